@@ -1,0 +1,31 @@
+"""The errors that are the user's to mend.
+
+Everything the command line catches and turns into one clear line and exit code 2 derives from
+`UserError`; anything else that escapes is a bug of ours and keeps its traceback.
+"""
+
+
+class UserError(Exception):
+    """A mistake in the input: the message says what is wrong, where, and what would be right."""
+
+
+class DataError(UserError):
+    """A data set cannot be found, read or verified. The message begins with `file:line:` where there is one."""
+
+
+class ConfigError(UserError):
+    """An experiment file (or a `--set` option) is wrong; carries *all* the problems found, one line each.
+
+    Parameters
+    ----------
+    problems : list of str
+        Each `file:line: key.path: what is wrong`.
+    """
+
+    def __init__(self, problems: list[str]):
+        self.problems = list(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class ResultsError(UserError):
+    """A results folder, a published table or a layout cannot be read or does not fit the request."""
