@@ -1,0 +1,251 @@
+"""The metrics: what is measured on a test set, in which direction it is better, and what 0/0 counts as.
+
+Every metric is a `Metric` in `METRICS`. Label metrics are read off one pass of counts (`Counts`), so a second metric on
+the same prediction costs next to nothing. Symbols: Y, P are the n×K true and predicted label matrices; for instance i,
+|Y_i|, |P_i| and |Y_i ∩ P_i| are row sums; for label k, TP, |P|, |Y| are column sums.
+
+The undefined cases differ from paper to paper and move some results by a factor of two, so each is a named option:
+
+`zero_division`
+    what an instance (or label) with an empty denominator counts as: `0`, `1`, `skip` (left out of the mean), or, for
+    instance metrics, `agree`: 1 where both sets are empty (nothing to find, nothing claimed), else 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Needs = Literal["labels", "bound", "timing"]
+
+
+class Counts:
+    """Counts of one prediction, each computed once and on demand.
+
+    Parameters
+    ----------
+    truth, predicted : array of shape (n, K)
+        Label matrices of {0, 1}, dense.
+    """
+
+    def __init__(self, truth: NDArray[Any], predicted: NDArray[Any]):
+        if truth.shape != predicted.shape:
+            raise ValueError(f"the true labels have shape {truth.shape}, the predicted ones {predicted.shape}")
+        self.truth = truth.astype(bool, copy=False)
+        self.predicted = predicted.astype(bool, copy=False)
+        self.n_instances, self.n_labels = truth.shape
+
+    @cached_property
+    def wrong(self) -> int:
+        """Number of cells in which the two matrices differ."""
+        return int(np.count_nonzero(self.truth != self.predicted))
+
+    @cached_property
+    def exact(self) -> int:
+        """Number of instances whose label set is predicted exactly."""
+        return int((self.truth == self.predicted).all(axis=1).sum())
+
+    @cached_property
+    def _hits(self) -> NDArray[np.bool_]:
+        return self.truth & self.predicted
+
+    @cached_property
+    def of_instances(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """|Y_i ∩ P_i|, |P_i|, |Y_i|, each of shape (n,)."""
+        return tuple(np.count_nonzero(a, axis=1) for a in (self._hits, self.predicted, self.truth))  # type: ignore[return-value]
+
+    @cached_property
+    def of_labels(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """TP, |P|, |Y| for each label, each of shape (K,)."""
+        return tuple(np.count_nonzero(a, axis=0) for a in (self._hits, self.predicted, self.truth))  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a metric may look at: one prediction for one test set.
+
+    Attributes
+    ----------
+    counts : Counts
+    encoding_error, prediction_error : float or None
+        The two terms of the bound (1) of Chen & Lin 2012 on the test set, *per instance*; None where the method has no linear code.
+    fit_seconds, predict_seconds : float
+        Wall time. Work that several methods share is charged in full to each of them, as if it ran alone.
+    """
+
+    counts: Counts
+    encoding_error: float | None = None
+    prediction_error: float | None = None
+    fit_seconds: float = float("nan")
+    predict_seconds: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric's definition. `compute(outcome, **options)` gives a float, or NaN where it is not defined."""
+
+    name: str
+    description: str
+    higher_is_better: bool
+    compute: Callable[..., float]
+    convention: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    allowed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    needs: Needs = "labels"
+
+
+def _mean(numerator: NDArray[Any], denominator: NDArray[Any], undefined: NDArray[Any] | float | None) -> float:
+    """Mean of numerator/denominator; where the denominator is 0, `undefined` stands in (None: left out)."""
+    defined = denominator > 0
+    ratio = np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=defined)
+    if undefined is None:
+        return float(ratio[defined].mean()) if defined.any() else float("nan")
+    return float(np.where(defined, ratio, undefined).mean())
+
+
+def _instance_mean(
+    numerator: NDArray[Any], denominator: NDArray[Any], other: NDArray[Any], zero_division: float | str
+) -> float:
+    if zero_division == "skip":
+        return _mean(numerator, denominator, None)
+    undefined = (other == 0).astype(float) if zero_division == "agree" else float(zero_division)
+    return _mean(numerator, denominator, undefined)
+
+
+def _hamming_loss(o: Outcome) -> float:
+    return o.counts.wrong / (o.counts.n_instances * o.counts.n_labels)
+
+
+def _exact_match(o: Outcome) -> float:
+    return o.counts.exact / o.counts.n_instances
+
+
+def _accuracy(o: Outcome, zero_division: float | str) -> float:
+    hits, predicted, true = o.counts.of_instances
+    return _instance_mean(hits, predicted + true - hits, predicted + true, zero_division)
+
+
+def _precision(o: Outcome, zero_division: float | str) -> float:
+    hits, predicted, true = o.counts.of_instances
+    return _instance_mean(hits, predicted, true, zero_division)
+
+
+def _recall(o: Outcome, zero_division: float | str) -> float:
+    hits, predicted, true = o.counts.of_instances
+    return _instance_mean(hits, true, predicted, zero_division)
+
+
+def _f1(o: Outcome, zero_division: float | str) -> float:
+    hits, predicted, true = o.counts.of_instances
+    return _instance_mean(2 * hits, predicted + true, predicted + true, zero_division)
+
+
+def _macro_f1(o: Outcome, zero_division: float | str) -> float:
+    hits, predicted, true = o.counts.of_labels
+    return _mean(2 * hits, predicted + true, None if zero_division == "skip" else float(zero_division))
+
+
+def _micro_f1(o: Outcome, zero_division: float | str) -> float:
+    hits, predicted, true = (a.sum(keepdims=True) for a in o.counts.of_labels)
+    return _mean(2 * hits, predicted + true, float(zero_division))
+
+
+def _term(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _loss_bound(o: Outcome) -> float:
+    return _term(o.encoding_error) + _term(o.prediction_error)
+
+
+_INSTANCE = {"parameters": {"zero_division": "agree"}, "allowed": {"zero_division": (0, 1, "skip", "agree")}}
+_AGREE = "An instance with an empty denominator counts 1 if the true and the predicted set are both empty, else 0."
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("hamming_loss", "share of wrong cells of the n×K label matrix", False, _hamming_loss),
+        Metric("hamming_score", "1 - hamming_loss", True, lambda o: 1 - _hamming_loss(o)),
+        Metric(
+            "zero_one_loss",
+            "share of instances whose label set is not exactly right",
+            False,
+            lambda o: 1 - _exact_match(o),
+        ),
+        Metric(
+            "exact_match", "share of instances whose label set is exactly right (subset accuracy)", True, _exact_match
+        ),
+        Metric("accuracy", "mean over instances of |Y∩P| / |Y∪P| (Jaccard)", True, _accuracy, _AGREE, **_INSTANCE),
+        Metric("precision", "mean over instances of |Y∩P| / |P|", True, _precision, _AGREE, **_INSTANCE),
+        Metric("recall", "mean over instances of |Y∩P| / |Y|", True, _recall, _AGREE, **_INSTANCE),
+        Metric("f1", "mean over instances of 2|Y∩P| / (|Y|+|P|)", True, _f1, _AGREE, **_INSTANCE),
+        Metric(
+            "macro_f1",
+            "mean over labels of 2TP / (|P|+|Y|)",
+            True,
+            _macro_f1,
+            "A label that is neither true nor predicted in the test set counts as 0.",
+            {"zero_division": 0},
+            {"zero_division": (0, 1, "skip")},
+        ),
+        Metric(
+            "micro_f1",
+            "2ΣTP / Σ(|P|+|Y|), summed over labels",
+            True,
+            _micro_f1,
+            "0 where no label is true or predicted in the whole test set.",
+            {"zero_division": 0},
+            {"zero_division": (0, 1)},
+        ),
+        Metric(
+            "encoding_error",
+            "‖Z − ZVᵀV‖² per test instance, Z = Y − mean of the training labels (Chen & Lin 2012, (1))",
+            False,
+            lambda o: _term(o.encoding_error),
+            needs="bound",
+        ),
+        Metric(
+            "prediction_error",
+            "‖r(X) − ZVᵀ‖² per test instance (Chen & Lin 2012, (1))",
+            False,
+            lambda o: _term(o.prediction_error),
+            needs="bound",
+        ),
+        Metric("loss_bound", "encoding_error + prediction_error", False, _loss_bound, needs="bound"),
+        Metric(
+            "fit_seconds",
+            "wall time of fitting, seconds; shared work is charged in full to each method that uses it",
+            False,
+            lambda o: o.fit_seconds,
+            needs="timing",
+        ),
+        Metric(
+            "predict_seconds",
+            "wall time of predicting the test set, seconds",
+            False,
+            lambda o: o.predict_seconds,
+            needs="timing",
+        ),
+    )
+}
+
+
+def evaluate(outcome: Outcome, metrics: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict[str, float]:
+    """All `metrics` of one outcome: label → value.
+
+    Parameters
+    ----------
+    outcome : Outcome
+    metrics : mapping of label → (metric name, options)
+        The label is the name under which the value is recorded.
+    """
+    values = {}
+    for label, (name, options) in metrics.items():
+        metric = METRICS[name]
+        values[label] = float(metric.compute(outcome, **{**metric.parameters, **options}))
+    return values

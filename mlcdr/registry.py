@@ -1,0 +1,202 @@
+"""From a name in a config to the class that does the work, imported only when asked for.
+
+Five families fill in a method's line (see `mlcdr.composition`). A built-in component is one line of `BUILT_IN`; a
+package installed beside mlcdr adds its own through the entry-point groups `mlcdr.feature_space`,
+`mlcdr.label_space`, `mlcdr.learner` and `mlcdr.threshold`; and any importable class can be named by its dotted path
+(`learner: my_package.MyRegressor`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from mlcdr.errors import UserError
+
+BUILT_IN: dict[str, dict[str, str]] = {
+    "feature_space": {},
+    "label_space": {
+        "identity": "mlcdr.label_space.identity:Identity",
+        "pbr": "mlcdr.label_space.pbr:PBR",
+        "plst": "mlcdr.label_space.plst:PLST",
+        "occa": "mlcdr.label_space.occa:OCCA",
+        "cplst": "mlcdr.label_space.cplst:CPLST",
+    },
+    "learner": {
+        "least_squares": "mlcdr.learners.least_squares:LeastSquares",
+        "ridge": "mlcdr.learners.ridge:Ridge",
+    },
+    "threshold": {
+        "fixed": "mlcdr.thresholds:Fixed",
+        "round": "mlcdr.thresholds:Round",
+        "zero": "mlcdr.thresholds:Zero",
+    },
+}
+
+_PERCENTAGE = re.compile(r"\d+(\.\d+)?%")
+
+# A trial's result depends on these modules whatever its components are; their source is part of a method's version.
+_ENGINE = ("mlcdr.moments", "mlcdr.linalg", "mlcdr.composition", "mlcdr.thresholds", "mlcdr.metrics")
+
+
+class UnknownComponent(UserError):
+    """No component of that name in that family; the message lists what there is, and the nearest name."""
+
+
+@lru_cache(maxsize=None)
+def _known(family: str) -> dict[str, str]:
+    known = dict(BUILT_IN[family])
+    for point in entry_points(group=f"mlcdr.{family}"):
+        known.setdefault(point.name, point.value)
+    return known
+
+
+def names(family: str) -> list[str]:
+    """The names a config may use in `family`, sorted (dotted paths come on top of these)."""
+    return sorted(_known(family))
+
+
+def resolve(family: str, name: str) -> type:
+    """The class behind `name` in `family`, or behind a dotted path.
+
+    Raises
+    ------
+    UnknownComponent
+        When there is no such name, module or class; or the plug-in cannot be imported.
+    """
+    known = _known(family)
+    target = known.get(name)
+    if target is None and "." in name:
+        module_name, _, class_name = name.rpartition(".")
+        target = f"{module_name}:{class_name}"
+    if target is None:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        listing = ", ".join(sorted(known)) or "none yet"
+        raise UnknownComponent(
+            f"unknown {family} {name!r}{hint} (known: {listing}; or a dotted path to your own class)"
+        )
+    module_name, _, class_name = target.partition(":")
+    try:
+        found = getattr(importlib.import_module(module_name), class_name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UnknownComponent(f"{family} {name!r} cannot be imported: {error}") from error
+    if not inspect.isclass(found):
+        raise UnknownComponent(f"{family} {name!r} is a {type(found).__name__}, not a class")
+    return found
+
+
+def parameters(cls: type) -> dict[str, Any]:
+    """The constructor's parameters and their defaults, in order (`inspect.Parameter.empty` where there is none)."""
+    if cls.__init__ is object.__init__:  # type: ignore[misc]
+        return {}
+    signature = inspect.signature(cls.__init__)  # type: ignore[misc]
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {p.name: p.default for p in list(signature.parameters.values())[1:] if p.kind in kinds}
+
+
+@dataclass(frozen=True)
+class Component:
+    """One component of a method as a config names it: a family, a name and the parameters written out.
+
+    `params` hold the values as written (`"20%"` stays text there); `build` turns percentages into fractions, and texts into
+    estimators where the class says, in `component_parameters` (parameter → family), that a parameter is itself a component.
+    """
+
+    family: str
+    name: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, family: str, written: Any) -> Component:
+        """From `name`, `{name: {parameter: value}}` or `{name: value}` (the value goes to the first parameter).
+
+        Raises
+        ------
+        UserError
+            When `written` has none of these forms, or the name or a parameter is unknown.
+        """
+        if isinstance(written, str):
+            resolve(family, written)
+            return cls(family, written)
+        if not (isinstance(written, Mapping) and len(written) == 1 and isinstance(next(iter(written)), str)):
+            raise UserError(f"a {family} is a name, or one name with its parameters: `{{name: {{parameter: value}}}}`")
+        ((name, params),) = written.items()
+        allowed = parameters(resolve(family, name))
+        if params is None:
+            params = {}
+        elif not isinstance(params, Mapping):
+            if not allowed:
+                raise UserError(f"{family} {name!r} takes no parameter")
+            params = {next(iter(allowed)): params}
+        for key in params:
+            if key not in allowed:
+                near = difflib.get_close_matches(str(key), allowed, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                raise UserError(
+                    f"{family} {name!r} has no parameter {key!r}{hint} (it has: {', '.join(allowed) or 'none'})"
+                )
+        return cls(family, name, dict(params))
+
+    def plain(self) -> Any:
+        """The shortest form that `parse` reads back."""
+        return {self.name: dict(self.params)} if self.params else self.name
+
+    def build(self) -> Any:
+        """The estimator, its parameters checked against the constraints it declares.
+
+        Raises
+        ------
+        ValueError
+            (scikit-learn's `InvalidParameterError`) when a value is impossible; the message names the parameter.
+        """
+        cls = resolve(self.family, self.name)
+        nested: Mapping[str, str] = getattr(cls, "component_parameters", {})
+        values = {}
+        for key, value in self.params.items():
+            if key in nested and isinstance(value, str | Mapping):
+                values[key] = Component.parse(nested[key], value).build()
+            else:
+                values[key] = _value(value)
+        estimator = cls(**values)
+        if hasattr(estimator, "_validate_params"):
+            estimator._validate_params()
+        return estimator
+
+    def version(self) -> str:
+        """A digest of the source this component's results depend on: edit the method, and its trials run again.
+
+        Covers the modules of the class and of its bases (up to scikit-learn's), and of nested components.
+        """
+        cls = resolve(self.family, self.name)
+        digest = hashlib.sha256()
+        for module_name in sorted({base.__module__ for base in cls.__mro__} | set(_ENGINE)):
+            if module_name.split(".")[0] not in ("builtins", "sklearn", "abc", "typing"):
+                digest.update(_source(module_name))
+        for key, family in sorted(getattr(cls, "component_parameters", {}).items()):
+            if isinstance(self.params.get(key), str | Mapping):
+                digest.update(Component.parse(family, self.params[key]).version().encode())
+        return digest.hexdigest()[:16]
+
+
+@lru_cache(maxsize=None)
+def _source(module_name: str) -> bytes:
+    module = importlib.import_module(module_name)
+    try:
+        return inspect.getsource(module).encode()
+    except (OSError, TypeError):  # a compiled or interactive module: its name and version are all there is
+        return f"{module_name} {getattr(module, '__version__', '')}".encode()
+
+
+def _value(written: Any) -> Any:
+    if isinstance(written, str) and _PERCENTAGE.fullmatch(written):
+        return float(written[:-1]) / 100
+    return written
