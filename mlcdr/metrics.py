@@ -57,12 +57,12 @@ class Counts:
     @cached_property
     def of_instances(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """|Y_i ∩ P_i|, |P_i|, |Y_i|, each of shape (n,)."""
-        return tuple(np.count_nonzero(a, axis=1) for a in (self._hits, self.predicted, self.truth))  # type: ignore[return-value]
+        return tuple(np.count_nonzero(a, axis=1) for a in (self._hits, self.predicted, self.truth))
 
     @cached_property
     def of_labels(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """TP, |P|, |Y| for each label, each of shape (K,)."""
-        return tuple(np.count_nonzero(a, axis=0) for a in (self._hits, self.predicted, self.truth))  # type: ignore[return-value]
+        return tuple(np.count_nonzero(a, axis=0) for a in (self._hits, self.predicted, self.truth))
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,8 @@ class Outcome:
     ----------
     counts : Counts
     encoding_error, prediction_error : float or None
-        The two terms of the bound (1) of Chen & Lin 2012 on the test set, *per instance*; None where the method has no linear code.
+        The two terms of the bound (1) of Chen & Lin 2012 on the test set, *per instance*; None where the method has no
+        linear code.
     fit_seconds, predict_seconds : float
         Wall time. Work that several methods share is charged in full to each of them, as if it ran alone.
     """
@@ -163,8 +164,13 @@ def _loss_bound(o: Outcome) -> float:
     return _term(o.encoding_error) + _term(o.prediction_error)
 
 
-_INSTANCE = {"parameters": {"zero_division": "agree"}, "allowed": {"zero_division": (0, 1, "skip", "agree")}}
 _AGREE = "An instance with an empty denominator counts 1 if the true and the predicted set are both empty, else 0."
+
+
+def _instance_metric(name: str, description: str, compute: Callable[..., float]) -> Metric:
+    allowed = {"zero_division": (0, 1, "skip", "agree")}
+    return Metric(name, description, True, compute, _AGREE, {"zero_division": "agree"}, allowed)
+
 
 METRICS: dict[str, Metric] = {
     metric.name: metric
@@ -173,17 +179,15 @@ METRICS: dict[str, Metric] = {
         Metric("hamming_score", "1 - hamming_loss", True, lambda o: 1 - _hamming_loss(o)),
         Metric(
             "zero_one_loss",
-            "share of instances whose label set is not exactly right",
+            "share of instances whose label set is not exact",
             False,
             lambda o: 1 - _exact_match(o),
         ),
-        Metric(
-            "exact_match", "share of instances whose label set is exactly right (subset accuracy)", True, _exact_match
-        ),
-        Metric("accuracy", "mean over instances of |Y∩P| / |Y∪P| (Jaccard)", True, _accuracy, _AGREE, **_INSTANCE),
-        Metric("precision", "mean over instances of |Y∩P| / |P|", True, _precision, _AGREE, **_INSTANCE),
-        Metric("recall", "mean over instances of |Y∩P| / |Y|", True, _recall, _AGREE, **_INSTANCE),
-        Metric("f1", "mean over instances of 2|Y∩P| / (|Y|+|P|)", True, _f1, _AGREE, **_INSTANCE),
+        Metric("exact_match", "share of instances whose label set is exact (subset accuracy)", True, _exact_match),
+        _instance_metric("accuracy", "mean over instances of |Y∩P| / |Y∪P| (Jaccard)", _accuracy),
+        _instance_metric("precision", "mean over instances of |Y∩P| / |P|", _precision),
+        _instance_metric("recall", "mean over instances of |Y∩P| / |Y|", _recall),
+        _instance_metric("f1", "mean over instances of 2|Y∩P| / (|Y|+|P|)", _f1),
         Metric(
             "macro_f1",
             "mean over labels of 2TP / (|P|+|Y|)",

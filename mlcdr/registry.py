@@ -15,7 +15,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -51,7 +51,7 @@ class UnknownComponent(UserError):
     """No component of that name in that family; the message lists what there is, and the nearest name."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def _known(family: str) -> dict[str, str]:
     known = dict(BUILT_IN[family])
     for point in entry_points(group=f"mlcdr.{family}"):
@@ -107,8 +107,9 @@ def parameters(cls: type) -> dict[str, Any]:
 class Component:
     """One component of a method as a config names it: a family, a name and the parameters written out.
 
-    `params` hold the values as written (`"20%"` stays text there); `build` turns percentages into fractions, and texts into
-    estimators where the class says, in `component_parameters` (parameter → family), that a parameter is itself a component.
+    `params` hold the values as written (`"20%"` stays text there); `build` turns percentages into fractions, and texts
+    into estimators where the class says, in `component_parameters` (parameter → family), that a parameter is itself a
+    component.
     """
 
     family: str
@@ -187,7 +188,7 @@ class Component:
         return digest.hexdigest()[:16]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _source(module_name: str) -> bytes:
     module = importlib.import_module(module_name)
     try:
