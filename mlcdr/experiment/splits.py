@@ -1,0 +1,336 @@
+"""Which rows train and which rows test: the four kinds of splits, as a config names them.
+
+A kind of split is a small frozen pydantic model (`Shuffle`, `KFold`, `Predefined`, `FromFile`), validated where the
+config is read; `make_splits` turns it into row numbers for one data set.
+
+Randomness. Every random split has a `SeedSequence` of its own, made of the seed, the data set's name and the split's
+number (see `seed_sequence`). Split 7 is therefore the same whether 10 or 100 splits are asked for, in whatever order,
+and whatever other data sets the experiment has. The permutation is the stable argsort of raw 64-bit words of PCG64:
+NumPy guarantees the words (NEP 19), but not the stream of `Generator.permutation`, so numbers cannot change with a
+release of NumPy.
+"""
+
+import csv
+import hashlib
+import io
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal, overload
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from mlcdr.errors import ConfigError, DataError
+
+# Part of every split's identity: raise it when the same spec would give other rows.
+SPLITS_VERSION = 1
+
+Seed = Annotated[int, Field(ge=0, description="Non-negative whole number that all randomness is derived from.")]
+
+
+class _Spec(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Shuffle(_Spec):
+    """Independent random splits: `repeats` times, a random part of the rows trains and the rest tests."""
+
+    kind: Literal["shuffle"]
+    repeats: Annotated[int, Field(ge=1, description="How many random splits.")]
+    train_size: Annotated[
+        float | int,
+        Field(
+            description="Training rows: a fraction between 0 and 1 (0.9 or 90%; rounded half up), or a number of rows.",
+            json_schema_extra={
+                "anyOf": [
+                    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+                    {"type": "integer", "minimum": 1},
+                    {"type": "string", "pattern": r"^[0-9.]+%$"},
+                ]
+            },
+        ),
+    ]
+    seed: Seed
+
+    @field_validator("train_size", mode="before")
+    @classmethod
+    def _fraction_or_count(cls, value: object) -> object:
+        right = "must be a fraction between 0 and 1 (such as 0.9 or 90%) or a whole number of rows (1 or more)"
+        if isinstance(value, str) and value.endswith("%"):
+            try:
+                value = float(Decimal(value[:-1]) / 100)
+            except ArithmeticError:
+                raise ValueError(f"{right}, found {value!r}") from None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"{right}, found {value!r}")
+        if (isinstance(value, float) and not 0 < value < 1) or (isinstance(value, int) and value < 1):
+            raise ValueError(f"{right}, found {value}")
+        return value
+
+
+class KFold(_Spec):
+    """Cross-validation: the rows are shuffled and dealt into `folds` parts of equal size (± 1 row), `repeats` times."""
+
+    kind: Literal["kfold"]
+    folds: Annotated[int, Field(ge=2, description="Number of folds; each tests once in a repeat.")]
+    repeats: Annotated[int, Field(ge=1, description="How often the rows are shuffled and dealt anew.")] = 1
+    seed: Seed
+
+
+class Predefined(_Spec):
+    """The one split that the data set's own train and test files make."""
+
+    kind: Literal["predefined"]
+
+
+class FromFile(_Spec):
+    """Folds read from a CSV file with a header: one row for each row of the data set, in its order."""
+
+    kind: Literal["file"]
+    path: Annotated[
+        str,
+        Field(
+            min_length=1,
+            description="CSV file; `{dataset}` stands for the data set's name. Relative paths are looked up beside "
+            "the config, then in the folders of $MLCDR_FOLDS.",
+        ),
+    ]
+    column: Annotated[str, Field(min_length=1, description="The column that holds the fold numbers 0, 1, 2 ...")] = (
+        "fold"
+    )
+
+
+SplitSpec = Annotated[Shuffle | KFold | Predefined | FromFile, Field(discriminator="kind")]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One division of a data set's rows.
+
+    Attributes
+    ----------
+    index : int
+        Number of the split, from 0.
+    train, test : ndarray of int64
+        Row numbers, ascending, disjoint, together all rows (ascending, so that reading rows runs through memory once).
+    identity : dict
+        Plain data that determines this split of a given data set, and nothing else (not how many splits there are):
+        made to be a part of a trial's key.
+    """
+
+    index: int
+    train: np.ndarray
+    test: np.ndarray
+    identity: dict[str, Any] = field(default_factory=dict)
+
+
+class Splits(Sequence[Split]):
+    """All splits of one data set, each made when asked for: `len(splits)`, `splits[i]`, iteration."""
+
+    def __init__(self, length: int, make: Callable[[int], Split]):
+        self._length = length
+        self._make = make
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Split: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Split]: ...
+    def __getitem__(self, index: int | slice) -> Split | Sequence[Split]:
+        """Split number `index` (negative counts from the end), or a list of them for a slice."""
+        numbers = range(self._length)[index]
+        return self._make(numbers) if isinstance(numbers, int) else [self._make(i) for i in numbers]
+
+    def __iter__(self) -> Iterator[Split]:
+        """Make the splits one after another."""
+        return (self._make(i) for i in range(self._length))
+
+
+def make_splits(
+    spec: Shuffle | KFold | Predefined | FromFile,
+    dataset_name: str,
+    n_instances: int,
+    n_train: int | None = None,
+    base_dir: str | Path | None = None,
+) -> Splits:
+    """Row numbers of every split that `spec` asks for on one data set.
+
+    Parameters
+    ----------
+    spec : Shuffle, KFold, Predefined or FromFile
+        The validated `splits` of a config.
+    dataset_name : str
+        The data set's name: seeds the randomness and fills `{dataset}` in a file's path.
+    n_instances : int
+        Rows of the data set.
+    n_train : int, optional
+        For `predefined`: how many rows, from the first, are the train file's (`Dataset.n_train`).
+    base_dir : path, optional
+        Folder that a relative fold file is looked up in first (default: the current one).
+
+    Raises
+    ------
+    ConfigError
+        If the data set has too few rows for what is asked.
+    DataError
+        If there is no predefined split, or the fold file is missing or wrong (message begins with `file:line`).
+    """
+    if isinstance(spec, Shuffle):
+        return _shuffle(spec, dataset_name, n_instances)
+    if isinstance(spec, KFold):
+        return _kfold(spec, dataset_name, n_instances)
+    if isinstance(spec, Predefined):
+        return _predefined(dataset_name, n_instances, n_train)
+    return _from_file(spec, dataset_name, n_instances, base_dir)
+
+
+def seed_sequence(seed: int, *names: str | int) -> np.random.SeedSequence:
+    """The independent source of randomness that belongs to `names` (data set, split number, method ...).
+
+    A text enters by its SHA-256, a number as itself, both as the spawn key of a `SeedSequence` with entropy `seed`; so
+    no source depends on how many others there are, nor on the order in which they are asked for.
+    """
+    key = tuple(
+        name if isinstance(name, int) else int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big")
+        for name in names
+    )
+    return np.random.SeedSequence(seed, spawn_key=key)
+
+
+def _permutation(n: int, seeds: np.random.SeedSequence) -> np.ndarray:
+    return np.argsort(np.random.PCG64(seeds).random_raw(n), kind="stable")
+
+
+def n_training_rows(train_size: float, n_instances: int) -> int:
+    """Training rows of `n_instances`: a fraction is taken of them and rounded half up, a whole number is meant as such.
+
+    The fraction counts as the decimal that was written (0.145 of 100 rows are 14.5, hence 15, though the binary number
+    0.145 is a little less).
+    """
+    if isinstance(train_size, int):
+        return train_size
+    return int(Decimal(repr(train_size)) * n_instances + Decimal("0.5"))
+
+
+def _shuffle(spec: Shuffle, name: str, n: int) -> Splits:
+    k = n_training_rows(spec.train_size, n)
+    if not 0 < k < n:
+        raise ConfigError(
+            [
+                f"splits.train_size: {spec.train_size} of the {n} rows of {name} leaves "
+                f"{max(n - k, 0)} rows for testing and {k} for training; both need at least one"
+            ]
+        )
+
+    def make(index: int) -> Split:
+        order = _permutation(n, seed_sequence(spec.seed, name, index))
+        identity = {"kind": "shuffle", "version": SPLITS_VERSION, "seed": spec.seed, "dataset": name}
+        return Split(index, np.sort(order[:k]), np.sort(order[k:]), {**identity, "train_size": k, "index": index})
+
+    return Splits(spec.repeats, make)
+
+
+def _kfold(spec: KFold, name: str, n: int) -> Splits:
+    if spec.folds > n:
+        raise ConfigError([f"splits.folds: {spec.folds} folds of the {n} rows of {name}; at most {n} are possible"])
+
+    def make(index: int) -> Split:
+        repeat, fold = divmod(index, spec.folds)
+        order = _permutation(n, seed_sequence(spec.seed, name, repeat))
+        # The first n mod folds folds get the odd rows.
+        start, stop = (f * (n // spec.folds) + min(f, n % spec.folds) for f in (fold, fold + 1))
+        train = np.sort(np.concatenate([order[:start], order[stop:]]))
+        identity = {"kind": "kfold", "version": SPLITS_VERSION, "seed": spec.seed, "dataset": name}
+        identity |= {"folds": spec.folds, "repeat": repeat, "fold": fold}
+        return Split(index, train, np.sort(order[start:stop]), identity)
+
+    return Splits(spec.folds * spec.repeats, make)
+
+
+def _predefined(name: str, n: int, n_train: int | None) -> Splits:
+    if n_train is None:
+        raise DataError(
+            f"{name}: splits.kind: predefined needs a train and a test file, and this data set has one file only; "
+            "use shuffle, kfold or file"
+        )
+    if not 0 < n_train < n:
+        raise DataError(f"{name}: splits.kind: predefined: {n_train} of {n} rows train; both files need at least one")
+    rows = np.arange(n)
+    identity = {"kind": "predefined", "version": SPLITS_VERSION, "train_size": n_train}
+    return Splits(1, lambda index: Split(index, rows[:n_train], rows[n_train:], dict(identity)))
+
+
+def _from_file(spec: FromFile, name: str, n: int, base_dir: str | Path | None) -> Splits:
+    path = find_fold_file(spec.path, name, base_dir)
+    folds = _read_folds(path, spec.column, name, n)
+    # The numbers and not the bytes: another line ending or column beside them is the same split.
+    content = hashlib.sha256(folds.astype("<i8").tobytes()).hexdigest()
+
+    def make(index: int) -> Split:
+        identity = {"kind": "file", "version": SPLITS_VERSION, "sha256": content, "fold": index}
+        return Split(index, np.flatnonzero(folds != index), np.flatnonzero(folds == index), identity)
+
+    return Splits(int(folds.max()) + 1, make)
+
+
+def find_fold_file(template: str, dataset_name: str, base_dir: str | Path | None = None) -> Path:
+    """The file that `template` names for a data set: as it is, or in `base_dir`, or in a folder of $MLCDR_FOLDS.
+
+    Raises DataError, naming every place looked at, if there is none.
+    """
+    wanted = Path(template.replace("{dataset}", dataset_name)).expanduser()
+    folders = [Path(base_dir or "."), *map(Path, filter(None, os.environ.get("MLCDR_FOLDS", "").split(os.pathsep)))]
+    places = [wanted] if wanted.is_absolute() else [folder / wanted for folder in folders]
+    for place in places:
+        if place.is_file():
+            return place
+    raise DataError(
+        f"{places[0]}: no such file (the folds of {dataset_name}, splits.path)"
+        + (f"; nor {', '.join(map(str, places[1:]))}" if places[1:] else "")
+        + ("" if wanted.is_absolute() or len(places) > 1 else "; $MLCDR_FOLDS may name folders to look in")
+    )
+
+
+def _read_folds(path: Path, column: str, dataset_name: str, n: int) -> np.ndarray:
+    """The fold number of each of `n` rows, checked: whole numbers 0 ... F−1, F ≥ 2, none without rows."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise DataError(f"{path}:{line}: not UTF-8 text") from None
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    folds: list[int] = []
+    try:
+        header = [name.strip() for name in next(rows, [])]
+        if header.count(column) != 1:
+            many = "no" if column not in header else "more than one"
+            raise DataError(
+                f"{path}:1: {many} column {column!r} in the header; found: {', '.join(header) or 'nothing'}"
+            )
+        for cells in rows:
+            if len(cells) != len(header):
+                raise DataError(f"{path}:{rows.line_num}: expected {len(header)} columns, found {len(cells)}")
+            cell = cells[header.index(column)].strip()
+            if not (cell.isascii() and cell.isdigit() and len(cell) < 10):
+                raise DataError(f"{path}:{rows.line_num}: expected a fold number (0, 1, 2 ...), found {cell!r}")
+            if len(folds) == n:
+                raise DataError(f"{path}:{rows.line_num}: more rows than the {n} of the data set {dataset_name}")
+            folds.append(int(cell))
+    except csv.Error as error:
+        raise DataError(f"{path}:{rows.line_num}: not a CSV file: {error}") from None
+    if len(folds) < n:
+        raise DataError(f"{path}:{rows.line_num}: the file ends after {len(folds)} folds; {dataset_name} has {n} rows")
+    present = set(folds)
+    if len(present) < 2:
+        raise DataError(f"{path}:1: at least two folds are needed, found {len(present)}")
+    if max(present) != len(present) - 1:
+        absent = next(i for i in range(len(present)) if i not in present)
+        raise DataError(f"{path}:1: fold {absent} has no rows although there is a fold {max(present)}; count from 0")
+    return np.array(folds, dtype=np.int64)
