@@ -1,0 +1,1 @@
+"""Learners: multi-output regressors that fit codes. One method a file."""

@@ -1,0 +1,112 @@
+"""What the linear label-space reducers share: a code t = V(y − ȳ) and its decoding ŷ = Vᵀt + ȳ.
+
+A method of this kind is its directions V, and nothing else differs; so each one's file holds just how it finds them.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from mlcdr.linalg import n_kept
+from mlcdr.moments import Moments
+
+Array = NDArray[np.float64]
+
+
+class LinearLabelSpace(BaseEstimator):
+    """Base of the reducers whose code is linear in the labels, with orthonormal and *nested* directions.
+
+    Nested: the first M directions are those that the method would find if M were asked for. So one fit with the
+    largest M serves all smaller ones: `decode` takes codes of any M ≤ `n_components_` leading columns.
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        Number of dimensions M of the code: an int, a fraction p of the K labels (max(1, ⌊pK⌋)), or None for all K.
+
+    Attributes
+    ----------
+    directions_ : array of shape (M, K)
+        V, with orthonormal rows.
+    mean_ : array of shape (K,)
+        ȳ, the mean of the training labels.
+    n_components_ : int
+        M.
+    """
+
+    nested: ClassVar[bool] = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+    }
+
+    def __init__(self, n_components: float | int | None = None):
+        self.n_components = n_components
+
+    def fit(self, X: Any, y: Any) -> LinearLabelSpace:
+        """Find the directions from features X (n×d, dense or CSR) and labels y (n×K, or n for one label)."""
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        return self.fit_moments(Moments.from_arrays(X, as_label_matrix(y, X.shape[0])))
+
+    def fit_moments(self, moments: Moments) -> LinearLabelSpace:
+        """Find the directions from the moments of a training set."""
+        self._validate_params()
+        self.n_features_in_ = moments.n_features
+        self.n_components_ = n_kept(self.n_components, moments.n_labels)
+        self.mean_ = moments.mean_y
+        self.directions_ = self._find_directions(moments, self.n_components_)
+        return self
+
+    def _find_directions(self, moments: Moments, n: int) -> Array:
+        """V (n×K): the method itself."""
+        raise NotImplementedError
+
+    def encode(self, Y: Any) -> Array:
+        """The codes (Y − ȳ)Vᵀ (n×M) of label vectors Y (n×K)."""
+        check_is_fitted(self)
+        return (as_dense(Y) - self.mean_) @ self.directions_.T
+
+    def encode_moments(self, moments: Moments) -> Moments:
+        """The moments of the codes, from the moments of the labels."""
+        return moments.map_labels(self.mean_, self.directions_.T)
+
+    def decode(self, codes: Array) -> Array:
+        """Label scores tV + ȳ (n×K) of codes t (n×m) in the first m ≤ M dimensions."""
+        check_is_fitted(self)
+        return codes @ self.directions_[: codes.shape[1]] + self.mean_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def as_dense(Y: Any) -> NDArray[Any]:
+    """Y as a dense array."""
+    return Y.toarray() if sp.issparse(Y) else np.asarray(Y)
+
+
+def as_label_matrix(Y: Any, n: int) -> Any:
+    """Y as an n×K matrix of numbers (a vector becomes one column); sparse stays CSR.
+
+    Raises
+    ------
+    ValueError
+        When Y is not numeric, holds NaN or infinity, or has not `n` rows.
+    """
+    Y = check_array(Y, accept_sparse="csr", ensure_2d=False, dtype="numeric", input_name="y")
+    if Y.ndim == 1:
+        Y = Y[:, None]
+    if Y.shape[0] != n:
+        raise ValueError(f"X has {n} rows and y has {Y.shape[0]}")
+    return Y

@@ -1,0 +1,23 @@
+"""Orthogonally constrained canonical correlation analysis (OCCA): the directions that are easiest to learn.
+
+Source: Chen & Lin 2012, section 3, equation (4) and Table 1.
+"""
+
+from __future__ import annotations
+
+from mlcdr.label_space.hat import HatLabelSpace
+from mlcdr.label_space.linear import Array
+from mlcdr.linalg import leading_eigenvectors
+from mlcdr.moments import Moments
+
+
+class OCCA(HatLabelSpace):
+    """V: the M leading eigenvectors of Zᵀ(H − I)Z (K×K), H the hat matrix of the regression on the features.
+
+    They minimise the prediction error ‖HZVᵀ − ZVᵀ‖² of least squares, and are blind to the encoding error. Cost: the
+    split's factorisation, about r K² for ZᵀHZ (r the rank of X) and 9K³.
+    """
+
+    def _find_directions(self, moments: Moments, n: int) -> Array:
+        self.eigenvalues_, directions = leading_eigenvectors(self._explained(moments) - moments.yy, n)
+        return directions
