@@ -1,0 +1,220 @@
+"""`Dataset` and `load_dataset`: a multi-label data set in memory, by its name or from its files."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from scipy import sparse
+
+from mlcdr.data import cache
+from mlcdr.data.arff import ArffTable, fail, read_arff
+from mlcdr.data.encoding import Matrix, Missing, encode
+from mlcdr.data.files import DataFiles, Part, locate
+from mlcdr.data.labels import meka_label_count, read_label_xml
+from mlcdr.errors import DataError
+
+# Part of every checksum: raise it when the same files would load otherwise than before.
+LOADER_VERSION = "1"
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A multi-label data set.
+
+    Attributes
+    ----------
+    name : str
+        The name asked for, or the file's stem.
+    X : ndarray or csr_array of shape (n, d), float64
+        Features after encoding. CSR exactly if the file is sparse ARFF: int32 sorted indices, no explicit zeros.
+    Y : ndarray (uint8) or csr_array (int8) of shape (n, K)
+        Label sets, in the ARFF's order of columns; CSR exactly if X is.
+    feature_names : tuple of str
+        Names of X's columns; a one-hot column is "location=3".
+    label_names : tuple of str
+        Names of Y's columns (ARFF order).
+    xml_label_names : tuple of str
+        The label names in the XML's order; the ARFF's order where there is no XML.
+    checksum : str
+        SHA-256 (hex) over the files' bytes, the loader's version and the options: equal checksums, equal data.
+    declared_features, declared_nominal, declared_numeric : int
+        The features as the file declares them, before encoding.
+    notices : tuple of str
+        What a user should know, such as a dropped identifier.
+    n_train : int or None
+        With the predefined split, rows [0, n_train) are the train file's and the rest the test file's; else None.
+    """
+
+    name: str
+    X: Matrix
+    Y: Matrix
+    feature_names: tuple[str, ...]
+    label_names: tuple[str, ...]
+    xml_label_names: tuple[str, ...]
+    checksum: str
+    declared_features: int
+    declared_nominal: int
+    declared_numeric: int
+    notices: tuple[str, ...]
+    n_train: int | None = None
+
+    @property
+    def n_instances(self) -> int:
+        """Number of rows n."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns d of X, after encoding."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels K."""
+        return int(self.Y.shape[1])
+
+    def statistics(self) -> dict[str, Any]:
+        """The customary facts about a multi-label data set.
+
+        Returns
+        -------
+        dict
+            n_instances, n_features (declared), n_columns (of X), n_labels, cardinality (labels a row), density
+            (cardinality / K), distinct (different label sets), nominal, numeric, format ("dense" or "sparse"),
+            unlabelled (rows without a label), empty_labels (labels without a row).
+        """
+        Y = self.Y.toarray() if sparse.issparse(self.Y) else self.Y
+        per_row, per_label = Y.sum(axis=1, dtype=np.int64), Y.sum(axis=0, dtype=np.int64)
+        return {
+            "n_instances": self.n_instances,
+            "n_features": self.declared_features,
+            "n_columns": self.n_features,
+            "n_labels": self.n_labels,
+            "cardinality": float(per_row.mean()),
+            "density": float(per_row.mean() / self.n_labels),
+            "distinct": len(np.unique(np.packbits(Y.astype(np.uint8), axis=1), axis=0)),
+            "nominal": self.declared_nominal,
+            "numeric": self.declared_numeric,
+            "format": "sparse" if sparse.issparse(self.X) else "dense",
+            "unlabelled": int((per_row == 0).sum()),
+            "empty_labels": int((per_label == 0).sum()),
+        }
+
+
+def load_dataset(
+    name_or_path: str | Path,
+    *,
+    missing: Missing = "error",
+    part: Part = "full",
+    labels: int | None = None,
+) -> Dataset:
+    """Load a data set.
+
+    Parameters
+    ----------
+    name_or_path : str
+        A name, looked up in `mlcdr.data.files.data_folders()`; or the path of an ARFF file or of a data set's folder.
+    missing : {"error", "mean", "zero"}
+        What a missing feature value ('?') becomes; "mean" is that of its encoded column over all rows.
+    part : {"full", "predefined"}
+        "full" reads the full file, or train then test where there is none; "predefined" train then test, and sets
+        `n_train`.
+    labels : int, optional
+        MEKA's -C: the first `labels` attributes are labels, or the last ones if negative. Only for a file without XML,
+        where it takes precedence over the -C in the relation's name.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DataError
+        Not found, not readable, not consistent; the message begins with the place.
+    """
+    if missing not in get_args(Missing):
+        raise DataError(f"missing: {missing!r} is not one of {', '.join(get_args(Missing))}")
+    if part not in get_args(Part):
+        raise DataError(f"part: {part!r} is not one of {', '.join(get_args(Part))}")
+    files = locate(str(name_or_path), part)
+    if files.xml is not None and labels is not None:
+        raise DataError(f"{files.xml}: names the labels; the option labels: {labels} is only for files without XML")
+    checksum = _checksum(files, missing, part, labels)
+    stored = cache.load(checksum)
+    if stored is None:
+        stored = _parse(files, missing, part, labels)
+        cache.save(checksum, *stored)
+    X, Y, facts = stored
+    facts = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
+    return Dataset(name=files.name, X=X, Y=Y, checksum=checksum, **facts)
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _checksum(files: DataFiles, missing: Missing, part: Part, labels: int | None) -> str:
+    whole = hashlib.sha256(f"mlcdr {LOADER_VERSION} {missing} {part} {labels}\n".encode())
+    for path in (*files.arffs, *([files.xml] if files.xml else [])):
+        try:
+            whole.update(f"{path.suffix.lower()} {_sha256(path)}\n".encode())
+        except OSError as error:
+            fail(path, None, f"cannot be read: {error.strerror or error}")
+    return whole.hexdigest()
+
+
+def _parse(files: DataFiles, missing: Missing, part: Part, labels: int | None) -> tuple[Matrix, Matrix, dict[str, Any]]:
+    tables = [read_arff(path) for path in files.arffs]
+    attributes = tables[0].attributes
+    columns, xml_names = _label_columns(files, tables[0], labels)
+    n_train = len(tables[0].lines) if part == "predefined" else None
+    encoded = encode(tables, columns, missing)
+    features = [attribute for at, attribute in enumerate(attributes) if at not in set(columns)]
+    nominal = sum(attribute.values is not None for attribute in features)
+    facts = {
+        "feature_names": encoded.feature_names,
+        "label_names": tuple(attributes[column].name for column in columns),
+        "xml_label_names": xml_names or tuple(attributes[column].name for column in columns),
+        "declared_features": len(features),
+        "declared_nominal": nominal,
+        "declared_numeric": len(features) - nominal,
+        "notices": encoded.notices,
+        "n_train": n_train,
+    }
+    return encoded.X, encoded.Y, facts
+
+
+def _label_columns(files: DataFiles, table: ArffTable, labels: int | None) -> tuple[list[int], tuple[str, ...]]:
+    """The positions of the labels among the attributes, and their names in the XML's order (empty without XML)."""
+    if files.xml is not None:
+        # Even where a -C is written too: medical's claims its labels are first, and they are last.
+        where = {attribute.name: column for column, attribute in enumerate(table.attributes)}
+        listed = read_label_xml(files.xml)
+        for name, line in listed:
+            if name not in where:
+                fail(files.xml, line, f"label {name!r} is not an attribute of {table.path.name}")
+        return sorted(where[name] for name, _ in listed), tuple(name for name, _ in listed)
+    count = meka_label_count(table.relation) if labels is None else labels
+    if count is None:
+        stem = table.path.with_suffix(".xml").name
+        fail(
+            table.path,
+            None,
+            f"which attributes are labels? Needs {stem} beside it, -C in the relation's name, or the option labels",
+        )
+    m = len(table.attributes)
+    if not 0 < abs(count) < m:
+        fail(
+            table.path,
+            None,
+            f"{count} labels (MEKA's -C), but the file has {m} attributes, and at least one must be a feature",
+        )
+    return (list(range(count)) if count > 0 else list(range(m + count, m))), ()

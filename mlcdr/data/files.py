@@ -1,0 +1,174 @@
+"""Where a data set's files are: a path, or a name looked up in the data folders."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import platformdirs
+
+from mlcdr.errors import DataError
+
+Part = Literal["full", "predefined"]
+
+_SUFFIX = re.compile(r"[-_](train|test|sparse)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class DataFiles:
+    """The files of one data set: one ARFF, or the train and the test ARFF in that order; the label XML if any."""
+
+    name: str
+    arffs: tuple[Path, ...]
+    xml: Path | None
+
+
+def cache_folder() -> Path:
+    """The folder for downloads and parsed data sets: $MLCDR_CACHE, or the user's cache folder."""
+    own = os.environ.get("MLCDR_CACHE")
+    return Path(own) if own else platformdirs.user_cache_path("mlcdr")
+
+
+def checkout_folder() -> Path | None:
+    """The `datasets` folder of the source checkout this package lives in, None if it is installed elsewhere."""
+    root = Path(__file__).resolve().parents[2]
+    return root / "datasets" if (root / "pyproject.toml").is_file() else None
+
+
+def data_folders() -> list[Path]:
+    """The folders that hold data sets, in order: $MLCDR_DATASETS, ./datasets, the checkout's, the user's cache."""
+    folders = [Path(part).expanduser() for part in os.environ.get("MLCDR_DATASETS", "").split(os.pathsep) if part]
+    folders.append(Path("datasets"))
+    checkout = checkout_folder()
+    if checkout is not None:
+        folders.append(checkout)
+    folders.append(cache_folder() / "datasets")
+    return folders
+
+
+def is_path(name_or_path: str) -> bool:
+    """Whether the text is a path (has a separator, begins with ~ or ., ends with .arff), not a data set's name."""
+    separators = {"/", os.sep}
+    return (
+        any(s in name_or_path for s in separators) or name_or_path[:1] in "~." or name_or_path.lower().endswith(".arff")
+    )
+
+
+def locate(name_or_path: str, part: Part = "full") -> DataFiles:
+    """Find a data set's files.
+
+    Parameters
+    ----------
+    name_or_path : str
+        An ARFF file, a folder with the files of one data set, or a name: a folder of that name (without case) in one
+        of `data_folders()`.
+    part : {"full", "predefined"}
+        "full": the full file, else the train and the test file. "predefined": the train and the test file.
+
+    Raises
+    ------
+    DataError
+        Nothing there, or not the files that `part` needs; says where was looked.
+    """
+    if is_path(name_or_path):
+        path = Path(name_or_path).expanduser()
+        if path.is_dir():
+            return _in_folder(path, path.resolve().name, part, explain=True)
+        if path.is_file():
+            return _beside(path, part)
+        raise DataError(f"{name_or_path}: no such file or folder")
+    folders = data_folders()
+    incomplete: DataError | None = None
+    for folder in _folders_named(folders, name_or_path):
+        try:
+            return _in_folder(folder, name_or_path, part, explain=True)
+        except DataError as error:  # a later folder may hold the missing files
+            incomplete = incomplete or error
+    if incomplete is not None:
+        raise incomplete
+    raise DataError(_not_found(name_or_path, folders))
+
+
+def held(name: str) -> Path | None:
+    """The folder in which the named data set is found, None if it is in no data folder."""
+    try:
+        return locate(name).arffs[0].parent
+    except DataError:
+        return None
+
+
+def _not_found(name: str, folders: list[Path]) -> str:
+    from mlcdr.data.sources import close_names, entry_names  # the catalogue is read only for this message
+
+    looked = ", ".join(str(folder) for folder in folders)
+    if name.casefold() in entry_names():
+        return f"data set {name!r} is in none of {looked}; `mlcdr datasets info {name.casefold()}` says how to get it"
+    close = close_names(name)
+    hint = f"; did you mean {close[0]}?" if close else "; give a path, or put its folder into one of them"
+    return f"unknown data set {name!r}: not in {looked}{hint}"
+
+
+def _folders_named(folders: list[Path], name: str) -> Iterator[Path]:
+    for folder in folders:
+        if not folder.is_dir():
+            continue
+        for child in sorted(folder.iterdir()):
+            if child.name.casefold() == name.casefold() and child.is_dir():
+                yield child
+
+
+def _stem(path: Path) -> tuple[str, str]:
+    """The stem without -train, -test, -sparse (folded), and which part it names: "train", "test" or ""."""
+    stem, part = path.stem, ""
+    while match := _SUFFIX.search(stem):
+        if match.group(1).lower() != "sparse":
+            part = match.group(1).lower()
+        stem = stem[: match.start()]
+    return stem.casefold(), part
+
+
+def _in_folder(folder: Path, name: str, part: Part, *, explain: bool) -> DataFiles:
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    parts: dict[str, list[Path]] = {"": [], "train": [], "test": []}
+    for path in files:
+        if path.suffix.lower() == ".arff":
+            stem, which = _stem(path)
+            if stem == name.casefold():
+                parts[which].append(path)
+    xml = [path for path in files if path.suffix.lower() == ".xml" and _stem(path)[0] == name.casefold()]
+    for which, paths in parts.items():
+        if len(paths) > 1:
+            raise DataError(
+                f"{folder}: {' and '.join(p.name for p in paths)} could both be the {which or 'full'} file; keep one"
+            )
+    split = tuple(parts["train"] + parts["test"])
+    if part == "full" and parts[""]:
+        arffs: tuple[Path, ...] = (parts[""][0],)
+    elif len(split) == 2:
+        arffs = split
+    else:
+        wanted = f"{name}-train.arff and {name}-test.arff"
+        if part == "full":
+            wanted = f"{name}.arff, or {wanted}"
+        raise DataError(f"{folder}: needs {wanted}, has {', '.join(path.name for path in files) or 'nothing'}")
+    return DataFiles(name, arffs, xml[0] if xml else None)
+
+
+def _beside(path: Path, part: Part) -> DataFiles:
+    """The data set of one ARFF file; its XML has the same stem, with or without -train, -test, -sparse."""
+    stem, _ = _stem(path)
+    siblings = sorted(p for p in path.parent.iterdir() if p.is_file() and _stem(p)[0] == stem)
+    exact = [p for p in siblings if p.suffix.lower() == ".xml" and p.stem.casefold() == path.stem.casefold()]
+    xml = exact or [p for p in siblings if p.suffix.lower() == ".xml" and _stem(p)[1] == ""]
+    if part == "predefined":
+        pair = [
+            p for wanted in ("train", "test") for p in siblings if p.suffix.lower() == ".arff" and _stem(p)[1] == wanted
+        ]
+        if len(pair) != 2:
+            raise DataError(f"{path}: the predefined split needs {stem}-train.arff and {stem}-test.arff beside it")
+        return DataFiles(stem, tuple(pair), xml[0] if xml else None)
+    return DataFiles(path.stem, (path,), xml[0] if xml else None)
