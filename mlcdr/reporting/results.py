@@ -1,0 +1,247 @@
+"""Reading a results folder.
+
+A results folder is what `mlcdr run` leaves: `experiment.yaml` (the resolved config), `summary.csv` (one row for each
+data set, method, sweep point and metric) and `scores.csv` (one for each split as well). Whatever is missing or broken
+in it raises `ResultsError` with the file, the line and what is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mlcdr.errors import ConfigError, ResultsError
+from mlcdr.experiment.yaml_reader import read_yaml
+
+Point = tuple[str, ...]
+"""A point of the sweep: one text for each swept path, `""` where a method has no such parameter."""
+
+_SUMMARY = ("metric", "mean", "std", "se", "n")
+_SCORES = ("split", "metric", "value")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One summarised number: the mean over `n` splits, their standard deviation (n−1) and the mean's standard error.
+
+    `std` and `se` are NaN where there is one split only.
+    """
+
+    mean: float
+    std: float
+    se: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Results:
+    """What one results folder holds.
+
+    Attributes
+    ----------
+    folder : Path
+    experiment : dict
+        The resolved config as plain data.
+    swept : tuple of str
+        The swept config paths, which are columns of `summary` (`label_space.n_components`).
+    points : tuple of Point
+        The points of the sweep in the config's order; methods without a swept parameter have `""` there.
+    datasets, methods, metrics : tuple of str
+        In the config's order; data sets and methods of the config that never got a result are among them.
+    summary : DataFrame
+        `dataset, method, *swept, metric, mean, std, se, n`.
+    """
+
+    folder: Path
+    experiment: dict[str, Any]
+    swept: tuple[str, ...]
+    points: tuple[Point, ...]
+    datasets: tuple[str, ...]
+    methods: tuple[str, ...]
+    metrics: tuple[str, ...]
+    summary: pd.DataFrame
+
+    @property
+    def name(self) -> str:
+        """The experiment's name."""
+        return str(self.experiment.get("name", self.folder.name))
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """`dataset, method, *swept, split, metric, value`, read when first asked for.
+
+        Raises
+        ------
+        ResultsError
+            When scores.csv is missing or broken.
+        """
+        return _read_table(self.folder / "scores.csv", _SCORES, numbers=("value",))[0]
+
+    @cached_property
+    def cells(self) -> dict[tuple[str, str, Point, str], Cell]:
+        """(data set, method, point, metric) → cell, exactly as summary.csv has them. Undefined means are left out."""
+        keys = zip(
+            self.summary["dataset"],
+            self.summary["method"],
+            self.summary[list(self.swept)].itertuples(index=False, name=None),
+            self.summary["metric"],
+            strict=True,
+        )
+        numbers = self.summary[["mean", "std", "se", "n"]].itertuples(index=False, name=None)
+        return {
+            key: Cell(mean, std, se, int(n))
+            for key, (mean, std, se, n) in zip(keys, numbers, strict=True)
+            if not math.isnan(mean)
+        }
+
+    @cached_property
+    def _absent(self) -> dict[str, frozenset[int]]:
+        """For each method, the swept parameters (by position) it does not have."""
+        absent = {}
+        for method, rows in self.summary.groupby("method", sort=False):
+            absent[str(method)] = frozenset(k for k, path in enumerate(self.swept) if (rows[path] == "").all())
+        return absent
+
+    def lacks(self, method: str, path: str) -> bool:
+        """Whether `method` has results but no swept parameter `path`."""
+        return path in self.swept and self.swept.index(path) in self._absent.get(method, ())
+
+    def cell(self, dataset: str, method: str, point: Point, metric: str) -> Cell | None:
+        """The number there, or None. A method without a swept parameter has the same number at all its values."""
+        absent = self._absent.get(method, ())
+        own = tuple("" if k in absent else value for k, value in enumerate(point))
+        return self.cells.get((dataset, method, own, metric))
+
+    def points_of(self, method: str) -> tuple[Point, ...]:
+        """The points of `method`, in the sweep's order."""
+        mine = {key[2] for key in self.cells if key[1] == method}
+        return tuple(point for point in self.points if point in mine)
+
+    def values(self, path: str) -> tuple[str, ...]:
+        """The values a swept path takes, in order, as the config wrote them."""
+        k = self.swept.index(path)
+        return tuple(dict.fromkeys(point[k] for point in self.points if point[k] != ""))
+
+
+def load(folder: str | Path) -> Results:
+    """Read a results folder.
+
+    Raises
+    ------
+    ResultsError
+        When the folder or one of its files is missing, or a file is not what it should be.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ResultsError(f"{folder}: no such results folder; `mlcdr run CONFIG` makes one")
+    experiment = _read_experiment(folder / "experiment.yaml")
+    summary, swept = _read_table(folder / "summary.csv", _SUMMARY, numbers=("mean", "std", "se", "n"))
+    _refuse_uncounted(folder / "summary.csv", summary)
+    _refuse_repeats(folder / "summary.csv", summary, ["dataset", "method", *swept, "metric"])
+    return Results(
+        folder=folder,
+        experiment=experiment,
+        swept=swept,
+        points=_points(summary, swept, experiment),
+        datasets=_datasets(summary, experiment),
+        methods=_ordered(summary["method"], _names(experiment.get("methods"))),
+        metrics=_ordered(summary["metric"], ()),
+        summary=summary,
+    )
+
+
+def _ordered(found: Iterable[str], first: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*first, *found]))
+
+
+def _names(entries: Any) -> list[str]:
+    """The names in a list of names and one-key mappings, or the keys of a mapping."""
+    if isinstance(entries, Mapping):
+        return [str(name) for name in entries]
+    return [str(next(iter(e))) if isinstance(e, Mapping) and e else str(e) for e in entries or ()]
+
+
+def _datasets(summary: pd.DataFrame, experiment: dict[str, Any]) -> tuple[str, ...]:
+    """The data sets in the config's order. One written as a path goes by another name in the results: see there."""
+    found = {str(name).casefold(): str(name) for name in summary["dataset"]}
+    written = [name for name in _names(experiment.get("datasets")) if not {"/", "\\", "."} & set(name)]
+    return _ordered(summary["dataset"], (found.get(name.casefold(), name) for name in written))
+
+
+def _points(summary: pd.DataFrame, swept: tuple[str, ...], experiment: dict[str, Any]) -> tuple[Point, ...]:
+    """The points that occur, in the order of the config's sweep (a path's values as written), then of appearance."""
+    sweep = experiment.get("sweep") or {}
+    order: list[dict[str, int]] = []
+    for path in swept:
+        values = sweep.get(path) if isinstance(sweep, Mapping) else None
+        written = [str(v) for v in values] if isinstance(values, list) else []
+        texts = _ordered(summary[path], written)
+        order.append({value: k for k, value in enumerate(["", *(t for t in texts if t != "")])})
+    found = set(summary[list(swept)].itertuples(index=False, name=None)) if swept else {()}
+    return tuple(sorted(found, key=lambda point: [places[value] for places, value in zip(order, point, strict=True)]))
+
+
+def _read_experiment(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise ResultsError(f"{path}: missing; {path.parent} is not a results folder that `mlcdr run` has finished")
+    try:
+        content = read_yaml(path).data
+    except ConfigError as error:
+        raise ResultsError(str(error)) from error
+    if not isinstance(content, dict):
+        raise ResultsError(f"{path}: holds no experiment (a mapping with `datasets:`, `methods:` …)")
+    return content
+
+
+def _read_table(path: Path, last: tuple[str, ...], numbers: tuple[str, ...]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """A CSV with the columns `dataset, method, <swept> …, *last`; and the swept columns' names."""
+    if not path.is_file():
+        raise ResultsError(f"{path}: missing; run the experiment again (only what is not done yet will run)")
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
+    except pd.errors.EmptyDataError as error:
+        raise ResultsError(f"{path}:1: empty; a header was expected") from error
+    except (pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise ResultsError(f"{path}: not readable as CSV: {str(error).strip()}") from error
+    columns = tuple(map(str, table.columns))
+    if columns[:2] != ("dataset", "method") or columns[-len(last) :] != last:
+        wanted = ",".join(("dataset", "method", "<swept …>", *last))
+        raise ResultsError(f"{path}:1: the columns are {','.join(columns)}; they should be {wanted}")
+    short = table.isna().any(axis=1)
+    if short.any():
+        raise ResultsError(f"{path}:{_line(short)}: fewer values than the header has columns")
+    if table.empty:
+        raise ResultsError(f"{path}: holds no results, only a header")
+    for name in numbers:
+        values = pd.to_numeric(table[name].replace("", "nan"), errors="coerce")
+        broken = values.isna() & ~table[name].str.lower().isin(["", "nan"])
+        if broken.any():
+            line = _line(broken)
+            raise ResultsError(f"{path}:{line}: column {name}: {table[name].iloc[line - 2]!r} is not a number")
+        table[name] = values
+    return table, columns[2 : -len(last)]
+
+
+def _line(rows: pd.Series) -> int:
+    """The file's line of the first True: the header is line 1."""
+    return int(rows.to_numpy().argmax()) + 2
+
+
+def _refuse_repeats(path: Path, table: pd.DataFrame, key: list[str]) -> None:
+    repeated = table.duplicated(key)
+    if repeated.any():
+        line = _line(repeated)
+        what = ", ".join(str(v) for v in table[key].iloc[line - 2] if v != "")
+        raise ResultsError(f"{path}:{line}: a second row for {what}")
+
+
+def _refuse_uncounted(path: Path, table: pd.DataFrame) -> None:
+    bad = table["mean"].notna() & ~((table["n"] >= 1) & (table["n"] % 1 == 0))
+    if bad.any():
+        raise ResultsError(f"{path}:{_line(bad)}: column n: a mean needs the number of splits it is taken over")

@@ -1,0 +1,237 @@
+"""A sheet: a finished table of text, and how it looks in Markdown, in LaTeX and on a terminal.
+
+A sheet knows nothing of results. `tables`, `published` and `comparison` decide what stands in it.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+DASH = "–"
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+_GAP = "  "
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",  # the straight quote is not in LaTeX's default encoding
+    "–": "--",
+    "−": r"$-$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "∩": r"$\cap$",
+    "∪": r"$\cup$",
+    "Σ": r"$\Sigma$",
+    "‖": r"$\|$",
+    "²": r"$^2$",
+    "ᵀ": r"$^{\top}$",
+}
+
+
+def escape_latex(text: str) -> str:
+    """`text` as LaTeX shows it literally (pdflatex, no package beyond the kernel's own)."""
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def escape_markdown(text: str) -> str:
+    """`text` as Markdown shows it literally inside a table cell or a paragraph."""
+    return re.sub(r"([\\|*<`\[\]]|(?<!\w)_|_(?!\w))", r"\\\1", text)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A piece of text in its two spellings: as people read it, and in LaTeX."""
+
+    plain: str
+    latex: str
+    bold: bool = False
+
+
+def text(plain: str) -> Text:
+    """Text with nothing special in it; its LaTeX is escaped."""
+    return Text(plain, escape_latex(plain))
+
+
+def template(pattern: str, **values: str) -> Text:
+    """A layout's text: `{name}` is replaced, and what stands between dollar signs is mathematics in LaTeX.
+
+    Only the pattern's own dollar signs count, never those of a value.
+
+    Raises
+    ------
+    KeyError, ValueError, IndexError
+        When the pattern names a value that is not given or its braces do not match.
+    """
+    parts = pattern.split("$")
+    if len(parts) % 2 == 0:
+        raise ValueError("a dollar sign has no partner")
+    plain = "".join(part.format(**values) for part in parts)
+    escaped = {name: escape_latex(value) for name, value in values.items()}
+    latex = "".join(
+        "$" + part.format(**escaped) + "$" if k % 2 else _template_latex(part, escaped) for k, part in enumerate(parts)
+    )
+    return Text(plain, latex)
+
+
+def _template_latex(part: str, escaped: dict[str, str]) -> str:
+    """The pattern's own text escaped, its `{name}`s filled in."""
+    pieces = re.split(r"(\{\w*\})", part)
+    return "".join(p.format(**escaped) if p.startswith("{") else escape_latex(p) for p in pieces)
+
+
+def listing(items: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1] if items else ""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of text.
+
+    Attributes
+    ----------
+    caption : Text
+    header : tuple of Text
+        One for each column.
+    rows : tuple of rows
+        A row is a tuple of Text, as long as the header.
+    stub : int
+        How many leading columns are row labels: set flush left, and repeated when a wide table is broken into blocks.
+        The columns after them are set flush right, but for those in `left`.
+    groups : tuple of int
+        Rows before which a new group begins (a data set): set off by a little space.
+    notes : tuple of str
+        Set below the table.
+    """
+
+    caption: Text
+    header: tuple[Text, ...]
+    rows: tuple[tuple[Text, ...], ...]
+    stub: int
+    groups: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+    left: tuple[int, ...] = ()
+
+    def markdown(self) -> str:
+        """A GitHub-flavoured Markdown table, its columns aligned in the source too."""
+
+        def show(cell: Text) -> str:
+            escaped = escape_markdown(cell.plain)
+            return f"**{escaped}**" if cell.bold else escaped
+
+        grid = [[show(c) for c in row] for row in (self.header, *self.rows)]
+        widths = [max(3, *(len(row[j]) for row in grid)) for j in range(len(self.header))]
+        rule = ["-" * w if self._is_left(j) else "-" * (w - 1) + ":" for j, w in enumerate(widths)]
+        lines = ["| " + " | ".join(self._pad(row, widths)) + " |" for row in grid]
+        lines.insert(1, "| " + " | ".join(rule) + " |")
+        notes = [escape_markdown(note) + "  " for note in self.notes]
+        body = [escape_markdown(self.caption.plain), "", *lines]
+        return "\n".join([*body, "", *notes] if notes else body) + "\n"
+
+    def latex(self, label: str = "") -> str:
+        """A LaTeX `table` in the manner of the booktabs package, which the document must load."""
+
+        def show(cell: Text) -> str:
+            if not cell.bold:
+                return cell.latex
+            if cell.latex.startswith("$"):
+                return r"$\mathbf{" + cell.latex.strip("$") + "}$"
+            return r"\textbf{" + cell.latex + "}"
+
+        columns = "".join("l" if self._is_left(j) else "r" for j in range(len(self.header)))
+        lines = [r"% needs \usepackage{booktabs}", r"\begin{table}", r"  \centering"]
+        lines.append(rf"  \caption{{{self.caption.latex}}}")
+        if label:
+            lines.append(rf"  \label{{{label}}}")
+        lines += [rf"  \begin{{tabular}}{{{columns}}}", r"    \toprule"]
+        lines += ["    " + " & ".join(map(show, self.header)) + r" \\", r"    \midrule"]
+        for k, row in enumerate(self.rows):
+            if k and k in self.groups:
+                lines.append(r"    \addlinespace")
+            lines.append("    " + " & ".join(map(show, row)) + r" \\")
+        lines += [r"    \bottomrule", r"  \end{tabular}"]
+        if self.notes:
+            notes = r" \\ ".join(map(escape_latex, self.notes))
+            lines.append(rf"  \par\smallskip\parbox{{0.95\linewidth}}{{\footnotesize {notes}}}")
+        return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+    def terminal(self, width: int = 80, colour: bool = False) -> str:
+        """Aligned columns. Bold is the terminal's bold if `colour`, else a `*` behind the number.
+
+        A table wider than `width` is broken into blocks of columns, each with the row labels; nothing is cut off.
+        """
+
+        def show(cell: Text) -> str:
+            return cell.plain + ("*" if cell.bold else " ") if marked and not colour else cell.plain
+
+        marked = any(c.bold for row in self.rows for c in row)
+        # Without colour every number keeps a place for the star, so that the digits stay in line.
+        grid = [
+            [show(c) if j >= self.stub and not self._is_left(j) else c.plain for j, c in enumerate(row)]
+            for row in (self.header, *self.rows)
+        ]
+        widths = [max(len(row[j]) for row in grid) for j in range(len(self.header))]
+        lines = _wrap(self.caption.plain, width)
+        for block in self._blocks(widths, width):
+            lines.append("")
+            total = sum(widths[j] for j in block) + len(_GAP) * (len(block) - 1)
+            for k, row in enumerate(grid):
+                if k - 1 in self.groups and k > 1:
+                    lines.append("")
+                cells = self._pad(row, widths)
+                if colour and k:
+                    cells = [_embolden(c) if self.rows[k - 1][j].bold else c for j, c in enumerate(cells)]
+                lines.append(_GAP.join(cells[j] for j in block).rstrip())
+                if k == 0:
+                    lines.append("─" * total)
+        if self.notes:
+            lines.append("")
+        star = ["* stands for bold."] if marked and not colour else []
+        for note in [*self.notes, *star]:
+            lines += _wrap(note, width)
+        return "\n".join(lines) + "\n"
+
+    def _is_left(self, j: int) -> bool:
+        return j < self.stub or j in self.left
+
+    def _pad(self, row: Sequence[str], widths: Sequence[int]) -> list[str]:
+        pads: list[Callable[[str, int], str]] = [str.ljust if self._is_left(j) else str.rjust for j in range(len(row))]
+        return [pad(cell, w) for pad, cell, w in zip(pads, row, widths, strict=True)]
+
+    def _blocks(self, widths: Sequence[int], width: int) -> list[list[int]]:
+        """The columns of each block: the row labels and as many others as fit (at least one)."""
+        stub = list(range(self.stub))
+        blocks: list[list[int]] = [stub]
+        for j in range(self.stub, len(widths)):
+            block = [*blocks[-1], j]
+            fits = sum(widths[i] for i in block) + len(_GAP) * (len(block) - 1) <= width
+            if fits or len(blocks[-1]) == self.stub:
+                blocks[-1] = block
+            else:
+                blocks.append([*stub, j])
+        return blocks
+
+
+def _embolden(padded: str) -> str:
+    bare = padded.strip()
+    return padded.replace(bare, f"{_BOLD}{bare}{_PLAIN}", 1) if bare else padded
+
+
+def _wrap(line: str, width: int) -> list[str]:
+    return textwrap.wrap(line, max(width, 20), break_long_words=False, break_on_hyphens=False) or [""]

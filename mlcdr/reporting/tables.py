@@ -1,0 +1,397 @@
+"""Tables in a paper's layout, from a results folder.
+
+`render` makes one `Table`, which can be printed as Markdown, LaTeX, CSV or on a terminal; `write_all` writes those that
+the experiment asks for into `tables/` of the results folder. What a layout can say stands in `mlcdr.reporting.layouts`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mlcdr.errors import ResultsError
+from mlcdr.reporting import layouts
+from mlcdr.reporting.layouts import TableLayout, did_you_mean
+from mlcdr.reporting.metric_facts import MetricFacts, metric_facts
+from mlcdr.reporting.results import Cell, Results
+from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, template, text
+
+_SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
+_BOLD = {
+    "one_standard_error": "Bold: within one standard error of the best of its data set and column.",
+    "best": "Bold: the best of its data set and column.",
+}
+_SAME = 1e-12  # two means this near are the same number, computed along different ways
+
+Place = dict[str, str]
+"""Where a cell stands: the value of each of dataset, method, metric and the swept paths."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A rendered table.
+
+    Attributes
+    ----------
+    sheet : Sheet
+        What is shown.
+    columns, records
+        The same as plain data: the CSV's header, and one record a cell.
+    label : str
+        LaTeX's label.
+    """
+
+    sheet: Sheet
+    columns: tuple[str, ...]
+    records: tuple[tuple[str, ...], ...]
+    label: str
+
+    def markdown(self) -> str:
+        """As a Markdown table, with caption and notes."""
+        return self.sheet.markdown()
+
+    def latex(self) -> str:
+        """As a LaTeX `table` for the booktabs package."""
+        return self.sheet.latex(self.label)
+
+    def csv(self) -> str:
+        """One row a cell, numbers in full; empty where there is none."""
+        return csv_text(self.columns, self.records)
+
+    def terminal(self, width: int = 80, colour: bool = False) -> str:
+        """For a terminal of `width` characters."""
+        return self.sheet.terminal(width, colour)
+
+
+def entries(results: Results) -> list[dict[str, Any]]:
+    """The tables the experiment asks for; the generic one if it asks for none."""
+    asked = results.experiment.get("tables") or ["generic"]
+    return [dict(entry) if isinstance(entry, Mapping) else {"layout": entry} for entry in asked]
+
+
+def render(results: Results, entry: Mapping[str, Any], folders: Iterable[Path] = ()) -> Table:
+    """The table that an entry of `tables:` describes.
+
+    Parameters
+    ----------
+    results : Results
+    entry : mapping
+        `{"layout": NAME or FILE.yaml, "metric": …}` and any key of the layout that shall differ from it.
+    folders : iterable of Path
+        Where a layout file may lie beside the working directory (the config's folder).
+
+    Raises
+    ------
+    ResultsError
+        When the layout cannot be read, or does not fit the results.
+    """
+    layout = layouts.load_table(entry, folders)
+    return _Builder(results, layout, str(entry["layout"])).table()
+
+
+def write_all(results: Results, folders: Iterable[Path] = ()) -> list[Path]:
+    """Write every table of the experiment into `tables/` of its folder, each as `.md`, `.tex` and `.csv`.
+
+    Raises
+    ------
+    ResultsError
+        As `render`; or when a file cannot be written.
+    """
+    asked, folders = entries(results), list(folders)
+    written = []
+    for entry, stem in zip(asked, stems(asked), strict=True):
+        table = render(results, entry, folders)
+        for ending, content in (("md", table.markdown()), ("tex", table.latex()), ("csv", table.csv())):
+            written.append(results.folder / "tables" / f"{stem}.{ending}")
+            try:
+                written[-1].parent.mkdir(exist_ok=True)
+                written[-1].write_text(content, encoding="utf-8", newline="\n")
+            except OSError as error:
+                raise ResultsError(f"{written[-1]}: cannot be written: {error.strerror}") from error
+    return written
+
+
+def stems(asked: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A file stem for each entry: the layout's, with the metric where the layout comes twice, then a number."""
+    plain = [layouts.stem(entry) for entry in asked]
+    longer = [
+        f"{stem}_{entry['metric']}" if plain.count(stem) > 1 and entry.get("metric") else stem
+        for stem, entry in zip(plain, asked, strict=True)
+    ]
+    return [
+        f"{stem}_{longer[: k + 1].count(stem)}" if longer.count(stem) > 1 else stem for k, stem in enumerate(longer)
+    ]
+
+
+def csv_text(header: Sequence[str], records: Iterable[Sequence[str]]) -> str:
+    """Comma-separated text, quoted where it must be."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(records)
+    return out.getvalue()
+
+
+def number(value: float) -> str:
+    """A number in full, empty if it is NaN."""
+    return "" if math.isnan(value) else repr(float(value))
+
+
+def mean_and_spread(mean: float, spread: float | None, digits: int, bold: bool = False) -> Text:
+    """`0.2069 ± 0.0008`; an unknown spread (NaN) is a dash, and None leaves it out."""
+    plain = latex = f"{mean:.{digits}f}"
+    if spread is not None:
+        known = not math.isnan(spread)
+        plain += f" ± {spread:.{digits}f}" if known else f" ± {DASH}"
+        latex += rf" \pm {spread:.{digits}f}" if known else r" \pm \mbox{--}"
+    return Text(plain, f"${latex}$", bold)
+
+
+def over_splits(counts: Iterable[int]) -> str:
+    """`over 100 splits`, or `over 98 to 100 splits`."""
+    low, high = min(found := list(counts)), max(found)
+    return f"over {low} to {high} splits" if low != high else f"over {high} split{'s' if high > 1 else ''}"
+
+
+class _Builder:
+    """Puts one table together."""
+
+    def __init__(self, results: Results, layout: TableLayout, name: str):
+        self.results, self.layout, self.name = results, layout, name
+        self.across = self._across()
+        self.down = self._down()
+        self.domain: dict[str, tuple[str, ...]] = {
+            "dataset": results.datasets,
+            "method": layout.methods or results.methods,
+            "metric": self._metrics(),
+            **{path: results.values(path) for path in results.swept},
+        }
+        if not self.domain[self.across]:
+            raise ResultsError(f"{results.folder}: no method of the experiment has the parameter {self.across}")
+        self.facts = {metric: metric_facts(results, metric) for metric in self.domain["metric"]}
+
+    def _across(self) -> str:
+        if self.layout.columns == "auto":
+            return self.results.swept[-1] if self.results.swept else "metric"
+        return self._known("columns", self.layout.columns)
+
+    def _down(self) -> tuple[str, ...]:
+        rows = tuple(self._known("rows", name) for name in self.layout.rows)
+        held = {*rows, self.across}
+        if len(held) <= len(rows) or not {"dataset", "method"} <= held:
+            raise ResultsError(
+                f"layout {self.name}: rows and columns together must hold dataset and method, each name once"
+            )
+        return rows + tuple(path for path in self.results.swept if path not in held)
+
+    def _known(self, key: str, name: str) -> str:
+        swept = self.results.swept
+        if name in ("dataset", "method", "metric", *swept):
+            return name
+        raise ResultsError(
+            f"layout {self.name}: {key}: {name} is not swept in {self.results.folder} "
+            f"(swept there: {', '.join(swept) or 'nothing'}); the layout generic suits any experiment"
+        )
+
+    def _metrics(self) -> tuple[str, ...]:
+        known, wanted = self.results.metrics, self.layout.metric
+        if wanted is None:
+            return known if "metric" in (self.across, *self.down) else known[:1]
+        if wanted not in known:
+            hint = did_you_mean(wanted, known)
+            raise ResultsError(f"{self.results.folder}: no metric {wanted!r}{hint} (measured: {', '.join(known)})")
+        return (wanted,)
+
+    def table(self) -> Table:
+        rows = self._row_places()
+        columns = self.domain[self.across]
+        grid = [[{**self._default(), **row, self.across: value} for value in columns] for row in rows]
+        cells = [[self._cell(place) for place in places] for places in grid]
+        bold = self._bold(grid, cells)
+        shown = tuple(
+            (*self._labels(rows, k), *(self._show(cell, b) for cell, b in zip(cells[k], bold[k], strict=True)))
+            for k in range(len(rows))
+        )
+        outer = self.down[0]
+        groups = [k for k in range(1, len(rows)) if rows[k][outer] != rows[k - 1][outer]] if len(self.down) > 1 else []
+        header = (*(text(self._head(name)) for name in self.down), *self._column_heads(columns))
+        notes = self._notes([c for row in cells for c in row], any(b for row in bold for b in row))
+        sheet = Sheet(self._caption(), header, shown, len(self.down), tuple(groups), notes)
+        label = f"tab:{self.name.removesuffix('.yaml').replace('/', ':').replace('_', '-')}"
+        return Table(sheet, *self._records(itertools.chain(*grid), itertools.chain(*cells)), label)
+
+    def _default(self) -> Place:
+        """The one metric of a table that has no place for metrics."""
+        return {"metric": self.domain["metric"][0]}
+
+    def _row_places(self) -> list[Place]:
+        """The rows: every combination that the methods have, ordered by `down`, its first name slowest."""
+        paths = [name for name in self.down if name in self.results.swept]
+        fixed = [name for name in self.down if name not in paths]
+        places: list[Place] = []
+        for values in itertools.product(*(self.domain[name] for name in fixed)):
+            place = dict(zip(fixed, values, strict=True))
+            methods = [place["method"]] if "method" in place else self.domain["method"]
+            points = dict.fromkeys(
+                tuple(point[self.results.swept.index(path)] for path in paths)
+                for method in methods
+                for point in self.results.points_of(method)
+            )
+            if len(points) > 1 and "method" not in place:  # a method without the parameter has its number in every row
+                points.pop(("",) * len(paths), None)
+            places += [{**place, **dict(zip(paths, point, strict=True))} for point in points or [("",) * len(paths)]]
+        order = {name: {value: k for k, value in enumerate(("", *self.domain[name]))} for name in self.down}
+        return sorted(places, key=lambda place: [order[name][place[name]] for name in self.down])
+
+    def _cell(self, place: Place) -> Cell | None:
+        point = tuple(place[path] for path in self.results.swept)
+        return self.results.cell(place["dataset"], place["method"], point, place["metric"])
+
+    def _bold(self, grid: list[list[Place]], cells: list[list[Cell | None]]) -> list[list[bool]]:
+        def group(place: Place) -> tuple[str, ...]:
+            return (place["dataset"], place["metric"], place[self.across] if self.across in self.results.swept else "")
+
+        rivals: dict[tuple[str, ...], list[Cell]] = {}
+        for place, cell in zip(itertools.chain(*grid), itertools.chain(*cells), strict=True):
+            if cell:
+                rivals.setdefault(group(place), []).append(cell)
+        within = self.layout.bold == "one_standard_error"
+        return [
+            [
+                self.layout.bold != "none"
+                and cell is not None
+                and is_among_best(cell, rivals[group(place)], self.facts[place["metric"]].higher_is_better, within)
+                for place, cell in zip(places, row, strict=True)
+            ]
+            for places, row in zip(grid, cells, strict=True)
+        ]
+
+    def _labels(self, rows: list[Place], k: int) -> list[Text]:
+        """The row's labels; an outer label stands only in the first row of its group."""
+        labels: list[Text] = []
+        fresh = k == 0
+        for j, name in enumerate(self.down):
+            fresh = fresh or j == len(self.down) - 1 or rows[k][name] != rows[k - 1][name]
+            value = rows[k][name]
+            labels.append(text(self._value(name, value) if fresh else ""))
+        return labels
+
+    def _value(self, name: str, value: str) -> str:
+        if name == "metric":
+            return self.facts[value].title
+        return value or DASH
+
+    def _show(self, cell: Cell | None, bold: bool) -> Text:
+        if cell is None:
+            return Text(DASH, "--")
+        spread = {"standard_error": cell.se, "std": cell.std, "none": None}[self.layout.spread]
+        return mean_and_spread(cell.mean, spread, self.layout.digits, bold)
+
+    def _head(self, name: str) -> str:
+        headers = self.layout.headers
+        plain = {"dataset": headers.dataset, "method": headers.method, "metric": headers.metric}
+        return plain.get(name) or short_path(name, self.results.swept)
+
+    def _column_heads(self, columns: Sequence[str]) -> list[Text]:
+        if self.across not in self.results.swept:
+            return [text(self._value(self.across, value)) for value in columns]
+        headers, path = self.layout.headers, short_path(self.across, self.results.swept)
+        heads = []
+        for k, value in enumerate(columns):
+            key = "other" if k else "first"
+            pattern = headers.other if k else headers.first
+            if not k and value.endswith("%") and headers.percent_of:
+                pattern += f" {headers.percent_of}"
+            heads.append(self._filled(f"headers.{key}", pattern, value=value, path=path))
+        return heads
+
+    def _caption(self) -> Text:
+        values = {
+            "metric": listing([fact.title for fact in self.facts.values()]),
+            "methods": listing(self.domain["method"]),
+            "datasets": listing(self.domain["dataset"]),
+            "experiment": self.results.name,
+        }
+        return self._filled("caption", self.layout.caption, **values)
+
+    def _filled(self, key: str, pattern: str, **values: str) -> Text:
+        try:
+            return template(pattern, **values)
+        except (KeyError, ValueError, IndexError) as error:
+            what = f"{{{error.args[0]}}} is unknown" if isinstance(error, KeyError) else str(error)
+            known = ", ".join(f"{{{name}}}" for name in values)
+            raise ResultsError(f"layout {self.name}: {key}: {what} (known: {known})") from error
+
+    def _notes(self, cells: list[Cell | None], bold: bool) -> tuple[str, ...]:
+        present = [cell for cell in cells if cell]
+        notes = list(self.layout.notes)
+        if present:
+            spread = _SPREADS.get(self.layout.spread)
+            what = f"Mean ± {spread}" if spread else "Mean"
+            notes.append(f"{what} {over_splits(c.n for c in present)}.")
+        if bold:
+            notes.append(_BOLD[self.layout.bold])
+        notes += _notes_on_metrics(self.facts)
+        repeated = [m for m in self.domain["method"] if self.results.lacks(m, self.across)]
+        if repeated:
+            has = "have" if len(repeated) > 1 else "has"
+            path = short_path(self.across, self.results.swept)
+            notes.append(f"{listing(repeated)} {has} no {path}: the same number stands in every column.")
+        if any(cell is None for cell in cells):
+            notes.append(f"{DASH}: no result (not run, failed, or not defined).")
+        if self.layout.spread != "none" and any(cell.n == 1 for cell in present):
+            notes.append(f"± {DASH}: a single split has no {_SPREADS[self.layout.spread]}.")
+        return tuple(notes)
+
+    def _records(
+        self, places: Iterable[Place], cells: Iterable[Cell | None]
+    ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+        """The plain data: one record for each cell of the results, once even where the table repeats it."""
+        keys = ["dataset", "method", *self.results.swept]
+        keys += ["metric"] if len(self.domain["metric"]) > 1 else []
+        spread = {"standard_error": ("se",), "std": ("std",), "none": ()}[self.layout.spread]
+        records: dict[tuple[str, ...], tuple[str, ...]] = {}
+        for place, cell in zip(places, cells, strict=True):
+            own = {**place, **{p: "" for p in self.results.swept if self.results.lacks(place["method"], p)}}
+            values = [number(getattr(cell, name)) if cell else "" for name in ("mean", *spread)]
+            key = tuple(own[name] for name in keys)
+            records[key] = (*key, *values)
+        return (*keys, "mean", *spread), tuple(records.values())
+
+
+def is_among_best(cell: Cell, rivals: Sequence[Cell], higher_is_better: bool | None, within_one_se: bool) -> bool:
+    """Whether `cell` is the best of `rivals` (itself one of them), or within the best one's standard error of it.
+
+    With a single rival, or a metric of unknown direction, nothing is best. A best cell without a standard error (one
+    split) has none to spare.
+    """
+    if higher_is_better is None or len(rivals) < 2:
+        return False
+    sign = -1 if higher_is_better else 1
+    best = min(sign * rival.mean for rival in rivals)
+    slack = _SAME
+    if within_one_se:
+        # Equal means may come with different spreads: the larger counts, so that the order of methods does not matter.
+        errors = [r.se for r in rivals if sign * r.mean <= best + _SAME and not math.isnan(r.se)]
+        slack += max(errors, default=0.0)
+    return sign * cell.mean <= best + slack
+
+
+def short_path(path: str, swept: Sequence[str]) -> str:
+    """A swept path's last name, if no other swept path ends in it."""
+    last = path.rsplit(".", 1)[-1]
+    return path if sum(p.rsplit(".", 1)[-1] == last for p in swept) > 1 else last
+
+
+def _notes_on_metrics(facts: Mapping[str, MetricFacts]) -> list[str]:
+    notes = [fact.note for fact in facts.values() if fact.note]
+    unknown = [fact.title for fact in facts.values() if fact.higher_is_better is None]
+    if unknown:
+        notes.append(f"{listing(unknown)}: mlcdr does not know which way is better, so nothing is bold.")
+    return notes
