@@ -1,0 +1,115 @@
+"""Components as a config writes them: read with every problem told, and changed by a sweep."""
+
+import inspect
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from mlcdr import registry
+from mlcdr.errors import UserError
+from mlcdr.experiment.problems import Problems, found, near
+from mlcdr.experiment.yaml_reader import KeyPath
+from mlcdr.registry import Component
+
+# How scikit-learn's InvalidParameterError begins.
+_BLAMED = re.compile(r"The '(\w+)' parameter of")
+
+
+def read_component(
+    written: Any, family: str, path: KeyPath, problems: Problems, swept: Collection[str] = ()
+) -> Component | None:
+    """A component from `name`, `{name: {parameter: value}}` or `{name: value}` (for its first parameter).
+
+    Every problem (form, name, parameters, values) is recorded with its own key path below `path`; None if there is one.
+    Parameters that the experiment sweeps are named in `swept`: they need no value here.
+    """
+    before = len(problems)
+    if isinstance(written, str):
+        name, params, inner = written, None, path
+    elif isinstance(written, Mapping) and len(written) == 1:
+        ((name, params),) = written.items()
+        inner = (*path, name)
+    else:
+        keys = f" of {len(written)} keys" if isinstance(written, Mapping) else ""
+        right = "a name, or a name with its parameters (`{name: {parameter: value}}`)"
+        problems.add(path, f"must be {right}, found {found(written)}{keys}")
+        return None
+    try:
+        cls = registry.resolve(family, name)
+    except UserError as error:
+        problems.add(inner, str(error))
+        return None
+    allowed = registry.parameters(cls)
+    places: dict[str, KeyPath] = {}
+    if params is None:
+        params = {}
+    elif not isinstance(params, Mapping):
+        if not allowed:
+            problems.add(inner, f"{family} {name!r} takes no parameter, found {found(params)}")
+            return None
+        first = next(iter(allowed))
+        params, places = {first: params}, {first: inner}
+    places = {key: places.get(key, (*inner, key)) for key in params}
+    for key in params:
+        if key not in allowed:
+            listing = ", ".join(allowed) or "none"
+            problems.add(places[key], f"unknown parameter of {family} {name!r}{near(key, allowed)} (known: {listing})")
+    required = [key for key, default in allowed.items() if default is inspect.Parameter.empty and key not in params]
+    for key in required:
+        if key not in swept:
+            problems.add(inner, f"{family} {name!r} needs the parameter {key!r}")
+    for key, nested in getattr(cls, "component_parameters", {}).items():
+        if isinstance(params.get(key), str | Mapping):
+            read_component(params[key], nested, places[key], problems)
+    component = Component(family, name, dict(params))
+    if len(problems) == before and not required:
+        _check_values(component, inner, places, problems)
+    return component if len(problems) == before else None
+
+
+def _check_values(component: Component, path: KeyPath, places: Mapping[str, KeyPath], problems: Problems) -> None:
+    """Build the component; as scikit-learn names one wrong parameter at a time, try again without it."""
+    params = dict(component.params)
+    while True:
+        message = build_problem(Component(component.family, component.name, params))
+        if message is None:
+            return
+        blamed = _BLAMED.search(message)
+        key = blamed[1] if blamed else None
+        problems.add(places.get(key or "", path), message)
+        if key not in params:
+            return
+        del params[key]
+
+
+def build_problem(component: Component) -> str | None:
+    """Why the component cannot be built, on one line; None if it can."""
+    try:
+        component.build()
+    except (UserError, ValueError, TypeError) as error:
+        return " ".join(str(error).split())
+    return None
+
+
+def with_parameter(component: Component, keys: tuple[str, ...], value: Any) -> Component | None:
+    """The component with one parameter changed; None if it has no such parameter.
+
+    `keys` is the parameter's name; if it is itself a component or a mapping, the name in that may follow.
+    """
+    cls = registry.resolve(component.family, component.name)
+    key, *inner = keys
+    if key not in registry.parameters(cls):
+        return None
+    if inner:
+        written = component.params.get(key)
+        nested = getattr(cls, "component_parameters", {}).get(key)
+        if nested and isinstance(written, str | Mapping):
+            changed = with_parameter(Component.parse(nested, written), tuple(inner), value)
+            if changed is None:
+                return None
+            value = changed.plain()
+        elif isinstance(written, Mapping) and len(inner) == 1 and inner[0] in written:
+            value = {**written, inner[0]: value}
+        else:
+            return None
+    return Component(component.family, component.name, {**component.params, key: value})

@@ -1,0 +1,524 @@
+"""From an experiment's YAML to a validated, frozen `Experiment`, or to the list of all that is wrong with it.
+
+`load_experiment` reads the file strictly (`yaml_reader`), puts `--set` options in (`overrides`) and checks everything
+that can be known without the data: keys and types by pydantic, the names, parameters and values of components, metrics
+and sweeps here. What the data must decide (does a data set exist, are there rows enough) is said when it is loaded.
+"""
+
+import contextlib
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, ValidationError
+from pydantic.json_schema import WithJsonSchema
+
+from mlcdr import registry
+from mlcdr.experiment.components import build_problem, read_component, with_parameter
+from mlcdr.experiment.overrides import apply_overrides
+from mlcdr.experiment.problems import Problems, found, near
+from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, SplitSpec
+from mlcdr.experiment.yaml_reader import Document, KeyPath, Place, dump_yaml, read_yaml
+from mlcdr.metrics import METRICS
+from mlcdr.registry import Component
+
+# The options of a data set and the values they may have; None: a whole number that is not 0.
+DATASET_OPTIONS: dict[str, tuple[str, ...] | None] = {"missing": ("error", "mean", "zero"), "labels": None}
+
+_FOLDER_NAME = re.compile(r"[^\W_][\w.\-]{0,99}")
+
+
+def _folder_name(name: str) -> str:
+    if not _FOLDER_NAME.fullmatch(name) or name.endswith("."):
+        right = "letters, digits, `_`, `-`, `.`, beginning with a letter or digit"
+        raise ValueError(f"{name!r} cannot name the results folder; use {right}")
+    return name
+
+
+def _one_line(text: str) -> str:
+    if not text.strip() or text != text.strip() or not text.isprintable():
+        raise ValueError(f"{text!r} must be one line of text without spaces around it")
+    return text
+
+
+def _tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+_Line = Annotated[str, AfterValidator(_one_line)]
+
+# The schemas are markers, which `schema()` replaces by the names that are registered.
+_FeatureSpace = Annotated[InstanceOf[Component], WithJsonSchema({"title": "component:feature_space"})]
+_LabelSpace = Annotated[InstanceOf[Component], WithJsonSchema({"title": "component:label_space"})]
+_Learner = Annotated[InstanceOf[Component], WithJsonSchema({"title": "component:learner"})]
+_Threshold = Annotated[InstanceOf[Component], WithJsonSchema({"title": "component:threshold"})]
+
+
+class _Spec(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+_SpecT = TypeVar("_SpecT", bound=_Spec)
+
+
+class DatasetSpec(_Spec):
+    """A data set to run on: its name (or path), and options for `load_dataset` (`missing`, `labels`)."""
+
+    name: _Line
+    params: dict[str, Any] = {}
+
+    def plain(self) -> Any:
+        """As a config writes it."""
+        return {self.name: self.params} if self.params else self.name
+
+
+class MetricSpec(_Spec):
+    """A metric, its options, and the label it bears in the results."""
+
+    name: str
+    params: dict[str, Any] = {}
+    label: _Line
+
+    def plain(self) -> Any:
+        """As a config writes it."""
+        options = self.params | ({} if self.label == self.name else {"as": self.label})
+        return {self.name: options} if options else self.name
+
+
+class MethodSpec(_Spec):
+    """What fills the line x → feature space → learner → label space → threshold; only the learner is required."""
+
+    feature_space: Annotated[tuple[_FeatureSpace, ...], BeforeValidator(_tuple)] = ()
+    label_space: _LabelSpace | None = None
+    learner: _Learner
+    threshold: _Threshold | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """As a config writes it, components in their shortest form."""
+        steps = [step.plain() for step in self.feature_space]
+        result: dict[str, Any] = {"feature_space": steps[0] if len(steps) == 1 else steps} if steps else {}
+        for family in ("label_space", "learner", "threshold"):
+            component = getattr(self, family)
+            if component is not None:
+                result[family] = component.plain()
+        return result
+
+    def with_value(self, swept: str, value: Any) -> "MethodSpec | None":
+        """The method with one parameter changed (`label_space.n_components`); None if it has no such parameter."""
+        at = self.component_at(swept)
+        if at is None:
+            return None
+        component, keys, position = at
+        changed = with_parameter(component, keys, value)
+        if changed is None:
+            return None
+        if position is None:
+            return self.model_copy(update={component.family: changed})
+        steps = (*self.feature_space[:position], changed, *self.feature_space[position + 1 :])
+        return self.model_copy(update={"feature_space": steps})
+
+    def component_at(self, swept: str) -> tuple[Component, tuple[str, ...], int | None] | None:
+        """The component that a swept path leads to, the parameter's name in it, and the step's number if it is a step.
+
+        A single step of the feature space needs no number: `feature_space.n_components`. None if nothing is there.
+        """
+        family, *keys = swept.split(".")
+        if family not in type(self).model_fields:
+            return None
+        part, position = getattr(self, family), None
+        if isinstance(part, tuple):
+            position = int(keys.pop(0)) if keys and keys[0].isdecimal() else 0 if len(part) == 1 else len(part)
+            part = part[position] if position < len(part) else None
+        return (part, tuple(keys), position) if part is not None and keys else None
+
+    def components(self) -> tuple[Component, ...]:
+        """All components of the method, in the order of the line."""
+        return (*self.feature_space, *filter(None, (self.label_space, self.learner, self.threshold)))
+
+
+class LayoutSpec(_Spec):
+    """A table or a figure: the name (or path) of its layout, the metric it shows, and the layout's own options."""
+
+    layout: _Line
+    metric: str | None = None
+    options: dict[str, Any] = {}
+
+    def plain(self) -> dict[str, Any]:
+        """As a config writes it."""
+        return {"layout": self.layout, **({} if self.metric is None else {"metric": self.metric}), **self.options}
+
+
+class Experiment(_Spec):
+    """A validated experiment; field for field what the YAML file holds."""
+
+    name: Annotated[str, AfterValidator(_folder_name), Field(description="Names the results folder.")]
+    description: Annotated[str, Field(description="What the experiment shows; free text.")] = ""
+    datasets: Annotated[
+        tuple[DatasetSpec, ...],
+        BeforeValidator(_tuple),
+        Field(min_length=1, description="Names or paths of data sets, or {name: {missing: mean}}."),
+    ]
+    splits: Annotated[SplitSpec, Field(description="How rows are divided for training and testing.")]
+    metrics: Annotated[
+        tuple[MetricSpec, ...],
+        BeforeValidator(_tuple),
+        Field(min_length=1, description="Names of metrics, or {name: {option: value, as: label}}."),
+    ]
+    sweep: Annotated[
+        dict[str, Annotated[tuple[Any, ...], BeforeValidator(_tuple), Field(min_length=1)]],
+        Field(description="Parameters to vary: key path (label_space.n_components) → list of values."),
+    ] = {}
+    methods: Annotated[
+        dict[_Line, MethodSpec], Field(min_length=1, description="The methods to compare: a name of yours → its parts.")
+    ]
+    tables: Annotated[
+        tuple[LayoutSpec, ...], BeforeValidator(_tuple), Field(description="Tables to write when the run ends.")
+    ] = ()
+    figures: Annotated[
+        tuple[LayoutSpec, ...], BeforeValidator(_tuple), Field(description="Figures to draw when the run ends.")
+    ] = ()
+
+    @property
+    def seed(self) -> int:
+        """The seed that the methods' own randomness is derived from: that of the splits (0 where these have none)."""
+        return int(getattr(self.splits, "seed", 0))
+
+    def points(self, method: str) -> tuple[dict[str, Any], ...]:
+        """The sweep of one method: a dict of swept key path → value as written, for each combination, in config order.
+
+        Only paths that are parameters of the method take part; `({},)` if none is.
+        """
+        spec = self.methods[method]
+        paths = [path for path, values in self.sweep.items() if spec.with_value(path, values[0]) is not None]
+        combinations = itertools.product(*(self.sweep[path] for path in paths))
+        return tuple(dict(zip(paths, values, strict=True)) for values in combinations)
+
+    def method_at(self, method: str, point: Mapping[str, Any]) -> MethodSpec:
+        """The method with the values of one of its `points` put in.
+
+        Raises
+        ------
+        KeyError
+            If `point` has a path that is no parameter of the method.
+        """
+        spec = self.methods[method]
+        for path, value in point.items():
+            changed = spec.with_value(path, value)
+            if changed is None:
+                raise KeyError(f"{method} has no parameter {path}")
+            spec = changed
+        return spec
+
+    def resolved(self) -> dict[str, Any]:
+        """The experiment as plain data in a config's own form, defaults of the splits written out; reads back equal."""
+        result: dict[str, Any] = {"name": self.name}
+        if self.description:
+            result["description"] = self.description
+        result["datasets"] = [spec.plain() for spec in self.datasets]
+        result["splits"] = self.splits.model_dump()
+        result["metrics"] = [spec.plain() for spec in self.metrics]
+        if self.sweep:
+            result["sweep"] = {path: list(values) for path, values in self.sweep.items()}
+        result["methods"] = {name: spec.plain() for name, spec in self.methods.items()}
+        for key in ("tables", "figures"):
+            layouts = [spec.plain() for spec in getattr(self, key)]
+            if layouts:
+                result[key] = layouts
+        return result
+
+    def to_yaml(self) -> str:
+        """`resolved()` as YAML text."""
+        return dump_yaml(self.resolved())
+
+
+def method_text(value: Any) -> str:
+    """A swept value as the text that results show: `5`, `20%`, `0.001`, `true`, nothing for null; else JSON."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Experiment:
+    """Read and check an experiment file.
+
+    Relative paths (of data sets, fold files and layouts) that exist beside the file are made absolute.
+
+    Parameters
+    ----------
+    path : path
+        The YAML file.
+    overrides : sequence of str
+        `key.path=value` texts, put in before anything is checked.
+
+    Raises
+    ------
+    ConfigError
+        With all problems, each `file:line: key.path: what is wrong`. A file that is not YAML reports just that, and at
+        once (nothing heavy is imported for it).
+    """
+    return _checked(read_yaml(path), overrides, Path(path).resolve().parent)
+
+
+def experiment_from(data: Mapping[str, Any], overrides: Sequence[str] = (), source: str = "experiment") -> Experiment:
+    """As `load_experiment`, from plain data such as `Experiment.resolved()` gives.
+
+    Raises
+    ------
+    ConfigError
+        With all problems, each `source: key.path: what is wrong`.
+    """
+    plain = json.loads(json.dumps(data))  # a copy of our own, which overrides may change
+    return _checked(Document(plain, {(): Place(source)}), overrides, Path.cwd())
+
+
+def _checked(document: Document, overrides: Sequence[str], folder: Path) -> Experiment:
+    problems = Problems(document)
+    if not isinstance(document.data, dict):
+        problems.add((), f"an experiment is a mapping (`name: ...`), found {found(document.data)}")
+        problems.raise_any()
+    apply_overrides(document, overrides)
+    # An optional part whose lines are all commented out is left empty, which is as good as left out.
+    optional = [key for key, field in Experiment.model_fields.items() if not field.is_required()]
+    data = {key: value for key, value in document.data.items() if value is not None or key not in optional}
+    # Short forms become models here, with every problem told; what is no list or mapping is left for pydantic to say.
+    sweep = data["sweep"] if isinstance(data.get("sweep"), dict) else {}
+    readers: dict[str, Callable[[Any, KeyPath, Problems], Any]] = {
+        "datasets": lambda item, path, problems: _dataset(item, path, problems, folder),
+        "metrics": _metric,
+        "tables": lambda item, path, problems: _layout(item, path, problems, folder),
+        "figures": lambda item, path, problems: _layout(item, path, problems, folder),
+        "methods": lambda item, path, problems: _method(item, path, problems, sweep),
+    }
+    for key, read in readers.items():
+        if isinstance(data.get(key), list) and key != "methods":
+            data[key] = [read(item, (key, i), problems) for i, item in enumerate(data[key])]
+        elif isinstance(data.get(key), dict) and key == "methods":
+            data[key] = {name: read(item, (key, name), problems) for name, item in data[key].items()}
+    try:
+        experiment = Experiment.model_validate(data)
+    except ValidationError as error:
+        problems.add_validation(error, data, (), _known_keys)
+    _check_names(data, problems)
+    _check_sweep(sweep, data.get("methods"), problems)
+    problems.raise_any()
+    if isinstance(experiment.splits, FromFile):
+        path = _beside(experiment.splits.path, folder, experiment.datasets[0].name)
+        experiment = experiment.model_copy(update={"splits": experiment.splits.model_copy(update={"path": path})})
+    return experiment
+
+
+def _known_keys(location: KeyPath) -> Iterable[str]:
+    """The keys allowed where pydantic found one too many."""
+    kinds: dict[Any, type[BaseModel]] = {"shuffle": Shuffle, "kfold": KFold, "predefined": Predefined, "file": FromFile}
+    if location[:1] == ("splits",):
+        return kinds[location[1]].model_fields
+    return MethodSpec.model_fields if location else Experiment.model_fields
+
+
+def _beside(path: str, folder: Path, dataset: str = "") -> str:
+    """A relative path as an absolute one if it exists in `folder`; else as it is, to be looked up elsewhere."""
+    relative = not Path(path).is_absolute() and not path.startswith("~")
+    exists = relative and (folder / path.replace("{dataset}", dataset)).exists()
+    return str(folder / path) if exists else path
+
+
+def _is_path(name: str) -> bool:
+    return "/" in name or "\\" in name or name.lower().endswith(".arff")
+
+
+def _name_and_options(written: Any, what: str, path: KeyPath, problems: Problems) -> tuple[str, Any] | None:
+    if isinstance(written, str):
+        return written, {}
+    if isinstance(written, dict) and len(written) == 1:
+        ((name, options),) = written.items()
+        return name, {} if options is None else options
+    keys = f" of {len(written)} keys" if isinstance(written, dict) else ""
+    problems.add(path, f"must be the name of a {what}, or `{{name: {{option: value}}}}`, found {found(written)}{keys}")
+    return None
+
+
+def _dataset(written: Any, path: KeyPath, problems: Problems, folder: Path) -> DatasetSpec:
+    pair = _name_and_options(written, "data set", path, problems)
+    if pair is None:
+        return DatasetSpec.model_construct(name="")
+    name, options = pair
+    inner = path if isinstance(written, str) else (*path, name)
+    if not isinstance(options, dict):
+        problems.add(inner, f"options must be a mapping ({', '.join(DATASET_OPTIONS)}), found {found(options)}")
+        options = {}
+    for key, value in options.items():
+        if key not in DATASET_OPTIONS:
+            known = ", ".join(DATASET_OPTIONS)
+            problems.add((*inner, key), f"unknown option of a data set{near(key, DATASET_OPTIONS)} (known: {known})")
+            continue
+        allowed = DATASET_OPTIONS[key]
+        if allowed is None:
+            if isinstance(value, bool) or not isinstance(value, int) or value == 0:
+                problems.add((*inner, key), f"must be a whole number other than 0, found {found(value)}")
+        elif value not in allowed:
+            problems.add(
+                (*inner, key), f"must be one of {', '.join(allowed)}, found {found(value)}{near(value, allowed)}"
+            )
+    if _is_path(name):
+        name = _beside(name, folder)
+    return _built(DatasetSpec, inner, problems, name=name, params=options)
+
+
+def _metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
+    pair = _name_and_options(written, "metric", path, problems)
+    if pair is None:
+        return MetricSpec.model_construct(name="", label="")
+    name, options = pair
+    inner = path if isinstance(written, str) else (*path, name)
+    metric = METRICS.get(name)
+    if metric is None:
+        problems.add(inner, f"unknown metric {name!r}{near(name, METRICS)} (known: {', '.join(METRICS)})")
+        return MetricSpec.model_construct(name=name, label=name)
+    places = {}
+    if not isinstance(options, dict):
+        if not metric.parameters:
+            problems.add(inner, f"{name} has no option (but `as: label`), found {found(options)}")
+            return MetricSpec.model_construct(name=name, label=name)
+        first = next(iter(metric.parameters))
+        options, places = {first: options}, {first: inner}
+    label = options.get("as", name)
+    if not isinstance(label, str):
+        problems.add((*inner, "as"), f"must be text, found {found(label)}")
+        label = name
+    options = {key: value for key, value in options.items() if key != "as"}
+    for key, value in options.items():
+        place = places.get(key, (*inner, key))
+        if key not in metric.parameters:
+            known = [*metric.parameters, "as"]
+            problems.add(place, f"unknown option of {name}{near(key, known)} (known: {', '.join(known)})")
+        elif key in metric.allowed and not any(type(v) is type(value) and v == value for v in metric.allowed[key]):
+            right = ", ".join(map(str, metric.allowed[key]))
+            problems.add(place, f"{key} must be one of {right}, found {found(value)}")
+    return _built(MetricSpec, (*inner, "as"), problems, name=name, params=options, label=label)
+
+
+def _layout(written: Any, path: KeyPath, problems: Problems, folder: Path) -> LayoutSpec:
+    if isinstance(written, str):
+        written = {"layout": written}
+    if not isinstance(written, dict):
+        problems.add(path, f"must be the name of a layout, or `{{layout: name, metric: name}}`, found {found(written)}")
+        return LayoutSpec.model_construct(layout="")
+    options = {key: value for key, value in written.items() if key not in ("layout", "metric")}
+    layout, metric = written.get("layout"), written.get("metric")
+    if layout is None:
+        hints = [near("layout", [key]) and f"; is {key!r} meant?" for key in options]
+        problems.add(path, f"the key `layout` is missing{''.join(hints)}")
+        return LayoutSpec.model_construct(layout="", metric=metric if isinstance(metric, str) else None)
+    if isinstance(layout, str):
+        layout = _beside(layout, folder)
+    return _built(LayoutSpec, path, problems, layout=layout, metric=metric, options=options)
+
+
+def _built(model: type[_SpecT], path: KeyPath, problems: Problems, **fields: Any) -> _SpecT:
+    try:
+        return model(**fields)
+    except ValidationError as error:
+        problems.add_validation(error, {}, path, lambda location: ())
+        return model.model_construct(**fields)
+
+
+def _method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[str, Any]) -> Any:
+    """The mapping that `MethodSpec` is made of, components read; an unreadable one is _UNREADABLE."""
+    if not isinstance(written, dict):
+        return written
+    result = dict(written)
+
+    def read(part: Any, family: str, place: KeyPath, prefix: str) -> Component:
+        swept = [swept.removeprefix(prefix).split(".")[0] for swept in sweep if swept.startswith(prefix)]
+        return read_component(part, family, place, problems, swept) or _UNREADABLE
+
+    for family in ("feature_space", "label_space", "learner", "threshold"):
+        part = written.get(family)
+        if part is None:
+            # `learner:` with nothing after it is as much a missing learner as none.
+            result.pop(family, None)
+        elif family != "feature_space":
+            result[family] = read(part, family, (*path, family), f"{family}.")
+        elif isinstance(part, list):
+            result[family] = tuple(
+                read(step, family, (*path, family, i), f"{family}.{i}.") for i, step in enumerate(part)
+            )
+        else:
+            result[family] = (read(part, family, (*path, family), f"{family}."),)
+    return result
+
+
+# Stands in for a component whose problems have been told already.
+_UNREADABLE = Component("learner", "")
+
+
+def _check_names(data: Mapping[str, Any], problems: Problems) -> None:
+    """No two data sets or metrics may share a name in the results, and a layout's metric must be measured."""
+    seen: set[str] = set()
+    for i, spec in enumerate(data["datasets"] if isinstance(data.get("datasets"), list) else []):
+        name = Path(spec.name).stem if _is_path(spec.name) else spec.name
+        if name and name.casefold() in seen:
+            problems.add(("datasets", i), f"the data set {name!r} is listed twice; results are kept by its name")
+        seen.add(name.casefold())
+    labels: list[str] = []
+    metrics_read = isinstance(data.get("metrics"), list)
+    for i, spec in enumerate(data["metrics"] if metrics_read else []):
+        if spec.label and spec.label in labels:
+            problems.add(
+                ("metrics", i), f"the metric {spec.label!r} is listed twice; give one another name by `as: name`"
+            )
+        labels.append(spec.label)
+    for key in ("tables", "figures"):
+        for i, spec in enumerate(data[key] if isinstance(data.get(key), list) else []):
+            if isinstance(spec.metric, str) and metrics_read and spec.metric not in labels:
+                message = (
+                    f"{spec.metric!r} is none of the metrics above{near(spec.metric, labels)} ({', '.join(labels)})"
+                )
+                problems.add((key, i, "metric"), message)
+
+
+def _check_sweep(sweep: Mapping[str, Any], methods: Any, problems: Problems) -> None:
+    """Every swept path must be a parameter of some method that does not set it itself, and every value possible."""
+    specs: dict[str, MethodSpec] = {}
+    for name, parts in (methods if isinstance(methods, dict) else {}).items():
+        with contextlib.suppress(ValidationError):
+            spec = MethodSpec.model_validate(parts)
+            if _UNREADABLE not in spec.components():
+                specs[name] = spec
+    all_read = isinstance(methods, dict) and len(specs) == len(methods)
+    for path, values in sweep.items():
+        here: KeyPath = ("sweep", path)
+        listed = values if isinstance(values, list) else []
+        texts = [method_text(value) for value in listed]
+        for i, text in enumerate(texts):
+            if text in texts[:i]:
+                problems.add((*here, i), f"the value {text} is listed twice")
+        having = {name: spec for name, spec in specs.items() if spec.with_value(path, None) is not None}
+        if not having and all_read:
+            known = _sweepable(specs.values())
+            problems.add(
+                here, f"no method has this parameter{near(path, known)} (there are: {', '.join(known) or 'none'})"
+            )
+        for name, spec in having.items():
+            component, keys, _ = spec.component_at(path) or (_UNREADABLE, (), None)
+            if keys[0] in component.params and len(keys) == 1:
+                problems.add(here, f"the method {name} sets {keys[0]} itself; leave it out there, or do not sweep it")
+            for i, value in enumerate(listed):
+                at = (spec.with_value(path, value) or spec).component_at(path)
+                message = build_problem(at[0]) if at else None
+                if message:
+                    problems.add((*here, i), message)
+
+
+def _sweepable(specs: Iterable[MethodSpec]) -> list[str]:
+    """The paths of all parameters of some methods, each once."""
+    paths: dict[str, None] = {}
+    for spec in specs:
+        for position, component in enumerate(spec.components()):
+            step = f".{position}" if component.family == "feature_space" and len(spec.feature_space) > 1 else ""
+            for key in registry.parameters(registry.resolve(component.family, component.name)):
+                paths[f"{component.family}{step}.{key}"] = None
+    return list(paths)

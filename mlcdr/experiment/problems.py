@@ -1,0 +1,132 @@
+"""Collects everything that is wrong with a config and words it for people."""
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from mlcdr.errors import ConfigError
+from mlcdr.experiment.yaml_reader import Document, KeyPath
+
+
+class Problems:
+    """The problems of one document, each with its key path; `raise_any` reports them all, in the file's order."""
+
+    def __init__(self, document: Document):
+        self.document = document
+        self._found: list[tuple[KeyPath, str]] = []
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def add(self, path: KeyPath, message: str) -> None:
+        """Record what is wrong at `path` (a key that is missing is placed where its mapping is)."""
+        if (path, message) not in self._found:
+            self._found.append((path, message))
+
+    def lines(self) -> list[str]:
+        """`file:line: key.path: message`, sorted by line; those of `--set` options come last."""
+        placed = [(self.document.place(path), path, message) for path, message in self._found]
+        placed.sort(key=lambda item: (item[0].line == 0, item[0].line, item[0].column))
+        result = []
+        for place, path, message in placed:
+            key = dotted(path)
+            # "--set splits.repeats" says the key already.
+            parts = [str(place), key, message] if key and not str(place).endswith(f" {key}") else [str(place), message]
+            result.append(": ".join(parts))
+        return result
+
+    def raise_any(self) -> None:
+        """Raise ConfigError if there are problems."""
+        if self._found:
+            raise ConfigError(self.lines())
+
+    def add_validation(
+        self, error: ValidationError, data: Any, path: KeyPath, known_keys: Callable[[KeyPath], Iterable[str]]
+    ) -> None:
+        """Record pydantic's findings in `data`, which stands at `path`, in our words.
+
+        `known_keys` tells the keys allowed in the mapping at a location (pydantic's), for the "did you mean".
+        """
+        for item in error.errors(include_url=False):
+            self.add(*_reworded(item, data, path, known_keys))
+
+
+def dotted(path: KeyPath) -> str:
+    """The key path as text: `methods.CPLST.learner`."""
+    return ".".join(map(str, path))
+
+
+def near(name: object, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` if one of `known` is close to `name`, else nothing."""
+    matches = difflib.get_close_matches(str(name), list(known), n=1)
+    return f"; did you mean {matches[0]!r}?" if matches else ""
+
+
+def found(value: object) -> str:
+    """What a value is, in a config's terms, and short."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f"the text {value if len(value) <= 40 else value[:37] + '...'!r}"
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    return str(value)
+
+
+def _reworded(
+    item: Any, data: Any, path: KeyPath, known_keys: Callable[[KeyPath], Iterable[str]]
+) -> tuple[KeyPath, str]:
+    kind, location, value, context = item["type"], tuple(item["loc"]), item["input"], item.get("ctx", {})
+    written = (*path, *_as_written(location, data))
+    if kind == "missing":
+        return written, "this key is missing"
+    if kind == "extra_forbidden":
+        known = list(known_keys(location[:-1]))
+        return written, f"unknown key{near(location[-1], known)} (known: {', '.join(known)})"
+    if kind == "union_tag_not_found":
+        return (*written, "kind"), "this key is missing (one of: shuffle, kfold, predefined, file)"
+    if kind == "union_tag_invalid":
+        tags = [tag.strip().strip("'") for tag in context["expected_tags"].split(",")]
+        tag = context["tag"]
+        return (*written, "kind"), f"unknown kind {tag!r}{near(tag, tags)} (one of: {', '.join(tags)})"
+    if kind == "value_error":
+        return written, str(context["error"])
+    if kind in ("greater_than_equal", "greater_than"):
+        bound = f"at least {context['ge']}" if "ge" in context else f"more than {context['gt']}"
+        return written, f"must be {bound}, found {value}"
+    if kind in ("too_short", "string_too_short"):
+        return written, "must not be empty"
+    expected = {
+        "int_type": "a whole number",
+        "string_type": "text",
+        "dict_type": "a mapping (`key: value`)",
+        "model_type": "a mapping (`key: value`)",
+        "model_attributes_type": "a mapping (`key: value`)",
+        "tuple_type": "a list",
+        "list_type": "a list",
+    }.get(kind)
+    if expected is None:
+        return written, f"{item['msg'][0].lower()}{item['msg'][1:]}, found {found(value)}"
+    hint = " (put it in quotes)" if expected == "text" and isinstance(value, bool | int | float) else ""
+    return written, f"must be {expected}, found {found(value)}{hint}"
+
+
+def _as_written(location: KeyPath, data: Any) -> KeyPath:
+    """Pydantic's location without the names of union members, which nobody wrote."""
+    path: list[str | int] = []
+    for i, step in enumerate(location):
+        written = (isinstance(data, Mapping) and step in data) or (
+            isinstance(data, list | tuple) and isinstance(step, int) and step < len(data)
+        )
+        if written:
+            data = data[step]
+        elif step == "[key]" or i < len(location) - 1 or not isinstance(data, Mapping):
+            continue  # "[key]" is pydantic's word for the key itself
+        path.append(step)
+    return tuple(path)
