@@ -65,25 +65,43 @@ def _equilibrated(lower: Array, ridge: float) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Cholesky:
-    """S + αI = D L Lᵀ D of full rank. Cost d³/3, then d²K for B and d²K for W.
+    """S + αI = D L Lᵀ D. Cost d³/3, then d²K for B and d²K for W.
 
-    Constant features have D = 0: they get coefficient 0, as the minimum-norm solution gives them.
+    Constant features have D = 0: they get coefficient 0, as the minimum-norm solution gives them. Features known to
+    depend on the others are left out of L in the same way, and the solution is then projected on the complement of the
+    null space they span: see `PivotedCholesky`, of which this is the fast form where the dependent features are known.
     """
 
     lower: Array
     inverse_scale: Array
+    null_space: Array | None
     rank: int
 
     @classmethod
-    def of(cls, gram: Array, ridge: float = 0.0) -> Cholesky:
+    def of(cls, gram: Array, ridge: float = 0.0, dependent: NDArray[np.intp] | None = None) -> Cholesky:
         """Factorise the lower triangle of `gram` (d×d, left as it is).
+
+        Parameters
+        ----------
+        dependent : array of int or None
+            Features known to be linear combinations of the others (of a set of rows that includes these).
 
         Raises
         ------
-            IllConditioned
-        XX
+        IllConditioned
+            When the other features are not safely of full rank (a pivot below 1e-8 of its feature's variance, or an
+            inverse of the equilibrated matrix of 1-norm above 1e9), or a `dependent` one is not dependent.
         """
         scaled, inverse = _equilibrated(gram, ridge)
+        out = np.zeros(0, dtype=np.intp) if dependent is None else dependent[inverse[dependent] > 0]
+        within = inverse.copy()
+        if len(out):
+            right = np.column_stack([np.append(scaled[j, :j], scaled[j:, j]) for j in out])
+            right[out] = 0.0
+            scaled[out, :] = 0.0
+            scaled[:, out] = 0.0
+            scaled[out, out] = 1.0
+            within[out] = 0.0
         factor, info = lapack.dpotrf(scaled, lower=1, overwrite_a=1, clean=0)
         if info != 0 or np.min(np.diag(factor), initial=1.0) ** 2 < _INDEPENDENT:
             raise IllConditioned("the Gram matrix is not of full rank")
@@ -91,7 +109,17 @@ class Cholesky:
         reciprocal, _ = lapack.dpocon(factor, 1.0, uplo="L")
         if reciprocal < _SINGULAR:
             raise IllConditioned("the Gram matrix is nearly singular")
-        return cls(factor, inverse, int(np.count_nonzero(inverse)))
+        null_space = None
+        if len(out):
+            t = blas.dtrsm(1.0, factor, np.asfortranarray(right), lower=1)
+            if np.max(np.abs(1.0 - np.einsum("ij,ij->j", t, t))) > _DEPENDENT:
+                raise IllConditioned("a feature held to be dependent is not")
+            t = blas.dtrsm(1.0, factor, t, lower=1, trans_a=1)
+            t *= -within[:, None]
+            t /= inverse[out]
+            t[out, np.arange(len(out))] = 1.0
+            null_space = scipy.linalg.qr(t, mode="economic", overwrite_a=True, check_finite=False)[0]
+        return cls(factor, within, null_space, int(np.count_nonzero(within)))
 
     def whiten(self, xy: Array, z: Any) -> Array:
         """B = L⁻¹D⁻¹C."""
@@ -99,9 +127,11 @@ class Cholesky:
         return blas.dtrsm(1.0, self.lower, right, lower=1, overwrite_b=1)
 
     def coefficients(self, whitened: Array) -> Array:
-        """W = D⁻¹L⁻ᵀB."""
+        """W = D⁻¹L⁻ᵀB, less its part in the null space."""
         w = blas.dtrsm(1.0, self.lower, whitened, lower=1, trans_a=1)
         w *= self.inverse_scale[:, None]
+        if self.null_space is not None:
+            w -= self.null_space @ (self.null_space.T @ w)
         return w
 
 
@@ -119,6 +149,7 @@ class PivotedCholesky:
     inverse_scale: Array
     basis: Array
     inner: Array | None
+    dependent: NDArray[np.intp]
     rank: int
 
     @classmethod
@@ -135,7 +166,7 @@ class PivotedCholesky:
         d = len(inverse)
         if len(live) == 0:
             empty = np.zeros((0, 0))
-            return cls(empty, live, inverse, np.zeros((d, 0)), np.zeros((0, 0)), 0)
+            return cls(empty, live, inverse, np.zeros((d, 0)), np.zeros((0, 0)), live, 0)
         if len(live) < d:
             scaled = np.asfortranarray(scaled[np.ix_(live, live)])
         tolerance = np.sqrt(_DEPENDENT * _INDEPENDENT)
@@ -160,7 +191,7 @@ class PivotedCholesky:
             basis[chosen, np.arange(rank)] = 1.0
             basis[rest] = t.T
             basis, inner = scipy.linalg.qr(basis, mode="economic", overwrite_a=True, check_finite=False)
-        return cls(first, chosen, inverse, basis, inner, int(rank))
+        return cls(first, chosen, inverse, basis, inner, rest, int(rank))
 
     def whiten(self, xy: Array, z: Any) -> Array:
         """B = R₁⁻ᵀ(D⁻¹C)₁."""
@@ -236,28 +267,25 @@ class Spectral:
 
     left: Array
     singular_values: Array
-    transpose_apply: Any
+    apply_right: Any  # A (r×q) ↦ VA (d×q)
     ridge: float
     rank: int
 
     @classmethod
     def of_rows(cls, rows: Array, ridge: float = 0.0) -> Spectral:
         """From the centred rows X (n×d, dense); singular values below max(n, d)·ε·s₁ count as 0, as NumPy has it."""
-        if not rows.size:
-            return cls(np.zeros((len(rows), 0)), np.zeros(0), lambda a: np.zeros((rows.shape[1], a.shape[1])), ridge, 0)
         left, s, right = scipy.linalg.svd(rows, full_matrices=False, check_finite=False)
-        rank = int(np.count_nonzero(s > max(rows.shape) * np.finfo(float).eps * s[0]))
+        rank = int(np.count_nonzero(s > max(rows.shape) * np.finfo(float).eps * np.max(s, initial=0.0)))
         right = right[:rank]
-        left = left[:, :rank]
-        # XᵀA = V diag(s) UᵀA, through the factors so that the rows need not be kept
-        return cls(left, s[:rank], lambda a: right.T @ (s[:rank, None] * (left.T @ a)), ridge, rank)
+        return cls(left[:, :rank], s[:rank], lambda a: right.T @ a, ridge, rank)
 
     @classmethod
     def of_outer(cls, outer: Array, transpose_apply: Any) -> Spectral:
-        """From XXᵀ (n×n, centred), for ridges well above its rounding error."""
+        """From XXᵀ (n×n, centred), for ridges well above its rounding error; V = XᵀU diag(1/s)."""
         values, vectors = scipy.linalg.eigh(outer, check_finite=False)
         keep = values > len(outer) * np.finfo(float).eps * max(values[-1], 0.0)
-        return cls(vectors[:, keep], np.sqrt(values[keep]), transpose_apply, 0.0, int(keep.sum()))
+        left, s = vectors[:, keep], np.sqrt(values[keep])
+        return cls(left, s, lambda a: transpose_apply(left @ (a / s[:, None])), 0.0, int(keep.sum()))
 
     def with_ridge(self, ridge: float) -> Spectral:
         """The same decomposition for another α."""
@@ -269,9 +297,8 @@ class Spectral:
         return (s / np.sqrt(s**2 + self.ridge))[:, None] * (self.left.T @ z())
 
     def coefficients(self, whitened: Array) -> Array:
-        """W = Xᵀ U diag(1/s · 1/√(s²+α)) B."""
-        s = self.singular_values
-        return self.transpose_apply(self.left @ (whitened / (s * np.sqrt(s**2 + self.ridge))[:, None]))
+        """W = V diag(1/√(s²+α)) B."""
+        return self.apply_right(whitened / np.sqrt(self.singular_values**2 + self.ridge)[:, None])
 
 
 def leading_eigenvectors(matrix: Array, n: int) -> tuple[Array, Array]:

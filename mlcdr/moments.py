@@ -32,6 +32,7 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 
 _BLOCK = 2048  # rows made dense at a time
+_CANCELLED = 1e-4  # a feature whose sum of squares shrinks by more than this is summed anew
 
 
 class Memo:
@@ -105,6 +106,7 @@ class Moments:
     centred: bool = True
     memo: Memo = field(default_factory=Memo)
     _image: tuple[Moments, Array, Array] | None = None  # of which moments, with what offset and matrix, by `map_labels`
+    _part_of: Moments | None = None  # the larger set of rows these were taken from, by `without`
 
     # ---------------------------------------------------------------- construction
 
@@ -125,7 +127,7 @@ class Moments:
             n,
             mean_x,
             mean_y,
-            lambda: _scatter(X, mean_x),
+            lambda: _scatter(X, mean_x, exact=True),
             lambda: _cross(X, mean_x, Y, mean_y),
             lambda: _symmetric(_scatter(Y, mean_y)),
             lambda: (X, Y),
@@ -228,7 +230,9 @@ class Moments:
             n,
             self.mean_x + sign * (other.n / n) * dx,
             self.mean_y + sign * (other.n / n) * dy,
-            lambda: self.xx_lower + sign * (other.xx_lower + weight * np.outer(dx, dx)),
+            lambda: _without_rounding(
+                self.xx_lower + sign * (other.xx_lower + weight * np.outer(dx, dx)), self.xx_lower
+            ),
             lambda: self.xy + sign * (other.xy + weight * np.outer(dx, dy)),
             lambda: self.yy + sign * (other.yy + weight * np.outer(dy, dy)),
         )
@@ -257,8 +261,11 @@ class Moments:
 
         def xx() -> Array:
             lower = np.array(self.xx_lower, order="F")
+            before = np.diag(lower).copy()
             for block in _centred_blocks(X_out, self.mean_x, shift_x):
                 lower = blas.dsyrk(-1.0, block.T, beta=1.0, c=lower, lower=1, overwrite_c=1)
+            cancelled = np.flatnonzero(np.diag(lower) < _CANCELLED * before)
+            _recompute(lower, cancelled, X, index)
             return lower
 
         def rows() -> tuple[Any, Any]:
@@ -274,6 +281,7 @@ class Moments:
             lambda: self.xy - _cross(X_out, self.mean_x, Y_out, self.mean_y, shift_x, shift_y),
             lambda: self.yy - _cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y),
             rows,
+            _part_of=self,
         )
 
     # ---------------------------------------------------------------- maps
@@ -301,7 +309,13 @@ class Moments:
         raw = self.mean_x if self.centred else np.zeros_like(self.mean_x)
         return self.memo.get(
             "uncentred",
-            lambda: replace(self, _xx=lambda: self.xx_lower + self.n * np.outer(raw, raw), centred=False, memo=Memo()),
+            lambda: replace(
+                self,
+                _xx=lambda: self.xx_lower + self.n * np.outer(raw, raw),
+                centred=False,
+                memo=Memo(),
+                _part_of=None,
+            ),
         )
 
     def with_constant(self) -> Moments:
@@ -324,6 +338,7 @@ class Moments:
                 _yy=lambda: self.yy,
                 _rows=rows if self._rows is not None else None,
                 memo=Memo(),
+                _part_of=None,
             ),
         )
 
@@ -349,7 +364,7 @@ class Moments:
             if self.n_features > self.n and self._rows is not None:
                 return self._factorise_dual(ridge)
             try:
-                return linalg.Cholesky.of(self.xx_lower, ridge)
+                return linalg.Cholesky.of(self.xx_lower, ridge, self._dependent() if ridge == 0 else None)
             except linalg.IllConditioned:
                 if ridge > 0:
                     raise
@@ -358,6 +373,15 @@ class Moments:
             if self._rows is None:
                 raise
         return linalg.Spectral.of_rows(self._centred_x(), ridge)
+
+    def _dependent(self) -> NDArray[np.intp] | None:
+        """Features known beforehand to depend on others: those that do in the larger set these rows are a part of."""
+        if self._part_of is None:
+            return None
+        whole = self._part_of.factor()
+        if isinstance(whole, linalg.PivotedCholesky) and len(whole.dependent) < whole.rank:
+            return whole.dependent
+        return None
 
     def _factorise_dual(self, ridge: float) -> linalg.Factor:
         X, _ = self.rows()
@@ -456,17 +480,46 @@ def _centred_blocks(a: Any, mean: Array, extra: Array | None = None) -> Iterator
         yield block
 
 
-def _scatter(a: Any, mean: Array) -> Array:
-    """Σ(a−mean)(a−mean)ᵀ, lower triangle. Sparse rows are multiplied as they are; the mean is taken off afterwards."""
+def _scatter(a: Any, mean: Array, exact: bool = False) -> Array:
+    """Σ(a−mean)(a−mean)ᵀ, lower triangle. Sparse rows are multiplied as they are; the mean is taken off afterwards.
+
+    `exact`: columns in which that cancels, or that are constant, are summed anew.
+    """
     d = a.shape[1]
     if sp.issparse(a):
         a = a.astype(float)
-        gram = np.asfortranarray((a.T @ a).toarray())
-        return blas.dsyr(-float(a.shape[0]), mean, a=gram, lower=1, overwrite_a=1)
-    total = np.zeros((d, d), order="F")
-    for block in _centred_blocks(a, mean):
-        total = blas.dsyrk(1.0, block.T, beta=1.0, c=total, lower=1, overwrite_c=1)
+        total = np.asfortranarray((a.T @ a).toarray())
+        total = blas.dsyr(-float(a.shape[0]), mean, a=total, lower=1, overwrite_a=1)
+    else:
+        total = np.zeros((d, d), order="F")
+        for block in _centred_blocks(a, mean):
+            total = blas.dsyrk(1.0, block.T, beta=1.0, c=total, lower=1, overwrite_c=1)
+    if exact:
+        suspects = np.diag(total) <= _CANCELLED * _CANCELLED * a.shape[0] * mean**2
+        _recompute(total, np.flatnonzero(suspects), a, np.zeros(0, dtype=np.intp))
     return total
+
+
+def _recompute(lower: Array, columns: NDArray[np.intp], a: Any, without: NDArray[np.intp]) -> None:
+    """Sum the given rows and columns of Σ(a−ā)(a−ā)ᵀ anew, in place, over the rows of `a` not in `without`.
+
+    A column constant on those rows gets exact zeros, so that nobody takes its rounding error for a feature.
+    """
+    if not len(columns):
+        return
+    part = a[:, columns]
+    part = (part.toarray() if sp.issparse(part) else np.asarray(part)).astype(float)
+    keep = np.ones((a.shape[0], 1), dtype=bool)
+    keep[without] = False
+    part *= keep
+    magnitude = np.abs(part).max(axis=0)
+    part -= part.sum(axis=0) / keep.sum()
+    part *= keep
+    part[:, np.abs(part).max(axis=0) <= 1e-14 * magnitude] = 0.0
+    product = a.T @ part  # of a with centred columns: the mean of a drops out
+    for j, column in zip(columns, product.T, strict=True):
+        lower[j, :j] = column[:j]
+        lower[j:, j] = column[j:]
 
 
 def _cross(
@@ -485,6 +538,14 @@ def _cross(
     for block_a, block_b in zip(_centred_blocks(a, mean_a, extra_a), _centred_blocks(b, mean_b, extra_b), strict=True):
         total += block_a.T @ block_b
     return total
+
+
+def _without_rounding(difference: Array, whole: Array) -> Array:
+    """Exact zeros for features that a subtraction left constant but for rounding."""
+    constant = np.diag(difference) <= 1e-12 * np.diag(whole)
+    difference[constant, :] = 0.0
+    difference[:, constant] = 0.0
+    return difference
 
 
 def _outer(X: Any, mean: Array) -> Array:

@@ -78,6 +78,20 @@ class LinearLabelSpace(BaseEstimator):
         """The moments of the codes, from the moments of the labels."""
         return moments.map_labels(self.mean_, self.directions_.T)
 
+    def size_of(self, n_components: float | int | None) -> int:
+        """How many of the fitted dimensions another value of `n_components` means.
+
+        Raises
+        ------
+        ValueError
+            When that is more than were fitted.
+        """
+        check_is_fitted(self)
+        size = n_kept(n_components, len(self.mean_))
+        if size > self.n_components_:
+            raise ValueError(f"{size} dimensions are asked for, {self.n_components_} were fitted")
+        return size
+
     def decode(self, codes: Array) -> Array:
         """Label scores tV + ȳ (n×K) of codes t (n×m) in the first m ≤ M dimensions."""
         check_is_fitted(self)

@@ -1,0 +1,209 @@
+"""The estimator that puts a feature space, a label space, a learner and a threshold together.
+
+    x ─ feature space ─▶ x' ─ learner ─▶ code ─ label space (decode) ─▶ scores ─ threshold ─▶ label set
+
+Any part may be missing but the learner. A part that can be fitted from `Moments` (it has `fit_moments`) is; any other
+gets the rows, so that a scikit-learn transformer, regressor or multi-label classifier can stand in each place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mlcdr.label_space.identity import Identity
+from mlcdr.label_space.linear import as_dense, as_label_matrix
+from mlcdr.moments import Moments
+from mlcdr.thresholds import Round
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The label sets predicted for a test set, with the code they came from.
+
+    Attributes
+    ----------
+    n_components : int or None
+        Number of dimensions of the code used; None where the method has no code.
+    labels : array of shape (n, K)
+        Label sets, {0, 1}.
+    codes : array of shape (n, m) or None
+        Predicted codes r(x).
+    """
+
+    n_components: int | None
+    labels: NDArray[np.uint8]
+    codes: Array | None
+
+
+class ComposedClassifier(BaseEstimator):
+    """A multi-label classifier made of parts.
+
+    Parameters
+    ----------
+    learner : estimator
+        A multi-output regressor, which fits codes; or a multi-label classifier, which fits label sets.
+    label_space : estimator or None
+        A label-space reducer. None: the labels are the code.
+    feature_space : list of estimators, or None
+        Transformers of the features, applied in order.
+    threshold : estimator or None
+        From scores to label sets. None: round-based decoding for regressors; a classifier's own decision.
+
+    Attributes
+    ----------
+    feature_steps_, label_space_, learner_ : fitted parts
+    n_labels_ : int
+        K.
+    """
+
+    component_parameters: ClassVar[dict[str, str]] = {"learner": "learner", "label_space": "label_space"}
+
+    def __init__(
+        self, learner: Any, label_space: Any = None, feature_space: Sequence[Any] | None = None, threshold: Any = None
+    ):
+        self.learner = learner
+        self.label_space = label_space
+        self.feature_space = feature_space
+        self.threshold = threshold
+
+    def fit(self, X: Any, y: Any) -> ComposedClassifier:
+        """Fit from features X (n×d, dense or CSR) and label sets y (n×K of {0, 1}, dense or CSR).
+
+        Raises
+        ------
+        ValueError
+            When the shapes disagree, a value is not finite, a label is not 0 or 1, or the parts do not fit together.
+        """
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        Y = as_label_matrix(y, X.shape[0])
+        values = Y.data if hasattr(Y, "tocsr") else Y
+        if not np.isin(values, (0, 1)).all():
+            raise ValueError("y must hold label sets: an n×K matrix of 0 and 1")
+        return self.fit_moments(Moments.from_arrays(X, Y))
+
+    def fit_moments(self, moments: Moments) -> ComposedClassifier:
+        """Fit from the moments of a training set of label sets (they must still have their rows if a part asks)."""
+        self.n_features_in_ = moments.n_features
+        self.n_labels_ = moments.n_labels
+        self.feature_steps_ = []
+        for step in self.feature_space or ():
+            step, moments = _fit_step(clone(step), moments)
+            self.feature_steps_.append(step)
+        self.learner_ = clone(self.learner)
+        if is_classifier(self.learner_):
+            if self.label_space is not None:
+                raise ValueError(
+                    f"{type(self.learner_).__name__} fits label sets, not codes: "
+                    f"it cannot follow a label space; take a regressor"
+                )
+            self.label_space_ = None
+            _fit(self.learner_, moments)
+            return self
+        self.label_space_ = Identity() if self.label_space is None else clone(self.label_space)
+        _fit(self.label_space_, moments)
+        if hasattr(self.label_space_, "encode_moments"):
+            _fit(self.learner_, self.label_space_.encode_moments(moments))
+        else:
+            X, Y = moments.rows()
+            self.learner_.fit(X, self.label_space_.encode(Y))
+        return self
+
+    def predictions(self, X: Any, sizes: Sequence[float | int | None] = (None,)) -> Iterator[Prediction]:
+        """One `Prediction` of X for each number of code dimensions in `sizes`, from this one fit.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n, d)
+        sizes : sequence
+            Values of the label space's `n_components`, none larger than the one fitted; `(None,)` for what was fitted.
+            More than one needs a label space with nested directions.
+        """
+        check_is_fitted(self, "learner_")
+        X = self._transform(X)
+        if self.label_space_ is None:
+            yield Prediction(None, self._decide(X), None)
+            return
+        codes = np.asarray(self.learner_.predict(X), dtype=np.float64)
+        codes = codes[:, None] if codes.ndim == 1 else codes
+        for size in sizes:
+            part = codes if size is None else codes[:, : self.label_space_.size_of(size)]
+            yield Prediction(part.shape[1], self._round(self.label_space_.decode(part)), part)
+
+    def predict(self, X: Any) -> NDArray[np.uint8]:
+        """Label sets (n×K of {0, 1}) of X (n×d)."""
+        check_is_fitted(self, "learner_")
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        return next(self.predictions(X)).labels
+
+    def decision_function(self, X: Any) -> Array:
+        """Label scores (n×K) of X (n×d), before the threshold."""
+        check_is_fitted(self, "learner_")
+        X = self._transform(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+        if self.label_space_ is None:
+            return _scores(self.learner_, X)
+        codes = np.asarray(self.learner_.predict(X), dtype=np.float64)
+        return self.label_space_.decode(codes[:, None] if codes.ndim == 1 else codes)
+
+    def _transform(self, X: Any) -> Any:
+        for step in self.feature_steps_:
+            X = step.transform(X)
+        return X
+
+    def _round(self, scores: Array) -> NDArray[np.uint8]:
+        return (Round() if self.threshold is None else self.threshold).apply(scores)
+
+    def _decide(self, X: Any) -> NDArray[np.uint8]:
+        if self.threshold is not None:
+            return self.threshold.apply(_scores(self.learner_, X))
+        labels = as_dense(self.learner_.predict(X))
+        return (labels[:, None] if labels.ndim == 1 else labels).astype(np.uint8)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _fit(part: Any, moments: Moments) -> None:
+    if hasattr(part, "fit_moments"):
+        part.fit_moments(moments)
+    else:
+        X, Y = moments.rows()
+        part.fit(X, as_dense(Y))
+
+
+def _fit_step(step: Any, moments: Moments) -> tuple[Any, Moments]:
+    """Fit a transformer of the features; returns it and the moments of what it puts out."""
+    _fit(step, moments)
+    if hasattr(step, "transform_moments"):
+        return step, step.transform_moments(moments)
+    X, Y = moments.rows()
+    return step, Moments.from_arrays(step.transform(X), Y)
+
+
+def _scores(classifier: Any, X: Any) -> Array:
+    """A classifier's scores (n×K): `decision_function`, or the probability of each label being 1."""
+    if hasattr(classifier, "decision_function"):
+        return np.asarray(classifier.decision_function(X), dtype=np.float64)
+    if hasattr(classifier, "predict_proba"):
+        probabilities = classifier.predict_proba(X)
+        if isinstance(probabilities, list):  # scikit-learn: one n×2 array a label, n×1 where only one class was seen
+            columns = [
+                p[:, -1] if p.shape[1] == 2 else np.full(len(p), float(seen[0]))
+                for p, seen in zip(probabilities, classifier.classes_, strict=True)
+            ]
+            return np.column_stack(columns)
+        return np.asarray(probabilities, dtype=np.float64)
+    raise ValueError(f"{type(classifier).__name__} gives no scores for a threshold; leave `threshold` out")
