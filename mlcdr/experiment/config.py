@@ -50,11 +50,8 @@ def _tuple(value: object) -> object:
 
 _Line = Annotated[str, AfterValidator(_one_line)]
 
-# The schemas are markers, which `schema()` replaces by the names that are registered.
-_FeatureSpace = Annotated[InstanceOf[Component], WithJsonSchema({"title": "component:feature_space"})]
-_LabelSpace = Annotated[InstanceOf[Component], WithJsonSchema({"title": "component:label_space"})]
-_Learner = Annotated[InstanceOf[Component], WithJsonSchema({"title": "component:learner"})]
-_Threshold = Annotated[InstanceOf[Component], WithJsonSchema({"title": "component:threshold"})]
+# What a component looks like in JSON is `schema()`'s to say, which knows the registered names.
+_Part = Annotated[InstanceOf[Component], WithJsonSchema({})]
 
 
 class _Spec(BaseModel):
@@ -91,10 +88,10 @@ class MetricSpec(_Spec):
 class MethodSpec(_Spec):
     """What fills the line x → feature space → learner → label space → threshold; only the learner is required."""
 
-    feature_space: Annotated[tuple[_FeatureSpace, ...], BeforeValidator(_tuple)] = ()
-    label_space: _LabelSpace | None = None
-    learner: _Learner
-    threshold: _Threshold | None = None
+    feature_space: Annotated[tuple[_Part, ...], BeforeValidator(_tuple)] = ()
+    label_space: _Part | None = None
+    learner: _Part
+    threshold: _Part | None = None
 
     def plain(self) -> dict[str, Any]:
         """As a config writes it, components in their shortest form."""
@@ -279,7 +276,7 @@ def _checked(document: Document, overrides: Sequence[str], folder: Path) -> Expe
     if not isinstance(document.data, dict):
         problems.add((), f"an experiment is a mapping (`name: ...`), found {found(document.data)}")
         problems.raise_any()
-    apply_overrides(document, overrides)
+    misdirected = apply_overrides(document, overrides)
     # An optional part whose lines are all commented out is left empty, which is as good as left out.
     optional = [key for key, field in Experiment.model_fields.items() if not field.is_required()]
     data = {key: value for key, value in document.data.items() if value is not None or key not in optional}
@@ -303,7 +300,7 @@ def _checked(document: Document, overrides: Sequence[str], folder: Path) -> Expe
         problems.add_validation(error, data, (), _known_keys)
     _check_names(data, problems)
     _check_sweep(sweep, data.get("methods"), problems)
-    problems.raise_any()
+    problems.raise_any(misdirected)
     if isinstance(experiment.splits, FromFile):
         path = _beside(experiment.splits.path, folder, experiment.datasets[0].name)
         experiment = experiment.model_copy(update={"splits": experiment.splits.model_copy(update={"path": path})})
@@ -506,11 +503,15 @@ def _check_sweep(sweep: Mapping[str, Any], methods: Any, problems: Problems) -> 
             component, keys, _ = spec.component_at(path) or (_UNREADABLE, (), None)
             if keys[0] in component.params and len(keys) == 1:
                 problems.add(here, f"the method {name} sets {keys[0]} itself; leave it out there, or do not sweep it")
-            for i, value in enumerate(listed):
+        for i, value in enumerate(listed):
+            failing = {}
+            for name, spec in having.items():
                 at = (spec.with_value(path, value) or spec).component_at(path)
                 message = build_problem(at[0]) if at else None
                 if message:
-                    problems.add((*here, i), message)
+                    failing[name] = message
+            if failing:
+                problems.add((*here, i), f"impossible for {', '.join(failing)}: {next(iter(failing.values()))}")
 
 
 def _sweepable(specs: Iterable[MethodSpec]) -> list[str]:

@@ -10,17 +10,15 @@ from mlcdr.experiment.yaml_reader import Document, KeyPath, Place, read_yaml_tex
 _WHOLE_KEYS = {("sweep",)}
 
 
-def apply_overrides(document: Document, overrides: Sequence[str]) -> None:
+def apply_overrides(document: Document, overrides: Sequence[str]) -> list[str]:
     """Put the values of `key.path=value` texts into `document`, one after the other.
 
     The value is read as strict YAML. A key that itself contains dots is found as the longest key that fits; keys which
     do not exist are made (whether they may exist is checked with the rest of the config). A component written as a mere
     name gets parameters by its name: `methods.CPLST.learner.ridge.alpha=1` turns `ridge` into `{ridge: {alpha: 1}}`.
 
-    Raises
-    ------
-    ConfigError
-        With every override that is malformed or leads nowhere, each a line `--set key.path: what is wrong`.
+    Returns the overrides that are malformed or lead nowhere, each as a line `--set key.path: what is wrong`; the others
+    are put in all the same, so that everything can be checked and told at once.
     """
     problems: list[str] = []
     for text in overrides:
@@ -39,8 +37,7 @@ def apply_overrides(document: Document, overrides: Sequence[str]) -> None:
             problems.append(f"{source}: {error}")
         else:
             _move(document, path, Place(source))
-    if problems:
-        raise ConfigError(problems)
+    return problems
 
 
 class _NowhereError(Exception):
@@ -64,7 +61,10 @@ def _put(root: Any, key: str, value: Any) -> KeyPath:
             child = {child: {}}
         elif not isinstance(child, dict | list):
             where = ".".join(map(str, path))
-            hint = f"; write {where}.{child}.{rest}" if isinstance(child, str) and path[0] == "methods" else ""
+            is_name = (
+                isinstance(child, str) and path[0] == "methods" and not isinstance(path[-1], int) and len(path) == 3
+            )
+            hint = f"; write {where}.{child}.{rest}" if is_name else ""
             raise _NowhereError(f"{where} is {child!r}, which has no key {rest!r}{hint}")
         node[step] = child
         node = child

@@ -1,7 +1,7 @@
 """Collects everything that is wrong with a config and words it for people."""
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -37,10 +37,11 @@ class Problems:
             result.append(": ".join(parts))
         return result
 
-    def raise_any(self) -> None:
-        """Raise ConfigError if there are problems."""
-        if self._found:
-            raise ConfigError(self.lines())
+    def raise_any(self, more: Sequence[str] = ()) -> None:
+        """Raise ConfigError if there are problems here, or lines of `more`."""
+        lines = [*self.lines(), *more]
+        if lines:
+            raise ConfigError(lines)
 
     def add_validation(
         self, error: ValidationError, data: Any, path: KeyPath, known_keys: Callable[[KeyPath], Iterable[str]]
@@ -55,7 +56,7 @@ class Problems:
 
 def dotted(path: KeyPath) -> str:
     """The key path as text: `methods.CPLST.learner`."""
-    return ".".join(map(str, path))
+    return ".".join(text if (text := str(step)).isprintable() else repr(step) for step in path)
 
 
 def near(name: object, known: Iterable[str]) -> str:

@@ -1,0 +1,97 @@
+"""The JSON schema of an experiment file, for editors: what pydantic knows, and the names that are registered."""
+
+import inspect
+import re
+from typing import Any
+
+from mlcdr import registry
+from mlcdr.experiment.config import DATASET_OPTIONS, Experiment, MethodSpec
+from mlcdr.metrics import METRICS
+
+_DOTTED = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$"
+
+
+def schema() -> dict[str, Any]:
+    """JSON schema (2020-12) of the YAML file, short forms and all; imports every registered component."""
+    result = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Experiment.model_json_schema()}
+    result["title"] = "mlcdr experiment"
+    definitions = result["$defs"]
+    definitions["DatasetSpec"] = _dataset()
+    definitions["MetricSpec"] = _metric()
+    definitions["LayoutSpec"] = _layout()
+    method = definitions["MethodSpec"]["properties"]
+    for family in MethodSpec.model_fields:
+        definitions[family] = _component(family)
+        reference = {"$ref": f"#/$defs/{family}"}
+        method[family] = reference
+        if family == "feature_space":
+            method[family] = {"anyOf": [reference, {"type": "array", "items": reference}], "default": []}
+    result["properties"]["sweep"]["propertyNames"] = {"pattern": rf"^({'|'.join(MethodSpec.model_fields)})\..+$"}
+    return result
+
+
+def _one_key(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "object", "minProperties": 1, "maxProperties": 1, "properties": properties, **more}
+
+
+def _component(family: str) -> dict[str, Any]:
+    properties = {name: _parameters(registry.resolve(family, name)) for name in registry.names(family)}
+    return {
+        "title": family,
+        "anyOf": [
+            {"type": "string", "enum": registry.names(family)},
+            {"type": "string", "pattern": _DOTTED, "description": "A class of your own: package.module.Class"},
+            _one_key(properties, patternProperties={_DOTTED: {}}, additionalProperties=False),
+        ],
+    }
+
+
+def _parameters(cls: type) -> dict[str, Any]:
+    allowed = registry.parameters(cls)
+    described: dict[str, Any] = {}
+    for name, default in allowed.items():
+        plain = default is None or isinstance(default, bool | int | float | str)
+        described[name] = {"default": default} if plain and default is not inspect.Parameter.empty else {}
+    result: dict[str, Any] = {"type": ["object", "null"], "properties": described, "additionalProperties": False}
+    doc = inspect.cleandoc(cls.__doc__ or "").split("\n\n")[0]
+    if doc:
+        result["description"] = re.sub(r"\s+", " ", doc)
+    if not allowed:
+        return result
+    return {"anyOf": [result, {"type": ["string", "number", "boolean", "array"]}]}
+
+
+def _dataset() -> dict[str, Any]:
+    options = {
+        key: {"type": "integer", "not": {"const": 0}} if values is None else {"enum": list(values)}
+        for key, values in DATASET_OPTIONS.items()
+    }
+    inner = {"type": ["object", "null"], "properties": options, "additionalProperties": False}
+    return {
+        "title": "data set",
+        "anyOf": [{"type": "string", "minLength": 1}, _one_key({}, additionalProperties=inner)],
+    }
+
+
+def _metric() -> dict[str, Any]:
+    properties = {}
+    for name, metric in METRICS.items():
+        options: dict[str, Any] = {"as": {"type": "string", "description": "The metric's name in the results."}}
+        for key, default in metric.parameters.items():
+            options[key] = {"default": default}
+            if key in metric.allowed:
+                options[key]["enum"] = list(metric.allowed[key])
+        inner = {"type": ["object", "null"], "properties": options, "additionalProperties": False}
+        inner["description"] = metric.description
+        scalar = {"type": ["string", "number", "boolean"]}
+        properties[name] = {"anyOf": [inner, scalar]} if metric.parameters else inner
+    names = {"type": "string", "enum": list(METRICS)}
+    return {"title": "metric", "anyOf": [names, _one_key(properties, additionalProperties=False)]}
+
+
+def _layout() -> dict[str, Any]:
+    properties = {"layout": {"type": "string"}, "metric": {"type": "string"}}
+    return {
+        "title": "layout",
+        "anyOf": [{"type": "string"}, {"type": "object", "properties": properties, "required": ["layout"]}],
+    }
