@@ -174,19 +174,20 @@ class Sheet:
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """Aligned columns. Bold is the terminal's bold if `colour`, else a `*` behind the number.
 
-        A table wider than `width` is broken into blocks of columns, each with the row labels; nothing is cut off.
+        A table wider than `width` is set closer if that is enough, and else broken into blocks of columns, each with
+        the row labels; nothing is cut off.
         """
+        marked = not colour and any(c.bold for row in self.rows for j, c in enumerate(row) if not self._is_left(j))
 
-        def show(cell: Text) -> str:
-            return cell.plain + ("*" if cell.bold else " ") if marked and not colour else cell.plain
+        def show(cell: Text, j: int) -> str:
+            # Where some have a star, every number keeps a place for it, so that the digits stay in line.
+            return cell.plain + ("*" if cell.bold else " ") if marked and not self._is_left(j) else cell.plain
 
-        marked = any(c.bold for row in self.rows for c in row)
-        # Without colour every number keeps a place for the star, so that the digits stay in line.
-        grid = [
-            [show(c) if j >= self.stub and not self._is_left(j) else c.plain for j, c in enumerate(row)]
-            for row in (self.header, *self.rows)
-        ]
-        widths = [max(len(row[j]) for row in grid) for j in range(len(self.header))]
+        grid = [[show(cell, j) for j, cell in enumerate(row)] for row in (self.header, *self.rows)]
+        narrow = [[cell.replace(" ± ", "±") for cell in row] for row in grid]
+        if len(self._blocks(_widths(grid), width)) > 1 == len(self._blocks(_widths(narrow), width)):
+            grid = narrow
+        widths = _widths(grid)
         lines = _wrap(self.caption.plain, width)
         for block in self._blocks(widths, width):
             lines.append("")
@@ -202,7 +203,7 @@ class Sheet:
                     lines.append("─" * total)
         if self.notes:
             lines.append("")
-        star = ["* stands for bold."] if marked and not colour else []
+        star = ["* stands for bold."] if marked else []
         for note in [*self.notes, *star]:
             lines += _wrap(note, width)
         return "\n".join(lines) + "\n"
@@ -226,6 +227,10 @@ class Sheet:
             else:
                 blocks.append([*stub, j])
         return blocks
+
+
+def _widths(grid: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*grid, strict=True)]
 
 
 def _embolden(padded: str) -> str:

@@ -1,0 +1,226 @@
+"""The plain comparison of all methods of a results folder, one metric at a time.
+
+Without a sweep: methods down, data sets across, and each method's average rank. With a sweep: data sets and methods
+down, the points of the sweep across, each row's average rank at its end; below all data sets, each method's average
+rank at each point, and over everything.
+
+At one data set and one point the methods are ranked by their mean, 1 the best, equal means sharing the average of
+their ranks. A rank only means something among the same rivals: data sets and points at which a method has no result
+are left out of the average ranks, and the notes name them. A method without any result is not ranked at all. A method
+without the swept parameter has one number, which stands (and is ranked) at every point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mlcdr.errors import ResultsError
+from mlcdr.reporting.layouts import did_you_mean
+from mlcdr.reporting.metric_facts import MetricFacts, metric_facts
+from mlcdr.reporting.results import Cell, Point, Results
+from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, text
+from mlcdr.reporting.tables import csv_text, is_among_best, mean_and_spread, number, over_splits, short_path
+
+Block = tuple[str, Point]
+"""What a ranking is over: one data set at one point of the sweep."""
+
+_DIGITS = 4
+_DECIMALS = 12  # means that agree to this many places are the same number
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All methods of a results folder under one metric.
+
+    Attributes
+    ----------
+    metric : str
+    sheet : Sheet
+        What is shown.
+    columns, records
+        The same as plain data: `dataset, method, <swept>, metric, mean, se, rank`.
+    average_ranks : dict
+        Method → average rank over `ranked`; empty if nothing can be ranked.
+    ranked, left_out : tuple of (data set, point)
+        The blocks that count in the average ranks, and those in which a method has no result.
+    """
+
+    metric: str
+    sheet: Sheet
+    columns: tuple[str, ...]
+    records: tuple[tuple[str, ...], ...]
+    average_ranks: dict[str, float]
+    ranked: tuple[Block, ...]
+    left_out: tuple[Block, ...]
+
+    def markdown(self) -> str:
+        """As a Markdown table."""
+        return self.sheet.markdown()
+
+    def latex(self) -> str:
+        """As a LaTeX `table` for the booktabs package."""
+        return self.sheet.latex()
+
+    def csv(self) -> str:
+        """One row a cell, numbers in full; empty where there is none."""
+        return csv_text(self.columns, self.records)
+
+    def terminal(self, width: int = 80, colour: bool = False) -> str:
+        """For a terminal of `width` characters."""
+        return self.sheet.terminal(width, colour)
+
+
+def compare(results: Results, metric: str) -> Comparison:
+    """All methods under one metric.
+
+    Raises
+    ------
+    ResultsError
+        When the folder does not have that metric.
+    """
+    if metric not in results.metrics:
+        hint = did_you_mean(metric, results.metrics)
+        raise ResultsError(f"{results.folder}: no metric {metric!r}{hint} (measured: {', '.join(results.metrics)})")
+    return _Comparer(results, metric).comparison()
+
+
+def compare_all(results: Results) -> list[Comparison]:
+    """`compare` for every metric of the folder."""
+    return [compare(results, metric) for metric in results.metrics]
+
+
+class _Comparer:
+    def __init__(self, results: Results, metric: str):
+        self.results, self.metric = results, metric
+        self.facts: MetricFacts = metric_facts(results, metric)
+        self.points = self._points()
+        self.cells: dict[Block, dict[str, Cell]] = {
+            (dataset, point): {m: c for m in results.methods if (c := results.cell(dataset, m, point, metric))}
+            for dataset in results.datasets
+            for point in self.points
+        }
+        self.contestants = [m for m in results.methods if any(m in block for block in self.cells.values())]
+        self.ranks = {block: self._rank(found) for block, found in self.cells.items()}
+        complete = len(self.contestants) if len(self.contestants) > 1 else math.inf
+        self.ranked = tuple(block for block, ranks in self.ranks.items() if len(ranks) == complete)
+        self.left_out = tuple(b for b in self.cells if b not in self.ranked) if math.isfinite(complete) else ()
+
+    def _points(self) -> tuple[Point, ...]:
+        """The points across: those at which no parameter is absent, if there are such; all otherwise."""
+        whole = tuple(point for point in self.results.points if "" not in point)
+        return whole or self.results.points
+
+    def _rank(self, found: dict[str, Cell]) -> dict[str, float]:
+        if self.facts.higher_is_better is None:
+            return {}
+        sign = -1 if self.facts.higher_is_better else 1
+        means = {method: round(sign * cell.mean, _DECIMALS) for method, cell in found.items()}
+        return {
+            method: sum(other < mean for other in means.values())
+            + (1 + sum(other == mean for other in means.values())) / 2
+            for method, mean in means.items()
+        }
+
+    def _average(self, method: str, blocks: Iterable[Block]) -> float:
+        ranks = [self.ranks[block][method] for block in blocks if block in self.ranked and method in self.ranks[block]]
+        return sum(ranks) / len(ranks) if ranks else float("nan")
+
+    def comparison(self) -> Comparison:
+        swept = self.results.swept
+        records = [
+            (dataset, method, *point, self.metric, *self._numbers(dataset, method, point))
+            for dataset in self.results.datasets
+            for method in self.results.methods
+            for point in self.points
+        ]
+        averages = {m: self._average(m, self.ranked) for m in self.contestants} if self.ranked else {}
+        sheet = self._by_point() if swept else self._by_dataset()
+        columns = ("dataset", "method", *swept, "metric", "mean", "se", "rank")
+        return Comparison(self.metric, sheet, columns, tuple(records), averages, self.ranked, self.left_out)
+
+    def _numbers(self, dataset: str, method: str, point: Point) -> tuple[str, str, str]:
+        """Mean, standard error and rank as CSV has them."""
+        cell = self.cells[dataset, point].get(method)
+        rank = self.ranks[dataset, point].get(method, float("nan"))
+        return (number(cell.mean), number(cell.se), number(rank)) if cell else ("", "", "")
+
+    def _by_dataset(self) -> Sheet:
+        datasets = self.results.datasets
+        rows = [
+            (text(m), *(self._show((d, ()), m) for d in datasets), self._show_rank(m, self.cells))
+            for m in self.results.methods
+        ]
+        header = ("Method", *datasets, "Average rank")
+        return Sheet(text(self._caption()), tuple(map(text, header)), tuple(rows), 1, notes=self._notes())
+
+    def _by_point(self) -> Sheet:
+        results, points = self.results, self.points
+        rows: list[tuple[Text, ...]] = []
+        groups = []
+        for dataset in results.datasets:
+            groups.append(len(rows))
+            for k, method in enumerate(results.methods):
+                cells = [self._show((dataset, point), method) for point in points]
+                average = self._show_rank(method, [(dataset, point) for point in points])
+                rows.append((text("" if k else dataset), text(method), *cells, average))
+        if len(results.datasets) > 1:
+            groups.append(len(rows))
+            for k, method in enumerate(results.methods):
+                at_points = [self._show_rank(method, [(d, point) for d in results.datasets]) for point in points]
+                overall = self._show_rank(method, self.cells)
+                rows.append((text("" if k else "average rank"), text(method), *at_points, overall))
+        heads = [", ".join(value or DASH for value in point) for point in points]
+        paths = [short_path(path, results.swept) for path in results.swept]
+        heads[0] = ", ".join(f"{p} = {v or DASH}" for p, v in zip(paths, points[0], strict=True))
+        header = ("Dataset", "Method", *heads, "Average rank")
+        return Sheet(text(self._caption()), tuple(map(text, header)), tuple(rows), 2, tuple(groups), self._notes())
+
+    def _show(self, block: Block, method: str) -> Text:
+        found = self.cells[block]
+        if method not in found:
+            return Text(DASH, "--")
+        cell = found[method]
+        bold = is_among_best(cell, list(found.values()), self.facts.higher_is_better, within_one_se=False)
+        return mean_and_spread(cell.mean, cell.se, _DIGITS, bold)
+
+    def _show_rank(self, method: str, blocks: Iterable[Block]) -> Text:
+        average = self._average(method, blocks)
+        return Text(DASH, "--") if math.isnan(average) else text(f"{average:.2f}")
+
+    def _caption(self) -> str:
+        better = {True: ", higher is better", False: ", lower is better", None: ""}[self.facts.higher_is_better]
+        return f"{self.results.name}: {self.facts.title}{better}"
+
+    def _notes(self) -> tuple[str, ...]:
+        present = [cell for found in self.cells.values() for cell in found.values()]
+        notes = []
+        if present:
+            notes.append(f"Mean ± standard error {over_splits(c.n for c in present)}. Bold: the best mean.")
+        if self.facts.note:
+            notes.append(self.facts.note)
+        if self.facts.higher_is_better is None:
+            notes.append(f"mlcdr does not know which way {self.facts.title} is better: nothing is bold or ranked.")
+        elif len(self.contestants) < 2:
+            notes.append("A single method: nothing to rank.")
+        elif self.left_out:
+            notes.append(f"Left out of the average ranks, for want of a result: {self._names(self.left_out)}.")
+        silent = [method for method in self.results.methods if method not in self.contestants]
+        if silent:
+            notes.append(f"Without any result, and not ranked: {listing(silent)}.")
+        for path in self.results.swept:
+            lacking = [method for method in self.contestants if self.results.lacks(method, path)]
+            if lacking:
+                verb = "have" if len(lacking) > 1 else "has"
+                short = short_path(path, self.results.swept)
+                notes.append(f"{listing(lacking)} {verb} no {short}: the same number stands at every value.")
+        if any(len(found) < len(self.results.methods) for found in self.cells.values()):
+            notes.append(f"{DASH}: no result (not run, failed, or not defined).")
+        if any(cell.n == 1 for cell in present):
+            notes.append(f"± {DASH}: a single split has no standard error.")
+        return tuple(notes)
+
+    def _names(self, blocks: Sequence[Block]) -> str:
+        shown = [" ".join((dataset, *filter(None, point))) for dataset, point in blocks[:6]]
+        return listing(shown) if len(blocks) <= 6 else f"{', '.join(shown)} and {len(blocks) - 6} more"

@@ -1,0 +1,376 @@
+"""Ours beside theirs: the cells of a results folder against a paper's printed table.
+
+The printed tables are the package's `published/PAPER/TABLE.csv`. A cell is found by data set and method (case and
+hyphens do not matter), metric, and setting: `label_dim=20%` is the cell whose `label_space.n_components`, swept or
+fixed in the method, was written `20%` or `0.2`.
+
+How a cell is judged. `difference` is ours − published, `z` = difference / √(se² + published se²). It *agrees* if
+|z| ≤ 3 or |difference| ≤ 0.0005, else it *differs*. Three things bound what that can say:
+
+- A printed number is rounded: the mean is known to half a unit of its last place, and so is the difference. Nothing
+  is shown to more places than the paper prints.
+- A standard error printed as 0.0000 only says that it is below 0.00005. It is taken as half of that, 0.000025: the
+  middle of what it can be.
+- A printed standard deviation becomes a standard error by √n with *our* number of splits, the papers' own not being
+  part of the tables; right where the protocol is the same.
+
+Where a standard error is missing on either side there is no z: within the tolerance the cell agrees, beyond it it is
+*undecided*. A cell that the folder lacks is *not run*; one that the paper does not give, or that cannot be read, is
+*n/a*.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal
+
+from mlcdr.errors import ResultsError
+from mlcdr.reporting.layouts import did_you_mean
+from mlcdr.reporting.results import Cell, Point, Results
+from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, text
+from mlcdr.reporting.tables import csv_text, mean_and_spread, number
+
+if TYPE_CHECKING:  # its home moved in Python 3.11
+    from importlib.resources.abc import Traversable
+
+Verdict = Literal["agrees", "differs", "undecided", "not run", "n/a"]
+
+MAX_Z = 3.0
+TOLERANCE = 0.0005
+_ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
+
+_HEADER = ["dataset", "method", "setting", "metric", "mean", "spread", "spread_kind", "rank", "note"]
+_PATHS = {"label_dim": "label_space.n_components", "feature_dim": "feature_space.n_components"}
+_SHORT = {"label_dim": "Dim.", "feature_dim": "Dim."}
+
+
+@dataclass(frozen=True)
+class PublishedCell:
+    """One printed number. `mean` and `spread` are the text as printed, empty where there is none."""
+
+    dataset: str
+    method: str
+    setting: str
+    metric: str
+    mean: str
+    spread: str
+    spread_kind: str
+    note: str
+
+    @property
+    def digits(self) -> int:
+        """How many decimal places are printed."""
+        return len(self.mean.partition(".")[2])
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """`label_dim=20%;feature_dim=40%` as a mapping."""
+        return dict(part.split("=", 1) for part in self.setting.split(";") if "=" in part)
+
+    def standard_error(self, n: float) -> float:
+        """The printed spread as a standard error over `n` splits (NaN: unknown); NaN where none is printed."""
+        if not self.spread or self.spread_kind not in ("standard_error", "std"):
+            return float("nan")
+        spread = float(self.spread)
+        if spread == 0:
+            spread = 0.25 * 10.0 ** -len(self.spread.partition(".")[2])
+        return spread if self.spread_kind == "standard_error" else spread / math.sqrt(n)
+
+
+@dataclass(frozen=True)
+class ComparedCell:
+    """One row of a comparison. Numbers are NaN where there are none."""
+
+    published: PublishedCell
+    ours: float
+    ours_se: float
+    published_mean: float
+    published_se: float
+    difference: float
+    z: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class PublishedComparison:
+    """All cells of a published table, in its order, each with its verdict.
+
+    Attributes
+    ----------
+    table : str
+        `PAPER/TABLE`.
+    folder : str
+        The results folder.
+    rows : tuple of ComparedCell
+    only_ours : tuple of str
+        Methods of the folder that the table does not have.
+    """
+
+    table: str
+    folder: str
+    rows: tuple[ComparedCell, ...]
+    only_ours: tuple[str, ...]
+
+    def count(self, verdict: Verdict) -> int:
+        """How many cells have this verdict."""
+        return sum(row.verdict == verdict for row in self.rows)
+
+    @property
+    def compared(self) -> int:
+        """How many cells could be compared: neither not run nor n/a."""
+        return len(self.rows) - self.count("not run") - self.count("n/a")
+
+    @property
+    def worst(self) -> ComparedCell | None:
+        """The cell with the largest |z|: of those that differ, or of all if none does."""
+        judged = [row for row in self.rows if not math.isnan(row.z)]
+        differing = [row for row in judged if row.verdict == "differs"]
+        return max(differing or judged, key=lambda row: abs(row.z), default=None)
+
+    def summary(self) -> str:
+        """One line: how many cells agree, the worst, and what could not be compared."""
+        parts = [
+            f"{self.count('agrees')} of {self.compared} cells within {MAX_Z:g} standard errors of the difference "
+            f"or {TOLERANCE:g}"
+        ]
+        if worst := self.worst:
+            cell = worst.published
+            setting = " ".join(cell.settings.values())
+            where = " ".join(filter(None, (cell.dataset, cell.method, setting)))
+            several = len({row.published.metric for row in self.rows}) > 1
+            parts.append(f"worst: {where}{' ' + cell.metric if several else ''} z={worst.z:.1f}")
+        others: tuple[Verdict, ...] = ("undecided", "not run", "n/a")
+        for verdict in others:
+            if count := self.count(verdict):
+                parts.append(f"{count} {verdict}")
+        return "; ".join(parts)
+
+    def markdown(self) -> str:
+        """The cells as a Markdown table, with the summary below."""
+        return self._sheet().markdown()
+
+    def terminal(self, width: int = 80, colour: bool = False) -> str:
+        """The cells as aligned columns, with the summary below."""
+        return self._sheet().terminal(width, colour)
+
+    def csv(self) -> str:
+        """`dataset,method,setting,metric,ours,ours_se,published,published_se,difference,z,verdict`, one row a cell."""
+        header = ("dataset", "method", "setting", "metric", "ours", "ours_se")
+        records = []
+        for row in self.rows:
+            cell = row.published
+            numbers = (row.ours, row.ours_se, row.published_mean, row.published_se, row.difference, row.z)
+            records.append((cell.dataset, cell.method, cell.setting, cell.metric, *map(number, numbers), row.verdict))
+        return csv_text((*header, "published", "published_se", "difference", "z", "verdict"), records)
+
+    def _sheet(self) -> Sheet:
+        absent = self._absent()
+        shown = [row for row in self.rows if row.published.dataset not in absent]
+        keys = {tuple(row.published.settings) for row in shown}
+        single = next(iter(keys))[0] if len(keys) == 1 and len(next(iter(keys))) == 1 else ""
+        metrics = list(dict.fromkeys(row.published.metric for row in shown))
+        labels = ["Dataset", "Method"]
+        labels += [_SHORT.get(single, "Setting")] if keys != {()} else []
+        labels += ["Metric"] if len(metrics) > 1 else []
+        lines: list[tuple[Text, ...]] = []
+        groups = []
+        before: tuple[str, str] = ("", "")
+        for k, row in enumerate(shown):
+            cell = row.published
+            if k and cell.dataset != before[0]:
+                groups.append(k)
+            left = [cell.dataset if cell.dataset != before[0] else ""]
+            left.append(cell.method if (cell.dataset, cell.method) != before else "")
+            left += [cell.settings[single] if single else cell.setting] if keys != {()} else []
+            left += [cell.metric] if len(metrics) > 1 else []
+            lines.append((*map(text, left), *_shown(row)))
+            before = (cell.dataset, cell.method)
+        header = (*labels, "Ours", "Published", "Diff.", "z", "Verdict")
+        of = f" ({metrics[0]})" if len(metrics) == 1 else ""
+        caption = text(f"{self.folder} beside {self.table}{of}")
+        notes = [self.summary() + "."]
+        notes += [f"No cell of {listing(absent)} in the results."] if absent else []
+        notes += [f"Not in the published table: {listing(self.only_ours)}."] if self.only_ours else []
+        left_columns = (len(header) - 1,)
+        return Sheet(
+            caption, tuple(map(text, header)), tuple(lines), len(labels), tuple(groups), tuple(notes), left_columns
+        )
+
+    def _absent(self) -> list[str]:
+        """The data sets of which the results have no cell: a note says it as well as ten rows of dashes."""
+        there = {row.published.dataset for row in self.rows if row.verdict not in ("not run", "n/a")}
+        return [name for name in dict.fromkeys(row.published.dataset for row in self.rows) if name not in there]
+
+
+def names() -> list[str]:
+    """The published tables of methods' results, `PAPER/TABLE`, sorted."""
+    return sorted(name for name in _files() if any(cell.method and cell.metric for cell in _read(name)))
+
+
+def load(table: str) -> tuple[PublishedCell, ...]:
+    """The cells of a published table, `PAPER/TABLE`.
+
+    Raises
+    ------
+    ResultsError
+        When there is no such table.
+    """
+    known = names()
+    if table not in known:
+        hint = did_you_mean(table, known)
+        raise ResultsError(f"no published table {table!r}{hint} (known: {', '.join(known)})")
+    return _read(table)
+
+
+def compare(results: Results, table: str) -> PublishedComparison:
+    """Every cell of a published table beside ours.
+
+    Raises
+    ------
+    ResultsError
+        When there is no such table, or the folder has not one of its cells.
+    """
+    cells = load(table)
+    ours = _Finder(results)
+    rows = tuple(_judge(cell, ours.find(cell)) for cell in cells)
+    if all(row.verdict in ("not run", "n/a") for row in rows):
+        raise ResultsError(
+            f"{results.folder} has no cell of {table}. The table: data sets {_few(c.dataset for c in cells)}; methods "
+            f"{_few(c.method for c in cells)}; settings {_few(c.setting for c in cells)}; metrics "
+            f"{_few(c.metric for c in cells)}. The folder: data sets {_few(results.datasets)}; methods "
+            f"{_few(results.methods)}; {_few(f'{p}={v}' for p in results.swept for v in results.values(p))}; "
+            f"metrics {_few(results.metrics)}"
+        )
+    theirs = {_key(cell.method) for cell in cells}
+    only_ours = tuple(method for method in results.methods if _key(method) not in theirs)
+    return PublishedComparison(table, str(results.folder), rows, only_ours)
+
+
+class _Finder:
+    """Finds the cell of a results folder that a published cell speaks of."""
+
+    def __init__(self, results: Results):
+        self.results = results
+        self.datasets = {_key(name): name for name in results.datasets}
+        self.methods = {_key(name): name for name in results.methods}
+
+    def find(self, cell: PublishedCell) -> Cell | None:
+        dataset, method = self.datasets.get(_key(cell.dataset)), self.methods.get(_key(cell.method))
+        if dataset is None or method is None:
+            return None
+        points = self.results.points_of(method)
+        if cell.settings:
+            points = tuple(p for p in points if self._fits(method, p, cell.settings))
+        found = [c for p in points if (c := self.results.cell(dataset, method, p, cell.metric))]
+        # Without a setting in the table, or with further swept parameters, several may fit: then none is the one.
+        return found[0] if len(found) == 1 else None
+
+    def _fits(self, method: str, point: Point, settings: Mapping[str, str]) -> bool:
+        for key, wanted in settings.items():
+            path = _PATHS.get(key, key)
+            swept = path in self.results.swept
+            written = point[self.results.swept.index(path)] if swept else self._fixed(method, path)
+            if not same_amount(written, wanted):
+                return False
+        return True
+
+    def _fixed(self, method: str, path: str) -> str:
+        """The value of a parameter that the method's own config fixes, empty if it does not."""
+        methods: Any = self.results.experiment.get("methods")
+        place = methods.get(method) if isinstance(methods, Mapping) else None
+        family, _, parameter = path.partition(".")
+        component = place.get(family) if isinstance(place, Mapping) else None
+        if not (isinstance(component, Mapping) and len(component) == 1):
+            return ""
+        params = next(iter(component.values()))
+        return str(params.get(parameter, "")) if isinstance(params, Mapping) else ""
+
+
+def same_amount(ours: str, theirs: str) -> bool:
+    """Whether two written amounts are the same: equal as text, or equal as shares (`20%`, `0.2`).
+
+    A whole number is a count, never a share: `1` is one dimension, `1.0` and `100%` are all of them.
+    """
+    if ours == theirs:
+        return ours != ""
+    a, b = _share(ours), _share(theirs)
+    return a is not None and b is not None and math.isclose(a, b, rel_tol=1e-9)
+
+
+def _share(written: str) -> float | None:
+    if match := re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", written):
+        return float(match[1]) / 100
+    return float(written) if re.fullmatch(r"\d*\.\d+", written) and float(written) <= 1 else None
+
+
+def _judge(cell: PublishedCell, ours: Cell | None) -> ComparedCell:
+    nan = float("nan")
+    mean = float(cell.mean) if cell.mean else nan
+    if ours is None:
+        verdict: Verdict = "not run" if cell.mean else "n/a"
+        return ComparedCell(cell, nan, nan, mean, cell.standard_error(nan), nan, nan, verdict)
+    published_se = cell.standard_error(ours.n)
+    difference = ours.mean - mean
+    spread = math.hypot(ours.se, published_se)
+    z = difference / spread if spread > 0 else nan
+    if math.isnan(difference):
+        verdict = "n/a"
+    elif abs(difference) <= TOLERANCE + _ROUNDING or abs(z) <= MAX_Z:
+        verdict = "agrees"
+    else:
+        verdict = "undecided" if math.isnan(z) else "differs"
+    return ComparedCell(cell, ours.mean, ours.se, mean, published_se, difference, z, verdict)
+
+
+def _shown(row: ComparedCell) -> tuple[Text, ...]:
+    """Ours, published, difference, z, verdict; none to more places than the paper prints."""
+    cell, digits, nothing = row.published, row.published.digits, Text(DASH, "--")
+    ours = nothing if math.isnan(row.ours) else mean_and_spread(row.ours, row.ours_se, digits or 4)
+    published = text(cell.mean + (f" ± {cell.spread}" if cell.spread else "")) if cell.mean else nothing
+    difference = nothing if math.isnan(row.difference) else text(_signed(row.difference, digits))
+    z = nothing if math.isnan(row.z) else text(_signed(row.z, 1))
+    return ours, published, difference, z, Text(row.verdict, row.verdict, bold=row.verdict == "differs")
+
+
+def _signed(value: float, digits: int) -> str:
+    """`+0.0004`, `−1.2`; a value that rounds to nothing has no sign."""
+    plain = f"{value:+.{digits}f}"
+    return plain[1:] if float(plain) == 0 else plain.replace("-", "−")
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[\W_]", "", name.casefold())
+
+
+def _few(items: Any) -> str:
+    unique = [item for item in dict.fromkeys(items) if item]
+    return ", ".join(unique[:8]) + (" …" if len(unique) > 8 else "") if unique else "none"
+
+
+def _packaged() -> Traversable:
+    return files("mlcdr") / "published"
+
+
+def _files() -> list[str]:
+    papers = [paper for paper in _packaged().iterdir() if paper.is_dir()]
+    return [
+        f"{paper.name}/{table.name.removesuffix('.csv')}"
+        for paper in papers
+        for table in paper.iterdir()
+        if table.name.endswith(".csv")
+    ]
+
+
+def _read(table: str) -> tuple[PublishedCell, ...]:
+    """The rows of a table; none if the file is of another kind (ranks, complexities, facts)."""
+    content = _packaged().joinpath(*f"{table}.csv".split("/")).read_text(encoding="utf-8")
+    rows = csv.DictReader(io.StringIO(content))
+    if rows.fieldnames != _HEADER:
+        return ()
+    return tuple(PublishedCell(**{name: row[name] for name in _HEADER if name != "rank"}) for row in rows)
