@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 from scipy import sparse
 
-from mlcdr.data import cache
+from mlcdr.data import cache, sources
 from mlcdr.data.arff import ArffTable, fail, read_arff
 from mlcdr.data.encoding import Matrix, Missing, encode
 from mlcdr.data.files import DataFiles, Part, locate
@@ -175,8 +175,11 @@ def _parse(files: DataFiles, missing: Missing, part: Part, labels: int | None) -
     tables = [read_arff(path) for path in files.arffs]
     attributes = tables[0].attributes
     columns, xml_names = _label_columns(files, tables[0], labels)
-    n_train = len(tables[0].lines) if part == "predefined" else None
     encoded = encode(tables, columns, missing)
+    X, Y = encoded.X, encoded.Y
+    n_train = len(tables[0].lines) if part == "predefined" else None
+    if files.test_first is not None:
+        n_train, X, Y = _train_first(files, X, Y)
     features = [attribute for at, attribute in enumerate(attributes) if at not in set(columns)]
     nominal = sum(attribute.values is not None for attribute in features)
     facts = {
@@ -189,7 +192,21 @@ def _parse(files: DataFiles, missing: Missing, part: Part, labels: int | None) -
         "notices": encoded.notices,
         "n_train": n_train,
     }
-    return encoded.X, encoded.Y, facts
+    return X, Y, facts
+
+
+def _train_first(files: DataFiles, X: Matrix, Y: Matrix) -> tuple[int, Matrix, Matrix]:
+    """Move the train rows of a full file that begins with the test rows to the front; their number, X and Y."""
+    test = files.test_first
+    assert test is not None
+    known = sources.entry(files.name).statistics
+    if (X.shape[0], Y.shape[1]) != (known["n_instances"], known["n_labels"]):
+        stem = files.arffs[0].parent / files.name
+        fail(
+            files.arffs[0], None, f"not the known data set; the predefined split needs {stem}-train.arff and -test.arff"
+        )
+    order = np.concatenate((np.arange(test, X.shape[0]), np.arange(test)))
+    return X.shape[0] - test, X[order], Y[order]
 
 
 def _label_columns(files: DataFiles, table: ArffTable, labels: int | None) -> tuple[list[int], tuple[str, ...]]:

@@ -20,11 +20,16 @@ _SUFFIX = re.compile(r"[-_](train|test|sparse)$", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class DataFiles:
-    """The files of one data set: one ARFF, or the train and the test ARFF in that order; the label XML if any."""
+    """The files of one data set.
+
+    `arffs` is one ARFF, or the train and the test ARFF in that order; `xml` the label XML if there is one;
+    `test_first` is set where the predefined split comes from one full file: its first rows are the test file's.
+    """
 
     name: str
     arffs: tuple[Path, ...]
     xml: Path | None
+    test_first: int | None = None
 
 
 def cache_folder() -> Path:
@@ -77,7 +82,7 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
     if is_path(name_or_path):
         path = Path(name_or_path).expanduser()
         if path.is_dir():
-            return _in_folder(path, path.resolve().name, part, explain=True)
+            return _in_folder(path, path.resolve().name, part)
         if path.is_file():
             return _beside(path, part)
         raise DataError(f"{name_or_path}: no such file or folder")
@@ -85,7 +90,7 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
     incomplete: DataError | None = None
     for folder in _folders_named(folders, name_or_path):
         try:
-            return _in_folder(folder, name_or_path, part, explain=True)
+            return _in_folder(folder, name_or_path, part)
         except DataError as error:  # a later folder may hold the missing files
             incomplete = incomplete or error
     if incomplete is not None:
@@ -102,7 +107,7 @@ def held(name: str) -> Path | None:
 
 
 def _not_found(name: str, folders: list[Path]) -> str:
-    from mlcdr.data.sources import close_names, entry_names  # the catalogue is read only for this message
+    from mlcdr.data.sources import close_names, entry_names  # the catalogue is read only where it is needed
 
     looked = ", ".join(str(folder) for folder in folders)
     if name.casefold() in entry_names():
@@ -121,6 +126,14 @@ def _folders_named(folders: list[Path], name: str) -> Iterator[Path]:
                 yield child
 
 
+def _test_first(name: str) -> int | None:
+    """How many rows of the full file are the test file's, for the full files that are the test then the train file."""
+    from mlcdr.data.sources import find
+
+    known = find(name)
+    return known.test_first if known else None
+
+
 def _stem(path: Path) -> tuple[str, str]:
     """The stem without -train, -test, -sparse (folded), and which part it names: "train", "test" or ""."""
     stem, part = path.stem, ""
@@ -131,7 +144,7 @@ def _stem(path: Path) -> tuple[str, str]:
     return stem.casefold(), part
 
 
-def _in_folder(folder: Path, name: str, part: Part, *, explain: bool) -> DataFiles:
+def _in_folder(folder: Path, name: str, part: Part) -> DataFiles:
     files = sorted(path for path in folder.iterdir() if path.is_file())
     parts: dict[str, list[Path]] = {"": [], "train": [], "test": []}
     for path in files:
@@ -150,6 +163,8 @@ def _in_folder(folder: Path, name: str, part: Part, *, explain: bool) -> DataFil
         arffs: tuple[Path, ...] = (parts[""][0],)
     elif len(split) == 2:
         arffs = split
+    elif parts[""] and _test_first(name):
+        return DataFiles(name, (parts[""][0],), xml[0] if xml else None, _test_first(name))
     else:
         wanted = f"{name}-train.arff and {name}-test.arff"
         if part == "full":

@@ -1,11 +1,146 @@
-"""The catalogue's facts."""
+"""The catalogue's facts: what is known of each data set of the papers, read from `catalog.yaml`."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mlcdr.errors import DataError
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One public file of a data set.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the data set's folder here.
+    path : str
+        Its path below the source (`COMMIT/FOLDER/...`).
+    sha256 : str
+        SHA-256 (hex) of its content.
+    n_bytes : int
+        Its size.
+    embedded : str or None
+        SHA-256 of the file of that name in this source tree, where that has other bytes (the same data).
+    """
+
+    name: str
+    path: str
+    sha256: str
+    n_bytes: int
+    embedded: str | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the catalogue knows of a data set.
+
+    Attributes
+    ----------
+    name, domain, citation, page, note : str
+        `page` is where a person finds it; `note` may be empty.
+    statistics : dict
+        The expected facts, with the keys of `Dataset.statistics()`; facts nobody here knows are absent.
+    measured : bool
+        Whether the statistics were counted on the files; else they are those that Mulan's page prints (3 decimals).
+    files : tuple of SourceFile
+        The files to download; empty where no checksum of them is known.
+    test_first : int or None
+        Set if the full file is the test file (that many rows) followed by the train file.
+    """
+
+    name: str
+    domain: str
+    citation: str
+    page: str
+    note: str
+    statistics: dict[str, Any]
+    measured: bool
+    files: tuple[SourceFile, ...]
+    test_first: int | None
+
+    @property
+    def fetchable(self) -> bool:
+        """Whether `fetch` can download it and check what it got."""
+        return bool(self.files)
+
+
+@functools.cache
+def _catalogue() -> tuple[str, dict[str, Entry]]:
+    """The root of the public source, and all entries by name."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    raw = yaml.load((Path(__file__).parent / "catalog.yaml").read_text(encoding="utf-8"), Loader=loader)
+    entries = {}
+    for name, facts in raw["entries"].items():
+        statistics = dict(facts["statistics"])
+        measured = statistics.pop("from") == "measured"
+        files = tuple(
+            SourceFile(
+                name=file["name"],
+                path=f"{file.get('commit', raw['commit'])}/{raw['folder']}/{file['path']}",
+                sha256=file["sha256"],
+                n_bytes=file["bytes"],
+                embedded=file.get("embedded"),
+            )
+            for file in facts.get("files", ())
+        )
+        entries[name] = Entry(
+            name=name,
+            domain=facts["domain"],
+            citation=facts["citation"],
+            page=facts["page"],
+            note=facts.get("note", ""),
+            statistics=statistics,
+            measured=measured,
+            files=files,
+            test_first=facts.get("test_first"),
+        )
+    return raw["root"], entries
+
+
+def public_root() -> str:
+    """The address below which every `SourceFile.path` lies."""
+    return _catalogue()[0]
+
+
+def entries() -> tuple[Entry, ...]:
+    """All entries, in the catalogue's order."""
+    return tuple(_catalogue()[1].values())
+
+
+def entry_names() -> list[str]:
+    """The names of all entries (lower case)."""
+    return list(_catalogue()[1])
 
 
 def close_names(name: str) -> list[str]:
-    """Names of the catalogue that are like `name`."""
-    return []
+    """Names of entries that look like a misspelt one, best first."""
+    return difflib.get_close_matches(name.casefold(), entry_names(), n=3)
 
 
-def entry_names() -> set[str]:
-    """All names of the catalogue."""
-    return set()
+def find(name: str) -> Entry | None:
+    """The entry of that name (without case), None if the catalogue has none."""
+    return _catalogue()[1].get(name.casefold())
+
+
+def entry(name: str) -> Entry:
+    """The entry of that name (without case).
+
+    Raises
+    ------
+    DataError
+        The catalogue has no such entry; suggests names.
+    """
+    found = find(name)
+    if found is None:
+        close = close_names(name)
+        hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(entry_names())}"
+        raise DataError(f"the catalogue has no data set {name!r}; {hint}")
+    return found
