@@ -8,8 +8,7 @@ gets the rows, so that a scikit-learn transformer, regressor or multi-label clas
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,25 +22,6 @@ from mlcdr.moments import Moments
 from mlcdr.thresholds import Round
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """The label sets predicted for a test set, with the code they came from.
-
-    Attributes
-    ----------
-    n_components : int or None
-        Number of dimensions of the code used; None where the method has no code.
-    labels : array of shape (n, K)
-        Label sets, {0, 1}.
-    codes : array of shape (n, m) or None
-        Predicted codes r(x).
-    """
-
-    n_components: int | None
-    labels: NDArray[np.uint8]
-    codes: Array | None
 
 
 class ComposedClassifier(BaseEstimator):
@@ -64,6 +44,8 @@ class ComposedClassifier(BaseEstimator):
     n_labels_ : int
         K.
     """
+
+    label_space_: Any
 
     component_parameters: ClassVar[dict[str, str]] = {"learner": "learner", "label_space": "label_space"}
 
@@ -117,55 +99,52 @@ class ComposedClassifier(BaseEstimator):
             self.learner_.fit(X, self.label_space_.encode(Y))
         return self
 
-    def predictions(self, X: Any, sizes: Sequence[float | int | None] = (None,)) -> Iterator[Prediction]:
-        """One `Prediction` of X for each number of code dimensions in `sizes`, from this one fit.
-
-        Parameters
-        ----------
-        X : array or CSR of shape (n, d)
-        sizes : sequence
-            Values of the label space's `n_components`, none larger than the one fitted; `(None,)` for what was fitted.
-            More than one needs a label space with nested directions.
-        """
-        check_is_fitted(self, "learner_")
-        X = self._transform(X)
-        if self.label_space_ is None:
-            yield Prediction(None, self._decide(X), None)
-            return
-        codes = np.asarray(self.learner_.predict(X), dtype=np.float64)
-        codes = codes[:, None] if codes.ndim == 1 else codes
-        for size in sizes:
-            part = codes if size is None else codes[:, : self.label_space_.size_of(size)]
-            yield Prediction(part.shape[1], self._round(self.label_space_.decode(part)), part)
-
     def predict(self, X: Any) -> NDArray[np.uint8]:
         """Label sets (n×K of {0, 1}) of X (n×d)."""
         check_is_fitted(self, "learner_")
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        return next(self.predictions(X)).labels
+        return self.labels_of(self.output(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)))
 
     def decision_function(self, X: Any) -> Array:
         """Label scores (n×K) of X (n×d), before the threshold."""
         check_is_fitted(self, "learner_")
-        X = self._transform(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         if self.label_space_ is None:
+            return _scores(self.learner_, self._transform(X))
+        return self.label_space_.decode(self.output(X))
+
+    def output(self, X: Any) -> Array:
+        """What the learner says of X (n×d): codes r(x) (n×M), or, of a classifier, scores or label sets (n×K)."""
+        X = self._transform(X)
+        if self.label_space_ is None and self.threshold is not None:
             return _scores(self.learner_, X)
-        codes = np.asarray(self.learner_.predict(X), dtype=np.float64)
-        return self.label_space_.decode(codes[:, None] if codes.ndim == 1 else codes)
+        said = as_dense(self.learner_.predict(X))
+        return said[:, None] if said.ndim == 1 else said
+
+    def labels_of(self, output: Array, n_components: float | int | None = None) -> NDArray[np.uint8]:
+        """Label sets (n×K of {0, 1}) of the learner's `output`, from this one fit.
+
+        Parameters
+        ----------
+        n_components : int, float or None
+            Use only the leading dimensions of the code: a value of the label space's `n_components` no larger than
+            the one fitted (for label spaces with nested directions); None uses all.
+
+        Raises
+        ------
+        ValueError
+            When more dimensions are asked for than were fitted.
+        """
+        if self.label_space_ is None:
+            return output.astype(np.uint8) if self.threshold is None else self.threshold.apply(output)
+        if n_components is not None:
+            output = output[:, : self.label_space_.size_of(n_components)]
+        threshold = Round() if self.threshold is None else self.threshold
+        return threshold.apply(self.label_space_.decode(output))
 
     def _transform(self, X: Any) -> Any:
         for step in self.feature_steps_:
             X = step.transform(X)
         return X
-
-    def _round(self, scores: Array) -> NDArray[np.uint8]:
-        return (Round() if self.threshold is None else self.threshold).apply(scores)
-
-    def _decide(self, X: Any) -> NDArray[np.uint8]:
-        if self.threshold is not None:
-            return self.threshold.apply(_scores(self.learner_, X))
-        labels = as_dense(self.learner_.predict(X))
-        return (labels[:, None] if labels.ndim == 1 else labels).astype(np.uint8)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

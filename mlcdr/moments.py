@@ -15,6 +15,7 @@ rank. What one split's methods can share (the factorisation, X⁺Y, ZᵀHZ) is c
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -36,50 +37,89 @@ _CANCELLED = 1e-4  # a feature whose sum of squares shrinks by more than this is
 
 
 class Memo:
-    """Values computed once, with a meter that charges each user for all it used, whoever came first.
+    """Values computed once, each with what it cost, so that a `meter` can charge every user in full.
 
     Timings of methods that share work would otherwise depend on their order: the first would pay for the rest.
+
+    Parameters
+    ----------
+    charged : bool
+        False for work done once for a whole data set, which no method pays for.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, charged: bool = True) -> None:
         self._values: dict[Any, Any] = {}
         self._seconds: dict[Any, float] = {}
-        self._needs: dict[Any, set[Any]] = {}
-        self._open: list[tuple[set[Any], list[float]]] = []
+        self._needs: dict[Any, set[tuple[Memo, Any]]] = {}
+        self._charged = charged
 
     def get(self, key: Any, compute: Callable[[], T]) -> T:
         """The value under `key`, computed on first use."""
+        outer = _frames()
         if key not in self._values:
-            start = time.perf_counter()
-            with self._watch() as (needs, inner):
-                self._values[key] = compute()
-            elapsed = time.perf_counter() - start
-            self._seconds[key] = elapsed - sum(inner)
-            self._needs[key] = needs | {key}
-            if self._open:
-                self._open[-1][1].append(elapsed)
-        if self._open:
-            self._open[-1][0].update(self._needs[key])
+            with _watch() as frame:
+                value = compute()
+            self._values[key] = value
+            self._seconds[key] = frame.alone if self._charged else 0.0
+            self._needs[key] = frame.needs | {(self, key)} if self._charged else set()
+            if outer:
+                outer[-1].elsewhere += frame.seconds
+        if outer:
+            outer[-1].needs |= self._needs[key]
         return self._values[key]
 
-    @contextmanager
-    def _watch(self) -> Iterator[tuple[set[Any], list[float]]]:
-        frame: tuple[set[Any], list[float]] = (set(), [])
-        self._open.append(frame)
-        try:
-            yield frame
-        finally:
-            self._open.pop()
+    def _cost(self, key: Any) -> float:
+        return self._seconds[key]
 
-    @contextmanager
-    def meter(self) -> Iterator[list[float]]:
-        """Time a block as if nothing it uses had been shared: a list that holds the seconds once the block ends."""
-        result: list[float] = []
-        start = time.perf_counter()
-        with self._watch() as (needs, inner):
-            yield result
-        alone = time.perf_counter() - start - sum(inner)
-        result.append(alone + sum(self._seconds[key] for key in needs))
+
+@dataclass
+class Meter:
+    """What a block cost, as if nothing it used had been shared; `seconds` is set when the block ends."""
+
+    seconds: float = float("nan")
+
+
+class _Frame:
+    """An open measurement: time passed, time of it spent on memoised values, and the memoised values used."""
+
+    def __init__(self) -> None:
+        self.start = time.perf_counter()
+        self.seconds = 0.0
+        self.elsewhere = 0.0
+        self.needs: set[tuple[Memo, Any]] = set()
+
+    @property
+    def alone(self) -> float:
+        return self.seconds - self.elsewhere
+
+
+_local = threading.local()
+
+
+def _frames() -> list[_Frame]:
+    if not hasattr(_local, "frames"):
+        _local.frames = []
+    return _local.frames
+
+
+@contextmanager
+def _watch() -> Iterator[_Frame]:
+    frame = _Frame()
+    _frames().append(frame)
+    try:
+        yield frame
+    finally:
+        _frames().pop()
+        frame.seconds = time.perf_counter() - frame.start
+
+
+@contextmanager
+def metered() -> Iterator[Meter]:
+    """Measure a block: wall time, with every memoised value it uses at its full price, whoever computed it first."""
+    meter = Meter()
+    with _watch() as frame:
+        yield meter
+    meter.seconds = frame.alone + sum(memo._cost(key) for memo, key in frame.needs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +151,7 @@ class Moments:
     # ---------------------------------------------------------------- construction
 
     @classmethod
-    def from_arrays(cls, X: Any, Y: Any) -> Moments:
+    def from_arrays(cls, X: Any, Y: Any, memo: Memo | None = None) -> Moments:
         """Moments of X (n×d) and Y (n×K), dense or sparse, keeping the rows. Cost nd², or nnz²/n where X is sparse.
 
         Raises
@@ -131,6 +171,7 @@ class Moments:
             lambda: _cross(X, mean_x, Y, mean_y),
             lambda: _symmetric(_scatter(Y, mean_y)),
             lambda: (X, Y),
+            memo=memo or Memo(),
         )
 
     @classmethod

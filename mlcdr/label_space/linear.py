@@ -97,6 +97,31 @@ class LinearLabelSpace(BaseEstimator):
         check_is_fitted(self)
         return codes @ self.directions_[: codes.shape[1]] + self.mean_
 
+    def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:
+        """The terms of the bound (1) of Chen & Lin 2012 on a test set, per instance, for the first 1, …, M dimensions.
+
+        Parameters
+        ----------
+        Y : array or CSR of shape (n, K)
+            True labels.
+        codes : array of shape (n, M)
+            Predicted codes r(x).
+
+        Returns
+        -------
+        encoding : array of shape (M,)
+            ‖Z − ZVᵀV‖²/n with Z = Y − ȳ.
+        prediction : array of shape (M,)
+            ‖r(X) − ZVᵀ‖²/n.
+        """
+        z = as_dense(Y) - self.mean_
+        true = z @ self.directions_.T
+        total = np.sum(z**2)
+        encoding = total - np.cumsum(np.sum(true**2, axis=0))
+        encoding[encoding < 1e-12 * total] = 0.0  # nothing but rounding is left
+        prediction = np.cumsum(np.sum((codes - true) ** 2, axis=0))
+        return encoding / len(z), prediction / len(z)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ class LinearLearner(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     coef_: Array
     intercept_: Array | float
+
+    # Each output is fitted as if it were alone, so one fit serves every leading part of a nested code.
+    independent_outputs: ClassVar[bool] = True
 
     def fit(self, X: Any, y: Any) -> LinearLearner:
         """Fit from features X (n×d, dense or CSR) and targets y (n×q or n)."""

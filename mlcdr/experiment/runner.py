@@ -1,0 +1,284 @@
+"""A run: plan the trials, compute those that are missing, record each group as it comes, write the results folder."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Protocol
+
+import joblib
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from mlcdr import __version__
+from mlcdr.data.dataset import Dataset
+from mlcdr.errors import ResultsError
+from mlcdr.experiment.config import Experiment
+from mlcdr.experiment.store import Store
+from mlcdr.experiment.tabulate import write_scores, write_summary, write_whole
+from mlcdr.experiment.trials import DataSource, Group, Score, Trial, groups, plan, run_group, watch_parent
+
+BACKENDS = ("loky", "threading")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "pandas", "threadpoolctl")
+
+
+class Listener(Protocol):
+    """Who is told how a run goes; the command line shows it, a test may look."""
+
+    def begin(self, name: str, total: int, kept: int) -> None:
+        """The run begins: `total` trials are planned, of which `kept` are there from before."""
+
+    def advance(self, dataset: str, done: int, failed: int) -> None:
+        """A group of a data set is recorded: `done` trials more, of which `failed` failed."""
+
+    def notice(self, text: str) -> None:
+        """Something worth a line."""
+
+
+class Silent:
+    """A listener that does not listen."""
+
+    def begin(self, name: str, total: int, kept: int) -> None:
+        """Nothing."""
+
+    def advance(self, dataset: str, done: int, failed: int) -> None:
+        """Nothing."""
+
+    def notice(self, text: str) -> None:
+        """Nothing."""
+
+
+@dataclass
+class RunReport:
+    """What a run did.
+
+    Attributes
+    ----------
+    folder : path
+        The results folder.
+    planned, kept, computed : int
+        Trials in the plan; there before; computed now (failed ones included).
+    failures : list of (trial, traceback)
+        The trials of the plan that failed.
+    interrupted : bool
+        A signal ended it, or a worker died, before all was done.
+    seconds : float
+        Wall time.
+    """
+
+    folder: Path
+    planned: int = 0
+    kept: int = 0
+    computed: int = 0
+    failures: list[tuple[Trial, str]] = field(default_factory=list)
+    interrupted: bool = False
+    seconds: float = 0.0
+
+
+class _Stop(BaseException):
+    """SIGINT or SIGTERM."""
+
+
+def run(
+    experiment: Experiment,
+    out: Path,
+    jobs: int = 1,
+    backend: str = "loky",
+    fresh: bool = False,
+    listener: Listener | None = None,
+) -> RunReport:
+    """Run an experiment into `out/<name>/`, computing only the trials that are not there yet.
+
+    Every group is computed with one BLAS thread, whatever `jobs` is: the parallel work is over splits, and the numbers
+    do not depend on the machine's number of cores.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    out : path
+        The folder of results folders.
+    jobs : int
+        Number of workers.
+    backend : {"loky", "threading"}
+        Processes or threads; one job needs neither.
+    fresh : bool
+        Forget what is there.
+    listener : Listener or None
+
+    Raises
+    ------
+    UserError
+        When a data set cannot be had, or the folder cannot be written.
+    """
+    listener = listener or Silent()
+    start = time.time()
+    folder = out / experiment.name
+    with threadpool_limits(1), Store(folder) as store:
+        if fresh:
+            store.forget()
+        sources = [DataSource.of(spec, experiment.splits) for spec in experiment.datasets]
+        datasets: list[Dataset] = []
+        by_dataset: list[list[Trial]] = []
+        for source in sources:
+            dataset = source.load()
+            for text in dataset.notices:
+                listener.notice(f"{dataset.name}: {text}")
+            datasets.append(dataset)
+            by_dataset.append(plan(experiment, source, dataset))
+        trials = {trial.key: trial for part in by_dataset for trial in part}
+        done = store.done() & trials.keys()
+        write_whole(folder / "experiment.yaml", experiment.to_yaml())
+        report = RunReport(folder, planned=len(trials), kept=len(done))
+        listener.begin(experiment.name, len(trials), len(done))
+        pending = (
+            group
+            for source, part in zip(sources, by_dataset, strict=True)
+            for group in groups(experiment, source, [trial for trial in part if trial.key not in done])
+        )
+        try:
+            with _stopping():
+                for scores in _compute(pending, jobs, backend):
+                    store.record(trials, scores)
+                    failed = sum(score.values is None for score in scores)
+                    report.computed += len(scores)
+                    listener.advance(trials[scores[0].key].dataset, len(scores), failed)
+        except _Stop:
+            report.interrupted = True
+        except TerminatedWorkerError:
+            report.interrupted = True
+            listener.notice("a worker process died (killed, or out of memory); what was finished is kept")
+        ordered = list(trials)
+        report.failures = [(trials[key], error) for key, error in store.failures(ordered).items()]
+        columns = (list(experiment.sweep), [metric.label for metric in experiment.metrics])
+        scores_by_key = store.scores(ordered)
+        write_scores(folder / "scores.csv", list(trials.values()), scores_by_key, *columns)
+        write_summary(folder / "summary.csv", list(trials.values()), scores_by_key, *columns)
+        report.seconds = time.time() - start
+        manifest = _manifest(experiment, datasets, report, start, jobs, backend)
+        write_whole(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    return report
+
+
+def _compute(pending: Iterator[Group], jobs: int, backend: str) -> Iterator[list[Score]]:
+    """The scores of each group as it is finished, in any order."""
+    if jobs == 1:
+        yield from map(run_group, pending)
+        return
+    options: dict[str, Any] = {"inner_max_num_threads": 1} if backend == "loky" else {}
+    work: Callable[[Group], list[Score]] = run_group
+    if backend == "loky":
+        work = _InWorker(os.getpid())
+    with joblib.parallel_config(backend, n_jobs=jobs, **options):
+        yield from joblib.Parallel(return_as="generator_unordered")(joblib.delayed(work)(group) for group in pending)
+
+
+@dataclass(frozen=True)
+class _InWorker:
+    """`run_group` in a worker process, which is set up at its first group."""
+
+    parent: int
+
+    def __call__(self, group: Group) -> list[Score]:
+        if not getattr(sys, "_mlcdr_worker", False):
+            sys._mlcdr_worker = True  # type: ignore[attr-defined]
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends the workers
+            watch_parent(self.parent)
+        return run_group(group)
+
+
+@contextlib.contextmanager
+def _stopping() -> Iterator[None]:
+    """Turn the first SIGINT or SIGTERM into `_Stop`; outside the main thread signals are not ours to take."""
+
+    def stop(number: int, frame: Any) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        raise _Stop
+
+    before: dict[signal.Signals, Any] = {}
+    try:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(ValueError):
+                before[each] = signal.signal(each, stop)
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a results folder.
+
+    Raises
+    ------
+    ResultsError
+        When there is none, or it is broken.
+    """
+    try:
+        content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"{folder / 'manifest.json'}: cannot be read: {error}") from None
+    if not isinstance(content, dict):
+        raise ResultsError(f"{folder / 'manifest.json'}: not a manifest")
+    return content
+
+
+def _manifest(
+    experiment: Experiment, datasets: Sequence[Dataset], report: RunReport, start: float, jobs: int, backend: str
+) -> dict[str, Any]:
+    return {
+        "mlcdr": __version__,
+        "experiment": experiment.name,
+        "started": datetime.fromtimestamp(start, timezone.utc).isoformat(timespec="seconds"),
+        "seconds": round(report.seconds, 3),
+        "jobs": jobs,
+        "backend": backend if jobs > 1 else "none",
+        "trials": {
+            "planned": report.planned,
+            "kept": report.kept,
+            "computed": report.computed,
+            "failed": len(report.failures),
+            "interrupted": report.interrupted,
+        },
+        "seed": experiment.seed,
+        "datasets": {
+            d.name: {
+                "checksum": d.checksum,
+                "n_instances": d.n_instances,
+                "n_features": d.n_features,
+                "n_labels": d.n_labels,
+                "notices": list(d.notices),
+            }
+            for d in datasets
+        },
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "blas": [
+            {key: info.get(key) for key in ("internal_api", "version", "architecture", "num_threads")}
+            for info in threadpool_info()
+            if info.get("user_api") == "blas"
+        ],
+        "machine": {
+            "system": platform.system(),
+            "release": platform.release(),
+            "processor": platform.processor() or platform.machine(),
+            "cores": os.cpu_count(),
+        },
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

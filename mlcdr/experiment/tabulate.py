@@ -1,0 +1,73 @@
+"""From recorded trials to `scores.csv` and `summary.csv`, the two files that other programs read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from mlcdr.experiment.trials import Trial
+
+Scores = Mapping[str, Mapping[str, float | None]]
+
+
+def write_scores(
+    path: Path, trials: Sequence[Trial], scores: Scores, swept: Sequence[str], metrics: Sequence[str]
+) -> None:
+    """`scores.csv`: dataset, method, a column for each swept path, split, metric, value; in the order of trials and metrics.
+
+    Values have twelve significant digits: enough for any use, and short of where two orders of summation may differ.
+    A metric that is not defined for a method has no row.
+    """
+    rows = []
+    for trial in trials:
+        point = dict(trial.point)
+        start = [trial.dataset, trial.method, *(point.get(path, "") for path in swept), trial.split]
+        for metric, value in _defined(scores.get(trial.key, {}), metrics):
+            rows.append([*start, metric, f"{value:.12g}"])
+    _write(path, ["dataset", "method", *swept, "split", "metric", "value"], rows)
+
+
+def write_summary(
+    path: Path, trials: Sequence[Trial], scores: Scores, swept: Sequence[str], metrics: Sequence[str]
+) -> None:
+    """`summary.csv`: the mean over splits of every cell, with std (n − 1), se = std/√n and n."""
+    cells: dict[tuple[str, ...], list[float]] = {}
+    for trial in trials:
+        point = dict(trial.point)
+        for metric, value in _defined(scores.get(trial.key, {}), metrics):
+            cell = (trial.dataset, trial.method, *(point.get(path, "") for path in swept), metric)
+            cells.setdefault(cell, []).append(value)
+    rows = []
+    for cell, values in cells.items():
+        n = len(values)
+        mean = math.fsum(values) / n
+        std = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1)) if n > 1 else math.nan
+        numbers = ["" if math.isnan(v) else f"{v:.12g}" for v in (mean, std, std / math.sqrt(n))]
+        rows.append([*cell, *numbers, n])
+    _write(path, ["dataset", "method", *swept, "metric", "mean", "std", "se", "n"], rows)
+
+
+def _defined(values: Mapping[str, float | None], metrics: Sequence[str]) -> Iterator[tuple[str, float]]:
+    for metric in metrics:
+        value = values.get(metric)
+        if value is not None:
+            yield metric, value
+
+
+def _write(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    write_whole(path, text.getvalue())
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader finds the old one or the new one, never a part."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)

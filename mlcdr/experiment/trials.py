@@ -1,0 +1,310 @@
+"""What is to be computed, and the computing of it: from an experiment to trials, and from a split's trials to scores.
+
+A trial is one method at one point of the sweep on one split of one data set. Its key is a digest of all that determines
+its scores, so a rerun does what is missing and nothing else. Trials of one split form a group, which one worker
+computes: the methods share the split's `Moments`, and the points of a sweep that differ only in the number of code
+dimensions share one fit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+import time
+import traceback
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from mlcdr.composition import ComposedClassifier
+from mlcdr.data.dataset import Dataset, load_dataset
+from mlcdr.errors import UserError
+from mlcdr.experiment.config import DatasetSpec, Experiment, MethodSpec, method_text
+from mlcdr.experiment.splits import Splits, SplitSpec, make_splits, seed_sequence
+from mlcdr.label_space.linear import as_dense
+from mlcdr.linalg import n_kept
+from mlcdr.metrics import METRICS, Counts, Outcome, evaluate
+from mlcdr.moments import Memo, Moments, metered
+
+SIZE = "label_space.n_components"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One method at one point of the sweep on one split of one data set.
+
+    Attributes
+    ----------
+    key : str
+        Digest of all that determines the scores.
+    point : tuple of (path, text)
+        The swept values, as the config wrote them.
+    spec : MethodSpec
+        The method with the point's values put in.
+    family : MethodSpec
+        The method to fit: `spec`, or, where one fit serves several sizes of the code, that of the largest.
+    """
+
+    key: str
+    dataset: str
+    method: str
+    point: tuple[tuple[str, str], ...]
+    split: int
+    spec: MethodSpec
+    family: MethodSpec
+
+
+@dataclass(frozen=True)
+class Group:
+    """The trials of one split, to be computed by one worker, with what it needs to do so."""
+
+    source: DataSource
+    split: int
+    trials: tuple[Trial, ...]
+    metrics: tuple[tuple[str, str, Mapping[str, Any]], ...]
+    seed: int
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Where a worker gets the data set and its splits from."""
+
+    name: str
+    options: tuple[tuple[str, Any], ...]
+    splits: SplitSpec
+
+    @classmethod
+    def of(cls, spec: DatasetSpec, splits: SplitSpec) -> DataSource:
+        """The source of one data set of an experiment."""
+        part = "predefined" if splits.kind == "predefined" else "full"
+        return cls(spec.name, (*sorted(spec.params.items()), ("part", part)), splits)
+
+    def load(self) -> Dataset:
+        """The data set.
+
+        Raises
+        ------
+        DataError
+            When it cannot be found or read.
+        """
+        return load_dataset(self.name, **dict(self.options))
+
+    def divide(self, dataset: Dataset) -> Splits:
+        """Its splits."""
+        return make_splits(self.splits, dataset.name, dataset.n_instances, dataset.n_train)
+
+
+@dataclass(frozen=True)
+class Score:
+    """What came of a trial: values by metric label, or the traceback of what went wrong."""
+
+    key: str
+    values: Mapping[str, float] | None
+    error: str | None = None
+
+
+# -------------------------------------------------------------------- the plan
+
+
+def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[Trial]:
+    """All trials of one data set: by method, point of the sweep and split, in the config's order."""
+    splits = source.divide(dataset)
+    identities = [split.identity for split in splits]
+    metrics = [[m.label, m.name, m.params] for m in experiment.metrics]
+    trials = []
+    for method in experiment.methods:
+        points = experiment.points(method)
+        specs = [experiment.method_at(method, point) for point in points]
+        families = _families(specs, dataset.n_labels)
+        for point, spec, family in zip(points, specs, families, strict=True):
+            shown = tuple((path, method_text(value)) for path, value in point.items())
+            shared = {
+                "data": dataset.checksum,
+                "method": [method, spec.plain(), [component.version() for component in spec.components()]],
+                "metrics": metrics,
+                "seed": experiment.seed,
+            }
+            trials += [
+                Trial(_digest({**shared, "split": identity}), dataset.name, method, shown, i, spec, family)
+                for i, identity in enumerate(identities)
+            ]
+    return trials
+
+
+def _digest(content: Any) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _families(specs: Sequence[MethodSpec], n_labels: int) -> list[MethodSpec]:
+    """For each of a method's specs the one to fit in its stead: the same with the largest code, where one fit serves.
+
+    That is so where the label space's directions are nested and the learner fits each output as if it were alone.
+    """
+    largest: dict[str, MethodSpec] = {}
+    names = []
+    for spec in specs:
+        name = json.dumps(spec.plain(), sort_keys=True)
+        if _one_fit_serves(spec):
+            bare = spec.with_value(SIZE, None)
+            name = json.dumps((bare or spec).plain(), sort_keys=True)
+            if name not in largest or _size(spec, n_labels) > _size(largest[name], n_labels):
+                largest[name] = spec
+        else:
+            largest[name] = spec
+        names.append(name)
+    return [largest[name] for name in names]
+
+
+def _one_fit_serves(spec: MethodSpec) -> bool:
+    if spec.label_space is None or spec.with_value(SIZE, None) is None:
+        return False
+    return getattr(spec.label_space.build(), "nested", False) and getattr(
+        spec.learner.build(), "independent_outputs", False
+    )
+
+
+def _size(spec: MethodSpec, n_labels: int) -> int:
+    assert spec.label_space is not None
+    n_components = spec.label_space.build().n_components
+    try:
+        return n_kept(n_components, n_labels)
+    except ValueError:  # more than there are labels: that trial will say so, and must not be the one fitted for others
+        return -1
+
+
+def groups(experiment: Experiment, source: DataSource, trials: Iterable[Trial]) -> Iterator[Group]:
+    """The trials by split, in order of the splits."""
+    by_split: dict[int, list[Trial]] = {}
+    for trial in trials:
+        by_split.setdefault(trial.split, []).append(trial)
+    metrics = tuple((m.label, m.name, m.params) for m in experiment.metrics)
+    for split in sorted(by_split):
+        yield Group(source, split, tuple(by_split[split]), metrics, experiment.seed)
+
+
+# -------------------------------------------------------------------- the work
+
+
+class _Context:
+    """A data set in a worker's hands, with its splits and the moments of all its rows."""
+
+    def __init__(self, source: DataSource):
+        self.dataset = source.load()
+        self.splits = source.divide(self.dataset)
+        # Sums over the whole data set serve every split, and no single method is charged for them.
+        self.moments = Moments.from_arrays(self.dataset.X, self.dataset.Y, Memo(charged=False))
+
+
+_lock = threading.Lock()
+
+
+@lru_cache(maxsize=2)  # groups come data set by data set; two threads may stand on either side of a border
+def _context(source: DataSource) -> _Context:
+    return _Context(source)
+
+
+def run_group(group: Group) -> list[Score]:
+    """Compute the trials of one split; a trial that fails has its traceback in its `Score`, and the others go on."""
+    with _lock:
+        context = _context(group.source)
+    split = context.splits[group.split]
+    moments = context.moments.without(split.test)
+    X_test = context.dataset.X[split.test]
+    Y_test = as_dense(context.dataset.Y[split.test])
+    families: dict[int, list[Trial]] = {}
+    for trial in group.trials:
+        families.setdefault(id(trial.family), []).append(trial)
+    scores: list[Score] = []
+    for trials in families.values():
+        scores += _run_family(trials, group, moments, X_test, Y_test)
+    return scores
+
+
+def _run_family(trials: Sequence[Trial], group: Group, moments: Moments, X_test: Any, Y_test: Any) -> list[Score]:
+    family = trials[0].family
+    try:
+        estimator = _seeded(build(family), group.seed, trials[0])
+        with metered() as fitting:
+            estimator.fit_moments(moments)
+        start = time.perf_counter()
+        output = estimator.output(X_test)
+        output_seconds = time.perf_counter() - start
+        wanted = {METRICS[name].needs for _, name, _ in group.metrics}
+        space = estimator.label_space_
+        bound = space.error_terms(Y_test, output) if "bound" in wanted and hasattr(space, "error_terms") else None
+    except Exception as error:
+        return [Score(trial.key, None, _explain(error)) for trial in trials]
+    scores = []
+    for trial in trials:
+        try:
+            start = time.perf_counter()
+            size = None
+            if trial.spec is not family and trial.spec.label_space is not None:
+                size = trial.spec.label_space.build().n_components
+            labels = estimator.labels_of(output, size)
+            outcome = Outcome(
+                Counts(Y_test, labels),
+                fit_seconds=fitting.seconds,
+                predict_seconds=output_seconds + time.perf_counter() - start,
+            )
+            if bound is not None:
+                last = (output.shape[1] if size is None else space.size_of(size)) - 1
+                outcome = replace(outcome, encoding_error=float(bound[0][last]), prediction_error=float(bound[1][last]))
+            values = evaluate(outcome, {label: (name, options) for label, name, options in group.metrics})
+            scores.append(Score(trial.key, values))
+        except Exception as error:
+            scores.append(Score(trial.key, None, _explain(error)))
+    return scores
+
+
+def build(spec: MethodSpec) -> ComposedClassifier:
+    """The estimator of a method.
+
+    Raises
+    ------
+    ValueError
+        When a parameter's value is impossible.
+    """
+    return ComposedClassifier(
+        learner=spec.learner.build(),
+        label_space=spec.label_space.build() if spec.label_space else None,
+        feature_space=[step.build() for step in spec.feature_space] or None,
+        threshold=spec.threshold.build() if spec.threshold else None,
+    )
+
+
+def _seeded(estimator: ComposedClassifier, seed: int, trial: Trial) -> ComposedClassifier:
+    """Give every part with an open `random_state` one of its own, from the data set's, split's and method's names."""
+    parts = [estimator.label_space, estimator.learner, *(estimator.feature_space or ())]
+    for position, part in enumerate(parts):
+        if not hasattr(part, "get_params"):
+            continue
+        for name, value in sorted(part.get_params().items()):
+            if (name == "random_state" or name.endswith("__random_state")) and value is None:
+                sequence = seed_sequence(seed, trial.dataset, trial.split, trial.method, position, name)
+                part.set_params(**{name: int(sequence.generate_state(1)[0])})
+    return estimator
+
+
+def _explain(error: Exception) -> str:
+    if isinstance(error, UserError):
+        return str(error)
+    return "".join(traceback.format_exception(error)).rstrip()
+
+
+# -------------------------------------------------------------------- worker processes
+
+
+def watch_parent(parent: int) -> None:
+    """End this worker process when `parent` is gone: a run that was killed must leave nobody behind."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True, name="watch-parent").start()
