@@ -335,7 +335,9 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
         ambiguous = resolve_scalar(text) != text
     except ValueError:
         ambiguous = True
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="'" if ambiguous else None)
+    # Line ends other than \n are folded away unless they are escaped, which double quotes can.
+    style = '"' if re.search("[\r\x85\u2028\u2029]", text) else "'" if ambiguous else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 def _represent_list(dumper: yaml.SafeDumper, items: list[Any] | tuple[Any, ...]) -> yaml.SequenceNode:

@@ -244,7 +244,9 @@ plain_data = st.recursive(
     | st.integers(-(2**70), 2**70)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=12)
-    | st.sampled_from(["010", "1e-3", "no", "20%", "0o7", "~", "", " a", "- x", "a: b", "1_0"]),
+    | st.sampled_from(
+        ["010", "1e-3", "no", "20%", "0o7", "~", "", " a", "- x", "a: b", "1_0", "a\x85b", "a\r\nb", "a\u2028"]
+    ),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
