@@ -19,7 +19,7 @@ from pydantic.json_schema import WithJsonSchema
 from mlcdr import registry
 from mlcdr.experiment.components import build_problem, read_component, with_parameter
 from mlcdr.experiment.overrides import apply_overrides
-from mlcdr.experiment.problems import Problems, found, near
+from mlcdr.experiment.problems import Problems, found, near, worded
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, SplitSpec
 from mlcdr.experiment.yaml_reader import Document, KeyPath, Place, dump_yaml, read_yaml
 from mlcdr.metrics import METRICS
@@ -155,17 +155,17 @@ class Experiment(_Spec):
     description: Annotated[str, Field(description="What the experiment shows; free text.")] = ""
     datasets: Annotated[
         tuple[DatasetSpec, ...],
-        BeforeValidator(_tuple),
         Field(min_length=1, description="Names or paths of data sets, or {name: {missing: mean}}."),
+        BeforeValidator(_tuple),
     ]
     splits: Annotated[SplitSpec, Field(description="How rows are divided for training and testing.")]
     metrics: Annotated[
         tuple[MetricSpec, ...],
-        BeforeValidator(_tuple),
         Field(min_length=1, description="Names of metrics, or {name: {option: value, as: label}}."),
+        BeforeValidator(_tuple),
     ]
     sweep: Annotated[
-        dict[str, Annotated[tuple[Any, ...], BeforeValidator(_tuple), Field(min_length=1)]],
+        dict[str, Annotated[tuple[Any, ...], Field(min_length=1), BeforeValidator(_tuple)]],
         Field(description="Parameters to vary: key path (label_space.n_components) → list of values."),
     ] = {}
     methods: Annotated[
@@ -302,7 +302,7 @@ def _checked(document: Document, overrides: Sequence[str], folder: Path) -> Expe
     _check_sweep(sweep, data.get("methods"), problems)
     problems.raise_any(misdirected)
     if isinstance(experiment.splits, FromFile):
-        path = _beside(experiment.splits.path, folder, experiment.datasets[0].name)
+        path = _beside(experiment.splits.path, folder, _short(experiment.datasets[0].name))
         experiment = experiment.model_copy(update={"splits": experiment.splits.model_copy(update={"path": path})})
     return experiment
 
@@ -324,6 +324,11 @@ def _beside(path: str, folder: Path, dataset: str = "") -> str:
 
 def _is_path(name: str) -> bool:
     return "/" in name or "\\" in name or name.lower().endswith(".arff")
+
+
+def _short(name: str) -> str:
+    """The name that a data set has in the results, be it listed by name or by path."""
+    return Path(name).stem if _is_path(name) else name
 
 
 def _name_and_options(written: Any, what: str, path: KeyPath, problems: Problems) -> tuple[str, Any] | None:
@@ -361,7 +366,7 @@ def _dataset(written: Any, path: KeyPath, problems: Problems, folder: Path) -> D
             )
     if _is_path(name):
         name = _beside(name, folder)
-    return _built(DatasetSpec, inner, problems, name=name, params=options)
+    return _built(DatasetSpec, {"name": inner}, problems, name=name, params=options)
 
 
 def _metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
@@ -394,10 +399,11 @@ def _metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
         elif key in metric.allowed and not any(type(v) is type(value) and v == value for v in metric.allowed[key]):
             right = ", ".join(map(str, metric.allowed[key]))
             problems.add(place, f"{key} must be one of {right}, found {found(value)}")
-    return _built(MetricSpec, (*inner, "as"), problems, name=name, params=options, label=label)
+    return _built(MetricSpec, {"label": (*inner, "as")}, problems, name=name, params=options, label=label)
 
 
 def _layout(written: Any, path: KeyPath, problems: Problems, folder: Path) -> LayoutSpec:
+    places = {key: (*path, key) if isinstance(written, dict) else path for key in ("layout", "metric")}
     if isinstance(written, str):
         written = {"layout": written}
     if not isinstance(written, dict):
@@ -411,14 +417,16 @@ def _layout(written: Any, path: KeyPath, problems: Problems, folder: Path) -> La
         return LayoutSpec.model_construct(layout="", metric=metric if isinstance(metric, str) else None)
     if isinstance(layout, str):
         layout = _beside(layout, folder)
-    return _built(LayoutSpec, path, problems, layout=layout, metric=metric, options=options)
+    return _built(LayoutSpec, places, problems, layout=layout, metric=metric, options=options)
 
 
-def _built(model: type[_SpecT], path: KeyPath, problems: Problems, **fields: Any) -> _SpecT:
+def _built(model: type[_SpecT], places: Mapping[str, KeyPath], problems: Problems, **fields: Any) -> _SpecT:
+    """The model of `fields`; `places` tells where each of them was written."""
     try:
         return model(**fields)
     except ValidationError as error:
-        problems.add_validation(error, {}, path, lambda location: ())
+        for item in error.errors(include_url=False):
+            problems.add(places[str(item["loc"][0])], worded(item))
         return model.model_construct(**fields)
 
 
@@ -456,7 +464,7 @@ def _check_names(data: Mapping[str, Any], problems: Problems) -> None:
     """No two data sets or metrics may share a name in the results, and a layout's metric must be measured."""
     seen: set[str] = set()
     for i, spec in enumerate(data["datasets"] if isinstance(data.get("datasets"), list) else []):
-        name = Path(spec.name).stem if _is_path(spec.name) else spec.name
+        name = _short(spec.name)
         if name and name.casefold() in seen:
             problems.add(("datasets", i), f"the data set {name!r} is listed twice; results are kept by its name")
         seen.add(name.casefold())

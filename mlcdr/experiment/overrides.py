@@ -61,10 +61,9 @@ def _put(root: Any, key: str, value: Any) -> KeyPath:
             child = {child: {}}
         elif not isinstance(child, dict | list):
             where = ".".join(map(str, path))
-            is_name = (
-                isinstance(child, str) and path[0] == "methods" and not isinstance(path[-1], int) and len(path) == 3
-            )
-            hint = f"; write {where}.{child}.{rest}" if is_name else ""
+            hint = ""
+            if isinstance(child, str) and len(path) == 3 and path[0] == "methods":
+                hint = f"; its parameters are at {where}.{child}, and for another component set {where} itself"
             raise _NowhereError(f"{where} is {child!r}, which has no key {rest!r}{hint}")
         node[step] = child
         node = child

@@ -51,7 +51,9 @@ class Problems:
         `known_keys` tells the keys allowed in the mapping at a location (pydantic's), for the "did you mean".
         """
         for item in error.errors(include_url=False):
-            self.add(*_reworded(item, data, path, known_keys))
+            location: KeyPath = tuple(item["loc"])
+            suffix = ("kind",) if item["type"] in ("union_tag_not_found", "union_tag_invalid") else ()
+            self.add((*path, *_as_written(location, data), *suffix), worded(item, known_keys(location[:-1])))
 
 
 def dotted(path: KeyPath) -> str:
@@ -80,29 +82,25 @@ def found(value: object) -> str:
     return str(value)
 
 
-def _reworded(
-    item: Any, data: Any, path: KeyPath, known_keys: Callable[[KeyPath], Iterable[str]]
-) -> tuple[KeyPath, str]:
-    kind, location, value, context = item["type"], tuple(item["loc"]), item["input"], item.get("ctx", {})
-    written = (*path, *_as_written(location, data))
+def worded(item: Any, known: Iterable[str] = ()) -> str:
+    """One of pydantic's findings in our words; `known` are the keys that may stand beside the one it is about."""
+    kind, value, context = item["type"], item["input"], item.get("ctx", {})
     if kind == "missing":
-        return written, "this key is missing"
+        return "this key is missing"
     if kind == "extra_forbidden":
-        known = list(known_keys(location[:-1]))
-        return written, f"unknown key{near(location[-1], known)} (known: {', '.join(known)})"
+        known = list(known)
+        return f"unknown key{near(item['loc'][-1], known)} (known: {', '.join(known)})"
     if kind == "union_tag_not_found":
-        return (*written, "kind"), "this key is missing (one of: shuffle, kfold, predefined, file)"
+        return "this key is missing (one of: shuffle, kfold, predefined, file)"
     if kind == "union_tag_invalid":
         tags = [tag.strip().strip("'") for tag in context["expected_tags"].split(",")]
-        tag = context["tag"]
-        return (*written, "kind"), f"unknown kind {tag!r}{near(tag, tags)} (one of: {', '.join(tags)})"
+        return f"unknown kind {context['tag']!r}{near(context['tag'], tags)} (one of: {', '.join(tags)})"
     if kind == "value_error":
-        return written, str(context["error"])
-    if kind in ("greater_than_equal", "greater_than"):
-        bound = f"at least {context['ge']}" if "ge" in context else f"more than {context['gt']}"
-        return written, f"must be {bound}, found {value}"
+        return str(context["error"])
+    if kind == "greater_than_equal":
+        return f"must be at least {context['ge']}, found {value}"
     if kind in ("too_short", "string_too_short"):
-        return written, "must not be empty"
+        return "must not be empty"
     expected = {
         "int_type": "a whole number",
         "string_type": "text",
@@ -113,9 +111,9 @@ def _reworded(
         "list_type": "a list",
     }.get(kind)
     if expected is None:
-        return written, f"{item['msg'][0].lower()}{item['msg'][1:]}, found {found(value)}"
+        return f"{item['msg'][0].lower()}{item['msg'][1:]}, found {found(value)}"
     hint = " (put it in quotes)" if expected == "text" and isinstance(value, bool | int | float) else ""
-    return written, f"must be {expected}, found {found(value)}{hint}"
+    return f"must be {expected}, found {found(value)}{hint}"
 
 
 def _as_written(location: KeyPath, data: Any) -> KeyPath:

@@ -1,0 +1,25 @@
+"""Components of a user's own, named by dotted path in the tests of configs."""
+
+from sklearn.base import BaseEstimator
+
+
+class Step(BaseEstimator):
+    _parameter_constraints = {"size": [int]}  # noqa: RUF012
+
+    def __init__(self, size=1):
+        self.size = size
+
+
+class Chain(BaseEstimator):
+    _parameter_constraints = {}  # noqa: RUF012
+    component_parameters = {"base": "learner"}  # noqa: RUF012
+
+    def __init__(self, base="ridge"):
+        self.base = base
+
+
+class Needy:
+    def __init__(self, amount):
+        if isinstance(amount, str) or amount <= 0:
+            raise ValueError("amount must be positive")
+        self.amount = amount

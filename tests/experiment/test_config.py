@@ -1,0 +1,709 @@
+"""Experiment files: what is accepted and what it means, and every mistake with its line, key path and remedy."""
+
+import itertools
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from mlcdr.errors import ConfigError
+from mlcdr.experiment.config import MetricSpec, experiment_from, load_experiment, method_text
+from mlcdr.experiment.schema import schema
+from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
+from mlcdr.experiment.yaml_reader import read_yaml
+from mlcdr.registry import Component
+
+CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.yaml"))
+
+GOOD = """\
+name: trial
+description: a trial
+datasets: [yeast]
+splits: {kind: shuffle, repeats: 10, train_size: 0.9, seed: 1}
+metrics: [hamming_loss]
+sweep:
+  label_space.n_components: [20%, 3, 0.5]
+methods:
+  PLST: {label_space: plst, learner: least_squares}
+  Ridge: {learner: {ridge: {alpha: 0.1}}}
+tables:
+  - {layout: chen_lin_2012/table3, metric: hamming_loss}
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load_text(text, *overrides):
+        path = tmp_path / "f.yaml"
+        path.write_text(textwrap.dedent(text))
+        return load_experiment(path, overrides)
+
+    return load_text
+
+
+@pytest.fixture
+def problems(load, tmp_path):
+    """The problem lines of a text, without the folder's path."""
+
+    def of(text, *overrides):
+        with pytest.raises(ConfigError) as caught:
+            load(text, *overrides)
+        return [line.replace(f"{tmp_path}/", "") for line in caught.value.problems]
+
+    return of
+
+
+def changed(old, new):
+    assert GOOD.count(old) == 1
+    return GOOD.replace(old, new)
+
+
+# -- what is right --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_the_configs_we_ship_are_right_and_round_trip(path, tmp_path):
+    experiment = load_experiment(path)
+    assert experiment.description
+    copy = tmp_path / "experiment.yaml"
+    copy.write_text(experiment.to_yaml())
+    assert load_experiment(copy) == experiment
+    assert load_experiment(copy).to_yaml() == experiment.to_yaml()
+    assert experiment_from(experiment.resolved()) == experiment
+
+
+def test_the_fields_of_an_experiment(load):
+    experiment = load(GOOD)
+    assert experiment.name == "trial"
+    assert [spec.name for spec in experiment.datasets] == ["yeast"]
+    assert experiment.splits == Shuffle(kind="shuffle", repeats=10, train_size=0.9, seed=1)
+    assert experiment.seed == 1
+    assert experiment.metrics == (MetricSpec(name="hamming_loss", label="hamming_loss"),)
+    assert experiment.sweep == {"label_space.n_components": ("20%", 3, 0.5)}
+    assert list(experiment.methods) == ["PLST", "Ridge"]
+    assert experiment.methods["PLST"].label_space == Component("label_space", "plst")
+    assert experiment.methods["Ridge"].learner == Component("learner", "ridge", {"alpha": 0.1})
+    assert experiment.methods["Ridge"].label_space is None
+    assert experiment.tables[0].metric == "hamming_loss"
+    assert experiment.figures == ()
+
+
+def test_every_form_of_every_item(load):
+    experiment = load(
+        """\
+        name: forms
+        datasets:
+          - emotions
+          - birds: {missing: mean}
+          - flags:
+        splits: {kind: kfold, folds: 3, seed: 0}
+        metrics:
+          - f1
+          - macro_f1: {zero_division: skip, as: macro_f1_present}
+          - macro_f1: 1
+        sweep:
+        methods:
+          A:
+            learner: {ridge: 0.5}
+            threshold: {fixed: {value: 0.3}}
+            label_space:
+          B:
+            feature_space: []
+            learner: {least_squares: {}}
+        tables: [generic]
+        figures:
+          - {layout: generic, metric: f1, size: [1, 2]}
+        """
+    )
+    assert [spec.plain() for spec in experiment.datasets] == ["emotions", {"birds": {"missing": "mean"}}, "flags"]
+    assert experiment.splits == KFold(kind="kfold", folds=3, repeats=1, seed=0)
+    assert [(m.name, m.label, m.params) for m in experiment.metrics] == [
+        ("f1", "f1", {}),
+        ("macro_f1", "macro_f1_present", {"zero_division": "skip"}),
+        ("macro_f1", "macro_f1", {"zero_division": 1}),
+    ]
+    assert experiment.methods["A"].learner.params == {"alpha": 0.5}
+    assert experiment.methods["A"].threshold.params == {"value": 0.3}
+    assert experiment.methods["B"].feature_space == ()
+    assert experiment.tables[0].layout == "generic"
+    assert experiment.figures[0].options == {"size": [1, 2]}
+    assert experiment_from(experiment.resolved()) == experiment
+
+
+def test_kinds_of_splits(load):
+    shuffle = "{kind: shuffle, repeats: 10, train_size: 0.9, seed: 1}"
+    assert load(changed(shuffle, "{kind: predefined}")).splits == Predefined(kind="predefined")
+    experiment = load(changed(shuffle, "{kind: file, path: 'x/{dataset}.csv'}"))
+    assert experiment.splits == FromFile(kind="file", path="x/{dataset}.csv", column="fold")
+    assert experiment.seed == 0
+
+
+def test_relative_paths_that_exist_beside_the_config_become_absolute(load, tmp_path):
+    for name in ("data/mine.arff", "folds/mine.csv", "layouts/mine.yaml"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("")
+    experiment = load(
+        """\
+        name: paths
+        datasets: [data/mine.arff, data/other.arff]
+        splits: {kind: file, path: 'folds/{dataset}.csv'}
+        metrics: [f1]
+        methods: {A: {learner: ridge}}
+        tables: [layouts/mine.yaml, generic]
+        """
+    )
+    assert [spec.name for spec in experiment.datasets] == [f"{tmp_path}/data/mine.arff", "data/other.arff"]
+    assert experiment.splits.path == f"{tmp_path}/folds/{{dataset}}.csv"
+    assert [spec.layout for spec in experiment.tables] == [f"{tmp_path}/layouts/mine.yaml", "generic"]
+
+
+def test_points_are_the_product_of_what_applies_in_the_order_of_the_config(load):
+    text = changed("[20%, 3, 0.5]", "[20%, 3]\n  learner.alpha: [1, 0.5]").replace("{ridge: {alpha: 0.1}}", "ridge")
+    text += "figures: []\n"
+    text = text.replace("methods:\n", "methods:\n  Both: {label_space: plst, learner: ridge}\n")
+    experiment = load(text)
+    m, alpha = "label_space.n_components", "learner.alpha"
+    assert experiment.points("PLST") == ({m: "20%"}, {m: 3})
+    assert experiment.points("Ridge") == ({alpha: 1}, {alpha: 0.5})
+    assert [tuple(point.values()) for point in experiment.points("Both")] == list(
+        itertools.product(["20%", 3], [1, 0.5])
+    )
+    spec = experiment.method_at("Both", experiment.points("Both")[1])
+    assert spec.label_space == Component("label_space", "plst", {"n_components": "20%"})
+    assert spec.label_space.build().n_components == 0.2
+    assert spec.learner.build().alpha == 0.5
+    assert experiment.methods["Both"].learner.params == {}  # the experiment itself is unchanged
+    with pytest.raises(KeyError, match=r"PLST has no parameter learner\.alpha"):
+        experiment.method_at("PLST", {alpha: 1})
+
+
+def test_a_method_without_swept_parameters_runs_once(load):
+    assert load(GOOD).points("Ridge") == ({},)
+    assert load(GOOD).method_at("Ridge", {}) == load(GOOD).methods["Ridge"]
+
+
+def test_steps_of_the_feature_space_by_number(load, monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(Path(__file__).parent), *sys.path])
+    text = changed("{label_space: plst,", "{feature_space: [plugged.Step, {plugged.Step: 3}], label_space: plst,")
+    text = text.replace("label_space.n_components: [20%, 3, 0.5]", "feature_space.0.size: [2, 5]")
+    experiment = load(text)
+    assert experiment.points("PLST") == ({"feature_space.0.size": 2}, {"feature_space.0.size": 5})
+    built = [step.build().size for step in experiment.method_at("PLST", experiment.points("PLST")[1]).feature_space]
+    assert built == [5, 3]
+    single = text.replace("[plugged.Step, {plugged.Step: 3}]", "plugged.Step").replace("space.0.size", "space.size")
+    assert load(single).points("PLST")[1] == {"feature_space.size": 5}
+    assert experiment_from(experiment.resolved()) == experiment
+
+
+def test_nested_components_are_checked_and_swept(load, problems, monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(Path(__file__).parent), *sys.path])
+    text = changed("learner: {ridge: {alpha: 0.1}}", "learner: {plugged.Chain: {base: {ridge: {alpha: 0.1}}}}")
+    text = text.replace("label_space.n_components: [20%, 3, 0.5]", "learner.base.alpha: [2, 5]")
+    experiment = load(text)
+    assert experiment.points("Ridge") == ({"learner.base.alpha": 2}, {"learner.base.alpha": 5})
+    assert experiment.points("PLST") == ({},)
+    assert experiment.method_at("Ridge", {"learner.base.alpha": 5}).learner.build().base.alpha == 5
+    assert problems(text.replace("alpha: 0.1", "alfa: 0.1"))[0].startswith(
+        "f.yaml:10: methods.Ridge.learner.plugged.Chain.base.ridge.alfa: unknown parameter of learner 'ridge'; "
+        "did you mean 'alpha'?"
+    )
+
+
+def test_a_parameter_without_default_must_be_given_or_swept(load, problems, monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(Path(__file__).parent), *sys.path])
+    text = changed("learner: least_squares", "learner: plugged.Needy")
+    assert problems(text) == ["f.yaml:9: methods.PLST.learner: learner 'plugged.Needy' needs the parameter 'amount'"]
+    swept = text.replace("label_space.n_components:", "learner.amount:")
+    assert load(swept).method_at("PLST", {"learner.amount": 3}).learner.build().amount == 3
+    assert problems(swept.replace("[20%, 3, 0.5]", "[-1]")) == [
+        "f.yaml:7: sweep.learner.amount.0: impossible for PLST: amount must be positive"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("20%", "20%"),
+        (5, "5"),
+        (0.1, "0.1"),
+        (1e-05, "1e-05"),
+        (1.0, "1.0"),
+        (True, "true"),
+        (None, ""),
+        ("f1", "f1"),
+        ({"eigenvalues": 0.999}, '{"eigenvalues": 0.999}'),
+        ([1, 2], "[1, 2]"),
+    ],
+)
+def test_method_text(value, text):
+    assert method_text(value) == text
+
+
+# -- what is wrong --------------------------------------------------------------------------------------------------
+
+TOP = "name, description, datasets, splits, metrics, sweep, methods, tables, figures"
+SHUFFLE = "{kind: shuffle, repeats: 10, train_size: 0.9, seed: 1}"
+FORM = "a name, or a name with its parameters (`{name: {parameter: value}}`)"
+FRACTION = "must be a fraction between 0 and 1 (such as 0.9 or 90%) or a whole number of rows (1 or more)"
+LINE = "must be one line of text without spaces around it"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        # the top level
+        ("tables:", "tabels:", f"11: tabels: unknown key; did you mean 'tables'? (known: {TOP})"),
+        ("datasets: [yeast]\n", "", "1: datasets: this key is missing"),
+        ("name: trial", "name: 3", "1: name: must be text, found 3 (put it in quotes)"),
+        ("name: trial", "name:", "1: name: must be text, found nothing"),
+        *(
+            (
+                "name: trial",
+                f"name: {name}",
+                f"1: name: '{name}' cannot name the results folder; use letters, digits, `_`, `-`, `.`, "
+                "beginning with a letter or digit",
+            )
+            for name in ("../x", "a/b", "a b", "..", ".hidden", "x.")
+        ),
+        ("description: a trial", "description: [a]", "2: description: must be text, found a list"),
+        # data sets
+        ("[yeast]", "yeast", "3: datasets: must be a list, found the text 'yeast'"),
+        ("[yeast]", "[]", "3: datasets: must not be empty"),
+        ("[yeast]", "", "3: datasets: must be a list, found nothing"),
+        (
+            "[yeast]",
+            "[yeast, 3]",
+            "3: datasets.1: must be the name of a data set, or `{name: {option: value}}`, found 3",
+        ),
+        (
+            "[yeast]",
+            "[{a: {}, b: {}}]",
+            "3: datasets.0: must be the name of a data set, or `{name: {option: value}}`, found a mapping of 2 keys",
+        ),
+        (
+            "[yeast]",
+            "\n  - birds: {mising: mean}",
+            "4: datasets.0.birds.mising: unknown option of a data set; did you mean 'missing'? "
+            "(known: missing, labels)",
+        ),
+        (
+            "[yeast]",
+            "[birds: {missing: median}]",
+            "3: datasets.0.birds.missing: must be one of error, mean, zero, found the text 'median'; "
+            "did you mean 'mean'?",
+        ),
+        (
+            "[yeast]",
+            "[birds: {labels: 0}]",
+            "3: datasets.0.birds.labels: must be a whole number other than 0, found 0",
+        ),
+        (
+            "[yeast]",
+            "[birds: mean]",
+            "3: datasets.0.birds: options must be a mapping (missing, labels), found the text 'mean'",
+        ),
+        (
+            "[yeast]",
+            "[yeast, emotions, {Yeast: {missing: mean}}]",
+            "3: datasets.2: the data set 'Yeast' is listed twice; results are kept by its name",
+        ),
+        ("[yeast]", "['']", f"3: datasets.0: '' {LINE}"),
+        # splits
+        (SHUFFLE, "10", "4: splits: must be a mapping (`key: value`), found 10"),
+        (
+            SHUFFLE,
+            "{kind: shufle, seed: 1}",
+            "4: splits.kind: unknown kind 'shufle'; did you mean 'shuffle'? (one of: shuffle, kfold, predefined, file)",
+        ),
+        (SHUFFLE, "{seed: 1}", "4: splits.kind: this key is missing (one of: shuffle, kfold, predefined, file)"),
+        ("repeats: 10", "repeats: 0", "4: splits.repeats: must be at least 1, found 0"),
+        ("repeats: 10", "repeats: ten", "4: splits.repeats: must be a whole number, found the text 'ten'"),
+        ("repeats: 10", "repeats: 10.0", "4: splits.repeats: must be a whole number, found 10.0"),
+        ("repeats: 10", "repeats: true", "4: splits.repeats: must be a whole number, found true"),
+        ("repeats: 10, ", "", "4: splits.repeats: this key is missing"),
+        (
+            "repeats: 10",
+            "repeat: 10, repeats: 1",
+            "4: splits.repeat: unknown key; did you mean 'repeats'? (known: kind, repeats, train_size, seed)",
+        ),
+        ("0.9, seed", "1.5, seed", f"4: splits.train_size: {FRACTION}, found 1.5"),
+        ("0.9, seed", ".nan, seed", f"4: splits.train_size: {FRACTION}, found nan"),
+        ("0.9, seed", "no, seed", f"4: splits.train_size: {FRACTION}, found 'no'"),
+        ("seed: 1", "seed: -1", "4: splits.seed: must be at least 0, found -1"),
+        (SHUFFLE, "{kind: kfold, folds: 1, seed: 1}", "4: splits.folds: must be at least 2, found 1"),
+        (
+            SHUFFLE,
+            "{kind: predefined, repeats: 3}",
+            "4: splits.repeats: unknown key (known: kind)",
+        ),
+        (SHUFFLE, "{kind: file, path: ''}", "4: splits.path: must not be empty"),
+        # metrics
+        ("[hamming_loss]\n", "hamming_loss\n", "5: metrics: must be a list, found the text 'hamming_loss'"),
+        (
+            "[hamming_loss]",
+            "[hamming_loss, f1: {zero_divison: 0}]",
+            "5: metrics.1.f1.zero_divison: unknown option of f1; did you mean 'zero_division'? "
+            "(known: zero_division, as)",
+        ),
+        (
+            "[hamming_loss]",
+            "[hamming_loss, f1: {zero_division: true}]",
+            "5: metrics.1.f1.zero_division: zero_division must be one of 0, 1, skip, agree, found true",
+        ),
+        (
+            "[hamming_loss]",
+            "[hamming_loss, macro_f1: agree]",
+            "5: metrics.1.macro_f1: zero_division must be one of 0, 1, skip, found the text 'agree'",
+        ),
+        (
+            "[hamming_loss]",
+            "[hamming_loss: 3]",
+            "5: metrics.0.hamming_loss: hamming_loss has no option (but `as: label`), found 3",
+        ),
+        (
+            "[hamming_loss]",
+            "[hamming_loss, f1, f1: skip]",
+            "5: metrics.2: the metric 'f1' is listed twice; give one another name by `as: name`",
+        ),
+        ("[hamming_loss]", "[hamming_loss, f1: {as: 1}]", "5: metrics.1.f1.as: must be text, found 1"),
+        ("[hamming_loss]", "[hamming_loss, f1: {as: ' a'}]", f"5: metrics.1.f1.as: ' a' {LINE}"),
+        # methods
+        (
+            "{learner: {ridge: {alpha: 0.1}}}",
+            "ridge",
+            "10: methods.Ridge: must be a mapping (`key: value`), found the text 'ridge'",
+        ),
+        (
+            "{label_space: plst, learner: least_squares}",
+            "{label_space: plst}",
+            "9: methods.PLST.learner: this key is missing",
+        ),
+        ("learner: least_squares", "learner:", "9: methods.PLST.learner: this key is missing"),
+        (
+            "{label_space: plst, learner: least_squares}",
+            "{labelspace: plst, learner: ridge}",
+            "9: methods.PLST.labelspace: unknown key; did you mean 'label_space'? "
+            "(known: feature_space, label_space, learner, threshold)",
+        ),
+        (
+            "{alpha: 0.1}",
+            "{alpa: 0.1}",
+            "10: methods.Ridge.learner.ridge.alpa: unknown parameter of learner 'ridge'; did you mean 'alpha'? "
+            "(known: alpha, intercept)",
+        ),
+        ("learner: least_squares", "learner: [ridge]", f"9: methods.PLST.learner: must be {FORM}, found a list"),
+        (
+            "learner: least_squares",
+            "learner: {ridge: 1, least_squares: 1}",
+            f"9: methods.PLST.learner: must be {FORM}, found a mapping of 2 keys",
+        ),
+        ("  PLST: {", "  'PL\\nST ': {", f"9: methods.PL\\nST : 'PL\\\\nST ' {LINE}"),
+        # sweep
+        ("[20%, 3, 0.5]", "20%", "7: sweep.label_space.n_components: must be a list, found the text '20%'"),
+        ("[20%, 3, 0.5]", "[]", "7: sweep.label_space.n_components: must not be empty"),
+        ("[20%, 3, 0.5]", "[3, 20%, 3]", "7: sweep.label_space.n_components.2: the value 3 is listed twice"),
+        (
+            "[20%, 3, 0.5]",
+            "\n  - 20%\n  - 0",
+            "9: sweep.label_space.n_components.1: impossible for PLST: The 'n_components' parameter of PLST must be",
+        ),
+        (
+            "n_components:",
+            "n_component:",
+            "7: sweep.label_space.n_component: no method has this parameter; "
+            "did you mean 'label_space.n_components'? (there are: label_space.n_components, ",
+        ),
+        (
+            "label_space.n_components: [20%, 3, 0.5]",
+            "learner: [ridge]",
+            "7: sweep.learner: no method has this parameter",
+        ),
+        ("label_space.n_components: [20%, 3, 0.5]", "foo.bar: [1]", "7: sweep.foo.bar: no method has this parameter"),
+        (
+            "label_space.n_components: [20%, 3, 0.5]",
+            "learner.alpha: [1]",
+            "7: sweep.learner.alpha: the method Ridge sets alpha itself; leave it out there, or do not sweep it",
+        ),
+        # tables and figures
+        (
+            "metric: hamming_loss",
+            "metric: haming_loss",
+            "12: tables.0.metric: 'haming_loss' is none of the metrics above; did you mean 'hamming_loss'? "
+            "(hamming_loss)",
+        ),
+        ("metric: hamming_loss", "metric: 3", "12: tables.0.metric: must be text, found 3 (put it in quotes)"),
+        ("layout: chen_lin_2012/table3", "layot: x", "12: tables.0: the key `layout` is missing; is 'layot' meant?"),
+        ("layout: chen_lin_2012/table3", "layout: 3", "12: tables.0.layout: must be text, found 3 (put it in quotes)"),
+        (
+            "{layout: chen_lin_2012/table3, metric: hamming_loss}",
+            "[x]",
+            "12: tables.0: must be the name of a layout, or `{layout: name, metric: name}`, found a list",
+        ),
+    ],
+)
+def test_one_mistake_gives_one_line(problems, old, new, message):
+    (line,) = problems(changed(old, new))
+    assert line.startswith(f"f.yaml:{message}")
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "label_space: plst",
+            "label_space: plsst",
+            "9: methods.PLST.label_space: unknown label_space 'plsst'; did you mean 'plst'?",
+        ),
+        (
+            "learner: least_squares",
+            "learner: nowhere.Class",
+            "9: methods.PLST.learner: learner 'nowhere.Class' cannot be imported",
+        ),
+        (
+            "{alpha: 0.1}",
+            "{alpha: -1}",
+            "10: methods.Ridge.learner.ridge.alpha: The 'alpha' parameter of Ridge must be",
+        ),
+        ("{alpha: 0.1}", "-1", "10: methods.Ridge.learner.ridge: The 'alpha' parameter of Ridge must be"),
+        (
+            "{alpha: 0.1}",
+            "{alpha: .nan}",
+            "10: methods.Ridge.learner.ridge.alpha: The 'alpha' parameter of Ridge must be",
+        ),
+        (
+            "learner: least_squares}",
+            "learner: least_squares, feature_space: [nope]}",
+            "9: methods.PLST.feature_space.0: unknown feature_space 'nope'",
+        ),
+        (
+            "[hamming_loss]",
+            "[hamming_loss, haming_los]",
+            "5: metrics.1: unknown metric 'haming_los'; did you mean 'hamming_loss'? (known: hamming_loss, ",
+        ),
+    ],
+)
+def test_mistakes_of_which_the_registry_tells(problems, old, new, message):
+    (line,) = problems(changed(old, new))
+    assert line.startswith(f"f.yaml:{message}")
+
+
+@pytest.mark.parametrize("text", ["- a\n- b\n", "just text\n", "3\n"])
+def test_a_file_that_is_no_mapping(problems, text):
+    (line,) = problems(text)
+    assert line.startswith("f.yaml:1: an experiment is a mapping (`name: ...`), found ")
+
+
+def test_all_problems_come_at_once_in_the_order_of_the_file(problems):
+    lines = problems(
+        """\
+        nam: x
+        datasets: []
+        splits: {kind: kfold, folds: 1, seed: x}
+        metrics: [hamming, f1: {zero_division: 7}]
+        methods:
+          A: {label_space: {plst: {n_components: 0, foo: 1}}, learner: {ridge: {alpha: -1}}}
+          B: {learner: {ridge: {alpha: -1, intercept: maybe}}}
+        tables:
+          - {layout: a, metric: f2}
+        """,
+        "splits.repeats=0",
+    )
+    assert [line.split(": ")[:2] for line in lines] == [
+        ["f.yaml:1", "name"],
+        ["f.yaml:1", "nam"],
+        ["f.yaml:2", "datasets"],
+        ["f.yaml:3", "splits.folds"],
+        ["f.yaml:3", "splits.seed"],
+        ["f.yaml:4", "metrics.0"],
+        ["f.yaml:4", "metrics.1.f1.zero_division"],
+        ["f.yaml:6", "methods.A.label_space.plst.foo"],
+        ["f.yaml:6", "methods.A.learner.ridge.alpha"],
+        ["f.yaml:7", "methods.B.learner.ridge.alpha"],
+        ["f.yaml:7", "methods.B.learner.ridge.intercept"],
+        ["f.yaml:9", "tables.0.metric"],
+        ["--set splits.repeats", "must be at least 1, found 0"],
+    ]
+
+
+# -- --set ----------------------------------------------------------------------------------------------------------
+
+
+def test_overrides(load):
+    experiment = load(
+        GOOD,
+        "splits.repeats=3",
+        "datasets=[emotions, scene]",
+        "methods.Ridge.learner.ridge.alpha=1e-2",
+        "methods.PLST.learner=ridge",
+        "methods.PLST.learner.ridge.alpha=2",
+        "sweep.label_space.n_components=[1, 2]",
+        "tables.0.layout=generic",
+        "metrics=[hamming_loss, {f1: skip}]",
+        "description=",
+        "methods.New.learner=least_squares",
+    )
+    assert experiment.splits.repeats == 3
+    assert [spec.name for spec in experiment.datasets] == ["emotions", "scene"]
+    assert experiment.methods["Ridge"].learner.params == {"alpha": 0.01}
+    assert experiment.methods["PLST"].learner == Component("learner", "ridge", {"alpha": 2})
+    assert experiment.sweep == {"label_space.n_components": (1, 2)}
+    assert experiment.tables[0].layout == "generic"
+    assert experiment.metrics[1].params == {"zero_division": "skip"}
+    assert experiment.description == ""
+    assert experiment.methods["New"].learner.name == "least_squares"
+
+
+def test_overrides_make_what_is_not_there(load):
+    text = changed("sweep:\n  label_space.n_components: [20%, 3, 0.5]\n", "")
+    assert load(text, "sweep.label_space.n_components=[1]").points("PLST") == ({"label_space.n_components": 1},)
+    experiment = load(GOOD, "methods.PLST.label_space=cplst", "methods.PLST.threshold.fixed.value=0.3")
+    assert experiment.methods["PLST"].label_space.name == "cplst"
+    assert experiment.methods["PLST"].threshold == Component("threshold", "fixed", {"value": 0.3})
+
+
+def test_the_longest_key_wins(load):
+    text = GOOD.replace("  Ridge:", "  PLST.label_space: {learner: ridge}\n  Ridge:")
+    experiment = load(text, "methods.PLST.label_space.learner.ridge.alpha=9")
+    assert experiment.methods["PLST.label_space"].learner.params == {"alpha": 9}
+    assert experiment.methods["PLST"].label_space.name == "plst"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("splits.repeats", "--set splits.repeats: expected key.path=value"),
+        ("=3", "--set =3: expected key.path=value"),
+        ("splits.repeats=0", "--set splits.repeats: must be at least 1, found 0"),
+        ("splits={kind: kfold, seed: 1}", "--set splits: splits.folds: this key is missing"),
+        ("splits.foo=1", "--set splits.foo: unknown key (known: kind, repeats, train_size, seed)"),
+        ("foo.bar=1", f"--set foo.bar: foo: unknown key (known: {TOP})"),
+        ("splits..seed=1", "--set splits..seed: a key is empty; expected key.path=value"),
+        (
+            "splits.seed=010",
+            "--set splits.seed: 010 is read differently by different programs; write 10, or '010' for text",
+        ),
+        ("datasets=[a", "--set datasets: expected `,` or `]` in the list in brackets that begins on line 1"),
+        ("datasets={a: 1, a: 2}", "--set datasets: a: repeated key; keep one"),
+        ("datasets.3=x", "--set datasets.3: datasets is a list of 1 items, numbered from 0; it has no item '3'"),
+        ("name.x=1", "--set name.x: name is 'trial', which has no key 'x'"),
+        (
+            "methods.PLST.learner.alpha=1",
+            "--set methods.PLST.learner.alpha: methods.PLST.learner is 'least_squares', which has no key 'alpha'; "
+            "its parameters are at methods.PLST.learner.least_squares, and for another component set "
+            "methods.PLST.learner itself",
+        ),
+        (
+            "methods.Ridge.learner.ridge.alpha=-1",
+            "--set methods.Ridge.learner.ridge.alpha: The 'alpha' parameter of Ridge must be",
+        ),
+        (
+            "sweep.label_space.n_components=[0]",
+            "--set sweep.label_space.n_components: sweep.label_space.n_components.0: impossible for PLST: The",
+        ),
+    ],
+)
+def test_wrong_overrides(problems, override, message):
+    (line,) = problems(GOOD, override)
+    assert line.startswith(message)
+
+
+# -- speed and schema -----------------------------------------------------------------------------------------------
+
+
+def test_a_syntax_error_is_told_without_importing_scikit_learn(tmp_path):
+    path = tmp_path / "bad.yaml"
+    path.write_text("name: 'x\n")
+    code = (
+        "import sys\nfrom mlcdr.errors import ConfigError\nfrom mlcdr.experiment.config import load_experiment\n"
+        f"try:\n    load_experiment({str(path)!r})\nexcept ConfigError as error:\n    print(error)\n"
+        "print('sklearn' in sys.modules, 'scipy' in sys.modules)\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.splitlines() == [f"{path}:1: a quote is opened here and never closed", "False False"]
+
+
+def fits(value, rule, root):
+    """Whether `value` obeys the part of JSON schema that ours uses (an independent reading of it)."""
+    types = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+
+    def is_a(kind):
+        if kind in ("integer", "number"):
+            return isinstance(value, int if kind == "integer" else int | float) and not isinstance(value, bool)
+        return isinstance(value, types[kind])
+
+    if "$ref" in rule:
+        return fits(value, root["$defs"][rule["$ref"].rsplit("/", 1)[1]], root)
+    kinds = rule.get("type", [])
+    if kinds and not any(is_a(kind) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
+        return False
+    for key in ("anyOf", "oneOf"):
+        if key in rule and not any(fits(value, option, root) for option in rule[key]):
+            return False
+    if ("enum" in rule and value not in rule["enum"]) or ("const" in rule and value != rule["const"]):
+        return False
+    if isinstance(value, str) and "pattern" in rule and not re.search(rule["pattern"], value):
+        return False
+    if isinstance(value, int | float) and (
+        value < rule.get("minimum", value)
+        or value <= rule.get("exclusiveMinimum", value - 1)
+        or value >= rule.get("exclusiveMaximum", value + 1)
+    ):
+        return False
+    if isinstance(value, list):
+        return len(value) >= rule.get("minItems", 0) and all(fits(v, rule.get("items", {}), root) for v in value)
+    if isinstance(value, dict):
+        properties, patterns = rule.get("properties", {}), rule.get("patternProperties", {})
+        others = rule.get("additionalProperties", True)
+        for key, inner in value.items():
+            if "propertyNames" in rule and not fits(key, rule["propertyNames"], root):
+                return False
+            matching = [r for pattern, r in patterns.items() if re.search(pattern, key)]
+            if key in properties:
+                matching.append(properties[key])
+            if not matching:
+                matching = [{} if others is True else others]
+            if any(part is False or not fits(inner, part, root) for part in matching):
+                return False
+        size = len(value)
+        return set(rule.get("required", [])) <= set(value) and rule.get("minProperties", 0) <= size <= rule.get(
+            "maxProperties", size
+        )
+    return True
+
+
+def test_the_schema_accepts_what_we_ship():
+    rules = schema()
+    assert CONFIGS
+    for path in CONFIGS:
+        assert fits(read_yaml(path).data, rules, rules), path
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("tables:", "tabels:"),
+        ("[yeast]", "[]"),
+        ("[yeast]", "[birds: {missing: median}]"),
+        ("kind: shuffle", "kind: shufle"),
+        ("repeats: 10", "repeats: 0"),
+        ("0.9, seed", "1.5, seed"),
+        ("[hamming_loss]", "[haming_loss]"),
+        ("[hamming_loss]", "[f1: {zero_division: 3}]"),
+        ("label_space: plst", "label_space: plsst"),
+        ("{alpha: 0.1}", "{alpa: 0.1}"),
+        ("learner: least_squares", "label_space: plst"),
+        ("label_space.n_components", "labelspace.n_components"),
+        ("layout: chen_lin_2012/table3", "layot: x"),
+    ],
+)
+def test_the_schema_refuses_what_we_refuse(old, new, tmp_path):
+    rules = schema()
+    path = tmp_path / "f.yaml"
+    path.write_text(GOOD)
+    assert fits(read_yaml(path).data, rules, rules)
+    path.write_text(changed(old, new).replace("label_space: plst, label_space: plst", "label_space: plst"))
+    assert not fits(read_yaml(path).data, rules, rules)
