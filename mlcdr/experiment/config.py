@@ -1,241 +1,44 @@
 """From an experiment's YAML to a validated, frozen `Experiment`, or to the list of all that is wrong with it.
 
 `load_experiment` reads the file strictly (`yaml_reader`), puts `--set` options in (`overrides`) and checks everything
-that can be known without the data: keys and types by pydantic, the names, parameters and values of components, metrics
-and sweeps here. What the data must decide (does a data set exist, are there rows enough) is said when it is loaded.
+that can be known without the data: keys and types by pydantic (`model`), the names, parameters and values of
+components, metrics and sweeps here. What the data must decide (does a data set exist, are there rows enough) is said
+when it is loaded.
 """
 
 import contextlib
-import itertools
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, ValidationError
-from pydantic.json_schema import WithJsonSchema
+from pydantic import BaseModel, ValidationError
 
 from mlcdr import registry
-from mlcdr.experiment.components import build_problem, read_component, with_parameter
+from mlcdr.experiment.components import build_problem, read_component
+from mlcdr.experiment.model import DatasetSpec, Experiment, LayoutSpec, MethodSpec, MetricSpec, method_text
 from mlcdr.experiment.overrides import apply_overrides
 from mlcdr.experiment.problems import Problems, found, near, worded
-from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, SplitSpec
-from mlcdr.experiment.yaml_reader import Document, KeyPath, Place, dump_yaml, read_yaml
+from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
+from mlcdr.experiment.yaml_reader import Document, KeyPath, Place, read_yaml
 from mlcdr.metrics import METRICS
 from mlcdr.registry import Component
+
+__all__ = [
+    "DatasetSpec",
+    "Experiment",
+    "LayoutSpec",
+    "MethodSpec",
+    "MetricSpec",
+    "experiment_from",
+    "load_experiment",
+    "method_text",
+]
 
 # The options of a data set and the values they may have; None: a whole number that is not 0.
 DATASET_OPTIONS: dict[str, tuple[str, ...] | None] = {"missing": ("error", "mean", "zero"), "labels": None}
 
-_FOLDER_NAME = re.compile(r"[^\W_][\w.\-]{0,99}")
-
-
-def _folder_name(name: str) -> str:
-    if not _FOLDER_NAME.fullmatch(name) or name.endswith("."):
-        right = "letters, digits, `_`, `-`, `.`, beginning with a letter or digit"
-        raise ValueError(f"{name!r} cannot name the results folder; use {right}")
-    return name
-
-
-def _one_line(text: str) -> str:
-    if not text.strip() or text != text.strip() or not text.isprintable():
-        raise ValueError(f"{text!r} must be one line of text without spaces around it")
-    return text
-
-
-def _tuple(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
-_Line = Annotated[str, AfterValidator(_one_line)]
-
-# What a component looks like in JSON is `schema()`'s to say, which knows the registered names.
-_Part = Annotated[InstanceOf[Component], WithJsonSchema({})]
-
-
-class _Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-_SpecT = TypeVar("_SpecT", bound=_Spec)
-
-
-class DatasetSpec(_Spec):
-    """A data set to run on: its name (or path), and options for `load_dataset` (`missing`, `labels`)."""
-
-    name: _Line
-    params: dict[str, Any] = {}
-
-    def plain(self) -> Any:
-        """As a config writes it."""
-        return {self.name: self.params} if self.params else self.name
-
-
-class MetricSpec(_Spec):
-    """A metric, its options, and the label it bears in the results."""
-
-    name: str
-    params: dict[str, Any] = {}
-    label: _Line
-
-    def plain(self) -> Any:
-        """As a config writes it."""
-        options = self.params | ({} if self.label == self.name else {"as": self.label})
-        return {self.name: options} if options else self.name
-
-
-class MethodSpec(_Spec):
-    """What fills the line x → feature space → learner → label space → threshold; only the learner is required."""
-
-    feature_space: Annotated[tuple[_Part, ...], BeforeValidator(_tuple)] = ()
-    label_space: _Part | None = None
-    learner: _Part
-    threshold: _Part | None = None
-
-    def plain(self) -> dict[str, Any]:
-        """As a config writes it, components in their shortest form."""
-        steps = [step.plain() for step in self.feature_space]
-        result: dict[str, Any] = {"feature_space": steps[0] if len(steps) == 1 else steps} if steps else {}
-        for family in ("label_space", "learner", "threshold"):
-            component = getattr(self, family)
-            if component is not None:
-                result[family] = component.plain()
-        return result
-
-    def with_value(self, swept: str, value: Any) -> "MethodSpec | None":
-        """The method with one parameter changed (`label_space.n_components`); None if it has no such parameter."""
-        at = self.component_at(swept)
-        if at is None:
-            return None
-        component, keys, position = at
-        changed = with_parameter(component, keys, value)
-        if changed is None:
-            return None
-        if position is None:
-            return self.model_copy(update={component.family: changed})
-        steps = (*self.feature_space[:position], changed, *self.feature_space[position + 1 :])
-        return self.model_copy(update={"feature_space": steps})
-
-    def component_at(self, swept: str) -> tuple[Component, tuple[str, ...], int | None] | None:
-        """The component that a swept path leads to, the parameter's name in it, and the step's number if it is a step.
-
-        A single step of the feature space needs no number: `feature_space.n_components`. None if nothing is there.
-        """
-        family, *keys = swept.split(".")
-        if family not in type(self).model_fields:
-            return None
-        part, position = getattr(self, family), None
-        if isinstance(part, tuple):
-            position = int(keys.pop(0)) if keys and keys[0].isdecimal() else 0 if len(part) == 1 else len(part)
-            part = part[position] if position < len(part) else None
-        return (part, tuple(keys), position) if part is not None and keys else None
-
-    def components(self) -> tuple[Component, ...]:
-        """All components of the method, in the order of the line."""
-        return (*self.feature_space, *filter(None, (self.label_space, self.learner, self.threshold)))
-
-
-class LayoutSpec(_Spec):
-    """A table or a figure: the name (or path) of its layout, the metric it shows, and the layout's own options."""
-
-    layout: _Line
-    metric: str | None = None
-    options: dict[str, Any] = {}
-
-    def plain(self) -> dict[str, Any]:
-        """As a config writes it."""
-        return {"layout": self.layout, **({} if self.metric is None else {"metric": self.metric}), **self.options}
-
-
-class Experiment(_Spec):
-    """A validated experiment; field for field what the YAML file holds."""
-
-    name: Annotated[str, AfterValidator(_folder_name), Field(description="Names the results folder.")]
-    description: Annotated[str, Field(description="What the experiment shows; free text.")] = ""
-    datasets: Annotated[
-        tuple[DatasetSpec, ...],
-        Field(min_length=1, description="Names or paths of data sets, or {name: {missing: mean}}."),
-        BeforeValidator(_tuple),
-    ]
-    splits: Annotated[SplitSpec, Field(description="How rows are divided for training and testing.")]
-    metrics: Annotated[
-        tuple[MetricSpec, ...],
-        Field(min_length=1, description="Names of metrics, or {name: {option: value, as: label}}."),
-        BeforeValidator(_tuple),
-    ]
-    sweep: Annotated[
-        dict[str, Annotated[tuple[Any, ...], Field(min_length=1), BeforeValidator(_tuple)]],
-        Field(description="Parameters to vary: key path (label_space.n_components) → list of values."),
-    ] = {}
-    methods: Annotated[
-        dict[_Line, MethodSpec], Field(min_length=1, description="The methods to compare: a name of yours → its parts.")
-    ]
-    tables: Annotated[
-        tuple[LayoutSpec, ...], BeforeValidator(_tuple), Field(description="Tables to write when the run ends.")
-    ] = ()
-    figures: Annotated[
-        tuple[LayoutSpec, ...], BeforeValidator(_tuple), Field(description="Figures to draw when the run ends.")
-    ] = ()
-
-    @property
-    def seed(self) -> int:
-        """The seed that the methods' own randomness is derived from: that of the splits (0 where these have none)."""
-        return int(getattr(self.splits, "seed", 0))
-
-    def points(self, method: str) -> tuple[dict[str, Any], ...]:
-        """The sweep of one method: a dict of swept key path → value as written, for each combination, in config order.
-
-        Only paths that are parameters of the method take part; `({},)` if none is.
-        """
-        spec = self.methods[method]
-        paths = [path for path, values in self.sweep.items() if spec.with_value(path, values[0]) is not None]
-        combinations = itertools.product(*(self.sweep[path] for path in paths))
-        return tuple(dict(zip(paths, values, strict=True)) for values in combinations)
-
-    def method_at(self, method: str, point: Mapping[str, Any]) -> MethodSpec:
-        """The method with the values of one of its `points` put in.
-
-        Raises
-        ------
-        KeyError
-            If `point` has a path that is no parameter of the method.
-        """
-        spec = self.methods[method]
-        for path, value in point.items():
-            changed = spec.with_value(path, value)
-            if changed is None:
-                raise KeyError(f"{method} has no parameter {path}")
-            spec = changed
-        return spec
-
-    def resolved(self) -> dict[str, Any]:
-        """The experiment as plain data in a config's own form, defaults of the splits written out; reads back equal."""
-        result: dict[str, Any] = {"name": self.name}
-        if self.description:
-            result["description"] = self.description
-        result["datasets"] = [spec.plain() for spec in self.datasets]
-        result["splits"] = self.splits.model_dump()
-        result["metrics"] = [spec.plain() for spec in self.metrics]
-        if self.sweep:
-            result["sweep"] = {path: list(values) for path, values in self.sweep.items()}
-        result["methods"] = {name: spec.plain() for name, spec in self.methods.items()}
-        for key in ("tables", "figures"):
-            layouts = [spec.plain() for spec in getattr(self, key)]
-            if layouts:
-                result[key] = layouts
-        return result
-
-    def to_yaml(self) -> str:
-        """`resolved()` as YAML text."""
-        return dump_yaml(self.resolved())
-
-
-def method_text(value: Any) -> str:
-    """A swept value as the text that results show: `5`, `20%`, `0.001`, `true`, nothing for null; else JSON."""
-    if isinstance(value, str):
-        return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
+_SpecT = TypeVar("_SpecT", bound=BaseModel)
 
 
 def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Experiment:
