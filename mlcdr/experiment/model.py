@@ -1,7 +1,7 @@
 """An experiment as frozen data: what a validated config holds, how it is written back, and the points of its sweep.
 
-The classes check their own fields (types, forms of names); `mlcdr.experiment.config` reads them from YAML and checks how
-they fit together.
+The classes check their own fields (types, forms of names); `mlcdr.experiment.config` reads them from YAML and checks
+how they fit together.
 """
 
 import itertools

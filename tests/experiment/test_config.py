@@ -8,12 +8,14 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.config import MetricSpec, experiment_from, load_experiment, method_text
 from mlcdr.experiment.schema import schema
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
-from mlcdr.experiment.yaml_reader import read_yaml
+from mlcdr.experiment.yaml_reader import read_yaml, read_yaml_text
 from mlcdr.registry import Component
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.yaml"))
@@ -707,3 +709,51 @@ def test_the_schema_refuses_what_we_refuse(old, new, tmp_path):
     assert fits(read_yaml(path).data, rules, rules)
     path.write_text(changed(old, new).replace("label_space: plst, label_space: plst", "label_space: plst"))
     assert not fits(read_yaml(path).data, rules, rules)
+
+
+TOKENS = [
+    "[",
+    "]",
+    "{",
+    "}",
+    ":",
+    "-",
+    "null",
+    "3",
+    "-1",
+    ".inf",
+    "'x'",
+    "20%",
+    "yeast",
+    "ridge",
+    "{a:",
+    "1}",
+    "[1]",
+    "true",
+    "0.5",
+    "~",
+    ",",
+    "learner",
+    "kind",
+    "file",
+    "kfold",
+]
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.lists(st.tuples(st.integers(0), st.sampled_from([*TOKENS, "", "\n", "  "]), st.booleans()), max_size=3))
+def test_any_damage_is_told_in_lines_or_harmless(damage):
+    parts = re.split(r"(\W)", GOOD)
+    for where, token, insert in damage:
+        i = where % len(parts)
+        parts[i : i if insert else i + 1] = [token]
+    try:
+        experiment = experiment_from(read_yaml_text("".join(parts), "f").data)
+    except ConfigError as error:
+        lines = error.problems
+    else:
+        lines = ["none"]
+        assert experiment_from(experiment.resolved()) == experiment
+        assert all(experiment.method_at(m, point) for m in experiment.methods for point in experiment.points(m))
+    assert lines
+    assert all(line and "\n" not in line for line in lines)
