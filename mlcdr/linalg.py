@@ -7,8 +7,10 @@ Z of shape n×q) and answers two questions:
 `whiten`        B (r×q) with BᵀB = ZᵀHZ, H = XX⁺ the hat matrix: B = QᵀZ for an orthonormal basis Q of the range of X;
 `coefficients`  W (d×q) = X⁺Z = S⁺C, from that B.
 
-A Gram matrix squares the condition number, so the two that start from one say by raising `IllConditioned` when they
-cannot tell the rank; the caller then takes `Orthogonal`, which starts from X itself. Costs are in flops for K codes.
+A Gram matrix squares the condition number: what is left of a feature after the others have explained it shows there
+squared, and is lost in rounding if it is below a millionth. So those that start from one raise `IllConditioned` when
+they cannot tell the rank, and hand out a `probe` by which the rows X can confirm it; where they do not, the caller takes
+`Spectral`, which starts from X itself. Costs are in flops for K codes.
 """
 
 from __future__ import annotations
@@ -32,6 +34,19 @@ Array = NDArray[np.float64]
 _DEPENDENT = 1e-11
 _INDEPENDENT = 1e-8
 _SINGULAR = 1e-9
+# Against the rows themselves nothing is squared: to ten digits a combination is one.
+_CONFIRMED = 1e-10
+_PROBES = 4
+
+
+def random_signs(n: int) -> Array:
+    """Fixed ±1 vectors (n×4): an error in any of n places shows in most random sums over them."""
+    return np.random.default_rng(0).choice([-1.0, 1.0], size=(n, _PROBES))
+
+
+def confirmed(residual: Array, size: float) -> bool:
+    """Whether a residual is nothing but rounding beside `size`."""
+    return bool(np.linalg.norm(residual) <= _CONFIRMED * size)
 
 
 class IllConditioned(ValueError):
@@ -150,6 +165,7 @@ class PivotedCholesky:
     basis: Array
     inner: Array | None
     dependent: NDArray[np.intp]
+    probe: Array  # d×4: X @ probe is 0 if the dependent features are that; each enters at unit size
     rank: int
 
     @classmethod
@@ -166,7 +182,7 @@ class PivotedCholesky:
         d = len(inverse)
         if len(live) == 0:
             empty = np.zeros((0, 0))
-            return cls(empty, live, inverse, np.zeros((d, 0)), np.zeros((0, 0)), live, 0)
+            return cls(empty, live, inverse, np.zeros((d, 0)), np.zeros((0, 0)), live, np.zeros((d, _PROBES)), 0)
         if len(live) < d:
             scaled = np.asfortranarray(scaled[np.ix_(live, live)])
         tolerance = np.sqrt(_DEPENDENT * _INDEPENDENT)
@@ -181,6 +197,9 @@ class PivotedCholesky:
         t = scipy.linalg.solve_triangular(first, upper[:, rank:], check_finite=False)
         t *= inverse[chosen, None]
         t /= inverse[rest]
+        probe = np.zeros((d, _PROBES))
+        probe[rest] = random_signs(len(rest)) * inverse[rest, None]
+        probe[chosen] = -t @ probe[rest]
         basis = np.zeros((d, min(rank, len(rest))))
         inner = None
         if len(rest) < rank:
@@ -191,7 +210,7 @@ class PivotedCholesky:
             basis[chosen, np.arange(rank)] = 1.0
             basis[rest] = t.T
             basis, inner = scipy.linalg.qr(basis, mode="economic", overwrite_a=True, check_finite=False)
-        return cls(first, chosen, inverse, basis, inner, rest, int(rank))
+        return cls(first, chosen, inverse, basis, inner, rest, probe, int(rank))
 
     def whiten(self, xy: Array, z: Any) -> Array:
         """B = R₁⁻ᵀ(D⁻¹C)₁."""

@@ -409,11 +409,19 @@ class Moments:
             except linalg.IllConditioned:
                 if ridge > 0:
                     raise
-                return linalg.PivotedCholesky.of(self.xx_lower)
+                return self._confirmed(linalg.PivotedCholesky.of(self.xx_lower))
         except linalg.IllConditioned:
             if self._rows is None:
                 raise
         return linalg.Spectral.of_rows(self._centred_x(), ridge)
+
+    def _confirmed(self, factor: linalg.PivotedCholesky) -> linalg.PivotedCholesky:
+        """The factorisation, once the rows have confirmed which features depend on others (if they are at hand)."""
+        if self._rows is not None:
+            residual = self.rows()[0] @ factor.probe - self._origin @ factor.probe
+            if not linalg.confirmed(residual, np.sqrt(len(factor.dependent))):
+                raise linalg.IllConditioned("the rows do not confirm the rank of the Gram matrix")
+        return factor
 
     def _dependent(self) -> NDArray[np.intp] | None:
         """Features known beforehand to depend on others: those that do in the larger set these rows are a part of."""
@@ -432,7 +440,16 @@ class Moments:
             return X.T @ a - np.outer(mean, a.sum(axis=0))
 
         if ridge == 0:
-            return linalg.Dual.of(_outer(X, mean), transpose_apply)
+            factor = linalg.Dual.of(_outer(X, mean), transpose_apply)
+            # every feature that varies, at unit size, must lie in the range that was found
+            raw = _squares(X)
+            squares = raw - self.n * mean * (2 * _mean(X) - mean)
+            sizes = np.sqrt(np.where((raw > 0) & (squares > 1e-10 * raw), squares, np.inf))
+            probe = linalg.random_signs(self.n_features) / sizes[:, None]
+            image = X @ probe - mean @ probe
+            if not linalg.confirmed(image - factor.basis @ (factor.basis.T @ image), float(np.linalg.norm(image))):
+                raise linalg.IllConditioned("the rows do not confirm the rank of the matrix of inner products")
+            return factor
         spectral = self.memo.get("spectral", lambda: linalg.Spectral.of_outer(_outer(X, mean), transpose_apply))
         # eigenvalues of XXᵀ are known to about n·ε of the largest; the ridge must drown that
         if ridge < 1e-9 * np.max(spectral.singular_values, initial=0.0) ** 2:
@@ -507,6 +524,12 @@ def _mean(a: Any) -> Array:
     return np.asarray(a.sum(axis=0), dtype=float).ravel() / a.shape[0]
 
 
+def _squares(a: Any) -> Array:
+    """Σa² of each column."""
+    squares = a.multiply(a) if sp.issparse(a) else a * a
+    return np.asarray(squares.sum(axis=0), dtype=float).ravel()
+
+
 def _symmetric(lower: Array) -> Array:
     return np.tril(lower) + np.tril(lower, -1).T
 
@@ -557,7 +580,9 @@ def _recompute(lower: Array, columns: NDArray[np.intp], a: Any, without: NDArray
     part -= part.sum(axis=0) / keep.sum()
     part *= keep
     part[:, np.abs(part).max(axis=0) <= 1e-14 * magnitude] = 0.0
-    product = a.T @ part  # of a with centred columns: the mean of a drops out
+    # Σ(a−ā)(p−p̄)ᵀ = Σa(p−p̄)ᵀ but for what rounding leaves of Σ(p−p̄)
+    total = np.asarray(a.T @ keep.astype(float)).ravel()
+    product = a.T @ part - np.outer(total / keep.sum(), part.sum(axis=0))
     for j, column in zip(columns, product.T, strict=True):
         lower[j, :j] = column[:j]
         lower[j:, j] = column[j:]

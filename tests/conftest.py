@@ -1,0 +1,58 @@
+"""What all tests share: where the real data are, and a parsed-data cache that is not the user's.
+
+Real data sets, the fixed folds and the authors' outputs are not part of the repository. The environment says where they
+are: MLCDR_DATASETS (as for the program), MLCDR_FOLDS and MLCDR_REFERENCE. A test that needs one that is not there skips.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("MPLBACKEND", "agg")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    os.environ["MLCDR_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@cache
+def _load(name: str):
+    from mlcdr.data.dataset import load_dataset
+    from mlcdr.errors import DataError
+
+    try:
+        return load_dataset(name)
+    except DataError:
+        return None
+
+
+@pytest.fixture(scope="session")
+def real_dataset() -> Callable:
+    """`real_dataset(name)`: a data set of Mulan's, or skip."""
+
+    def get(name: str):
+        dataset = _load(name)
+        if dataset is None:
+            pytest.skip(f"needs the data set {name}: set MLCDR_DATASETS to a folder that holds it")
+        return dataset
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def reference() -> Callable[[str], Path]:
+    """`reference(name)`: a folder of outputs of an author's program, or skip."""
+
+    def get(name: str) -> Path:
+        root = os.environ.get("MLCDR_REFERENCE")
+        if not root or not (Path(root) / name).is_dir():
+            pytest.skip(f"needs the authors' outputs {name}: set MLCDR_REFERENCE to the folder that holds them")
+        return Path(root) / name
+
+    return get

@@ -1,0 +1,255 @@
+"""Moments and the solvers behind them: identities, then independent oracles (NumPy's SVD), then degenerate inputs."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mlcdr import linalg
+from mlcdr.moments import Memo, Moments, metered
+from tests.methods.problems import NAMES, as_sparse, problem
+
+
+def plain_sums(X, Y):
+    """S, C, T by the formula."""
+    x, z = X - X.mean(0), Y - Y.mean(0)
+    return x.T @ x, x.T @ z, z.T @ z
+
+
+def assert_moments(m: Moments, X, Y, rtol=1e-10):
+    xx, xy, yy = plain_sums(X, Y)
+    size = np.sqrt(np.diag(xx))
+    size[size < 1e-10] = 1.0  # a constant feature, but for rounding in the formula
+    assert m.n == len(X)
+    np.testing.assert_allclose(m.mean_x, X.mean(0), rtol=1e-10, atol=1e-13 * np.abs(X).max())
+    np.testing.assert_allclose(m.mean_y, Y.mean(0), rtol=1e-10, atol=1e-14)
+    assert (np.abs(m.xx - xx) / np.outer(size, size)).max() < rtol
+    np.testing.assert_allclose(m.xy, xy, rtol=1e-7, atol=1e-9 * np.abs(xy).max())
+    np.testing.assert_allclose(m.yy, yy, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("sparse_y", [False, True])
+@pytest.mark.parametrize("sparse_x", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_sums_are_those_of_the_formula(name, sparse_x, sparse_y):
+    X, Y = problem(name)
+    m = Moments.from_arrays(as_sparse(X) if sparse_x else X, sp.csr_array(Y) if sparse_y else Y)
+    assert_moments(m, X, Y, rtol=1e-6 if sparse_x and "scales" in name else 1e-10)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_training_moments_are_the_whole_minus_the_fold(name):
+    X, Y = problem(name)
+    out = np.random.default_rng(1).permutation(len(X))[: len(X) // 5]
+    keep = np.setdiff1d(np.arange(len(X)), out)
+    for features in (X, as_sparse(X)):
+        m = Moments.from_arrays(features, Y).without(out)
+        assert_moments(m, X[keep], Y[keep], rtol=1e-6 if "scales" in name else 1e-9)
+        rows_x, rows_y = m.rows()
+        np.testing.assert_array_equal(rows_x.toarray() if sp.issparse(rows_x) else rows_x, X[keep])
+        np.testing.assert_array_equal(rows_y, Y[keep])
+
+
+def test_moments_add_subtract_and_stream():
+    X, Y = problem("plain")
+    a, b = Moments.from_arrays(X[:50], Y[:50]), Moments.from_arrays(X[50:], Y[50:])
+    assert_moments(a + b, X, Y)
+    assert_moments((a + b) - a, X[50:], Y[50:])
+    blocks = ((X[i : i + 13], Y[i : i + 13]) for i in range(0, len(X), 13))
+    assert_moments(Moments.from_blocks(blocks), X, Y)
+    with pytest.raises(ValueError, match="no row is left"):
+        _ = a - a
+    with pytest.raises(ValueError, match="no row is left"):
+        a.without(np.arange(50))
+    with pytest.raises(ValueError, match="no longer have their rows"):
+        (a + b).rows()
+
+
+def test_cancellation_does_not_pass_for_a_feature():
+    """A feature constant in training, and one whose scale the test fold dominated, after downdating."""
+    X, Y = problem("plain")
+    X[:, 3] = 0
+    X[5, 3] = 1e9  # the only value that is not 0 is in the fold
+    X[5, 4] = 1e9  # an ordinary feature but for one value in the fold
+    for features in (X, as_sparse(X)):
+        m = Moments.from_arrays(features, Y).without(np.array([5]))
+        keep = np.delete(np.arange(len(X)), 5)
+        assert m.xx[3].tolist() == [0.0] * X.shape[1]
+        np.testing.assert_allclose(m.xx, plain_sums(X[keep], Y[keep])[0], rtol=1e-8, atol=1e-8)
+
+
+def test_codes_have_the_moments_of_mapped_labels():
+    X, Y = problem("plain")
+    V = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0][:3]
+    offset = np.arange(6) / 7
+    codes = (Y - offset) @ V.T
+    m = Moments.from_arrays(X, Y).map_labels(offset, V.T)
+    assert_moments(m, X, codes)
+    np.testing.assert_allclose(m.rows()[1], codes)
+    np.testing.assert_allclose(m.coefficients(), Moments.from_arrays(X, codes).coefficients(), atol=1e-12)
+
+
+def test_uncentred_moments_and_a_constant_feature():
+    X, Y = problem("plain")
+    X += 3
+    m = Moments.from_arrays(X, Y)
+    np.testing.assert_allclose(m.uncentred().xx, X.T @ X, rtol=1e-12)
+    ones = np.column_stack([X, np.ones(len(X))])
+    np.testing.assert_allclose(m.with_constant().uncentred().xx, ones.T @ ones, rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(m.with_constant().rows()[0], ones)
+    np.testing.assert_allclose(
+        m.with_constant().uncentred().constant_coefficients(0.5),
+        np.linalg.solve(ones.T @ ones + 0.5 * np.eye(18), ones.sum(0)),
+        rtol=1e-9,
+    )
+
+
+# -------------------------------------------------------------------- least squares
+
+
+def pseudo_inverse_scores(X, Y, X_test):
+    """Minimum-norm least squares on centred data, by NumPy's SVD."""
+    mean, offset = X.mean(0), Y.mean(0)
+    return (X_test - mean) @ np.linalg.lstsq(X - mean, Y - offset, rcond=None)[0] + offset
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("kept", [1.0, 0.3, 0.12])
+@pytest.mark.parametrize("name", NAMES)
+def test_least_squares_is_the_pseudo_inverse(name, kept, sparse):
+    X, Y = problem(name)
+    n = int(kept * len(X))
+    whole = Moments.from_arrays(as_sparse(X) if sparse else X, Y)
+    m = whole.without(np.arange(n, len(X))) if n < len(X) else whole
+    W = m.coefficients()
+    X_test = problem(name, seed=1)[0]
+    scores = (X_test - m.mean_x) @ W + m.mean_y
+    expected = pseudo_inverse_scores(X[:n], Y[:n].astype(float), X_test)
+    np.testing.assert_allclose(scores, expected, atol=1e-6 * max(1.0, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_explained_scatter_is_that_of_the_hat_matrix(name):
+    X, Y = problem(name)
+    x, z = X - X.mean(0), Y - Y.mean(0)
+    H = x @ np.linalg.pinv(x)
+    np.testing.assert_allclose(Moments.from_arrays(X, Y).explained(), z.T @ H @ z, atol=1e-7)
+    H = x @ np.linalg.solve(x.T @ x + 0.1 * np.eye(x.shape[1]), x.T)
+    np.testing.assert_allclose(Moments.from_arrays(X, Y).explained(0.1), z.T @ H @ z, atol=1e-6)
+
+
+def test_the_solver_fits_the_shape():
+    kind = lambda name: type(Moments.from_arrays(*problem(name)).factor()).__name__  # noqa: E731
+    assert [kind(n) for n in ("plain", "scales")] == ["Cholesky", "Cholesky"]
+    assert [kind(n) for n in ("dependent", "mostly dependent")] == ["PivotedCholesky", "PivotedCholesky"]
+    assert kind("wide") == "Dual"
+    assert Moments.from_arrays(*problem("dependent")).factor().rank == 14
+    part = Moments.from_arrays(*problem("dependent")).without(np.arange(9))
+    assert (type(part.factor()).__name__, part.factor().rank) == ("Cholesky", 14)
+
+
+@pytest.mark.parametrize("gap", [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9])
+def test_a_nearly_dependent_feature_is_judged_by_the_rows(gap):
+    """Where the Gram matrix (which squares the gap) cannot tell, the rows do: the fit is the SVD's."""
+    X, Y = problem("plain")
+    X[:, 5] = X[:, 1] + X[:, 2] + gap * X[:, 5]
+    m = Moments.from_arrays(X, Y)
+    fitted = (X - m.mean_x) @ m.coefficients() + m.mean_y
+    np.testing.assert_allclose(fitted, pseudo_inverse_scores(X, Y.astype(float), X), atol=1e-5)
+    assert (type(m.factor()).__name__ == "Cholesky") == (gap > 3e-4)
+
+
+@pytest.mark.parametrize("gap", [1e-12, 1e-14, 0.0])
+def test_a_feature_dependent_to_ten_digits_is_dependent(gap):
+    X, Y = problem("plain")
+    X[:, 5] = X[:, 1] + X[:, 2]
+    expected = pseudo_inverse_scores(X, Y.astype(float), X)
+    X[:, 5] += gap * np.random.default_rng(1).standard_normal(len(X))
+    m = Moments.from_arrays(X, Y)
+    assert m.factor().rank == 16
+    np.testing.assert_allclose((X - m.mean_x) @ m.coefficients() + m.mean_y, expected, atol=1e-9)
+
+
+def test_without_rows_a_doubtful_rank_is_refused():
+    X, Y = problem("plain")
+    X[:, 5] = X[:, 1] + X[:, 2] + 1e-5 * X[:, 5]
+    m = Moments.from_arrays(X, Y)
+    assert type(m.factor()).__name__ == "Spectral"
+    with pytest.raises(linalg.IllConditioned, match="clear rank"):
+        m.settled().coefficients()
+
+
+def test_no_feature_varies():
+    _X, Y = problem("plain")
+    for features in (np.ones((120, 3)), np.ones((120, 300)), sp.csr_array((120, 3)), np.zeros((120, 300))):
+        m = Moments.from_arrays(features, Y)
+        assert not m.coefficients().any()
+        assert not m.explained().any()
+        assert not m.coefficients(0.1).any()
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("name", NAMES)
+def test_ridge_solves_its_normal_equations(name, alpha):
+    """(XᵀX + αI)W = XᵀZ by the SVD of X: W = V diag(s/(s²+α)) UᵀZ."""
+    X, Y = problem(name)
+    m = Moments.from_arrays(X, Y)
+    x, z = X - X.mean(0), Y - Y.mean(0)
+    u, s, vt = np.linalg.svd(x, full_matrices=False)
+    s = np.where(s > 1e-13 * s[0], s, 0)
+    expected = x @ (vt.T @ ((s / (s**2 + alpha))[:, None] * (u.T @ z)))
+    np.testing.assert_allclose(x @ m.coefficients(alpha), expected, atol=1e-5)
+
+
+def test_leading_eigenvectors():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((1200, 30))
+    A = A @ A.T + np.diag(rng.random(1200))
+    values, vectors = linalg.leading_eigenvectors(A, 5)  # Lanczos
+    exact = np.linalg.eigvalsh(A)[::-1][:5]
+    np.testing.assert_allclose(values, exact, rtol=1e-9)
+    np.testing.assert_allclose(vectors @ vectors.T, np.eye(5), atol=1e-10)
+    np.testing.assert_allclose(vectors @ A, exact[:, None] * vectors, atol=1e-6)
+    dense = linalg.leading_eigenvectors(A[:40, :40], 40)
+    assert np.all(np.diff(dense[0]) <= 0)
+    peak = np.abs(dense[1]).argmax(axis=1)
+    assert (dense[1][np.arange(40), peak] > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("asked", "size", "kept"),
+    [(None, 14, 14), (0.2, 14, 2), (0.4, 14, 5), (0.6, 14, 8), (0.8, 14, 11), (1.0, 14, 14), (0.2, 6, 1), (0.01, 6, 1),
+     (0.6, 5, 3), (0.29, 100, 29), (5, 14, 5), (np.int64(3), 14, 3), (1, 14, 1)],
+)  # fmt: skip
+def test_number_of_dimensions(asked, size, kept):
+    assert linalg.n_kept(asked, size) == kept
+
+
+def test_more_dimensions_than_there_are():
+    with pytest.raises(ValueError, match="n_components=15 is more than the 14"):
+        linalg.n_kept(15, 14)
+
+
+# -------------------------------------------------------------------- the meter
+
+
+def test_shared_work_is_charged_to_each_who_uses_it():
+    memo, free = Memo(), Memo(charged=False)
+
+    def costly():
+        free.get("whole data set", lambda: time.sleep(0.05))
+        time.sleep(0.02)
+        return 1
+
+    with metered() as first:
+        memo.get("outer", lambda: memo.get("inner", costly) + 1)
+    with metered() as second:
+        assert memo.get("outer", lambda: pytest.fail("computed twice")) == 2
+    with metered() as third:
+        pass
+    assert 0.02 <= first.seconds < 0.05
+    assert second.seconds == pytest.approx(first.seconds, abs=0.005)
+    assert third.seconds < 0.01
