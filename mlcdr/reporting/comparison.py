@@ -60,7 +60,7 @@ class Comparison:
         return self.sheet.markdown()
 
     def latex(self) -> str:
-        """As a LaTeX `table` for the booktabs package."""
+        """As a LaTeX `table` in the manner of booktabs."""
         return self.sheet.latex()
 
     def csv(self) -> str:

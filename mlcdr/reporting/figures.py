@@ -113,9 +113,10 @@ def write_all(results: Results, folders: Iterable[Path] = ()) -> list[Path]:
     asked, folders = entries(results), list(folders)
     written = []
     for entry, stem in zip(asked, stems(asked), strict=True):
-        for dataset in results.datasets:
+        measured = [dataset for dataset in results.datasets if (results.summary["dataset"] == dataset).any()]
+        for dataset in measured:
             figure = render(results, entry, dataset, folders)
-            name = f"{stem}_{dataset}" if len(results.datasets) > 1 else stem
+            name = f"{stem}_{layouts.file_name(dataset)}" if len(results.datasets) > 1 else stem
             written += save(figure, results.folder / "figures" / name, f"{results.name}: {dataset}")
     return written
 
@@ -176,10 +177,10 @@ def _draw(results: Results, layout: FigureLayout, dataset: str) -> Figure:
         shown |= _draw_panel(ax, results, layout, panel, dataset, methods)
     for ax in axes[len(layout.panels) :]:
         ax.set_visible(False)
-    figure.suptitle(dataset, fontsize=9.5, fontweight="bold")
+    figure.suptitle(dataset, fontsize=9.5, fontweight="bold", parse_math=False)
     handles = [shown[method] for method in methods if method in shown]
     if handles:
-        figure.legend(
+        legend = figure.legend(
             handles,
             [handle.get_label() for handle in handles],
             loc="outside lower center",
@@ -187,6 +188,8 @@ def _draw(results: Results, layout: FigureLayout, dataset: str) -> Figure:
             frameon=False,
             handlelength=3.0,
         )
+        for label in legend.get_texts():
+            label.set_parse_math(False)  # a method's name is the user's: a dollar sign in it is a dollar sign
     return figure
 
 

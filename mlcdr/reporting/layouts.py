@@ -42,6 +42,7 @@ A figure's keys, all but `kind`, `x` and `panels` with a default:
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -155,7 +156,12 @@ def load_figure(entry: Mapping[str, Any], folders: Iterable[Path] = ()) -> Figur
 def stem(entry: Mapping[str, Any]) -> str:
     """The file stem of an entry's output: the layout's name with `_` for `/`, or a layout file's own stem."""
     name = str(entry.get("layout"))
-    return Path(name).stem if name.endswith((".yaml", ".yml")) else name.replace("/", "_")
+    return file_name(Path(name).stem if name.endswith((".yaml", ".yml")) else name)
+
+
+def file_name(text: str) -> str:
+    """`text` as part of a file's name: whatever is no letter, digit, `.`, `-` or `_` becomes `_`."""
+    return re.sub(r"[^\w.-]", "_", text)
 
 
 def _packaged() -> Traversable:

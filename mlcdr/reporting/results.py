@@ -7,6 +7,8 @@ in it raises `ResultsError` with the file, the line and what is wrong.
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -203,21 +205,14 @@ def _read_table(path: Path, last: tuple[str, ...], numbers: tuple[str, ...]) -> 
     """A CSV with the columns `dataset, method, <swept> …, *last`; and the swept columns' names."""
     if not path.is_file():
         raise ResultsError(f"{path}: missing; run the experiment again (only what is not done yet will run)")
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
-    except pd.errors.EmptyDataError as error:
-        raise ResultsError(f"{path}:1: empty; a header was expected") from error
-    except (pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise ResultsError(f"{path}: not readable as CSV: {str(error).strip()}") from error
-    columns = tuple(map(str, table.columns))
+    rows = _rows(path)
+    columns = tuple(rows[0])
     if columns[:2] != ("dataset", "method") or columns[-len(last) :] != last:
         wanted = ",".join(("dataset", "method", "<swept …>", *last))
         raise ResultsError(f"{path}:1: the columns are {','.join(columns)}; they should be {wanted}")
-    short = table.isna().any(axis=1)
-    if short.any():
-        raise ResultsError(f"{path}:{_line(short)}: fewer values than the header has columns")
-    if table.empty:
+    if len(rows) == 1:
         raise ResultsError(f"{path}: holds no results, only a header")
+    table = pd.DataFrame(rows[1:], columns=list(columns), dtype=object)
     for name in numbers:
         values = pd.to_numeric(table[name].replace("", "nan"), errors="coerce")
         broken = values.isna() & ~table[name].str.lower().isin(["", "nan"])
@@ -226,6 +221,29 @@ def _read_table(path: Path, last: tuple[str, ...], numbers: tuple[str, ...]) -> 
             raise ResultsError(f"{path}:{line}: column {name}: {table[name].iloc[line - 2]!r} is not a number")
         table[name] = values
     return table, columns[2 : -len(last)]
+
+
+def _rows(path: Path) -> list[list[str]]:
+    """The rows of a CSV file, header first, all of one length."""
+    raw = path.read_bytes()
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise ResultsError(f"{path}:{line}: not UTF-8 text") from error
+    rows: list[list[str]] = []
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        for row in reader:
+            rows.append(row)
+            if len(row) != len(rows[0]):
+                have, want = len(row), len(rows[0])
+                raise ResultsError(f"{path}:{reader.line_num}: {have} values where the header has {want} columns")
+    except csv.Error as error:
+        raise ResultsError(f"{path}:{reader.line_num}: not readable as CSV: {error}") from error
+    if not rows:
+        raise ResultsError(f"{path}:1: empty; a header was expected")
+    return rows
 
 
 def _line(rows: pd.Series) -> int:

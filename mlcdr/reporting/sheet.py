@@ -13,6 +13,7 @@ from dataclasses import dataclass
 DASH = "–"
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _GAP = "  "
+_LATEX_MANY = 5  # from so many columns of numbers on, a table is wide in LaTeX
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -145,7 +146,7 @@ class Sheet:
         return "\n".join([*body, "", *notes] if notes else body) + "\n"
 
     def latex(self, label: str = "") -> str:
-        """A LaTeX `table` in the manner of the booktabs package, which the document must load."""
+        """A LaTeX `table` in the manner of booktabs. Its first line names the packages that the document must load."""
 
         def show(cell: Text) -> str:
             if not cell.bold:
@@ -155,20 +156,26 @@ class Sheet:
             return r"\textbf{" + cell.latex + "}"
 
         columns = "".join("l" if self._is_left(j) else "r" for j in range(len(self.header)))
-        lines = [r"% needs \usepackage{booktabs}", r"\begin{table}", r"  \centering"]
+        # A wide table is set smaller and closer, and shrunk further only as far as the page demands.
+        wide = len(columns) - self.stub >= _LATEX_MANY
+        packages = "booktabs,graphicx" if wide else "booktabs"
+        lines = [rf"% needs \usepackage{{{packages}}}", r"\begin{table}", r"  \centering"]
         lines.append(rf"  \caption{{{self.caption.latex}}}")
         if label:
             lines.append(rf"  \label{{{label}}}")
-        lines += [rf"  \begin{{tabular}}{{{columns}}}", r"    \toprule"]
+        if wide:
+            lines.append(r"  \footnotesize\setlength{\tabcolsep}{3pt}%")
+            lines.append(r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%")
+        lines += [rf"  \begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"    \toprule"]
         lines += ["    " + " & ".join(map(show, self.header)) + r" \\", r"    \midrule"]
         for k, row in enumerate(self.rows):
             if k and k in self.groups:
                 lines.append(r"    \addlinespace")
-            lines.append("    " + " & ".join(map(show, row)) + r" \\")
-        lines += [r"    \bottomrule", r"  \end{tabular}"]
+            lines.append("    " + " & ".join(map(show, row)).lstrip() + r" \\")
+        lines += [r"    \bottomrule", r"  \end{tabular}" + ("}" if wide else "")]
         if self.notes:
             notes = r" \\ ".join(map(escape_latex, self.notes))
-            lines.append(rf"  \par\smallskip\parbox{{0.95\linewidth}}{{\footnotesize {notes}}}")
+            lines.append(rf"  \par\smallskip\parbox{{\linewidth}}{{\footnotesize {notes}}}")
         return "\n".join([*lines, r"\end{table}"]) + "\n"
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:

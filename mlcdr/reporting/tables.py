@@ -57,7 +57,7 @@ class Table:
         return self.sheet.markdown()
 
     def latex(self) -> str:
-        """As a LaTeX `table` for the booktabs package."""
+        """As a LaTeX `table` in the manner of booktabs."""
         return self.sheet.latex(self.label)
 
     def csv(self) -> str:
@@ -121,12 +121,10 @@ def stems(asked: Sequence[Mapping[str, Any]]) -> list[str]:
     """A file stem for each entry: the layout's, with the metric where the layout comes twice, then a number."""
     plain = [layouts.stem(entry) for entry in asked]
     longer = [
-        f"{stem}_{entry['metric']}" if plain.count(stem) > 1 and entry.get("metric") else stem
+        f"{stem}_{layouts.file_name(entry['metric'])}" if plain.count(stem) > 1 and entry.get("metric") else stem
         for stem, entry in zip(plain, asked, strict=True)
     ]
-    return [
-        f"{stem}_{longer[: k + 1].count(stem)}" if longer.count(stem) > 1 else stem for k, stem in enumerate(longer)
-    ]
+    return [f"{s}_{longer[: k + 1].count(s)}" if longer.count(s) > 1 else s for k, s in enumerate(longer)]
 
 
 def csv_text(header: Sequence[str], records: Iterable[Sequence[str]]) -> str:

@@ -1,0 +1,137 @@
+import csv
+import io
+
+import numpy as np
+import pytest
+from results_folders import PATH, as_printed, experiment, published, write_folder
+from scipy.stats import rankdata
+
+from mlcdr.errors import ResultsError
+from mlcdr.reporting import comparison, results
+
+METRIC = "hamming_loss"
+
+
+def load(tmp_path, values, swept=(), datasets=None, methods=None):
+    datasets = datasets or list(dict.fromkeys(key[0] for key in values))
+    methods = methods or list(dict.fromkeys(key[1] for key in values))
+    metrics = list(dict.fromkeys(key[-1] for key in values))
+    sweep = {path: [p for p in dict.fromkeys(key[2 + k] for key in values) if p] for k, path in enumerate(swept)}
+    return results.load(write_folder(tmp_path / "trial", experiment(datasets, methods, metrics, sweep), values, swept))
+
+
+def shown(got):
+    return [[cell.plain for cell in row] for row in got.sheet.rows]
+
+
+@pytest.mark.parametrize("table", ["4_2", "4_3", "4_4", "4_5"])
+def test_average_ranks_of_the_thesis(tmp_path, table):
+    """Seven methods on thirteen data sets, metrics of either direction, many ties."""
+    rows = published(f"sun_2017_thesis/table{table}")
+    metric = rows[0]["metric"]
+    values = {(r["dataset"], r["method"], metric): (float(r["mean"]), 0.01, 10) for r in rows}
+    expected = {
+        r["method"]: float(r["recomputed_average_rank"])
+        for r in published("sun_2017_thesis/table4_2_to_4_5_average_ranks")
+        if r["metric"] == metric
+    }
+    assert len(expected) == 7
+    got = comparison.compare(load(tmp_path, values), metric)
+    assert got.average_ranks == pytest.approx(expected, abs=0.0005)
+    assert len(got.ranked) == 13
+    assert got.left_out == ()
+
+
+def test_ranks_over_data_sets_and_points(tmp_path):
+    values = as_printed("chen_lin_2012/table3")
+    got = comparison.compare(load(tmp_path, values, [PATH]), METRIC)
+    pairs = np.array([[values[d, m, p, METRIC][0] for m in ("PLST", "CPLST")] for d, m, p, _ in values if m == "PLST"])
+    expected = rankdata(pairs, axis=1).mean(axis=0)
+    assert pairs.shape == (40, 2)
+    assert list(got.average_ranks.values()) == pytest.approx(list(expected))
+    rows = shown(got)
+    assert [h.plain for h in got.sheet.header] == [
+        "Dataset", "Method", "n_components = 20%", "40%", "60%", "80%", "100%", "Average rank",
+    ]  # fmt: skip
+    assert len(rows) == 18
+    assert rows[-2][:2] == ["average rank", "PLST"]
+    assert rows[-2][-1] == f"{expected[0]:.2f}"
+    at_20 = rankdata(pairs[::5], axis=1).mean(axis=0)
+    assert [rows[-2][2], rows[-1][2]] == [f"{r:.2f}" for r in at_20]
+    yeast = rankdata(pairs[-5:], axis=1).mean(axis=0)
+    assert [rows[-4][-1], rows[-3][-1]] == [f"{r:.2f}" for r in yeast]
+
+
+def test_methods_by_data_sets_without_a_sweep(tmp_path):
+    values = {
+        (d, m, METRIC): (v, 0.01, 10)
+        for (d, m), v in zip([(d, m) for d in "de" for m in "ABC"], [0.1, 0.2, 0.3, 0.3, 0.1, 0.1], strict=True)
+    }
+    got = comparison.compare(load(tmp_path, values), METRIC)
+    assert [h.plain for h in got.sheet.header] == ["Method", "d", "e", "Average rank"]
+    assert shown(got) == [
+        ["A", "0.1000 ± 0.0100", "0.3000 ± 0.0100", "2.00"],
+        ["B", "0.2000 ± 0.0100", "0.1000 ± 0.0100", "1.75"],
+        ["C", "0.3000 ± 0.0100", "0.1000 ± 0.0100", "2.25"],
+    ]
+    assert [[cell.bold for cell in row[1:3]] for row in got.sheet.rows] == [[True, False], [False, True], [False, True]]
+    rows = list(csv.DictReader(io.StringIO(got.csv())))
+    assert [row["rank"] for row in rows] == ["1.0", "2.0", "3.0", "3.0", "1.5", "1.5"]
+    assert got.sheet.caption.plain == "trial: Hamming loss, lower is better"
+
+
+def test_incomplete_data_sets_are_left_out_and_named(tmp_path):
+    values = {(d, m, METRIC): (v, 0.01, 10) for d in "def" for m, v in (("A", 0.1), ("B", 0.2))}
+    del values["e", "B", METRIC]
+    values["e", "A", METRIC] = (0.9, 0.01, 10)
+    got = comparison.compare(load(tmp_path, values, methods=["A", "B", "Failed"]), METRIC)
+    assert got.average_ranks == {"A": 1.0, "B": 2.0}
+    assert got.ranked == (("d", ()), ("f", ()))
+    assert got.left_out == (("e", ()),)
+    assert "Left out of the average ranks, for want of a result: e." in got.sheet.notes
+    assert "Without any result, and not ranked: Failed." in got.sheet.notes
+    assert shown(got)[2] == ["Failed", "–", "–", "–", "–"]
+
+
+def test_all_ties(tmp_path):
+    values = {(d, m, METRIC): (0.1 + 0.2 if m == "A" else 0.3, 0.0, 10) for d in "de" for m in "ABC"}
+    got = comparison.compare(load(tmp_path, values), METRIC)
+    assert got.average_ranks == {"A": 2.0, "B": 2.0, "C": 2.0}
+    assert all(cell.bold for row in got.sheet.rows for cell in row[1:3])
+
+
+def test_one_method_is_not_ranked(tmp_path):
+    got = comparison.compare(load(tmp_path, {("d", "A", METRIC): [0.1]}), METRIC)
+    assert got.average_ranks == {}
+    assert shown(got) == [["A", "0.1000 ± –", "–"]]
+    assert "A single method: nothing to rank." in got.sheet.notes
+    assert not got.sheet.rows[0][1].bold
+
+
+def test_an_unknown_metric_is_shown_but_not_ranked(tmp_path):
+    values = {("d", m, "mine"): (v, 0.1, 10) for m, v in (("A", 0.1), ("B", 0.2))}
+    got = comparison.compare(load(tmp_path, values), "mine")
+    assert got.average_ranks == {}
+    assert "mlcdr does not know which way mine is better: nothing is bold or ranked." in got.sheet.notes
+
+
+def test_a_method_without_the_parameter_is_ranked_everywhere(tmp_path):
+    values = {("d", "A", p, METRIC): (v, 0.01, 10) for p, v in (("20%", 0.1), ("40%", 0.3))}
+    values["d", "BR", "", METRIC] = (0.2, 0.01, 10)
+    got = comparison.compare(load(tmp_path, values, [PATH]), METRIC)
+    assert got.average_ranks == {"A": 1.5, "BR": 1.5}
+    assert shown(got)[1][2:4] == ["0.2000 ± 0.0100"] * 2
+    assert "BR has no n_components: the same number stands at every value." in got.sheet.notes
+
+
+def test_every_metric_and_every_form(tmp_path):
+    values = {("d", m, k): (v, 0.1, 10) for m, v in (("A", 0.1), ("B", 0.2)) for k in (METRIC, "accuracy")}
+    got = load(tmp_path, values)
+    both = comparison.compare_all(got)
+    assert [c.metric for c in both] == [METRIC, "accuracy"]
+    assert [c.average_ranks["A"] for c in both] == [1.0, 2.0]
+    assert "**0.1000 ± 0.1000**" in both[0].markdown()
+    assert r"$\mathbf{0.1000 \pm 0.1000}$" in both[0].latex()
+    assert max(map(len, both[0].terminal(80).splitlines())) <= 80
+    with pytest.raises(ResultsError, match="no metric 'acuracy'; did you mean 'accuracy'"):
+        comparison.compare(got, "acuracy")

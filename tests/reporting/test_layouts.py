@@ -1,0 +1,75 @@
+import pytest
+
+from mlcdr.errors import ResultsError
+from mlcdr.reporting import layouts
+
+TABLE = "kind: table\ncolumns: auto\n"
+
+
+def test_every_packaged_layout_is_valid():
+    known = layouts.names()
+    assert {"chen_lin_2012/figure1", "chen_lin_2012/table3", "generic"} <= set(known)
+    for name in known:
+        kind = layouts.load_figure if "figure" in name else layouts.load_table
+        kind({"layout": name})
+
+
+def test_the_entry_takes_precedence_over_the_file():
+    layout = layouts.load_table({"layout": "generic", "metric": "f1", "digits": 2, "options": {"bold": "none"}})
+    assert (layout.metric, layout.digits, layout.bold) == ("f1", 2, "none")
+
+
+def test_a_layout_file_is_found_beside_the_config(tmp_path, monkeypatch):
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "mine.yaml").write_text(TABLE + "digits: 3\n")
+    monkeypatch.chdir(tmp_path)
+    assert layouts.load_table({"layout": "config/mine.yaml"}).digits == 3
+    assert layouts.load_table({"layout": "mine.yaml"}, [tmp_path / "config"]).digits == 3
+    with pytest.raises(ResultsError, match=r"no layout file mine\.yaml \(looked for mine\.yaml\)"):
+        layouts.load_table({"layout": "mine.yaml"})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (TABLE + "digit: 3\n", "{file}:3: digit: unknown key; did you mean 'digits'?"),
+        (TABLE + "headers:\n  datset: D\n", "{file}:4: headers.datset: unknown key; did you mean 'dataset'?"),
+        (TABLE + "digits: many\n", "{file}:3: digits: input should be a valid integer"),
+        (TABLE + "bold: [italic]\n", "{file}:3: bold: input should be 'one_standard_error', 'best' or 'none'"),
+        (TABLE + "digits: 3\ndigits: 4\n", "{file}:4: "),
+        ("kind: table\n", "{file}:1: columns: field required"),
+        ("kind: figure\ncolumns: auto\n", "{file}:1: kind: is 'figure'; a table was asked for"),
+        ("columns: auto\n", "{file}:1: kind: is None; a table was asked for"),
+        ("- a\n", "{file}: holds no layout"),
+        ("kind: [table\n", "{file}:"),
+    ],
+)
+def test_a_wrong_layout_is_named_with_file_line_and_key(tmp_path, content, message):
+    path = tmp_path / "mine.yaml"
+    path.write_text(content)
+    with pytest.raises(ResultsError) as error:
+        layouts.load_table({"layout": str(path)})
+    assert str(error.value).startswith(message.format(file=path)), str(error.value)
+
+
+def test_all_problems_of_a_layout_are_told_at_once(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(TABLE + "digits: -1\nspread: sd\ncolour: red\n")
+    with pytest.raises(ResultsError) as error:
+        layouts.load_table({"layout": str(path)})
+    assert [line.split(": ")[1] for line in str(error.value).splitlines()] == ["spread", "digits", "colour"]
+
+
+def test_unknown_names_are_told_with_the_nearest():
+    with pytest.raises(
+        ResultsError, match=r"unknown layout 'chen_lin_2012/tabel3'; did you mean 'chen_lin_2012/table3'"
+    ):
+        layouts.load_table({"layout": "chen_lin_2012/tabel3"})
+    with pytest.raises(
+        ResultsError, match="the experiment's entry with layout generic: digts: unknown key; did you mean"
+    ):
+        layouts.load_table({"layout": "generic", "digts": 3})
+    with pytest.raises(ResultsError, match="needs `layout: NAME`"):
+        layouts.load_table({"metric": "f1"})
+    with pytest.raises(ResultsError, match="'table'; a figure was asked for"):
+        layouts.load_figure({"layout": "generic"})

@@ -1,0 +1,185 @@
+import csv
+import io
+import math
+
+import pytest
+from results_folders import PATH, PERCENTS, as_printed, experiment, published, write_folder
+
+from mlcdr.errors import ResultsError
+from mlcdr.reporting import published as module
+from mlcdr.reporting import results
+
+TABLE3 = "chen_lin_2012/table3"
+
+
+def folder(tmp_path, values, points=PERCENTS, **methods):
+    datasets = list(dict.fromkeys(key[0] for key in values))
+    names = list(dict.fromkeys(key[1] for key in values))
+    metrics = list(dict.fromkeys(key[-1] for key in values))
+    config = experiment(datasets, names, metrics, {PATH: points} if points else {})
+    config["methods"] |= methods
+    return results.load(write_folder(tmp_path / "trial", config, values, [PATH] if points else []))
+
+
+def cell(comparison, dataset, method, setting):
+    (found,) = (
+        row
+        for row in comparison.rows
+        if (row.published.dataset, row.published.method, row.published.setting) == (dataset, method, setting)
+    )
+    return found
+
+
+def test_the_table_agrees_with_itself(tmp_path):
+    got = module.compare(folder(tmp_path, as_printed(TABLE3)), TABLE3)
+    assert len(got.rows) == got.count("agrees") == got.compared == 80
+    assert got.summary().startswith("80 of 80 cells within 3 standard errors of the difference or 0.0005; worst: ")
+
+
+@pytest.mark.parametrize(
+    ("shift", "verdict"),
+    [
+        (0.0032, "agrees"),  # 0.0032 / √(.0008² + .0008²) = 2.83
+        (0.0034, "agrees"),  # 3.005 − rounding: see below
+        (0.0035, "differs"),
+        (-0.0035, "differs"),
+    ],
+)
+def test_verdict_by_z(tmp_path, shift, verdict):
+    mean, se = 0.2150, 0.0008
+    if shift == 0.0034:
+        shift = 3 * math.sqrt(2) * se - 1e-9
+    got = module.compare(folder(tmp_path, {("yeast", "PLST", "20%", "hamming_loss"): (mean + shift, se, 100)}), TABLE3)
+    row = cell(got, "yeast", "PLST", "label_dim=20%")
+    assert row.verdict == verdict
+    assert row.z == pytest.approx(shift / (se * math.sqrt(2)))
+    assert row.difference == pytest.approx(shift)
+    assert got.compared == 1
+    assert got.count("not run") == 79
+
+
+def test_within_the_tolerance_whatever_z(tmp_path):
+    values = {
+        ("bibtex", "PLST", "20%", "hamming_loss"): (0.0129 + 0.0005, 0.00001, 100),
+        ("bibtex", "PLST", "40%", "hamming_loss"): (0.0125 + 0.0006, 0.00001, 100),
+    }
+    got = module.compare(folder(tmp_path, values), TABLE3)
+    near, far = (cell(got, "bibtex", "PLST", f"label_dim={p}") for p in ("20%", "40%"))
+    assert (near.verdict, far.verdict) == ("agrees", "differs")
+    # The printed error 0.0000 counts as 0.000025, the middle of what rounds to it.
+    assert near.published_se == 0.000025
+    assert near.z == pytest.approx(0.0005 / math.hypot(0.000025, 0.00001))
+    assert got.worst is far
+    assert got.summary() == (
+        "1 of 2 cells within 3 standard errors of the difference or 0.0005; "
+        f"worst: bibtex PLST 40% z={far.z:.1f}; 78 not run"
+    )
+
+
+def test_one_split_cannot_judge_beyond_the_tolerance(tmp_path):
+    values = {
+        ("yeast", "PLST", "20%", "hamming_loss"): [0.2154],
+        ("yeast", "PLST", "40%", "hamming_loss"): [0.3],
+    }
+    got = module.compare(folder(tmp_path, values), TABLE3)
+    assert cell(got, "yeast", "PLST", "label_dim=20%").verdict == "agrees"
+    assert cell(got, "yeast", "PLST", "label_dim=40%").verdict == "undecided"
+    assert "1 of 2 cells" in got.summary()
+    assert "1 undecided; 78 not run" in got.summary()
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "same"),
+    [
+        ("20%", "20%", True),
+        ("0.2", "20%", True),
+        (".20", "20%", True),
+        ("1.0", "100%", True),
+        ("1", "100%", False),  # one dimension
+        ("20", "20%", False),
+        ("0.25", "20%", False),
+        ("", "20%", False),
+        ("", "", False),
+        ("2.5%", "0.025", True),
+    ],
+)
+def test_amounts(ours, theirs, same):
+    assert module.same_amount(ours, theirs) is same
+
+
+def test_fractions_and_fixed_parameters_are_found(tmp_path):
+    swept = folder(tmp_path, {("yeast", "plst", "0.2", "hamming_loss"): (0.2150, 0.0008, 100)}, ["0.2"])
+    assert cell(module.compare(swept, TABLE3), "yeast", "PLST", "label_dim=20%").verdict == "agrees"
+    fixed = folder(
+        tmp_path / "fixed",
+        {("Yeast", "kernel_CPLST", "hamming_loss"): (0.2, 0.0008, 100), ("Yeast", "PLST", "hamming_loss"): [0.1, 0.2]},
+        None,
+        kernel_CPLST={"label_space": {"kernel_cplst": {"n_components": "20%"}}, "learner": "kernel_ridge"},
+    )
+    got = module.compare(fixed, "chen_lin_2012/table5")
+    assert got.compared == 1
+    assert not math.isnan(cell(got, "yeast", "kernel-CPLST", "label_dim=20%").ours)
+
+
+def test_standard_deviations_become_standard_errors(tmp_path):
+    table = "sun_2017_thesis/table4_2"
+    row = published(table)[0]
+    values = {(row["dataset"], row["method"], row["metric"]): (float(row["mean"]) + 0.01, 0.004, 16)}
+    got = module.compare(folder(tmp_path, values, None), table).rows[0]
+    assert got.published_se == pytest.approx(float(row["spread"]) / 4)
+    assert got.z == pytest.approx(0.01 / math.hypot(0.004, float(row["spread"]) / 4))
+
+
+def test_cells_that_the_paper_does_not_give_are_listed(tmp_path):
+    table = "sun_2017_thesis/table8_1"
+    rows = published(table)
+    values = {(r["dataset"], r["method"], r["metric"]): (float(r["mean"] or 0.5), 0.01, 5) for r in rows}
+    got = module.compare(folder(tmp_path, values, None), table)
+    assert got.count("n/a") == sum(not r["mean"] for r in rows) == 13
+    assert got.count("agrees") == 347
+    assert "13 n/a" in got.summary()
+
+
+def test_what_is_shown(tmp_path):
+    values = {
+        ("yeast", "PLST", "20%", "hamming_loss"): (0.2250, 0.0008, 100),
+        ("yeast", "PLST", "40%", "hamming_loss"): (0.20521, 0.0009, 100),
+        ("yeast", "OCCA", "20%", "hamming_loss"): (0.3, 0.0008, 100),
+    }
+    got = module.compare(folder(tmp_path, values), TABLE3)
+    lines = got.terminal(80).splitlines()
+    assert "yeast    PLST    20%   0.2250 ± 0.0008  0.2150 ± 0.0008  +0.0100  8.8  differs" not in lines
+    shown = [" ".join(line.split()) for line in lines]
+    assert "yeast PLST 20% 0.2250 ± 0.0008 0.2150 ± 0.0008 +0.0100 +8.8 differs" in shown
+    assert "40% 0.2052 ± 0.0009 0.2052 ± 0.0009 0.0000 0.0 agrees" in shown
+    assert "60% – 0.2033 ± 0.0009 – – not run" in shown
+    assert max(map(len, lines)) <= 80
+    text = got.terminal(200)
+    assert "No cell of bibtex, corel5k, emotions, enron, genbase, medical and scene in the results." in text
+    assert "Not in the published table: OCCA." in text
+    assert "**differs**" in got.markdown()
+    rows = list(csv.DictReader(io.StringIO(got.csv())))
+    assert len(rows) == 80
+    assert rows[0]["verdict"] == "not run"
+    assert rows[70]["verdict"] == "differs"
+    assert float(rows[70]["z"]) == pytest.approx(0.01 / (0.0008 * math.sqrt(2)))
+
+
+def test_every_published_table_is_readable():
+    known = module.names()
+    assert TABLE3 in known
+    assert "sun_2017_thesis/table8_1" in known
+    assert "chen_lin_2012/table2" not in known  # facts about data sets
+    for name in known:
+        for row in module.load(name):
+            assert row.dataset or not row.mean or row.metric
+            assert row.mean == "" or math.isfinite(float(row.mean))
+
+
+def test_what_does_not_fit_is_said(tmp_path):
+    got = folder(tmp_path, {("flags", "Mine", "20%", "hamming_loss"): [0.1, 0.2]})
+    with pytest.raises(ResultsError, match="has no cell of chen_lin_2012/table3") as error:
+        module.compare(got, TABLE3)
+    assert "data sets flags" in str(error.value)
+    with pytest.raises(ResultsError, match="no published table 'chen_lin_2012/tabel3'; did you mean"):
+        module.compare(got, "chen_lin_2012/tabel3")

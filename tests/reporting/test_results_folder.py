@@ -1,0 +1,125 @@
+import math
+
+import pandas as pd
+import pytest
+from results_folders import PATH, PERCENTS, experiment, write_folder
+
+from mlcdr.errors import ResultsError
+from mlcdr.reporting import results
+
+
+def small(tmp_path, **values):
+    cells = {("yeast", "PLST", "20%", "hamming_loss"): [0.2, 0.3, 0.4], ("yeast", "BR", "", "hamming_loss"): [0.5]}
+    config = experiment(["yeast"], ["PLST", "BR", "Failed"], ["hamming_loss"], {PATH: ["40%", "20%"]})
+    return write_folder(tmp_path / "trial", config, cells | values, [PATH])
+
+
+def test_reads_cells_and_order(tmp_path):
+    got = results.load(small(tmp_path))
+    assert (got.name, got.swept, got.datasets) == ("trial", (PATH,), ("yeast",))
+    assert got.methods == ("PLST", "BR", "Failed")  # the config's, also the one without any result
+    cell = got.cell("yeast", "PLST", ("20%",), "hamming_loss")
+    assert cell.mean == pytest.approx(0.3)
+    assert cell.std == pytest.approx(0.1)
+    assert cell.se == pytest.approx(0.1 / math.sqrt(3))
+    assert cell.n == 3
+    assert got.cell("yeast", "PLST", ("40%",), "hamming_loss") is None
+    assert math.isnan(got.cell("yeast", "BR", ("",), "hamming_loss").se)
+
+
+def test_a_method_without_the_swept_parameter_has_one_number_everywhere(tmp_path):
+    got = results.load(small(tmp_path))
+    assert got.lacks("BR", PATH)
+    assert not got.lacks("PLST", PATH)
+    assert not got.lacks("Failed", PATH)
+    assert got.cell("yeast", "BR", ("20%",), "hamming_loss").mean == 0.5
+    assert got.points_of("BR") == (("",),)
+
+
+def test_points_come_in_the_order_of_the_config(tmp_path):
+    values = {("yeast", "PLST", p, "hamming_loss"): [0.1, 0.2] for p in reversed(PERCENTS)}
+    config = experiment(["yeast"], ["PLST"], ["hamming_loss"], {PATH: PERCENTS})
+    got = results.load(write_folder(tmp_path / "trial", config, values, [PATH]))
+    assert got.values(PATH) == PERCENTS
+    assert got.points == tuple((p,) for p in PERCENTS)
+
+
+def test_data_sets_come_in_the_order_of_the_config_whatever_their_case(tmp_path):
+    values = {(d, "PLST", "hamming_loss"): [0.1, 0.2] for d in ("emotions", "yeast", "mine")}
+    config = experiment(
+        ["Yeast", "data/mine.arff", {"emotions": {"missing": "mean"}}, "scene"], ["PLST"], ["hamming_loss"]
+    )
+    got = results.load(write_folder(tmp_path / "trial", config, values))
+    assert got.datasets == ("yeast", "emotions", "scene", "mine")
+
+
+def test_scores_are_read_on_demand(tmp_path):
+    folder = small(tmp_path)
+    got = results.load(folder)
+    assert list(got.scores.columns) == ["dataset", "method", PATH, "split", "metric", "value"]
+    assert got.scores["value"].tolist() == [0.2, 0.3, 0.4, 0.5]
+    assert got.scores[PATH].tolist() == ["20%", "20%", "20%", ""]
+    (folder / "scores.csv").unlink()
+    with pytest.raises(ResultsError, match=r"scores\.csv: missing"):
+        _ = results.load(folder).scores
+
+
+def test_an_undefined_mean_is_no_cell(tmp_path):
+    folder = small(tmp_path)
+    table = pd.read_csv(folder / "summary.csv", keep_default_na=False, dtype=str)
+    table.loc[0, ["mean", "std", "se", "n"]] = ["", "", "", "0"]
+    table.to_csv(folder / "summary.csv", index=False)
+    assert results.load(folder).cell("yeast", "PLST", ("20%",), "hamming_loss") is None
+
+
+HEADER = f"dataset,method,{PATH},metric,mean,std,se,n"
+ROW = "yeast,PLST,20%,hamming_loss,0.2,0.1,0.01,100"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "summary.csv:1: empty; a header was expected"),
+        (HEADER + "\n", "summary.csv: holds no results, only a header"),
+        ("dataset,method,mean\n", "summary.csv:1: the columns are dataset,method,mean; they should be "),
+        (f"{HEADER}\n{ROW}\nyeast,PLST,40%\n", "summary.csv:3: 3 values where the header has 8 columns"),
+        (f"{HEADER}\n{ROW}\n{ROW},1\n", "summary.csv:3: 9 values where the header has 8 columns"),
+        (f'{HEADER}\n"{ROW}\n', "summary.csv:2: not readable as CSV: unexpected end of data"),
+        (f"{HEADER}\n{ROW}\n{ROW}\n", "summary.csv:3: a second row for yeast, PLST, 20%, hamming_loss"),
+        (f"{HEADER}\n{ROW.replace('0.2', 'many')}\n", "summary.csv:2: column mean: 'many' is not a number"),
+        (f"{HEADER}\n{ROW.replace('100', '0')}\n", "summary.csv:2: column n: a mean needs the number of splits"),
+        (f"{HEADER}\n{ROW.replace('100', '2.5')}\n", "summary.csv:2: column n: a mean needs the number of splits"),
+    ],
+)
+def test_a_broken_summary_is_named(tmp_path, content, message):
+    folder = small(tmp_path)
+    (folder / "summary.csv").write_text(content, encoding="utf-8")
+    with pytest.raises(ResultsError) as error:
+        results.load(folder)
+    assert str(error.value).startswith(str(folder / message)), str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_summary_that_is_not_text_is_named(tmp_path):
+    folder = small(tmp_path)
+    (folder / "summary.csv").write_bytes(HEADER.encode() + b"\nyeast,\xff\xfe,20%,hamming_loss,1,1,1,1\n")
+    with pytest.raises(ResultsError, match=r"summary\.csv:2: not UTF-8 text"):
+        results.load(folder)
+
+
+def test_missing_folder_and_files_are_named(tmp_path):
+    with pytest.raises(ResultsError, match="nowhere: no such results folder"):
+        results.load(tmp_path / "nowhere")
+    for name in ("experiment.yaml", "summary.csv"):
+        folder = small(tmp_path)
+        (folder / name).unlink()
+        with pytest.raises(ResultsError, match=f"{name}: missing"):
+            results.load(folder)
+
+
+@pytest.mark.parametrize("content", ["[a, b]\n", "name: [a\n", "name: a\nname: b\n"])
+def test_a_broken_experiment_file_is_named(tmp_path, content):
+    folder = small(tmp_path)
+    (folder / "experiment.yaml").write_text(content, encoding="utf-8")
+    with pytest.raises(ResultsError, match=r"experiment\.yaml"):
+        results.load(folder)

@@ -1,0 +1,242 @@
+import csv
+import io
+import itertools
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from results_folders import PATH, PERCENTS, as_printed, experiment, published, write_folder
+
+from mlcdr.errors import ResultsError
+from mlcdr.reporting import results, tables
+
+GOLDEN = Path(__file__).parent / "golden"
+TABLE3 = {"layout": "chen_lin_2012/table3", "metric": "hamming_loss"}
+GENERIC = {"layout": "generic"}
+
+
+def load(tmp_path, values, swept=(), **config):
+    """Results from `values`; the config's lists come from their keys."""
+    names = [list(dict.fromkeys(key[k] for key in values)) for k in (0, 1, -1)]
+    sweep = {path: [p for p in dict.fromkeys(key[2 + k] for key in values) if p] for k, path in enumerate(swept)}
+    return results.load(write_folder(tmp_path / "trial", experiment(*names, sweep, **config), values, swept))
+
+
+def bold_cells(table):
+    """(row, column) of every bold cell."""
+    return {(i, j) for i, row in enumerate(table.sheet.rows) for j, cell in enumerate(row) if cell.bold}
+
+
+def column(table, j):
+    return [row[j].plain for row in table.sheet.rows]
+
+
+@pytest.mark.parametrize("ending", ["md", "tex", "csv"])
+def test_table3_written(table3_folder, ending):
+    written = tables.write_all(results.load(table3_folder))
+    path = table3_folder / "tables" / f"chen_lin_2012_table3.{ending}"
+    assert path in written
+    assert len(written) == 3
+    assert path.read_text(encoding="utf-8") == (GOLDEN / f"table3.{ending}").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("width", "colour", "name"), [(80, False, "80"), (120, False, "120"), (120, True, "colour")])
+def test_table3_on_a_terminal(table3_folder, width, colour, name):
+    shown = tables.render(results.load(table3_folder), TABLE3).terminal(width, colour)
+    assert shown == (GOLDEN / f"table3_{name}.txt").read_text(encoding="utf-8")
+    assert max(len(re.sub("\x1b\\[\\dm", "", line)) for line in shown.splitlines()) <= width
+
+
+def test_best_is_where_the_paper_sets_its_stars(tmp_path):
+    """Table 4 stars the lowest means; the text has lost one star (scene, CPLST, 20 %: see published/UNCERTAIN.md)."""
+    rows = published("chen_lin_2012/table4")
+    got = load(tmp_path, as_printed("chen_lin_2012/table4"), [PATH])
+    table = tables.render(got, {**TABLE3, "bold": "best"})
+    places = dict(zip(itertools.product(range(16), range(2, 7)), rows, strict=True))
+    starred = {place for place, row in places.items() if "star: " in row["note"]}
+    differing = bold_cells(table) ^ starred
+    assert len(starred) > 40
+    assert [(places[p]["dataset"], places[p]["method"], places[p]["setting"]) for p in differing] == [
+        ("scene", "CPLST", "label_dim=20%")
+    ]
+
+
+def test_bold_within_one_standard_error_of_the_best(tmp_path):
+    values = {
+        ("yeast", "A", "20%", "hamming_loss"): (0.2000, 0.0010, 100),
+        ("yeast", "B", "20%", "hamming_loss"): (0.2010, 0.0100, 100),  # just within the best one's error
+        ("yeast", "C", "20%", "hamming_loss"): (0.2011, 0.0100, 100),  # beyond it, whatever its own
+    }
+    table = tables.render(load(tmp_path, values, [PATH]), TABLE3)
+    assert bold_cells(table) == {(0, 2), (1, 2)}
+
+
+def test_bold_follows_the_direction_of_the_metric(tmp_path):
+    values = {("yeast", m, "20%", "accuracy"): (v, 0.001, 100) for m, v in (("A", 0.5), ("B", 0.6))}
+    table = tables.render(load(tmp_path, values, [PATH]), {"layout": "chen_lin_2012/table3", "metric": "accuracy"})
+    assert bold_cells(table) == {(1, 2)}
+    assert any("both empty" in note for note in table.sheet.notes)  # the 0/0 convention
+
+
+def test_ties_are_all_bold_and_none_is_without_a_rival(tmp_path):
+    values = {("yeast", m, "20%", "hamming_loss"): (0.1 + 0.2 if m == "A" else 0.3, 0.0, 100) for m in ("A", "B")}
+    assert bold_cells(tables.render(load(tmp_path, values, [PATH]), TABLE3)) == {(0, 2), (1, 2)}
+    alone = {("yeast", "A", "20%", "hamming_loss"): (0.3, 0.1, 100)}
+    table = tables.render(load(tmp_path / "alone", alone, [PATH]), TABLE3)
+    assert bold_cells(table) == set()
+    assert not any("Bold" in note for note in table.sheet.notes)
+
+
+def test_a_metric_of_unknown_direction_has_no_best(tmp_path):
+    values = {("yeast", m, "my_metric"): (v, 0.001, 100) for m, v in (("A", 0.5), ("B", 0.6))}
+    table = tables.render(load(tmp_path, values), GENERIC)
+    assert bold_cells(table) == set()
+    assert any("does not know which way" in note for note in table.sheet.notes)
+
+
+def test_one_split_has_a_dash_for_its_error(tmp_path):
+    values = {("yeast", m, "20%", "hamming_loss"): [v] for m, v in (("A", 0.3), ("B", 0.2))}
+    table = tables.render(load(tmp_path, values, [PATH]), TABLE3)
+    assert column(table, 2) == ["0.3000 ± –", "0.2000 ± –"]
+    assert bold_cells(table) == {(1, 2)}
+    assert table.sheet.notes[0] == "Mean ± standard error over 1 split."
+    assert "± –: a single split has no standard error." in table.sheet.notes
+    assert r"$\mathbf{0.2000 \pm \mbox{--}}$" in table.latex()
+    assert "yeast,B,20%,0.2,\n" in table.csv()
+
+
+def test_missing_cells_are_dashes_with_a_note(tmp_path):
+    values = as_printed("chen_lin_2012/table3")
+    for gone in [("scene", "CPLST", "40%"), ("yeast", "PLST", "60%")]:
+        del values[(*gone, "hamming_loss")]
+    config = experiment(["scene", "yeast", "flags"], ["PLST", "CPLST", "OCCA"], ["hamming_loss"], {PATH: PERCENTS})
+    kept = {key: cell for key, cell in values.items() if key[0] in ("scene", "yeast")}
+    got = results.load(write_folder(tmp_path / "trial", config, kept, [PATH]))
+    table = tables.render(got, TABLE3)
+    dashes = {(i, j) for i, row in enumerate(table.sheet.rows) for j, c in enumerate(row) if c.plain == "–"}
+    whole_rows = {(i, j) for i in (2, 5, 6, 7, 8) for j in range(2, 7)}
+    assert dashes == {(1, 3), (3, 4)} | whole_rows
+    assert "–: no result (not run, failed, or not defined)." in table.sheet.notes
+    assert "scene,CPLST,40%,,\n" in table.csv()
+
+
+def test_a_method_without_the_parameter_is_repeated_and_said(tmp_path):
+    values = as_printed("chen_lin_2012/table3")
+    values = {key: cell for key, cell in values.items() if key[0] == "yeast"}
+    values["yeast", "BR", "", "hamming_loss"] = (0.2022, 0.0009, 100)
+    table = tables.render(load(tmp_path, values, [PATH]), TABLE3)
+    assert [cell.plain for cell in table.sheet.rows[-1]][2:] == ["0.2022 ± 0.0009"] * 5
+    assert "BR has no n_components: the same number stands in every column." in table.sheet.notes
+    assert table.csv().count("BR") == 1
+
+
+def test_generic_without_a_sweep_has_the_metrics_across(tmp_path):
+    values = {
+        ("yeast", m, metric): (v, 0.001, 10)
+        for (m, metric), v in zip(
+            itertools.product("AB", ("hamming_loss", "macro_f1", "fit_seconds")), range(1, 7), strict=True
+        )
+    }
+    table = tables.render(load(tmp_path, values), GENERIC)
+    assert [h.plain for h in table.sheet.header] == ["Dataset", "Method", "Hamming loss", "macro F1", "fit seconds"]
+    assert bold_cells(table) == {(0, 2), (1, 3), (0, 4)}
+    assert table.csv().splitlines()[:2] == ["dataset,method,metric,mean,se", "yeast,A,hamming_loss,1.0,0.001"]
+    one = tables.render(load(tmp_path, values), {**GENERIC, "metric": "macro_f1"})
+    assert [h.plain for h in one.sheet.header] == ["Dataset", "Method", "macro F1"]
+
+
+def test_generic_with_two_swept_parameters(tmp_path):
+    paths = ["learner.alpha", PATH]
+    values = {
+        ("yeast", "A", a, p, "hamming_loss"): (0.2 + float(a), 0.001, 10)
+        for a in ("0.1", "0.01")
+        for p in ("20%", "40%")
+    }
+    values |= {("yeast", "B", "", p, "hamming_loss"): (0.5, 0.001, 10) for p in ("20%", "40%")}
+    table = tables.render(load(tmp_path, values, paths), {**GENERIC, "metric": "hamming_loss"})
+    assert [h.plain for h in table.sheet.header] == ["Dataset", "Method", "alpha", "n_components = 20%", "40%"]
+    assert [[c.plain for c in row[:4]] for row in table.sheet.rows] == [
+        ["yeast", "A", "0.1", "0.3000 ± 0.0010"],
+        ["", "", "0.01", "0.2100 ± 0.0010"],
+        ["", "B", "–", "0.5000 ± 0.0010"],
+    ]
+    assert bold_cells(table) == {(1, 3), (1, 4)}
+
+
+def test_methods_may_go_across(tmp_path):
+    layout = tmp_path / "mine.yaml"
+    layout.write_text("kind: table\nrows: [dataset]\ncolumns: method\nspread: std\nbold: best\ncaption: '{metric}'\n")
+    values = {(d, m, "accuracy"): [0.1, 0.2, k] for k, (d, m) in enumerate(itertools.product("de", "AB"))}
+    table = tables.render(load(tmp_path, values), {"layout": str(layout), "metric": "accuracy"})
+    assert [h.plain for h in table.sheet.header] == ["Dataset", "A", "B"]
+    assert bold_cells(table) == {(0, 2), (1, 2)}
+    assert table.csv().splitlines()[0] == "dataset,method,mean,std"
+
+
+def test_csv_has_the_numbers_of_the_summary_in_full(table3_folder):
+    got = results.load(table3_folder)
+    rows = list(csv.DictReader(io.StringIO(tables.render(got, TABLE3).csv())))
+    assert len(rows) == len(got.summary) == 20
+    for row, (_, expected) in zip(rows, got.summary.sort_values(["dataset"], kind="stable").iterrows(), strict=True):
+        assert (row["dataset"], row["method"], row[PATH]) == tuple(expected[["dataset", "method", PATH]])
+        assert (float(row["mean"]), float(row["se"])) == (expected["mean"], expected["se"])
+
+
+def test_names_are_escaped(tmp_path):
+    values = {("a_b&c", m, "20%", "hamming_loss"): (v, 0.01, 4) for m, v in (("x|y*$5", 0.2), ("_z_\\{#}", 0.3))}
+    table = tables.render(load(tmp_path, values, [PATH]), TABLE3)
+    latex = table.latex()
+    assert r"a\_b\&c & x\textbar{}y*\$5 &" in latex
+    assert r"\_z\_\textbackslash{}\{\#\}" in latex
+    markdown = table.markdown()
+    assert r"| a_b&c   | x\|y\*$5" in markdown
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in markdown.splitlines() if line.startswith("|")}) == 1
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX on this machine")
+def test_latex_compiles(tmp_path, table3_folder):
+    values = {("a_b&c~^", m, "20%", "accuracy"): [v] for m, v in (("x|y*$5", 0.2), ('_z_\\{#}"<é>', 0.3))}
+    odd = tables.render(load(tmp_path, values, [PATH]), {"layout": "chen_lin_2012/table3", "metric": "accuracy"})
+    generic = tables.render(load(tmp_path, values, [PATH]), GENERIC)
+    body = tables.render(results.load(table3_folder), TABLE3).latex() + odd.latex() + generic.latex()
+    source = rf"\documentclass{{article}}\usepackage{{booktabs,graphicx}}\begin{{document}}{body}\end{{document}}"
+    (tmp_path / "t.tex").write_text(source, encoding="utf-8")
+    run = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout[-2000:]
+    assert "Overfull" not in run.stdout  # no table runs off the page
+
+
+def test_stems_are_unique():
+    asked = [{"layout": "a/b"}, {"layout": "c", "metric": "x"}, {"layout": "c", "metric": "y"}, {"layout": "d/e.yaml"}]
+    assert tables.stems(asked) == ["a_b", "c_x", "c_y", "e"]
+    assert tables.stems([{"layout": "c", "metric": "f1(of=a/b)"}] * 2) == ["c_f1_of_a_b__1", "c_f1_of_a_b__2"]
+
+
+def test_an_experiment_that_asks_for_no_table_gets_the_generic_one(tmp_path):
+    got = load(tmp_path, {("yeast", "A", "accuracy"): [0.1, 0.2]})
+    assert [path.name for path in tables.write_all(got)] == ["generic.md", "generic.tex", "generic.csv"]
+
+
+def test_what_does_not_fit_is_said(tmp_path, table3_folder):
+    got = results.load(table3_folder)
+    with pytest.raises(ResultsError, match=r"no metric 'haming_loss'; did you mean 'hamming_loss'\? \(measured: "):
+        tables.render(got, {**TABLE3, "metric": "haming_loss"})
+    unswept = load(tmp_path, {("yeast", "A", "hamming_loss"): [0.1, 0.2]})
+    with pytest.raises(
+        ResultsError, match=r"columns: label_space\.n_components is not swept .*\(swept there: nothing\)"
+    ):
+        tables.render(unswept, TABLE3)
+    with pytest.raises(ResultsError, match=r"caption: \{metrik\} is unknown \(known: \{metric\}"):
+        tables.render(got, {**TABLE3, "caption": "{metrik}"})
+    with pytest.raises(ResultsError, match="must hold dataset and method"):
+        tables.render(got, {**TABLE3, "rows": ["dataset"]})
+    (got.folder / "tables").write_text("in the way")
+    with pytest.raises(ResultsError, match="cannot be written"):
+        tables.write_all(got)
