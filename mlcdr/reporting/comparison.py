@@ -19,15 +19,15 @@ from dataclasses import dataclass
 from mlcdr.errors import ResultsError
 from mlcdr.reporting.layouts import did_you_mean
 from mlcdr.reporting.metric_facts import MetricFacts, metric_facts
+from mlcdr.reporting.ranking import is_among_best, ranks
 from mlcdr.reporting.results import Cell, Point, Results
 from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, text
-from mlcdr.reporting.tables import csv_text, is_among_best, mean_and_spread, number, over_splits, short_path
+from mlcdr.reporting.tables import csv_text, mean_and_spread, number, over_splits, short_path
 
 Block = tuple[str, Point]
 """What a ranking is over: one data set at one point of the sweep."""
 
 _DIGITS = 4
-_DECIMALS = 12  # means that agree to this many places are the same number
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,11 @@ class _Comparer:
             for point in self.points
         }
         self.contestants = [m for m in results.methods if any(m in block for block in self.cells.values())]
-        self.ranks = {block: self._rank(found) for block, found in self.cells.items()}
+        better = self.facts.higher_is_better
+        self.ranks = {
+            block: {} if better is None else ranks({m: cell.mean for m, cell in found.items()}, better)
+            for block, found in self.cells.items()
+        }
         complete = len(self.contestants) if len(self.contestants) > 1 else math.inf
         self.ranked = tuple(block for block, ranks in self.ranks.items() if len(ranks) == complete)
         self.left_out = tuple(b for b in self.cells if b not in self.ranked) if math.isfinite(complete) else ()
@@ -112,20 +116,9 @@ class _Comparer:
         whole = tuple(point for point in self.results.points if "" not in point)
         return whole or self.results.points
 
-    def _rank(self, found: dict[str, Cell]) -> dict[str, float]:
-        if self.facts.higher_is_better is None:
-            return {}
-        sign = -1 if self.facts.higher_is_better else 1
-        means = {method: round(sign * cell.mean, _DECIMALS) for method, cell in found.items()}
-        return {
-            method: sum(other < mean for other in means.values())
-            + (1 + sum(other == mean for other in means.values())) / 2
-            for method, mean in means.items()
-        }
-
     def _average(self, method: str, blocks: Iterable[Block]) -> float:
-        ranks = [self.ranks[block][method] for block in blocks if block in self.ranked and method in self.ranks[block]]
-        return sum(ranks) / len(ranks) if ranks else float("nan")
+        mine = [self.ranks[block][method] for block in blocks if block in self.ranked and method in self.ranks[block]]
+        return sum(mine) / len(mine) if mine else float("nan")
 
     def comparison(self) -> Comparison:
         swept = self.results.swept

@@ -11,7 +11,7 @@ grey. The same results give the same bytes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ def entries(results: Results) -> list[dict[str, Any]]:
     return [dict(entry) if isinstance(entry, Mapping) else {"layout": entry} for entry in asked]
 
 
-def render(results: Results, entry: Mapping[str, Any], dataset: str, folders: Iterable[Path] = ()) -> Figure:
+def render(results: Results, entry: Mapping[str, Any], dataset: str) -> Figure:
     """The figure of one data set that an entry of `figures:` describes.
 
     Parameters
@@ -86,21 +86,19 @@ def render(results: Results, entry: Mapping[str, Any], dataset: str, folders: It
     entry : mapping
         `{"layout": NAME or FILE.yaml}` and any key of the layout that shall differ from it.
     dataset : str
-    folders : iterable of Path
-        Where a layout file may lie beside the working directory (the config's folder).
 
     Raises
     ------
     ResultsError
         When the layout cannot be read or does not fit the results: a panel's metric, or its swept path, is not there.
     """
-    layout = layouts.load_figure(entry, folders)
+    layout = layouts.load_figure(entry)
     _check(results, layout, str(entry["layout"]), dataset)
     with mpl.rc_context(_STYLE):
         return _draw(results, layout, dataset)
 
 
-def write_all(results: Results, folders: Iterable[Path] = ()) -> list[Path]:
+def write_all(results: Results) -> list[Path]:
     """Write every figure of the experiment into `figures/` of its folder, each as `.svg` and `.png`.
 
     The stem is the layout's name with `_` for `/`, and the data set's name where there are several.
@@ -110,12 +108,12 @@ def write_all(results: Results, folders: Iterable[Path] = ()) -> list[Path]:
     ResultsError
         As `render`; or when a file cannot be written.
     """
-    asked, folders = entries(results), list(folders)
+    asked = entries(results)
     written = []
     for entry, stem in zip(asked, stems(asked), strict=True):
         measured = [dataset for dataset in results.datasets if (results.summary["dataset"] == dataset).any()]
         for dataset in measured:
-            figure = render(results, entry, dataset, folders)
+            figure = render(results, entry, dataset)
             name = f"{stem}_{layouts.file_name(dataset)}" if len(results.datasets) > 1 else stem
             written += save(figure, results.folder / "figures" / name, f"{results.name}: {dataset}")
     return written

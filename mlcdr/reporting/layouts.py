@@ -1,9 +1,9 @@
 """Layouts: how a paper's table or figure looks, as data.
 
 A layout is a small YAML file. The packaged ones are named by their path below `mlcdr/reporting/layouts`, without the
-ending: `chen_lin_2012/table3`, `generic`. To write your own, copy one, change it, and name the file in the experiment:
-`tables: [{layout: my_table.yaml, metric: hamming_loss}]`. Any key of a layout can also stand in the experiment's entry
-and then takes precedence: `{layout: generic, metric: accuracy, digits: 3}`.
+ending: `chen_lin_2012/table3`, `generic`. To write your own, copy one, change it, and name the file in the experiment
+(relative to the experiment's file): `tables: [{layout: my_table.yaml, metric: hamming_loss}]`. Any key of a layout can
+also stand in the experiment's entry and then takes precedence: `{layout: generic, metric: accuracy, digits: 3}`.
 
 A table's keys, all but `kind` and `columns` with a default:
 
@@ -130,27 +130,62 @@ def names() -> list[str]:
     return sorted(found)
 
 
-def load_table(entry: Mapping[str, Any], folders: Iterable[Path] = ()) -> TableLayout:
+def load_table(entry: Mapping[str, Any]) -> TableLayout:
     """The layout that an entry of `tables:` names, with the entry's own keys put over the file's.
 
     Parameters
     ----------
     entry : mapping
         `layout`, perhaps `metric`, perhaps keys of the layout (beside these, or in a mapping `options`).
-    folders : iterable of Path
-        Where a layout file is looked for, after the working directory.
 
     Raises
     ------
     ResultsError
         When there is no such layout, or a key or value in it is wrong: the file and the key are named.
     """
-    return _load(TableLayout, entry, folders)
+    return _load(TableLayout, entry)
 
 
-def load_figure(entry: Mapping[str, Any], folders: Iterable[Path] = ()) -> FigureLayout:
+def load_figure(entry: Mapping[str, Any]) -> FigureLayout:
     """The layout that an entry of `figures:` names; otherwise as `load_table`."""
-    return _load(FigureLayout, entry, folders)
+    return _load(FigureLayout, entry)
+
+
+def check(experiment: Mapping[str, Any], where: str) -> None:
+    """Look up every layout that an experiment asks for before it is run.
+
+    Parameters
+    ----------
+    experiment : mapping
+        The resolved config.
+    where : str
+        What a message begins with: the config's path.
+
+    Raises
+    ------
+    ResultsError
+        When a layout cannot be read, or shows a metric or sweep that the experiment has not.
+    """
+    entries = experiment["metrics"]
+    measured = [e if isinstance(e, str) else (next(iter(e.values())) or {}).get("as", next(iter(e))) for e in entries]
+    swept = list(experiment.get("sweep", {}))
+    for key, load in (("tables", load_table), ("figures", load_figure)):
+        for number, entry in enumerate(experiment.get(key, [])):
+            here = f"{where}: {key}.{number}"
+            try:
+                layout = load(entry)
+            except ResultsError as error:
+                raise ResultsError(f"{here}: {error}") from None
+            if isinstance(layout, FigureLayout):
+                shown = [panel.metric for panel in layout.panels]
+                if layout.x not in swept:
+                    raise ResultsError(f"{here}: {entry['layout']} is drawn over {layout.x}, which is not swept")
+            else:
+                shown = [layout.metric] if layout.metric else []
+            for metric in shown:
+                if metric not in measured:
+                    hint = did_you_mean(metric, measured)
+                    raise ResultsError(f"{here}: shows {metric}, which is not under `metrics`{hint}")
 
 
 def stem(entry: Mapping[str, Any]) -> str:
@@ -168,11 +203,11 @@ def _packaged() -> Traversable:
     return files("mlcdr.reporting") / "layouts"
 
 
-def _load(model: type[_Model], entry: Mapping[str, Any], folders: Iterable[Path]) -> _Model:
+def _load(model: type[_Model], entry: Mapping[str, Any]) -> _Model:
     name = entry.get("layout")
     if not isinstance(name, str):
         raise ResultsError(f"an entry of tables or figures needs `layout: NAME`; known: {', '.join(names())}")
-    document = _read(name, folders)
+    document = _read(name)
     wanted = "table" if model is TableLayout else "figure"
     kind = document.data.get("kind")
     if kind != wanted:
@@ -202,14 +237,12 @@ def _problem(document: Document, name: str, model: type[_Model], own: Mapping[st
     return f"{where}: {key}: {error['msg'][:1].lower()}{error['msg'][1:]}"
 
 
-def _read(name: str, folders: Iterable[Path]) -> Document:
+def _read(name: str) -> Document:
     """The layout file, found and read."""
     if name.endswith((".yaml", ".yml")):
-        tried = list(dict.fromkeys([Path(name), *(folder / name for folder in folders)]))
-        path = next((p for p in tried if p.is_file()), None)
-        if path is None:
-            raise ResultsError(f"no layout file {name} (looked for {', '.join(map(str, tried))})")
-        source, content = str(path), path.read_bytes()
+        if not Path(name).is_file():
+            raise ResultsError(f"no layout file {name}")
+        source, content = name, Path(name).read_bytes()
     elif name not in names():
         known = names()
         hint = did_you_mean(name, known)

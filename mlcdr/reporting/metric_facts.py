@@ -46,22 +46,11 @@ def metric_facts(results: Results, label: str) -> MetricFacts:
 
 
 def _origin(entries: Any, label: str) -> tuple[str, Mapping[str, Any]]:
-    """The metric's own name and options behind a label.
-
-    A config writes `macro_f1`, `{macro_f1: {zero_division: skip}}`, or a mapping with `name`, `params` and `label`. A
-    label that no entry bears stands for the metric of its name, up to the first character that no name has.
-    """
-    name = "".join(c if c.isalnum() or c == "_" else " " for c in label).split(" ")[0]
+    """The metric's own name and options behind a label (`as` in `{macro_f1: {zero_division: skip, as: mine}}`)."""
     for entry in entries if isinstance(entries, list) else []:
-        if not isinstance(entry, Mapping):
-            continue
-        if "name" in entry:
-            own, options = str(entry["name"]), entry.get("params") or {}
-            if entry.get("label", own) == label:
-                return own, options
-        elif len(entry) == 1:
-            ((own, options),) = entry.items()
-            if own == label or (isinstance(options, Mapping) and options.get("label") == label):
-                options = options if isinstance(options, Mapping) else {}
-                return str(own), {key: value for key, value in options.items() if key != "label"}
-    return name, {}
+        if isinstance(entry, Mapping) and len(entry) == 1:
+            ((name, written),) = entry.items()
+            options = written if isinstance(written, Mapping) else {}
+            if options.get("as", name) == label:
+                return str(name), {key: value for key, value in options.items() if key != "as"}
+    return label, {}

@@ -19,6 +19,7 @@ from typing import Any
 import pandas as pd
 
 from mlcdr.errors import ConfigError, ResultsError
+from mlcdr.experiment.model import method_text
 from mlcdr.experiment.yaml_reader import read_yaml
 
 Point = tuple[str, ...]
@@ -170,9 +171,10 @@ def _names(entries: Any) -> list[str]:
 
 
 def _datasets(summary: pd.DataFrame, experiment: dict[str, Any]) -> tuple[str, ...]:
-    """The data sets in the config's order. One written as a path goes by another name in the results: see there."""
+    """The data sets in the config's order; one written as a path goes by the file's stem."""
     found = {str(name).casefold(): str(name) for name in summary["dataset"]}
-    written = [name for name in _names(experiment.get("datasets")) if not {"/", "\\", "."} & set(name)]
+    names = _names(experiment.get("datasets"))
+    written = [Path(name).stem if "/" in name or name.lower().endswith(".arff") else name for name in names]
     return _ordered(summary["dataset"], (found.get(name.casefold(), name) for name in written))
 
 
@@ -182,7 +184,7 @@ def _points(summary: pd.DataFrame, swept: tuple[str, ...], experiment: dict[str,
     order: list[dict[str, int]] = []
     for path in swept:
         values = sweep.get(path) if isinstance(sweep, Mapping) else None
-        written = [str(v) for v in values] if isinstance(values, list) else []
+        written = [method_text(v) for v in values] if isinstance(values, list) else []
         texts = _ordered(summary[path], written)
         order.append({value: k for k, value in enumerate(["", *(t for t in texts if t != "")])})
     found = set(summary[list(swept)].itertuples(index=False, name=None)) if swept else {()}

@@ -19,6 +19,7 @@ from mlcdr.errors import ResultsError
 from mlcdr.reporting import layouts
 from mlcdr.reporting.layouts import TableLayout, did_you_mean
 from mlcdr.reporting.metric_facts import MetricFacts, metric_facts
+from mlcdr.reporting.ranking import is_among_best
 from mlcdr.reporting.results import Cell, Results
 from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, template, text
 
@@ -27,7 +28,6 @@ _BOLD = {
     "one_standard_error": "Bold: within one standard error of the best of its data set and column.",
     "best": "Bold: the best of its data set and column.",
 }
-_SAME = 1e-12  # two means this near are the same number, computed along different ways
 
 Place = dict[str, str]
 """Where a cell stands: the value of each of dataset, method, metric and the swept paths."""
@@ -75,7 +75,7 @@ def entries(results: Results) -> list[dict[str, Any]]:
     return [dict(entry) if isinstance(entry, Mapping) else {"layout": entry} for entry in asked]
 
 
-def render(results: Results, entry: Mapping[str, Any], folders: Iterable[Path] = ()) -> Table:
+def render(results: Results, entry: Mapping[str, Any]) -> Table:
     """The table that an entry of `tables:` describes.
 
     Parameters
@@ -83,19 +83,17 @@ def render(results: Results, entry: Mapping[str, Any], folders: Iterable[Path] =
     results : Results
     entry : mapping
         `{"layout": NAME or FILE.yaml, "metric": …}` and any key of the layout that shall differ from it.
-    folders : iterable of Path
-        Where a layout file may lie beside the working directory (the config's folder).
 
     Raises
     ------
     ResultsError
         When the layout cannot be read, or does not fit the results.
     """
-    layout = layouts.load_table(entry, folders)
+    layout = layouts.load_table(entry)
     return _Builder(results, layout, str(entry["layout"])).table()
 
 
-def write_all(results: Results, folders: Iterable[Path] = ()) -> list[Path]:
+def write_all(results: Results) -> list[Path]:
     """Write every table of the experiment into `tables/` of its folder, each as `.md`, `.tex` and `.csv`.
 
     Raises
@@ -103,10 +101,10 @@ def write_all(results: Results, folders: Iterable[Path] = ()) -> list[Path]:
     ResultsError
         As `render`; or when a file cannot be written.
     """
-    asked, folders = entries(results), list(folders)
+    asked = entries(results)
     written = []
     for entry, stem in zip(asked, stems(asked), strict=True):
-        table = render(results, entry, folders)
+        table = render(results, entry)
         for ending, content in (("md", table.markdown()), ("tex", table.latex()), ("csv", table.csv())):
             written.append(results.folder / "tables" / f"{stem}.{ending}")
             try:
@@ -361,24 +359,6 @@ class _Builder:
             key = tuple(own[name] for name in keys)
             records[key] = (*key, *values)
         return (*keys, "mean", *spread), tuple(records.values())
-
-
-def is_among_best(cell: Cell, rivals: Sequence[Cell], higher_is_better: bool | None, within_one_se: bool) -> bool:
-    """Whether `cell` is the best of `rivals` (itself one of them), or within the best one's standard error of it.
-
-    With a single rival, or a metric of unknown direction, nothing is best. A best cell without a standard error (one
-    split) has none to spare.
-    """
-    if higher_is_better is None or len(rivals) < 2:
-        return False
-    sign = -1 if higher_is_better else 1
-    best = min(sign * rival.mean for rival in rivals)
-    slack = _SAME
-    if within_one_se:
-        # Equal means may come with different spreads: the larger counts, so that the order of methods does not matter.
-        errors = [r.se for r in rivals if sign * r.mean <= best + _SAME and not math.isnan(r.se)]
-        slack += max(errors, default=0.0)
-    return sign * cell.mean <= best + slack
 
 
 def short_path(path: str, swept: Sequence[str]) -> str:

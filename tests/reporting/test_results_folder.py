@@ -50,7 +50,7 @@ def test_data_sets_come_in_the_order_of_the_config_whatever_their_case(tmp_path)
         ["Yeast", "data/mine.arff", {"emotions": {"missing": "mean"}}, "scene"], ["PLST"], ["hamming_loss"]
     )
     got = results.load(write_folder(tmp_path / "trial", config, values))
-    assert got.datasets == ("yeast", "emotions", "scene", "mine")
+    assert got.datasets == ("yeast", "mine", "emotions", "scene")
 
 
 def test_scores_are_read_on_demand(tmp_path):

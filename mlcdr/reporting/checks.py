@@ -1,0 +1,64 @@
+"""What is wrong with the tables and figures that an experiment asks for, told before it runs rather than after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mlcdr.errors import ResultsError
+from mlcdr.reporting import layouts
+from mlcdr.reporting.layouts import FigureLayout, TableLayout, did_you_mean
+
+
+def problems(experiment: Mapping[str, Any]) -> list[str]:
+    """One line for each thing that would keep a table or figure from being made; empty if all is well.
+
+    Parameters
+    ----------
+    experiment : mapping
+        The resolved config as plain data (`Experiment.resolved()`).
+    """
+    found: list[str] = []
+    for key, load in (("tables", layouts.load_table), ("figures", layouts.load_figure)):
+        for k, entry in enumerate(experiment.get(key) or []):
+            where = f"{key}.{k}"
+            try:
+                layout = load(entry if isinstance(entry, Mapping) else {"layout": entry})
+            except ResultsError as error:
+                found += [f"{where}: {line}" for line in str(error).splitlines()]
+            else:
+                found += [f"{where}: {line}" for line in _unfit(layout, experiment)]
+    return found
+
+
+def _unfit(layout: TableLayout | FigureLayout, experiment: Mapping[str, Any]) -> list[str]:
+    """What the layout needs and the experiment lacks."""
+    measured = metric_labels(experiment)
+    swept = list(experiment.get("sweep") or {})
+    if isinstance(layout, FigureLayout):
+        metrics, paths = [panel.metric for panel in layout.panels], [layout.x]
+    else:
+        metrics = [layout.metric] if layout.metric else []
+        paths = [p for p in (*layout.rows, layout.columns) if p not in ("dataset", "method", "metric", "auto")]
+    lines = [
+        f"needs the metric {name}{did_you_mean(name, measured)} (measured: {', '.join(measured)})"
+        for name in metrics
+        if name not in measured
+    ]
+    return lines + [
+        f"needs a sweep of {path}{did_you_mean(path, swept)} (swept: {', '.join(swept) or 'nothing'})"
+        for path in paths
+        if path not in swept
+    ]
+
+
+def metric_labels(experiment: Mapping[str, Any]) -> list[str]:
+    """The names that the metrics of a resolved config bear in the results."""
+    labels = []
+    for entry in experiment.get("metrics") or []:
+        if isinstance(entry, Mapping):
+            ((name, options),) = entry.items()
+            labels.append(str(options.get("as", name)) if isinstance(options, Mapping) else str(name))
+        else:
+            labels.append(str(entry))
+    return labels
