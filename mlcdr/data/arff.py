@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -340,59 +340,56 @@ def _read_rows(path: Path, file: BinaryIO, relation: str, attributes: tuple[Attr
     columns = Columns([attribute.values for attribute in attributes], [attribute.integer for attribute in attributes])
     is_sparse: bool | None = None
     lines: list[np.ndarray] = []
-    dense: list[np.ndarray] = []
-    counts: list[np.ndarray] = []
-    indices: list[np.ndarray] = []
-    data: list[np.ndarray] = []
+    parts: list[Any] = []
     last = line
     for first, block in _blocks(path, file, line):
         last = first + block.count(b"\n") - 1
+        text = block.lstrip(b"\n")  # blank lines at the ends are common, and must not cost the quick way
+        start = first + len(block) - len(text)
+        text = text.rstrip(b"\n") + b"\n"
         if is_sparse is None:
-            start = block.lstrip(b" \t\n")
-            if start[:1] in (b"", b"%"):  # comments before the first row: find it
-                start = next(
-                    (row for row in (raw.lstrip() for raw in block.split(b"\n")) if row and row[:1] != b"%"), b""
-                )
-            is_sparse = None if not start else start[:1] == b"{"
-        if is_sparse is None:
+            is_sparse = _begins_sparse(text)
+        if is_sparse is None or text == b"\n":
             continue
-        if is_sparse:
-            quick = sparse_block(block, columns)
-            if quick is None:
-                numbers, rows = _sparse_lines(path, first, block, attributes, columns)
-                lines.append(numbers)
-            else:
-                rows = quick
-                lines.append(np.arange(first, last + 1, dtype=np.int32))
-            counts.append(rows[0])
-            indices.append(rows[1])
-            data.append(rows[2])
+        rows: Any = sparse_block(text, columns) if is_sparse else dense_block(text, columns)
+        if rows is None:
+            read = _sparse_lines if is_sparse else _dense_lines
+            numbers, rows = read(path, start, text, attributes, columns)
         else:
-            matrix = dense_block(block, columns)
-            if matrix is None:
-                numbers, matrix = _dense_lines(path, first, block, attributes, columns)
-                lines.append(numbers)
-            else:
-                lines.append(np.arange(first, last + 1, dtype=np.int32))
-            dense.append(matrix)
-    if not lines or not sum(map(len, lines)):
+            numbers = np.arange(start, start + text.count(b"\n"), dtype=np.int32)
+        lines.append(numbers)
+        parts.append(rows)
+    if not sum(map(len, lines)):
         fail(path, last, "no row after @data")
-    row_lines = np.concatenate(lines)
-    values: np.ndarray | sparse.csr_array
-    if is_sparse:
-        indptr = np.zeros(len(row_lines) + 1, dtype=np.int32)
-        np.cumsum(np.concatenate(counts), out=indptr[1:])
-        all_indices = np.concatenate(indices)
-        indices.clear()
-        all_data = np.concatenate(data)
-        data.clear()
-        values = sparse.csr_array((all_data, all_indices, indptr), shape=(len(row_lines), len(attributes)))
-        if not all_data.all():
-            values.eliminate_zeros()  # NaN, a missing value, is not zero and stays
-        values.has_sorted_indices = True
-    else:
-        values = np.concatenate(dense) if len(dense) > 1 else dense[0]
-    return ArffTable(path, relation, attributes, values, row_lines)
+    values = _join_sparse(parts, len(attributes)) if is_sparse else _join_dense(parts)
+    return ArffTable(path, relation, attributes, values, np.concatenate(lines))
+
+
+def _begins_sparse(block: bytes) -> bool | None:
+    """Whether the first row of a block is sparse; None if it holds no row."""
+    for raw in block.split(b"\n"):
+        row = raw.lstrip(b" \t\r")
+        if row and row[:1] != b"%":
+            return row[:1] == b"{"
+    return None
+
+
+def _join_dense(parts: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def _join_sparse(parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]], m: int) -> sparse.csr_array:
+    counts = np.concatenate([part[0] for part in parts])
+    indices = np.concatenate([part[1] for part in parts])
+    data = np.concatenate([part[2] for part in parts])
+    parts.clear()
+    indptr = np.zeros(len(counts) + 1, dtype=np.int32)
+    np.cumsum(counts, out=indptr[1:])
+    values = sparse.csr_array((data, indices, indptr), shape=(len(counts), m))
+    if not data.all():
+        values.eliminate_zeros()  # NaN, a missing value, is not zero and stays
+    values.has_sorted_indices = True
+    return values
 
 
 def _row_lines(path: Path, first: int, block: bytes) -> Iterator[tuple[int, str]]:

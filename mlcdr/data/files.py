@@ -57,10 +57,9 @@ def data_folders() -> list[Path]:
 
 def is_path(name_or_path: str) -> bool:
     """Whether the text is a path (has a separator, begins with ~ or ., ends with .arff), not a data set's name."""
-    separators = {"/", os.sep}
-    return (
-        any(s in name_or_path for s in separators) or name_or_path[:1] in "~." or name_or_path.lower().endswith(".arff")
-    )
+    if name_or_path[:1] in ("~", ".") or name_or_path.lower().endswith(".arff"):
+        return True
+    return "/" in name_or_path or os.sep in name_or_path
 
 
 def locate(name_or_path: str, part: Part = "full") -> DataFiles:

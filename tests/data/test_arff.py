@@ -1,0 +1,275 @@
+"""The ARFF reader: what it accepts, that both of its ways agree, and liac-arff as the oracle."""
+
+import time
+from pathlib import Path
+
+import arff as liac
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from mlcdr.data import arff
+from mlcdr.data.arff import ArffTable, read_arff
+from mlcdr.errors import DataError
+
+
+def _read(tmp_path: Path, text: str | bytes) -> ArffTable:
+    path = tmp_path / "t.arff"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_arff(path)
+
+
+def _dense(table: ArffTable) -> np.ndarray:
+    return table.values.toarray() if sparse.issparse(table.values) else table.values
+
+
+# --- what the format allows ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("declared", "name"),
+    [
+        ("data", "data"),
+        ("end", "end"),
+        ("class", "class"),
+        ("relation", "relation"),
+        ("0", "0"),
+        ("-", "-"),
+        ("/", "/"),
+        ("0;", "0;"),
+        (r"TAG_dise\~no", r"TAG_dise\~no"),
+        (r"TAG_m\'usica", r"TAG_m\'usica"),
+        (r"'Swainson\'s Thrush'", "Swainson's Thrush"),
+        ("'a name, with {all} of it %'", "a name, with {all} of it %"),
+        ('"double"', "double"),
+        (r"'tab\tquote\"backslash\\'", 'tab\tquote"backslash\\'),
+        (r"'unknown \~ stays'", r"unknown \~ stays"),
+        (r"'\u00e9'", "é"),
+        ("é", "é"),
+        ("50%", "50%"),
+    ],
+)
+def test_attribute_names(declared: str, name: str, tmp_path: Path) -> None:
+    table = _read(tmp_path, f"@relation r\n@attribute {declared} numeric\n@attribute z {{0,1}}\n@data\n1,0\n")
+    assert [a.name for a in table.attributes] == [name, "z"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "values"),
+    [
+        ("{0,1}", ("0", "1")),
+        ("{ 0 , 1 }", ("0", "1")),
+        ("\t{1, 0}  ", ("1", "0")),
+        ("{'a b', \"c,}\", d} % a comment", ("a b", "c,}", "d")),
+        ("{''}", ("",)),
+        ("numeric", None),
+        ("REAL % a comment", None),
+        ("Integer", None),
+    ],
+)
+def test_attribute_types(declared: str, values: tuple[str, ...] | None, tmp_path: Path) -> None:
+    header = f"@RELATION 'my relation'\n\n% a comment\n  @Attribute\ta\t{declared}\n@ATTRIBUTE b{{x,y}}\n@DATA % now\n"
+    try:
+        table = _read(tmp_path, header + ("1,x" if values is None else f"'{values[0]}',x"))
+    except DataError as error:  # pragma: no cover - the message is the finding
+        pytest.fail(str(error))
+    assert table.relation == "my relation"
+    assert [a.values for a in table.attributes] == [values, ("x", "y")]
+    assert table.attributes[0].integer == (declared == "Integer")
+
+
+def test_dense_rows_in_every_dress(tmp_path: Path) -> None:
+    text = (
+        "\ufeff@relation r\r\n@attribute a numeric\r\n@attribute b {no, 'so so'}\r\n@attribute c {1,0}\r\n@data\r\n"
+        "% a comment\r\n\r\n1e-31,no,1\r\n  +2.5 ,\t'so so' , 0\r\n.5,\"no\",'1'\r\n-7.,no,?"
+    )
+    table = _read(tmp_path, text)
+    expected = [[1e-31, 0, 0], [2.5, 1, 1], [0.5, 0, 0], [-7, 0, np.nan]]
+    assert_array_equal(table.values, expected)
+    assert table.lines.tolist() == [8, 9, 10, 11]
+
+
+def test_sparse_rows_in_every_dress(tmp_path: Path) -> None:
+    text = (
+        "@relation r\n@attribute a numeric\n@attribute b {no, 'so so'}\n@attribute c {1,0}\n@attribute d {0,1}\n@data\n"
+        "{0 1.5, 1 'so so'}\n{}\n% a comment\n{ }\n{ 0 -2 ,3\t1 }\n{2 0,3 1}\n{0 0,2 ?}"
+    )
+    table = _read(tmp_path, text)
+    expected = [[1.5, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [-2, 0, 0, 1], [0, 0, 1, 1], [0, 0, np.nan, 0]]
+    assert table.is_sparse
+    assert_array_equal(_dense(table), expected)
+    assert table.values.nnz == 7  # the written zero is not stored
+    assert table.lines.tolist() == [7, 8, 10, 11, 12, 13]
+
+
+def test_shape_comes_from_the_header(tmp_path: Path) -> None:
+    attributes = "".join(f"@attribute a{i} {{0,1}}\n" for i in range(40))
+    table = _read(tmp_path, f"@relation r\n{attributes}@data\n{{2 1}}\n{{}}\n")
+    assert table.values.shape == (2, 40)
+
+
+def test_a_missing_file_is_a_data_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"none\.arff: cannot be read: No such file"):
+        read_arff(tmp_path / "none.arff")
+
+
+# --- the two ways of reading agree --------------------------------------------------------------------------------
+
+
+def _both_ways(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[ArffTable, ArffTable]:
+    quick = read_arff(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(arff, "dense_block", lambda *_: None)
+        patch.setattr(arff, "sparse_block", lambda *_: None)
+        return quick, read_arff(path)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("block", [64, 1 << 18])
+def test_blocks_and_lines_agree(kind: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(7)
+    domains = [None, ("0", "1"), ("1", "0"), ("0", "1", "2", "3"), ("2", "10", "1", "7"), None, ("0", "1")]
+    header = "@relation r\n" + "".join(
+        f"@attribute a{i} {'numeric' if v is None else '{' + ','.join(v) + '}'}\n" for i, v in enumerate(domains)
+    )
+    rows = []
+    for _ in range(200):
+        tokens = [
+            repr(float(rng.normal() * 10.0 ** rng.integers(-30, 30))) if v is None else str(rng.choice(v))
+            for v in domains
+        ]
+        if kind == "sparse":
+            kept = np.flatnonzero(rng.random(len(domains)) < 0.4)
+            rows.append("{" + ",".join(f"{i} {tokens[i]}" for i in kept) + "}")
+        else:
+            rows.append(",".join(tokens))
+    path = tmp_path / "t.arff"
+    path.write_text(header + "@data\n" + "\n".join(rows))
+    monkeypatch.setattr(arff, "BLOCK_BYTES", block)
+    quick, slow = _both_ways(path, monkeypatch)
+    assert_array_equal(_dense(quick), _dense(slow))
+    assert_array_equal(quick.lines, slow.lines)
+    assert quick.values.shape == (200, len(domains))
+
+
+def test_regular_blocks_do_take_the_quick_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arff, "_dense_lines", lambda *_: pytest.fail("read line by line"))
+    monkeypatch.setattr(arff, "_sparse_lines", lambda *_: pytest.fail("read line by line"))
+    header = "@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute c {2,10,1}\n@data\n"
+    assert_array_equal(_read(tmp_path, header + "1.5e-3,1,10\n-2,0,2\n").values, [[0.0015, 1, 1], [-2, 0, 0]])
+    assert_array_equal(
+        _dense(_read(tmp_path, header + "\n\n{0 7,1 1}\r\n{}\r\n{0 -2.5}\r\n\n")), [[7, 1, 0], [0] * 3, [-2.5, 0, 0]]
+    )
+
+
+NUMBERS = st.text(alphabet="0123456789+-.e ", min_size=0, max_size=6)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tokens=st.lists(NUMBERS, min_size=1, max_size=6), is_sparse=st.booleans())
+def test_the_quick_way_never_accepts_what_the_slow_way_refuses(
+    tokens: list[str], is_sparse: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header = "@relation r\n@attribute a numeric\n@attribute b {0,1,2}\n@attribute c integer\n@data\n"
+    cells = iter(tokens)
+    if is_sparse:
+        text = "\n".join("{" + ",".join(f"{cell}" for cell in pair) + "}" for pair in zip(cells, cells, strict=False))
+    else:
+        text = "\n".join(",".join(row) for row in zip(cells, cells, cells, strict=False))
+    path = tmp_path / "t.arff"
+    path.write_text(header + text)
+    results = []
+    for quick in (True, False):
+        with monkeypatch.context() as patch:
+            if not quick:
+                patch.setattr(arff, "dense_block", lambda *_: None)
+                patch.setattr(arff, "sparse_block", lambda *_: None)
+            try:
+                results.append(_dense(read_arff(path)).tolist())
+            except DataError as error:
+                results.append(str(error))
+    assert results[0] == results[1]
+
+
+# --- time ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "'" + "\\'" * 100_000,
+        "{" + "0 " * 100_000,
+        "{0 '" + "\\" * 100_001,
+        "1" * 200_000 + "x",
+        " " * 200_000 + "x",
+        "1," * 100_000,
+    ],
+    ids=["escapes", "blanks", "backslashes", "digits", "spaces", "commas"],
+)
+def test_hostile_lines_take_linear_time(line: str, tmp_path: Path) -> None:
+    start = time.perf_counter()
+    with pytest.raises(DataError):
+        _read(tmp_path, f"@relation r\n@attribute a numeric\n@data\n{line}\n")
+    assert time.perf_counter() - start < 2  # quadratic time would be minutes
+
+
+def test_a_hostile_header_takes_linear_time(tmp_path: Path) -> None:
+    start = time.perf_counter()
+    with pytest.raises(DataError):
+        _read(tmp_path, "@relation r\n@attribute 'a" + "\\'" * 100_000 + " {" + "x, " * 100_000 + "\n@data\n")
+    assert time.perf_counter() - start < 2
+
+
+# --- liac-arff writes, we read ------------------------------------------------------------------------------------
+
+# liac-arff writes braces, a value "?" and quotes or backslashes in an attribute's name as they are, against the format.
+TEXT = st.text(
+    st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters="{}?"), min_size=1, max_size=8
+)
+SPACED = st.builds(lambda a, b: f"{a} {b}", TEXT, TEXT)
+VALUES = st.one_of(
+    TEXT, SPACED, st.sampled_from(["data", "end", "class", "0", "-", "@data", "it's", 'a"b', "50%", "a\\b"])
+)
+NAMES = VALUES.map(lambda text: "".join(c for c in text if c not in "'\"\\\\")).filter(bool)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def _tables(draw: st.DrawFn) -> tuple[list[tuple[str, object]], list[list[object]]]:
+    names = draw(st.lists(NAMES, min_size=1, max_size=5, unique=True))
+    attributes: list[tuple[str, object]] = []
+    cells = []
+    for name in names:
+        values = draw(st.none() | st.lists(VALUES, min_size=1, max_size=4, unique=True))
+        attributes.append((name, "REAL" if values is None else values))
+        cells.append(st.none() | (FLOATS if values is None else st.sampled_from(values)))
+    rows = draw(st.lists(st.tuples(*cells).map(list), min_size=1, max_size=5))
+    return attributes, rows
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(table=_tables(), is_sparse=st.booleans())
+def test_round_trip_from_liac(
+    table: tuple[list[tuple[str, object]], list[list[object]]], is_sparse: bool, tmp_path: Path
+) -> None:
+    attributes, rows = table
+    codes = [None if kind == "REAL" else {value: code for code, value in enumerate(kind)} for _, kind in attributes]
+    expected = np.array(
+        [
+            [
+                np.nan if cell is None else cell if book is None else book[cell]
+                for cell, book in zip(row, codes, strict=True)
+            ]
+            for row in rows
+        ],
+        dtype=float,
+    )
+    data = [dict(enumerate(row)) for row in rows] if is_sparse else rows
+    text = liac.dumps({"relation": "r", "attributes": attributes, "data": data})
+    ours = _read(tmp_path, text)
+    assert [a.name for a in ours.attributes] == [name for name, _ in attributes]
+    assert [a.values for a in ours.attributes] == [None if k == "REAL" else tuple(k) for _, k in attributes]
+    assert_array_equal(_dense(ours), expected)

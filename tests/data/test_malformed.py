@@ -1,0 +1,222 @@
+"""Files that must be refused, each with the place and the first words of its message."""
+
+from pathlib import Path
+
+import pytest
+
+from mlcdr.data.arff import read_arff
+from mlcdr.data.dataset import load_dataset
+from mlcdr.data.labels import read_label_xml
+from mlcdr.errors import DataError
+
+HEADER = "@relation r\n@attribute a numeric\n@attribute b {x,y}\n@attribute n integer\n@data\n"  # rows begin on line 6
+BINARY = "@relation r\n@attribute a {0,1}\n@attribute b {0,1}\n@attribute c numeric\n@data\n"
+
+ARFF = {
+    # the header
+    "empty file": ("", 1, "the file ends without @data"),
+    "no data section": ("@relation r\n@attribute a numeric\n", 2, "the file ends without @data"),
+    "no relation": ("@attribute a numeric\n@data\n1\n", 1, "@attribute before @relation"),
+    "data before relation": ("@data\n1\n", 1, "@data before @relation"),
+    "two relations": ("@relation r\n@relation s\n", 2, "a second @relation"),
+    "relation without name": ("@relation\n", 1, "@relation without a name"),
+    "text behind quoted relation": ("@relation 'r' s\n", 1, "unexpected 's' after the relation's name"),
+    "no attributes": ("@relation r\n@data\n1\n", 2, "@data but no @attribute before it"),
+    "attribute without name": ("@relation r\n@attribute\n", 2, "@attribute without a name and a type"),
+    "attribute without type": ("@relation r\n@attribute a\n", 2, "attribute 'a' has no type"),
+    "name with comma": ("@relation r\n@attribute a,b numeric\n", 2, "bad attribute name 'a,b'"),
+    "name with brace": ("@relation r\n@attribute a}b numeric\n", 2, "bad attribute name 'a}b'"),
+    "values but no name": ("@relation r\n@attribute {0,1}\n", 2, "bad attribute name '{0,1}'"),
+    "open quote in name": ("@relation r\n@attribute 'a numeric\n", 2, "the quote opened by \"'a numeric\" is"),
+    "text glued to quoted name": ("@relation r\n@attribute 'a'b numeric\n", 2, "unexpected 'b numeric' after the attr"),
+    "escaped closing quote": ("@relation r\n@attribute 'a\\' numeric\n", 2, "the quote opened by"),
+    "name twice": ("@relation r\n@attribute a numeric\n@attribute 'a' real\n", 3, "attribute 'a' is declared twice"),
+    "unknown type": ("@relation r\n@attribute a number\n", 2, "attribute 'a' has the unknown type 'number'"),
+    "string attribute": ("@relation r\n@attribute a string\n", 2, "attribute 'a' is of type string"),
+    "date attribute": ("@relation r\n@attribute a DATE yyyy\n", 2, "attribute 'a' is of type date"),
+    "relational attribute": ("@relation r\n@attribute a relational\n", 2, "attribute 'a' is of type relational"),
+    "text behind type": ("@relation r\n@attribute a numeric [0,1]\n", 2, "unexpected '[0,1]' after the type"),
+    "no values": ("@relation r\n@attribute a { }\n", 2, "attribute 'a' declares no values"),
+    "empty value": ("@relation r\n@attribute a {x,,y}\n", 2, "attribute 'a' declares an empty value"),
+    "value twice": ("@relation r\n@attribute a {x, y, x}\n", 2, "attribute 'a' declares the value 'x' twice"),
+    "open brace": ("@relation r\n@attribute a {x, y\n", 2, "the values of attribute 'a' have no closing brace"),
+    "open quote in values": ("@relation r\n@attribute a {'x, y}\n", 2, "the quote opened by"),
+    "junk after quoted value": ("@relation r\n@attribute a {'x' y}\n", 2, "unexpected 'y}' in the values"),
+    "text behind values": ("@relation r\n@attribute a {x,y} z\n", 2, "unexpected 'z' after the values"),
+    "unknown keyword": ("@relation r\n@attrib a numeric\n", 2, "unknown declaration '@attrib a numeric'"),
+    "text in the header": ("@relation r\nattribute a numeric\n", 2, "unexpected 'attribute a numeric' in the header"),
+    "row on the data line": ("@relation r\n@attribute a numeric\n@data 1\n", 3, "unexpected '1' after @data"),
+    # dense rows
+    "no rows": (HEADER + "\n% nothing\n", 7, "no row after @data"),
+    "too few values": (HEADER + "1,x,2\n1,x\n", 7, "2 values, but 3 attributes are declared"),
+    "too many values": (HEADER + "1,x,2,3\n", 6, "4 values, but 3 attributes are declared"),
+    "trailing comma": (HEADER + "1,x,2,\n", 6, "4 values, but 3 attributes are declared"),
+    "empty number": (HEADER + ",x,2\n", 6, "attribute 'a' has the value '', which is not a number"),
+    "word for a number": (HEADER + "one,x,2\n", 6, "attribute 'a' has the value 'one', which is not a number"),
+    "nan": (HEADER + "nan,x,2\n", 6, "attribute 'a' has the value 'nan', which is not a number"),
+    "inf": (HEADER + "-inf,x,2\n", 6, "attribute 'a' has the value '-inf', which is not a number"),
+    "infinity by size": (HEADER + "1e999,x,2\n", 6, "attribute 'a' has the value '1e999', which is too large"),
+    "underscores": (HEADER + "1_000,x,2\n", 6, "attribute 'a' has the value '1_000', which is not a number"),
+    "hexadecimal": (HEADER + "0x10,x,2\n", 6, "attribute 'a' has the value '0x10', which is not a number"),
+    "two signs": (HEADER + "--1,x,2\n", 6, "attribute 'a' has the value '--1', which is not a number"),
+    "two points": (HEADER + "1.2.3,x,2\n", 6, "attribute 'a' has the value '1.2.3', which is not a number"),
+    "bare exponent": (HEADER + "1e,x,2\n", 6, "attribute 'a' has the value '1e', which is not a number"),
+    "digits of another script": (HEADER + "٣,x,2\n", 6, "attribute 'a' has the value '٣', which is not a number"),
+    "fraction in an integer": (HEADER + "1,x,3.5\n", 6, "attribute 'n' is declared integer but has the value '3.5'"),
+    "undeclared value": (HEADER + "1,z,2\n", 6, "attribute 'b' has the value 'z', which is not among {x, y}"),
+    "value in the wrong case": (HEADER + "1,X,2\n", 6, "attribute 'b' has the value 'X', which is not among {x, y}"),
+    "quoted question mark": (HEADER + "1,'?',2\n", 6, "attribute 'b' has the value '?', which is not among"),
+    "open quote in a row": (HEADER + "1,'x,2\n", 6, "the quote opened by \"'x,2\" is never closed"),
+    "junk after a quoted value": (HEADER + "1,'x'y,2\n", 6, "unexpected 'y,2' after a quoted value"),
+    "sparse row among dense": (HEADER + "1,x,2\n{0 1}\n", 7, "a sparse row in a file that began with dense rows"),
+    "nul byte": (HEADER + "1,x,2\n1,\0x,2\n", 7, "a NUL byte"),
+    "nul byte in the header": ("@relation r\n@attribute \0 numeric\n", 2, "a NUL byte"),
+    "late mistake": (HEADER + "1,x,2\n" * 60_000 + "1,x\n", 60_006, "2 values, but 3 attributes are declared"),
+    # the same among nothing but numerals, where whole blocks are read at once
+    "numeral not declared": (BINARY + "0,1,5\n0,2,5\n", 7, "attribute 'b' has the value '2', which is not among"),
+    "numeral spelt otherwise": (BINARY + "0,01,5\n", 6, "attribute 'b' has the value '01', which is not among {0, 1}"),
+    "numeral with point": (BINARY + "0,1.,5\n", 6, "attribute 'b' has the value '1.', which is not among {0, 1}"),
+    "numeral with sign": (BINARY + "0,+1,5\n", 6, "attribute 'b' has the value '+1', which is not among {0, 1}"),
+    "short numeral row": (BINARY + "0,1,5\n0,1\n0,1,5,1\n", 7, "2 values, but 3 attributes are declared"),
+    "numeral hole": (BINARY + "0,,5\n", 6, "attribute 'b' has the value '', which is not among {0, 1}"),
+    "two numbers in one": (BINARY + "0,1,5-3\n", 6, "attribute 'c' has the value '5-3', which is not a number"),
+    # sparse rows
+    "open sparse row": (BINARY + "{0 1, 2 5\n", 6, "a sparse row without its closing brace"),
+    "open empty sparse row": (BINARY + "{\n", 6, "a sparse row without its closing brace"),
+    "dense row among sparse": (BINARY + "{0 1}\n0,1,5\n", 7, "a dense row in a file that began with sparse rows"),
+    "index too large": (BINARY + "{0 1}\n{3 1}\n", 7, "index 3, but the last of the 3 attributes is 2"),
+    "huge index": (BINARY + "{99999999999999999999 1}\n", 6, "'99999999999999999999 1' is not 'index value'"),
+    "negative index": (BINARY + "{-1 1}\n", 6, "'-1 1' is not 'index value'"),
+    "fractional index": (BINARY + "{1.0 1}\n", 6, "'1.0 1' is not 'index value'"),
+    "index twice": (BINARY + "{1 1,1 0}\n", 6, "index 1 is given twice"),
+    "index twice with blanks": (BINARY + "{1 1, 1 0}\n", 6, "index 1 is given twice"),
+    "indices that fall": (BINARY + "{0 1}\n{2 5,0 1}\n", 7, "index 0 after index 2; the indices of"),
+    "index without value": (BINARY + "{1}\n", 6, "'1' is not 'index value'"),
+    "index and an empty value": (BINARY + "{2 }\n", 6, "attribute 'c' has the value '', which is not a number"),
+    "sparse trailing comma": (BINARY + "{0 1,}\n", 6, "'' is not 'index value'"),
+    "sparse hole": (BINARY + "{0 1,,2 5}\n", 6, "'' is not 'index value'"),
+    "sparse value not declared": (BINARY + "{1 2}\n", 6, "attribute 'b' has the value '2', which is not among"),
+    "sparse number": (BINARY + "{2 1e999}\n", 6, "attribute 'c' has the value '1e999', which is too large"),
+    "sparse nan": (BINARY + "{2 NaN}\n", 6, "attribute 'c' has the value 'NaN', which is not a number"),
+    "two values": (BINARY + "{2 5 6}\n", 6, "attribute 'c' has the value '5 6', which is not a number"),
+    "instance weight": (BINARY + "{0 1}, {5}\n", 6, "unexpected ', {5}' after the closing brace"),
+    "two rows on a line": (BINARY + "{0 1}{1 1}\n", 6, "unexpected '{1 1}' after the closing brace"),
+}  # fmt: skip
+
+XML = {
+    "doctype": ('<?xml version="1.0"?>\n<!DOCTYPE labels>\n<labels/>', 2, "a DOCTYPE"),
+    "entities": ('<!DOCTYPE l [<!ENTITY a "b">]>\n<labels><label name="&a;"/></labels>', 1, "a DOCTYPE"),
+    "empty": ("", 1, "not well-formed XML: no element found"),
+    "cut": ('<labels>\n<label name="a"/>\n', 3, "not well-formed XML: no element found"),
+    "mismatch": ('<labels>\n<label name="a"></labels>', 2, "not well-formed XML: mismatched tag"),
+    "undeclared entity": ('<labels>\n<label name="&a;"/></labels>', 2, "not well-formed XML: undefined entity"),
+    "unknown encoding": ('<?xml version="1.0" encoding="x-none"?>\n<labels/>', 1, "not well-formed XML: unknown enc"),
+    "other root": ('<label name="a"/>', 1, "element <label> where <labels> is expected"),
+    "other element": ('<labels>\n<labell name="a"/></labels>', 2, "element <labell> where <label> is expected"),
+    "no name": ("<labels>\n<label/></labels>", 2, "a <label> without a name"),
+    "empty name": ('<labels>\n<label name=""/></labels>', 2, "a <label> without a name"),
+    "name twice": ('<labels>\n<label name="a"/>\n<label name="a"/></labels>', 3, "label 'a' is listed twice (first on"),
+    "nested name twice": ('<labels><label name="a">\n<label name="a"/></label></labels>', 2, "label 'a' is listed"),
+    "text": ("<labels>\n  a\n</labels>", 2, "unexpected text 'a'"),
+    "no label": ("<labels>\n</labels>", 2, "no <label> in the file"),
+}  # fmt: skip
+
+A = '<labels><label name="a"/></labels>'
+
+# ARFF, XML (or None), options: what is only wrong as a data set
+DATA = {
+    "label not an attribute": (
+        BINARY + "0,1,5\n", '<labels>\n<label name="d"/></labels>', {}, "{xml}:2: label 'd' is not an attribute of d",
+    ),
+    "missing value": (
+        BINARY + "0,1,5\n0,1,?\n", A, {}, "{arff}:7: row 2: attribute 'c' has no value ('?')",
+    ),
+    "missing value, sparse": (
+        BINARY + "{0 1}\n\n{2 ?}\n", A, {}, "{arff}:8: row 2: attribute 'c' has no value ('?')",
+    ),
+    "missing label": (
+        BINARY + "?,1,5\n", A, {"missing": "zero"}, "{arff}:6: row 1: label 'a' has no value",
+    ),
+    "column without any value": (
+        BINARY + "1,1,?\n", A, {"missing": "mean"}, "{arff}: feature 'c' has no value in any row",
+    ),
+    "numeric label": (
+        BINARY + "0,1,0\n0,1,2\n", '<labels><label name="c"/></labels>', {}, "{arff}:7: row 2: label 'c' has the val",
+    ),
+    "nominal label": (
+        HEADER + "1,x,2\n", '<labels><label name="b"/></labels>', {}, "{arff}:3: label 'b' has the values {{x, y}}",
+    ),
+    "no feature left": (
+        BINARY + "0,1,1\n", "<labels>" + "".join(f'<label name="{c}"/>' for c in "abc") + "</labels>", {},
+        "{arff}: no feature is left besides the labels",
+    ),
+    "no labels known": (BINARY + "0,1,5\n", None, {}, "{arff}: which attributes are labels?"),
+    "too many labels": (BINARY + "0,1,5\n", None, {"labels": 3}, "{arff}: 3 labels (MEKA's -C), but the file has 3"),
+    "no labels at all": (BINARY + "0,1,5\n", None, {"labels": 0}, "{arff}: 0 labels (MEKA's -C), but the file has 3"),
+    "labels said twice": (
+        BINARY + "0,1,5\n", A, {"labels": 1}, "{xml}: names the labels; the option labels: 1",
+    ),
+    "no test file": (
+        BINARY + "0,1,5\n", A, {"part": "predefined"}, "{arff}: the predefined split needs",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ARFF)
+def test_malformed_arff(name: str, tmp_path: Path) -> None:
+    text, line, message = ARFF[name]
+    path = tmp_path / "bad.arff"
+    path.write_bytes(text.encode())
+    with pytest.raises(DataError) as raised:
+        read_arff(path)
+    assert str(raised.value).startswith(f"{path}:{line}: {message}")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("ending", ["\r\n", "\n"], ids=["crlf", "lf"])
+@pytest.mark.parametrize("name", ["too few values", "index twice", "value twice", "numeral not declared"])
+def test_line_ends_do_not_move_the_line(name: str, ending: str, tmp_path: Path) -> None:
+    text, line, message = ARFF[name]
+    path = tmp_path / "bad.arff"
+    path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", ending).encode())
+    with pytest.raises(DataError) as raised:
+        read_arff(path)
+    assert str(raised.value).startswith(f"{path}:{line}: {message}")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "byte"),
+    [
+        (b"@relation r\n@attribute caf\xe9 numeric\n@data\n1\n", 2, "E9"),
+        (HEADER.encode() + b"1,x,2\n1,\xff,2\n", 7, "FF"),
+    ],
+    ids=["header", "rows"],
+)
+def test_only_utf8(text: bytes, line: int, byte: str, tmp_path: Path) -> None:
+    path = tmp_path / "latin.arff"
+    path.write_bytes(text)
+    with pytest.raises(DataError) as raised:
+        read_arff(path)
+    assert str(raised.value).startswith(f"{path}:{line}: byte 0x{byte} is not UTF-8; convert the file")
+
+
+@pytest.mark.parametrize("name", XML)
+def test_malformed_xml(name: str, tmp_path: Path) -> None:
+    text, line, message = XML[name]
+    path = tmp_path / "bad.xml"
+    path.write_text(text)
+    with pytest.raises(DataError) as raised:
+        read_label_xml(path)
+    assert str(raised.value).startswith(f"{path}:{line}: {message}")
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_inconsistent_data_set(name: str, tmp_path: Path) -> None:
+    arff, xml, options, message = DATA[name]
+    paths = {"arff": tmp_path / "d.arff", "xml": tmp_path / "d.xml"}
+    paths["arff"].write_text(arff)
+    if xml is not None:
+        paths["xml"].write_text(xml)
+    with pytest.raises(DataError) as raised:
+        load_dataset(paths["arff"], **options)
+    assert str(raised.value).startswith(message.format(**paths))
