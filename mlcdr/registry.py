@@ -168,7 +168,7 @@ class Component:
             else:
                 values[key] = _value(value)
         estimator = cls(**values)
-        if hasattr(estimator, "_validate_params"):
+        if hasattr(estimator, "_parameter_constraints"):
             estimator._validate_params()
         return estimator
 
