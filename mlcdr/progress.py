@@ -85,8 +85,8 @@ class Lines:
             seconds = time.monotonic() - self._start
             left = seconds * (self._total - self._done) / max(self._done - self._first, 1)
             failures = f", {self._failed} failed" if self._failed else ""
-            done = f"{self._name}: {self._done}/{self._total} ({dataset})"
-            print(f"{done}, {seconds:.0f} s, about {left:.0f} s left{failures}", file=sys.stderr, flush=True)
+            so_far = f"{self._name}: {self._done}/{self._total} ({dataset})"
+            print(f"{so_far}, {seconds:.0f} s, about {left:.0f} s left{failures}", file=sys.stderr, flush=True)
 
     def notice(self, text: str) -> None:
         """A line."""
