@@ -26,7 +26,7 @@ from mlcdr.reporting import layouts
 from mlcdr.reporting.layouts import FigureLayout, Panel, did_you_mean
 from mlcdr.reporting.metric_facts import metric_facts
 from mlcdr.reporting.results import Results
-from mlcdr.reporting.tables import short_path, stems
+from mlcdr.reporting.tables import SPREADS, over_splits, short_path, stems
 
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
@@ -185,6 +185,8 @@ def _draw(results: Results, layout: FigureLayout, dataset: str) -> Figure:
             ncols=min(len(handles), 6),
             frameon=False,
             handlelength=3.0,
+            title=_what_is_shown(results, layout, dataset),
+            title_fontsize=7.0,
         )
         for label in legend.get_texts():
             label.set_parse_math(False)  # a method's name is the user's: a dollar sign in it is a dollar sign
@@ -263,6 +265,14 @@ def _positions(values: Sequence[str]) -> list[float]:
         if numbers and all(map(math.isfinite, numbers)):
             return numbers
     return [float(k) for k in range(len(values))]
+
+
+def _what_is_shown(results: Results, layout: FigureLayout, dataset: str) -> str:
+    """What line and band stand for."""
+    shown = {panel.metric for panel in layout.panels}
+    counts = [cell.n for key, cell in results.cells.items() if key[0] == dataset and key[-1] in shown]
+    spread = SPREADS.get(layout.band)
+    return f"Mean{f' and {spread}' if spread and max(counts) > 1 else ''} {over_splits(counts)}"
 
 
 def _legend_order(results: Results, layout: FigureLayout) -> list[str]:

@@ -14,6 +14,9 @@ How a cell is judged. `difference` is ours − published, `z` = difference / √
 - A printed standard deviation becomes a standard error by √n with *our* number of splits, the papers' own not being
   part of the tables; right where the protocol is the same.
 
+The cells of a data set come from the same splits, ours as theirs, so their z move together: ten cells at −2 are one
+deviation, not ten.
+
 Where a standard error is missing on either side there is no z: within the tolerance the cell agrees, beyond it it is
 *undecided*. A cell that the folder lacks is *not run*; one that the paper does not give, or that cannot be read, is
 *n/a*.
@@ -194,7 +197,7 @@ class PublishedComparison:
         header = (*labels, "Ours", "Published", "Diff.", "z", "Verdict")
         of = f" ({metrics[0]})" if len(metrics) == 1 else ""
         caption = text(f"{self.folder} beside {self.table}{of}")
-        notes = [self.summary() + "."]
+        notes = [self.summary() + ".", "The cells of a data set share their splits, so their z move together."]
         notes += [f"No cell of {listing(absent)} in the results."] if absent else []
         notes += [f"Not in the published table: {listing(self.only_ours)}."] if self.only_ours else []
         left_columns = (len(header) - 1,)
@@ -244,7 +247,7 @@ def compare(results: Results, table: str) -> PublishedComparison:
             f"{results.folder} has no cell of {table}. The table: data sets {_few(c.dataset for c in cells)}; methods "
             f"{_few(c.method for c in cells)}; settings {_few(c.setting for c in cells)}; metrics "
             f"{_few(c.metric for c in cells)}. The folder: data sets {_few(results.datasets)}; methods "
-            f"{_few(results.methods)}; {_few(f'{p}={v}' for p in results.swept for v in results.values(p))}; "
+            f"{_few(results.methods)}; swept {'; '.join(f'{p} {_few(results.values(p))}' for p in results.swept)}; "
             f"metrics {_few(results.metrics)}"
         )
     theirs = {_key(cell.method) for cell in cells}

@@ -23,7 +23,7 @@ from mlcdr.reporting.ranking import is_among_best
 from mlcdr.reporting.results import Cell, Results
 from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, template, text
 
-_SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
+SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
 _BOLD = {
     "one_standard_error": "Bold: within one standard error of the best of its data set and column.",
     "best": "Bold: the best of its data set and column.",
@@ -328,7 +328,7 @@ class _Builder:
         present = [cell for cell in cells if cell]
         notes = list(self.layout.notes)
         if present:
-            spread = _SPREADS.get(self.layout.spread)
+            spread = SPREADS.get(self.layout.spread)
             what = f"Mean ± {spread}" if spread else "Mean"
             notes.append(f"{what} {over_splits(c.n for c in present)}.")
         if bold:
@@ -342,7 +342,7 @@ class _Builder:
         if any(cell is None for cell in cells):
             notes.append(f"{DASH}: no result (not run, failed, or not defined).")
         if self.layout.spread != "none" and any(cell.n == 1 for cell in present):
-            notes.append(f"± {DASH}: a single split has no {_SPREADS[self.layout.spread]}.")
+            notes.append(f"± {DASH}: a single split has no {SPREADS[self.layout.spread]}.")
         return tuple(notes)
 
     def _records(

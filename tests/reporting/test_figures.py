@@ -42,6 +42,7 @@ def test_every_panel_shows_the_numbers_and_their_bands(tmp_path):
             corners = band.get_paths()[0].get_extents()
             np.testing.assert_allclose([corners.y0, corners.y1], [expected[0] - 0.01, expected[-1] + 0.01])
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["PBR", "OCCA", "PLST", "CPLST"]
+    assert figure.legends[0].get_title().get_text() == "Mean and standard error over 4 splits"
     assert [ax.get_ylabel() for ax in figure.axes[1:]] == [
         f"{what} per test instance" for what in ("Encoding error", "Prediction error", "Loss bound")
     ]
@@ -90,6 +91,7 @@ def test_one_split_one_point_and_a_method_without_the_parameter(tmp_path):
     np.testing.assert_allclose(br.get_xydata(), [[1, 0.2], [2, 0.2]])
     np.testing.assert_allclose(plst.get_ydata(), [0.1, 0.1])
     assert figure.axes[0].get_ylabel() == "Hamming loss"
+    assert figure.legends[0].get_title().get_text() == "Mean over 1 split"
     assert len(figures.save(figure, tmp_path / "f", "title")) == 2
 
 
