@@ -26,8 +26,8 @@ from scipy import sparse
 from mlcdr.data.arff_blocks import Columns, dense_block, sparse_block
 from mlcdr.errors import DataError
 
-# 256 KB of text is about 60,000 numbers: large enough for array operations, small beside any parsed matrix.
-BLOCK_BYTES = 1 << 18
+# 64 KB of text is some 10,000 numbers: large enough for array operations, small beside any parsed matrix.
+BLOCK_BYTES = 1 << 16
 
 _BLANKS = " \t\r\n"
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")

@@ -37,6 +37,9 @@ _FOLLOWS[_BLANK, _CLOSE] = 1
 _FOLLOWS[_COMMA, _BLANK] = 1
 _FOLLOWS[_CLOSE, _END] = 2
 
+_NOT_DENSE = np.zeros(8, dtype=bool)
+_NOT_DENSE[[_OPEN, _BLANK, _CLOSE, _OTHER]] = True
+
 _TO_BLANKS = bytes.maketrans(b"{},\n", b"    ")
 
 
@@ -65,13 +68,13 @@ class Columns:
         self.plain = bool((self.nominal == (self.limit > 0)).all())
 
 
-def _tokens(text: np.ndarray, ends: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each token's length and whether it has a character that is not a digit."""
-    signs = np.flatnonzero(_CLASS[text] == _SIGN)
+def _signed(kinds: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Which tokens (given by their ends) have a character that is not a digit."""
+    signs = np.flatnonzero(kinds == _SIGN)
     signed = np.zeros(len(ends), dtype=bool)
     if len(signs):
         signed[np.searchsorted(ends, signs)] = True
-    return ends - starts, signed
+    return signed
 
 
 def _floats(block: bytes, count: int) -> np.ndarray | None:
@@ -92,20 +95,16 @@ def _floats(block: bytes, count: int) -> np.ndarray | None:
 
 def dense_block(block: bytes, columns: Columns) -> np.ndarray | None:
     """The values of dense rows, n×m float64, nominal ones as codes; None if any row is not regular."""
-    text = np.frombuffer(block, dtype=np.uint8)
-    kinds = _CLASS[text]
-    if np.isin(kinds, (_OPEN, _BLANK, _CLOSE, _OTHER)).any():
+    kinds = _CLASS[np.frombuffer(block, dtype=np.uint8)]
+    if _NOT_DENSE[kinds].any():
         return None
     ends = np.flatnonzero(kinds > _SIGN)
     m = columns.size
-    if (
-        len(ends) % m
-        or not (kinds[ends].reshape(-1, m)[:, -1] == _END).all()
-        or (kinds[ends] == _END).sum() * m != len(ends)
-    ):
+    is_end = kinds[ends] == _END
+    if len(ends) % m or not is_end[m - 1 :: m].all() or is_end.sum() * m != len(ends):
         return None
-    starts = np.concatenate(([0], ends[:-1] + 1))
-    lengths, signed = _tokens(text, ends, starts)
+    lengths = np.diff(ends, prepend=-1) - 1
+    signed = _signed(kinds, ends)
     if not lengths.all():
         return None
     numbers = _floats(block.translate(_TO_BLANKS), len(ends))
@@ -144,7 +143,7 @@ def sparse_block(block: bytes, columns: Columns) -> tuple[np.ndarray, np.ndarray
         return None
     ends = marks[follows == 1]
     lengths = between[follows == 1]
-    lengths, signed = _tokens(text, ends, ends - lengths)
+    signed = _signed(kinds, ends)
     if signed[::2].any():
         return None
     numbers: np.ndarray | None

@@ -15,7 +15,7 @@ from mlcdr.data.files import cache_folder, held, locate
 from mlcdr.data.sources import Entry, SourceFile, entries, entry, find, public_root
 from mlcdr.errors import DataError
 
-__all__ = ["Check", "Entry", "entries", "fetch", "find", "info", "verify"]
+__all__ = ["Check", "Entry", "entries", "fetch", "find", "held", "info", "verify"]
 
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _SECONDS = 60  # without a byte from the server

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -13,7 +14,7 @@ from scipy import sparse
 from mlcdr.data import cache, sources
 from mlcdr.data.arff import ArffTable, fail, read_arff
 from mlcdr.data.encoding import Matrix, Missing, encode
-from mlcdr.data.files import DataFiles, Part, locate
+from mlcdr.data.files import DataFiles, Part, is_path, locate
 from mlcdr.data.labels import meka_label_count, read_label_xml
 from mlcdr.errors import DataError
 
@@ -116,8 +117,9 @@ def load_dataset(
 
     Parameters
     ----------
-    name_or_path : str
-        A name, looked up in `mlcdr.data.files.data_folders()`; or the path of an ARFF file or of a data set's folder.
+    name_or_path : str or Path
+        A name, looked up in `mlcdr.data.files.data_folders()`; or the path of an ARFF file or of a data set's folder
+        (a text with a separator, `.arff` or a leading `.` or `~`, and every Path).
     missing : {"error", "mean", "zero"}
         What a missing feature value ('?') becomes; "mean" is that of its encoded column over all rows.
     part : {"full", "predefined"}
@@ -140,7 +142,10 @@ def load_dataset(
         raise DataError(f"missing: {missing!r} is not one of {', '.join(get_args(Missing))}")
     if part not in get_args(Part):
         raise DataError(f"part: {part!r} is not one of {', '.join(get_args(Part))}")
-    files = locate(str(name_or_path), part)
+    text = str(name_or_path)
+    if isinstance(name_or_path, Path) and not is_path(text):
+        text = os.path.join(os.curdir, text)  # a Path is a path, even without a separator  # noqa: PTH118
+    files = locate(text, part)
     if files.xml is not None and labels is not None:
         raise DataError(f"{files.xml}: names the labels; the option labels: {labels} is only for files without XML")
     checksum = _checksum(files, missing, part, labels)

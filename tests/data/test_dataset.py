@@ -192,6 +192,15 @@ def test_folders_are_searched_in_order(tmp_path: Path, monkeypatch: pytest.Monke
         load_dataset("mine")
 
 
+def test_a_path_object_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _write(tmp_path / "yeast", "yeast", f"@relation 'r: -C 1'\n{FOUR}")
+    monkeypatch.chdir(tmp_path)
+    assert load_dataset(Path("yeast")).n_instances == load_dataset("./yeast").n_instances == 1
+    assert load_dataset("yeast").n_instances == 2417
+    with pytest.raises(DataError, match="unknown data set ''"):
+        load_dataset("")
+
+
 def test_what_cannot_be_found_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError, match=r"unknown data set 'yeats'.* did you mean yeast\?$"):
