@@ -8,6 +8,7 @@ from typing import Any
 from mlcdr.errors import ResultsError
 from mlcdr.reporting import layouts
 from mlcdr.reporting.layouts import FigureLayout, TableLayout, did_you_mean
+from mlcdr.reporting.results import metric_labels
 
 
 def problems(experiment: Mapping[str, Any]) -> list[str]:
@@ -50,15 +51,3 @@ def _unfit(layout: TableLayout | FigureLayout, experiment: Mapping[str, Any]) ->
         for path in paths
         if path not in swept
     ]
-
-
-def metric_labels(experiment: Mapping[str, Any]) -> list[str]:
-    """The names that the metrics of a resolved config bear in the results."""
-    labels = []
-    for entry in experiment.get("metrics") or []:
-        if isinstance(entry, Mapping):
-            ((name, options),) = entry.items()
-            labels.append(str(options.get("as", name)) if isinstance(options, Mapping) else str(name))
-        else:
-            labels.append(str(entry))
-    return labels

@@ -56,7 +56,7 @@ class Results:
     points : tuple of Point
         The points of the sweep in the config's order; methods without a swept parameter have `""` there.
     datasets, methods, metrics : tuple of str
-        In the config's order; data sets and methods of the config that never got a result are among them.
+        In the config's order; data sets and methods of the config that never got a result are among them, metrics not.
     summary : DataFrame
         `dataset, method, *swept, metric, mean, std, se, n`.
     """
@@ -154,9 +154,21 @@ def load(folder: str | Path) -> Results:
         points=_points(summary, swept, experiment),
         datasets=_datasets(summary, experiment),
         methods=_ordered(summary["method"], _names(experiment.get("methods"))),
-        metrics=_ordered(summary["metric"], ()),
+        metrics=_ordered(summary["metric"], (m for m in metric_labels(experiment) if (summary["metric"] == m).any())),
         summary=summary,
     )
+
+
+def metric_labels(experiment: Mapping[str, Any]) -> list[str]:
+    """The names that the metrics of a resolved config bear in the results."""
+    labels = []
+    for entry in experiment.get("metrics") or []:
+        if isinstance(entry, Mapping):
+            name, options = next(iter(entry.items()), ("", None))
+            labels.append(str(options.get("as", name)) if isinstance(options, Mapping) else str(name))
+        else:
+            labels.append(str(entry))
+    return labels
 
 
 def _ordered(found: Iterable[str], first: Iterable[str]) -> tuple[str, ...]:

@@ -25,8 +25,8 @@ from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, template, text
 
 SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
 _BOLD = {
-    "one_standard_error": "Bold: within one standard error of the best of its data set and column.",
-    "best": "Bold: the best of its data set and column.",
+    "one_standard_error": "Bold: within one standard error of the best of its data set",
+    "best": "Bold: the best of its data set",
 }
 
 Place = dict[str, str]
@@ -219,7 +219,7 @@ class _Builder:
         header = (*(text(self._head(name)) for name in self.down), *self._column_heads(columns))
         notes = self._notes([c for row in cells for c in row], any(b for row in bold for b in row))
         sheet = Sheet(self._caption(), header, shown, len(self.down), tuple(groups), notes)
-        label = f"tab:{self.name.removesuffix('.yaml').replace('/', ':').replace('_', '-')}"
+        label = "tab:" + layouts.stem({"layout": self.name}).replace("_", "-")
         return Table(sheet, *self._records(itertools.chain(*grid), itertools.chain(*cells)), label)
 
     def _default(self) -> Place:
@@ -332,7 +332,8 @@ class _Builder:
             what = f"Mean ± {spread}" if spread else "Mean"
             notes.append(f"{what} {over_splits(c.n for c in present)}.")
         if bold:
-            notes.append(_BOLD[self.layout.bold])
+            column = "" if self.across in ("dataset", "method") else " and column"
+            notes.append(f"{_BOLD[self.layout.bold]}{column}.")
         notes += _notes_on_metrics(self.facts)
         repeated = [m for m in self.domain["method"] if self.results.lacks(m, self.across)]
         if repeated:

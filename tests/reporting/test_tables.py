@@ -173,6 +173,8 @@ def test_methods_may_go_across(tmp_path):
     assert [h.plain for h in table.sheet.header] == ["Dataset", "A", "B"]
     assert bold_cells(table) == {(0, 2), (1, 2)}
     assert table.csv().splitlines()[0] == "dataset,method,mean,std"
+    assert "Bold: the best of its data set." in table.sheet.notes
+    assert r"\label{tab:mine}" in table.latex()
 
 
 def test_csv_has_the_numbers_of_the_summary_in_full(table3_folder):
