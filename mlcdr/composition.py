@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from mlcdr.label_space.identity import Identity
 from mlcdr.label_space.linear import as_dense, as_label_matrix
@@ -24,7 +26,7 @@ from mlcdr.thresholds import Round
 Array = NDArray[np.float64]
 
 
-class ComposedClassifier(BaseEstimator):
+class ComposedClassifier(ClassifierMixin, BaseEstimator):
     """A multi-label classifier made of parts.
 
     Parameters
@@ -43,6 +45,8 @@ class ComposedClassifier(BaseEstimator):
     feature_steps_, label_space_, learner_ : fitted parts
     n_labels_ : int
         K.
+    classes_ : array of shape (2,)
+        The values of y: label absent, label present.
     """
 
     label_space_: Any
@@ -58,24 +62,29 @@ class ComposedClassifier(BaseEstimator):
         self.threshold = threshold
 
     def fit(self, X: Any, y: Any) -> ComposedClassifier:
-        """Fit from features X (n×d, dense or CSR) and label sets y (n×K of {0, 1}, dense or CSR).
+        """Fit from features X (n×d, dense or CSR) and label sets y (n×K, dense or CSR; or n, for one label).
+
+        y holds 0 and 1, or any two values, of which the larger means that the label is there.
 
         Raises
         ------
         ValueError
-            When the shapes disagree, a value is not finite, a label is not 0 or 1, or the parts do not fit together.
+            When the shapes disagree, a feature is not finite, y holds more than two values, or the parts do not fit
+            together.
         """
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        Y = as_label_matrix(y, X.shape[0])
-        values = Y.data if hasattr(Y, "tocsr") else Y
-        if not np.isin(values, (0, 1)).all():
-            raise ValueError("y must hold label sets: an n×K matrix of 0 and 1")
-        return self.fit_moments(Moments.from_arrays(X, Y))
+        Y, classes, is_vector = _binary(y, X.shape[0])
+        self.fit_moments(Moments.from_arrays(X, Y))
+        self.classes_, self._is_vector = classes, is_vector
+        return self
 
     def fit_moments(self, moments: Moments) -> ComposedClassifier:
         """Fit from the moments of a training set of label sets (they must still have their rows if a part asks)."""
         self.n_features_in_ = moments.n_features
         self.n_labels_ = moments.n_labels
+        self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
         self.feature_steps_ = []
         for step in self.feature_space or ():
             step, moments = _fit_step(clone(step), moments)
@@ -99,18 +108,26 @@ class ComposedClassifier(BaseEstimator):
             self.learner_.fit(X, self.label_space_.encode(Y))
         return self
 
-    def predict(self, X: Any) -> NDArray[np.uint8]:
-        """Label sets (n×K of {0, 1}) of X (n×d)."""
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label sets (n×K) of X (n×d), in the values and the shape that y had."""
         check_is_fitted(self, "learner_")
-        return self.labels_of(self.output(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)))
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        labels = self.classes_.take(self.labels_of(self.output(X)), mode="clip")
+        return labels.ravel() if self._is_vector else labels
 
     def decision_function(self, X: Any) -> Array:
-        """Label scores (n×K) of X (n×d), before the threshold."""
+        """How far each label's score lies above the threshold (n×K, or n where y was a vector), for X (n×d).
+
+        Positive where the label is predicted (but for what a threshold falls back on).
+        """
         check_is_fitted(self, "learner_")
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         if self.label_space_ is None:
-            return _scores(self.learner_, self._transform(X))
-        return self.label_space_.decode(self.output(X))
+            scores = _scores(self.learner_, self._transform(X))
+            margins = scores if self.threshold is None else self.threshold.margin(scores)
+        else:
+            margins = self._threshold.margin(self.label_space_.decode(self.output(X)))
+        return margins.ravel() if self._is_vector else margins
 
     def output(self, X: Any) -> Array:
         """What the learner says of X (n×d): codes r(x) (n×M), or, of a classifier, scores or label sets (n×K)."""
@@ -138,8 +155,11 @@ class ComposedClassifier(BaseEstimator):
             return output.astype(np.uint8) if self.threshold is None else self.threshold.apply(output)
         if n_components is not None:
             output = output[:, : self.label_space_.size_of(n_components)]
-        threshold = Round() if self.threshold is None else self.threshold
-        return threshold.apply(self.label_space_.decode(output))
+        return self._threshold.apply(self.label_space_.decode(output))
+
+    @property
+    def _threshold(self) -> Any:
+        return Round() if self.threshold is None else self.threshold
 
     def _transform(self, X: Any) -> Any:
         for step in self.feature_steps_:
@@ -148,11 +168,33 @@ class ComposedClassifier(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True
-        tags.target_tags.single_output = False
         tags.input_tags.sparse = True
         return tags
+
+
+def _binary(y: Any, n: int) -> tuple[Any, NDArray[Any], bool]:
+    """Label sets as an n×K matrix of {0, 1} (sparse stays CSR), the two values y had, and whether it was a vector."""
+    if sp.issparse(y):
+        matrix = as_label_matrix(y, n)
+        if not np.isin(matrix.data, (0, 1)).all():
+            raise ValueError("a sparse y must hold label sets: an n×K matrix of 0 and 1")
+        return matrix, np.array([0, 1]), False
+    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    check_classification_targets(y)
+    values, codes = np.unique(y, return_inverse=True)
+    if len(y) != n:
+        raise ValueError(f"X has {n} rows and y has {len(y)}")
+    if len(values) > 2:
+        raise ValueError(
+            f"Only binary classification is supported for each label: y must hold 0 and 1, found {len(values)} values"
+        )
+    if set(values.tolist()) <= {0, 1}:  # all labels absent, or all present, mean just that
+        values, codes = np.array([0, 1], dtype=y.dtype), np.asarray(y)
+    codes = codes.reshape(y.shape).astype(np.uint8)
+    return (codes[:, None] if y.ndim == 1 else codes), values, y.ndim == 1
 
 
 def _fit(part: Any, moments: Moments) -> None:

@@ -1,4 +1,4 @@
-"""From label scores to label sets."""
+"""From label scores to label sets: `apply` gives the sets, `margin` the distance of each score from its threshold."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ class Fixed(BaseEstimator):
         """Label sets (n×K of {0, 1}) of scores (n×K)."""
         return (scores > self.value).astype(np.uint8)
 
+    def margin(self, scores: Scores) -> Scores:
+        """How far scores (n×K) lie above the threshold."""
+        return scores - self.value
+
 
 class Round(BaseEstimator):
     """Round-based decoding: the nearest of 0 and 1, with ½ going to 0 (Tai & Lin 2012)."""
@@ -39,6 +43,10 @@ class Round(BaseEstimator):
     def apply(self, scores: Scores) -> Labels:
         """Label sets (n×K of {0, 1}) of scores (n×K)."""
         return (scores > 0.5).astype(np.uint8)
+
+    def margin(self, scores: Scores) -> Scores:
+        """How far scores (n×K) lie above ½."""
+        return scores - 0.5
 
 
 class Zero(BaseEstimator):
@@ -62,3 +70,7 @@ class Zero(BaseEstimator):
             empty = np.flatnonzero(~labels.any(axis=1))
             labels[empty, np.argmax(scores[empty], axis=1)] = 1
         return labels
+
+    def margin(self, scores: Scores) -> Scores:
+        """The scores (n×K) themselves (the fallback is no threshold)."""
+        return scores

@@ -141,8 +141,10 @@ def as_label_matrix(Y: Any, n: int) -> Any:
     Raises
     ------
     ValueError
-        When Y is not numeric, holds NaN or infinity, or has not `n` rows.
+        When Y is None, not numeric, holds NaN or infinity, or has not `n` rows.
     """
+    if Y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
     Y = check_array(Y, accept_sparse="csr", ensure_2d=False, dtype="numeric", input_name="y")
     if Y.ndim == 1:
         Y = Y[:, None]

@@ -1,0 +1,170 @@
+"""The label-space reducers: the papers' formulas written out, then laws all of them obey, then degenerate inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from mlcdr import registry
+from mlcdr.label_space.cplst import CPLST
+from mlcdr.label_space.identity import Identity
+from mlcdr.label_space.occa import OCCA
+from mlcdr.label_space.pbr import PBR
+from mlcdr.label_space.plst import PLST
+from mlcdr.moments import Moments
+from tests.methods.problems import NAMES, as_sparse, problem
+
+ALL = [pytest.param(registry.resolve("label_space", name), id=name) for name in registry.names("label_space")]
+
+
+def make(cls, **params):
+    """An instance, seeded where it is random."""
+    if "random_state" in registry.parameters(cls):
+        params["random_state"] = 0
+    return cls(**params)
+
+
+def matrix_of(cls, X, Y):
+    """The K×K matrix of Table 1 of Chen & Lin 2012, with the hat matrix by NumPy's pseudo-inverse."""
+    x, z = X - X.mean(0), Y - Y.mean(0)
+    H = x @ np.linalg.pinv(x)
+    inner = {PLST: np.eye(len(X)), OCCA: H - np.eye(len(X)), CPLST: H}[cls]
+    return z.T @ inner @ z
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("cls", [PLST, OCCA, CPLST])
+def test_directions_are_the_leading_eigenvectors(cls, name):
+    X, Y = problem(name)
+    matrix = matrix_of(cls, X, Y)
+    exact = np.linalg.eigvalsh(matrix)[::-1]
+    V = cls().fit(X, Y).directions_
+    np.testing.assert_allclose(np.einsum("ij,jk,ik->i", V, matrix, V), exact, atol=1e-7)
+    np.testing.assert_allclose(V @ V.T, np.eye(len(V)), atol=1e-10)
+
+
+@pytest.mark.parametrize("cls", [PLST, OCCA, CPLST])
+def test_no_other_directions_do_better(cls):
+    """Each method minimises its own error on the training set: encoding, prediction, and their sum."""
+    X, Y = problem("plain")
+    x, z = X - X.mean(0), Y - Y.mean(0)
+    W = np.linalg.pinv(x)
+
+    def error(V):
+        encoding = np.sum((z - z @ V.T @ V) ** 2)
+        prediction = np.sum((x @ (W @ (z @ V.T)) - z @ V.T) ** 2)
+        return {PLST: encoding, OCCA: prediction, CPLST: encoding + prediction}[cls]
+
+    rng = np.random.default_rng(0)
+    for m in (1, 3, 5):
+        best = error(cls(n_components=m).fit(X, Y).directions_)
+        others = [error(np.linalg.qr(rng.standard_normal((6, m)))[0].T) for _ in range(50)]
+        others += [error(np.eye(6)[rng.permutation(6)[:m]]) for _ in range(10)]
+        assert best <= min(others) + 1e-9
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_directions_are_nested_and_orthonormal(cls):
+    X, Y = problem("plain")
+    whole = make(cls).fit(X, Y).directions_
+    np.testing.assert_allclose(whole @ whole.T, np.eye(6), atol=1e-10)
+    if "n_components" in registry.parameters(cls):
+        for m in range(1, 7):
+            np.testing.assert_allclose(make(cls, n_components=m).fit(X, Y).directions_, whole[:m], atol=1e-8)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_all_dimensions_lose_nothing(cls):
+    X, Y = problem("plain")
+    space = make(cls).fit(X, Y)
+    np.testing.assert_allclose(space.decode(space.encode(Y)), Y, atol=1e-10)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_dense_sparse_and_moments_agree(cls):
+    X, Y = problem("sparse counts")
+    spaces = [
+        make(cls).fit(X, Y),
+        make(cls).fit(as_sparse(X), sp.csr_array(Y)),
+        make(cls).fit_moments(Moments.from_arrays(X, Y).settled()),
+    ]
+    for space in spaces[1:]:
+        np.testing.assert_allclose(space.encode(Y) ** 2, spaces[0].encode(Y) ** 2, atol=1e-7)
+    np.testing.assert_allclose(spaces[1].encode(sp.csr_array(Y)), spaces[1].encode(Y))
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_error_terms_are_the_bounds_two_norms(cls):
+    X, Y = problem("plain")
+    space = make(cls).fit(X[:80], Y[:80])
+    z, V = Y[80:] - Y[:80].mean(0), space.directions_
+    codes = np.random.default_rng(0).standard_normal((40, 6))
+    encoding, prediction = space.error_terms(Y[80:], codes)
+    for m in range(1, 7):
+        v = V[:m]
+        assert encoding[m - 1] == pytest.approx(np.sum((z - z @ v.T @ v) ** 2) / 40, abs=1e-10)
+        assert prediction[m - 1] == pytest.approx(np.sum((codes[:, :m] - z @ v.T) ** 2) / 40)
+    assert encoding[-1] == 0.0
+
+
+def test_pbr_learns_its_labels_and_predicts_no_other():
+    X, Y = problem("plain")
+    space = PBR(n_components=3, random_state=3).fit(X, Y)
+    codes = space.encode(Y)
+    scores = space.decode(codes[:, :2])
+    chosen = space.labels_[:2]
+    np.testing.assert_allclose(scores[:, chosen], Y[:, chosen])
+    assert not np.delete(scores, chosen, axis=1).any()  # even of labels that most instances have
+    assert sorted(PBR(random_state=1).fit(X, Y).labels_) == list(range(6))
+    assert len({tuple(PBR(random_state=s).fit(X, Y).labels_) for s in range(20)}) > 10
+
+
+def test_identity_is_binary_relevance():
+    X, Y = problem("plain")
+    np.testing.assert_array_equal(Identity().fit(X, Y).directions_, np.eye(6))
+
+
+def test_the_authors_options_change_the_hat_matrix():
+    """Ridge in the hat matrix, features not centred: by the formula."""
+    X, Y = problem("plain")
+    X += 2
+    z = Y - Y.mean(0)
+    H = X @ np.linalg.solve(X.T @ X + 0.1 * np.eye(X.shape[1]), X.T)
+    space = CPLST(alpha=0.1, centre=False).fit(X, Y)
+    np.testing.assert_allclose(space.eigenvalues_, np.linalg.eigvalsh(z.T @ H @ z)[::-1], atol=1e-9)
+    x = X - X.mean(0)
+    H = x @ np.linalg.solve(x.T @ x + 3 * np.eye(X.shape[1]), x.T)
+    space = OCCA(alpha=3.0).fit(X, Y)
+    np.testing.assert_allclose(space.eigenvalues_, np.linalg.eigvalsh(z.T @ (H - np.eye(len(X))) @ z)[::-1], atol=1e-9)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_degenerate_labels(cls):
+    X, _ = problem("plain")
+    for Y in (np.zeros((120, 4)), np.ones((120, 4)), np.eye(120, 4), np.zeros((120, 1))):
+        space = make(cls).fit(X, Y)
+        np.testing.assert_allclose(space.decode(space.encode(Y)), Y, atol=1e-10)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_bad_input_is_refused(cls):
+    X, Y = problem("plain")
+    with pytest.raises(ValueError, match=r"120 rows and y has 119"):
+        make(cls).fit(X, Y[:-1])
+    bad = Y.astype(float)
+    bad[3, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        make(cls).fit(X, bad)
+    if "n_components" in registry.parameters(cls):
+        with pytest.raises(ValueError, match="n_components=7 is more than the 6"):
+            make(cls, n_components=7).fit(X, Y)
+        for impossible in (0, -1, 1.5, 0.0, "all"):
+            with pytest.raises(ValueError, match="'n_components' parameter"):
+                make(cls, n_components=impossible).fit(X, Y)
+        space = make(cls, n_components=3).fit(X, Y)
+        with pytest.raises(ValueError, match="4 dimensions are asked for, 3 were fitted"):
+            space.size_of(4)
+        assert space.size_of(2) == 2
+        assert clone(space).get_params()["n_components"] == 3
