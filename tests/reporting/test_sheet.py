@@ -1,0 +1,72 @@
+import re
+from html import unescape
+
+import pytest
+from markdown_it import MarkdownIt
+
+from mlcdr.reporting.sheet import Sheet, Text, escape_latex, listing, template, text
+
+ODD = ["a_b", "_lead", "x|y", "*star*", "$5 & $6", "<b>", "`code`", "[link](url)", "back\\slash", "1 ± 2 –"]
+
+
+def sheet(rows, stub=1, header=None, **more):
+    header = header or ["Name", *(f"c{k}" for k in range(len(rows[0]) - 1))]
+    cells = tuple(tuple(c if isinstance(c, Text) else text(c) for c in row) for row in rows)
+    return Sheet(text("Caption"), tuple(map(text, header)), cells, stub, **more)
+
+
+def test_markdown_shows_every_text_literally():
+    """A Markdown parser reads back what was put in."""
+    rows = [[odd, Text(odd, "", bold=k % 2 == 0)] for k, odd in enumerate(ODD)]
+    html = MarkdownIt("commonmark").enable("table").render(sheet(rows).markdown())
+    found = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)[1:]]
+    assert [[unescape(re.sub("</?strong>", "", c)) for c in row] for row in found] == [[odd, odd] for odd in ODD]
+    assert [row[1].startswith("<strong>") for row in found] == [k % 2 == 0 for k in range(len(ODD))]
+
+
+@pytest.mark.parametrize("colour", [False, True])
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
+def test_a_terminal_is_never_overrun_and_nothing_is_lost(width, colour):
+    numbers = [[f"0.{i}{j}23 ± 0.{j}{i}" for j in range(9)] for i in range(4)]
+    rows = [[f"row{i}", *(Text(c, "", bold=(i == j)) for j, c in enumerate(row))] for i, row in enumerate(numbers)]
+    shown = re.sub("\x1b\\[\\dm", "", sheet(rows).terminal(width, colour))
+    assert max(map(len, shown.splitlines())) <= max(width, 24)
+    for i, row in enumerate(numbers):
+        for j, number in enumerate(row):
+            star = "*" if i == j and not colour else ""
+            assert (number + star) in shown or (number.replace(" ", "") + star) in shown
+
+
+def test_a_table_is_set_closer_before_it_is_broken():
+    rows = [["a", *["0.1234 ± 0.0012"] * 3]]
+    assert "0.1234 ± 0.0012" in sheet(rows).terminal(55)
+    closer = sheet(rows).terminal(50)
+    assert "0.1234±0.0012" in closer
+    assert closer.count("Name") == 1
+    broken = sheet(rows).terminal(45)
+    assert "0.1234 ± 0.0012" in broken
+    assert broken.count("Name") == 2
+
+
+def test_columns_are_aligned():
+    rows = [["a", "1.5", "yes"], ["long", Text("10.5", "", bold=True), "n"]]
+    lines = sheet(rows, left=(2,), header=["N", "x", "V"]).terminal(80).splitlines()
+    assert lines[2:6] == ["N        x   V", "────────────────", "a      1.5   yes", "long  10.5*  n"]
+
+
+def test_templates():
+    got = template("$M$ = {value} $K$, 100% of {name}", value="20%", name="a_$b$")
+    assert got.plain == "M = 20% K, 100% of a_$b$"
+    assert got.latex == r"$M$ = 20\% $K$, 100\% of a\_\$b\$"
+    assert template("$x_{{1}}$").latex == "$x_{1}$"
+    with pytest.raises(ValueError, match="partner"):
+        template("costs $5")
+    with pytest.raises(KeyError):
+        template("{nothing}")
+
+
+def test_small_words():
+    assert [listing(list("abc")[:k]) for k in range(4)] == ["", "a", "a and b", "a, b and c"]
+    assert escape_latex("50% of {x}_1 & ~y^2 ± 1 – #") == (
+        r"50\% of \{x\}\_1 \& \textasciitilde{}y\textasciicircum{}2 $\pm$ 1 -- \#"
+    )
