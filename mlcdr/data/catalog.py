@@ -5,13 +5,12 @@ Downloads go to the user's cache folder, file by file, each checked against its 
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from mlcdr.data.files import cache_folder, held, locate
+from mlcdr.data.files import cache_folder, held, locate, sha256
 from mlcdr.data.sources import Entry, SourceFile, entries, entry, find, public_root
 from mlcdr.errors import DataError
 
@@ -111,7 +110,7 @@ def verify(name: str) -> list[Check]:
     for file in known.files:
         path = here.get(file.name.casefold())
         if path is not None:
-            digest = _sha256(path)
+            digest = sha256(path)
             expected = digest if digest == file.embedded else file.sha256
             checks.append(Check(f"sha256 of {path.name}", expected, digest))
     return checks
@@ -157,7 +156,7 @@ def fetch(name: str, progress: bool = True, *, folder: Path | str | None = None,
         target.mkdir(parents=True, exist_ok=True)
         for file in known.files:
             path = target / file.name
-            if not (path.is_file() and _sha256(path) == file.sha256):
+            if not (path.is_file() and sha256(path) == file.sha256):
                 _download(f"{root}/{file.path}", file, target, progress)
     except OSError as error:
         raise DataError(f"{target}: cannot be written: {error.strerror or error}") from error
@@ -190,11 +189,3 @@ def _reason(error: Exception) -> str:
     if "IncompleteRead" in text or "Connection broken" in text:
         return "the connection was cut"
     return text.splitlines()[0][:200] if text else type(error).__name__
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()

@@ -12,10 +12,11 @@ import numpy as np
 from scipy import sparse
 
 from mlcdr.data import cache, sources
-from mlcdr.data.arff import ArffTable, fail, read_arff
+from mlcdr.data.arff import ArffTable, read_arff
 from mlcdr.data.encoding import Matrix, Missing, encode
-from mlcdr.data.files import DataFiles, Part, is_path, locate
+from mlcdr.data.files import DataFiles, Part, is_path, locate, sha256
 from mlcdr.data.labels import meka_label_count, read_label_xml
+from mlcdr.data.text import fail
 from mlcdr.errors import DataError
 
 # Part of every checksum: raise it when the same files would load otherwise than before.
@@ -144,7 +145,7 @@ def load_dataset(
         raise DataError(f"part: {part!r} is not one of {', '.join(get_args(Part))}")
     text = str(name_or_path)
     if isinstance(name_or_path, Path) and not is_path(text):
-        text = os.path.join(os.curdir, text)  # a Path is a path, even without a separator  # noqa: PTH118
+        text = f"{os.curdir}{os.sep}{text}"  # a Path is a path, even without a separator
     files = locate(text, part)
     if files.xml is not None and labels is not None:
         raise DataError(f"{files.xml}: names the labels; the option labels: {labels} is only for files without XML")
@@ -158,19 +159,11 @@ def load_dataset(
     return Dataset(name=files.name, X=X, Y=Y, checksum=checksum, **facts)
 
 
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()
-
-
 def _checksum(files: DataFiles, missing: Missing, part: Part, labels: int | None) -> str:
     whole = hashlib.sha256(f"mlcdr {LOADER_VERSION} {missing} {part} {labels}\n".encode())
     for path in (*files.arffs, *([files.xml] if files.xml else [])):
         try:
-            whole.update(f"{path.suffix.lower()} {_sha256(path)}\n".encode())
+            whole.update(f"{path.suffix.lower()} {sha256(path)}\n".encode())
         except OSError as error:
             fail(path, None, f"cannot be read: {error.strerror or error}")
     return whole.hexdigest()

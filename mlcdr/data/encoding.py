@@ -9,7 +9,9 @@ from typing import Any, Literal, NoReturn, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from mlcdr.data.arff import ArffTable, Attribute, fail
+from mlcdr.data.arff import ArffTable
+from mlcdr.data.arff_header import Attribute
+from mlcdr.data.text import fail
 
 Missing = Literal["error", "mean", "zero"]
 # A dense or a sparse matrix. Any: numpy and scipy share the operations used here, but no type.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -30,6 +31,15 @@ class DataFiles:
     arffs: tuple[Path, ...]
     xml: Path | None
     test_first: int | None = None
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 (hex) of a file's content."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 def cache_folder() -> Path:

@@ -156,8 +156,8 @@ def test_blocks_and_lines_agree(kind: str, block: int, tmp_path: Path, monkeypat
 
 
 def test_regular_blocks_do_take_the_quick_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arff, "_dense_lines", lambda *_: pytest.fail("read line by line"))
-    monkeypatch.setattr(arff, "_sparse_lines", lambda *_: pytest.fail("read line by line"))
+    monkeypatch.setattr(arff, "dense_lines", lambda *_: pytest.fail("read line by line"))
+    monkeypatch.setattr(arff, "sparse_lines", lambda *_: pytest.fail("read line by line"))
     header = "@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute c {2,10,1}\n@data\n"
     assert_array_equal(_read(tmp_path, header + "1.5e-3,1,10\n-2,0,2\n").values, [[0.0015, 1, 1], [-2, 0, 0]])
     assert_array_equal(
