@@ -26,6 +26,7 @@ Point = tuple[str, ...]
 """A point of the sweep: one text for each swept path, `""` where a method has no such parameter."""
 
 _SUMMARY = ("metric", "mean", "std", "se", "n")
+_SHAPES = {"datasets": list, "metrics": list, "tables": list, "figures": list, "methods": dict, "sweep": dict}
 _SCORES = ("split", "metric", "value")
 
 
@@ -207,11 +208,16 @@ def _read_experiment(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ResultsError(f"{path}: missing; {path.parent} is not a results folder that `mlcdr run` has finished")
     try:
-        content = read_yaml(path).data
+        document = read_yaml(path)
     except ConfigError as error:
         raise ResultsError(str(error)) from error
+    content = document.data
     if not isinstance(content, dict):
         raise ResultsError(f"{path}: holds no experiment (a mapping with `datasets:`, `methods:` …)")
+    for key, kind in _SHAPES.items():
+        if not isinstance(content.get(key) or kind(), kind):
+            right = "list" if kind is list else "mapping"
+            raise ResultsError(f"{document.place((key,))}: {key}: should be a {right}")
     return content
 
 

@@ -117,6 +117,13 @@ def test_missing_folder_and_files_are_named(tmp_path):
             results.load(folder)
 
 
+def test_a_wrong_shape_in_the_experiment_file_is_named(tmp_path):
+    folder = small(tmp_path)
+    (folder / "experiment.yaml").write_text("name: a\nmethods: [PLST]\n", encoding="utf-8")
+    with pytest.raises(ResultsError, match=r"experiment\.yaml:2: methods: should be a mapping"):
+        results.load(folder)
+
+
 @pytest.mark.parametrize("content", ["[a, b]\n", "name: [a\n", "name: a\nname: b\n"])
 def test_a_broken_experiment_file_is_named(tmp_path, content):
     folder = small(tmp_path)
