@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from mlcdr.errors import UserError
+from mlcdr.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
     from mlcdr.experiment.model import Experiment
@@ -116,9 +116,11 @@ def _load(config: Path, overrides: list[str] | None) -> Experiment:
         sys.path.insert(0, str(Path.cwd()))
     experiment = load_experiment(config, overrides or ())
     if experiment.tables or experiment.figures:
-        from mlcdr.reporting import layouts
+        from mlcdr.reporting import checks
 
-        layouts.check(experiment.resolved(), str(config))
+        problems = checks.problems(experiment.resolved())
+        if problems:
+            raise ConfigError([f"{config}: {problem}" for problem in problems])
     return experiment
 
 

@@ -151,43 +151,6 @@ def load_figure(entry: Mapping[str, Any]) -> FigureLayout:
     return _load(FigureLayout, entry)
 
 
-def check(experiment: Mapping[str, Any], where: str) -> None:
-    """Look up every layout that an experiment asks for before it is run.
-
-    Parameters
-    ----------
-    experiment : mapping
-        The resolved config.
-    where : str
-        What a message begins with: the config's path.
-
-    Raises
-    ------
-    ResultsError
-        When a layout cannot be read, or shows a metric or sweep that the experiment has not.
-    """
-    entries = experiment["metrics"]
-    measured = [e if isinstance(e, str) else (next(iter(e.values())) or {}).get("as", next(iter(e))) for e in entries]
-    swept = list(experiment.get("sweep", {}))
-    for key, load in (("tables", load_table), ("figures", load_figure)):
-        for number, entry in enumerate(experiment.get(key, [])):
-            here = f"{where}: {key}.{number}"
-            try:
-                layout = load(entry)
-            except ResultsError as error:
-                raise ResultsError(f"{here}: {error}") from None
-            if isinstance(layout, FigureLayout):
-                shown = [panel.metric for panel in layout.panels]
-                if layout.x not in swept:
-                    raise ResultsError(f"{here}: {entry['layout']} is drawn over {layout.x}, which is not swept")
-            else:
-                shown = [layout.metric] if layout.metric else []
-            for metric in shown:
-                if metric not in measured:
-                    hint = did_you_mean(metric, measured)
-                    raise ResultsError(f"{here}: shows {metric}, which is not under `metrics`{hint}")
-
-
 def stem(entry: Mapping[str, Any]) -> str:
     """The file stem of an entry's output: the layout's name with `_` for `/`, or a layout file's own stem."""
     name = str(entry.get("layout"))
