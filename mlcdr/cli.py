@@ -58,6 +58,11 @@ def main() -> None:
     except BrokenPipeError:  # `mlcdr methods | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:  # a folder that may not be written, a full disk
+        if error.filename is None:
+            raise
+        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        sys.exit(2)
 
 
 def _version(wanted: bool) -> None:
@@ -99,10 +104,10 @@ def run(
         raise typer.BadParameter(f"{backend!r} is none of {', '.join(BACKENDS)}", param_hint="--backend")
     experiments = [_load(config, set_) for config in configs]
     worst = 0
-    for config, experiment in zip(configs, experiments, strict=True):
+    for experiment in experiments:
         with listener(quiet) as told:
-            report = run_experiment(experiment, out, jobs or os.cpu_count() or 1, backend, fresh, told)
-        worst = max(worst, _conclude(config, report, quiet))
+            report = run_experiment(experiment, out, jobs, backend, fresh, told)
+        worst = max(worst, _conclude(report, quiet))
         if report.interrupted:
             break
     raise typer.Exit(worst)
@@ -124,7 +129,7 @@ def _load(config: Path, overrides: list[str] | None) -> Experiment:
     return experiment
 
 
-def _conclude(config: Path, report: RunReport, quiet: bool) -> int:
+def _conclude(report: RunReport, quiet: bool) -> int:
     """Write tables and figures, print the tables and what went wrong; gives the exit code."""
     from mlcdr.reporting import figures, results, tables
 
@@ -149,12 +154,9 @@ def _conclude(config: Path, report: RunReport, quiet: bool) -> int:
             file=sys.stderr,
         )
     if report.interrupted:
-        done = report.kept + report.computed
-        print(
-            f"interrupted: {done} of {report.planned} trials are done and kept; "
-            f"the same command goes on from there: mlcdr run {config}",
-            file=sys.stderr,
-        )
+        done = report.kept + report.computed - len(report.failures)
+        so_far = f"{done} of {report.planned} trials are done and kept" if report.planned else "nothing was computed yet"
+        print(f"interrupted: {so_far}; the same command goes on from there", file=sys.stderr)
         return 130
     return 1 if report.failures else 0
 
@@ -350,7 +352,7 @@ def _show(text: Any) -> None:
     import shutil
 
     width = shutil.get_terminal_size((100, 24)).columns
-    print(text.terminal(max(width, 60), colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ))
+    print(text.terminal(max(width, 60), colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")))
 
 
 def _say(text: str) -> None:

@@ -9,7 +9,7 @@ import platform
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
@@ -21,9 +21,8 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mlcdr import __version__
-from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ResultsError
-from mlcdr.experiment.config import Experiment
+from mlcdr.experiment.config import DatasetSpec, Experiment
 from mlcdr.experiment.store import Store
 from mlcdr.experiment.tabulate import write_scores, write_summary, write_whole
 from mlcdr.experiment.trials import DataSource, Group, Score, Trial, groups, plan, run_group, watch_parent
@@ -108,7 +107,7 @@ def run(
     out : path
         The folder of results folders.
     jobs : int
-        Number of workers.
+        Number of workers; 0 means one for each core that this process may use.
     backend : {"loky", "threading"}
         Processes or threads; one job needs neither.
     fresh : bool
@@ -121,57 +120,81 @@ def run(
         When a data set cannot be had, or the folder cannot be written.
     """
     listener = listener or Silent()
+    jobs = jobs or joblib.cpu_count()
     start = time.time()
     folder = out / experiment.name
-    with threadpool_limits(1), Store(folder) as store:
-        if fresh:
-            store.forget()
-        sources = [DataSource.of(spec, experiment.splits) for spec in experiment.datasets]
-        datasets: list[Dataset] = []
-        by_dataset: list[list[Trial]] = []
-        for source in sources:
-            dataset = source.load()
-            for text in dataset.notices:
-                listener.notice(f"{dataset.name}: {text}")
-            datasets.append(dataset)
-            by_dataset.append(plan(experiment, source, dataset))
-        trials = {trial.key: trial for part in by_dataset for trial in part}
-        done = store.done() & trials.keys()
-        write_whole(folder / "experiment.yaml", experiment.to_yaml())
-        report = RunReport(folder, planned=len(trials), kept=len(done))
-        listener.begin(experiment.name, len(trials), len(done))
-        pending = (
-            group
-            for source, part in zip(sources, by_dataset, strict=True)
-            for group in groups(experiment, source, [trial for trial in part if trial.key not in done])
-        )
+    report = RunReport(folder)
+    parts: list[_Part] = []
+    planned = False
+    with threadpool_limits(1), Store(folder, fresh) as store:
         try:
             with _stopping():
-                for scores in _compute(pending, jobs, backend):
-                    store.record(trials, scores)
-                    failed = sum(score.values is None for score in scores)
-                    report.computed += len(scores)
-                    listener.advance(trials[scores[0].key].dataset, len(scores), failed)
+                parts = [_prepare(experiment, spec, listener) for spec in experiment.datasets]
+                trials = {trial.key: trial for part in parts for trial in part.trials}
+                done = store.done() & trials.keys()
+                write_whole(folder / "experiment.yaml", experiment.to_yaml())
+                report.planned, report.kept = len(trials), len(done)
+                planned = True
+                listener.begin(experiment.name, len(trials), len(done))
+                pending = [
+                    group
+                    for part in parts
+                    for group in groups(experiment, part.source, [t for t in part.trials if t.key not in done])
+                ]
+                # Closed here and not when the garbage is collected: to close it is to end the workers.
+                with contextlib.closing(_compute(pending, jobs, backend)) as outcomes:
+                    for scores in outcomes:
+                        store.record(trials, scores)
+                        failed = sum(score.values is None for score in scores)
+                        report.computed += len(scores)
+                        listener.advance(trials[scores[0].key].dataset, len(scores), failed)
         except _Stop:
             report.interrupted = True
         except TerminatedWorkerError:
             report.interrupted = True
             listener.notice("a worker process died (killed, or out of memory); what was finished is kept")
-        ordered = list(trials)
-        report.failures = [(trials[key], error) for key, error in store.failures(ordered).items()]
-        columns = (list(experiment.sweep), [metric.label for metric in experiment.metrics])
-        scores_by_key = store.scores(ordered)
-        write_scores(folder / "scores.csv", list(trials.values()), scores_by_key, *columns)
-        write_summary(folder / "summary.csv", list(trials.values()), scores_by_key, *columns)
-        report.seconds = time.time() - start
-        manifest = _manifest(experiment, datasets, report, start, jobs, backend)
-        write_whole(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+        if planned:
+            ordered = list(trials)
+            report.failures = [(trials[key], error) for key, error in store.failures(ordered).items()]
+            columns = (list(experiment.sweep), [metric.label for metric in experiment.metrics])
+            scores_by_key = store.scores(ordered)
+            write_scores(folder / "scores.csv", list(trials.values()), scores_by_key, *columns)
+            write_summary(folder / "summary.csv", list(trials.values()), scores_by_key, *columns)
+            report.seconds = time.time() - start
+            manifest = _manifest(experiment, parts, report, start, jobs, backend)
+            write_whole(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     return report
 
 
-def _compute(pending: Iterator[Group], jobs: int, backend: str) -> Iterator[list[Score]]:
+@dataclass(frozen=True)
+class _Part:
+    """One data set of a run: where it comes from, what the manifest says of it, and its trials."""
+
+    name: str
+    source: DataSource
+    facts: dict[str, Any]
+    trials: list[Trial]
+
+
+def _prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> _Part:
+    source = DataSource.of(spec, experiment.splits)
+    dataset = source.load()
+    for text in dataset.notices:
+        listener.notice(f"{dataset.name}: {text}")
+    facts = {
+        "checksum": dataset.checksum,
+        "n_instances": dataset.n_instances,
+        "n_features": dataset.n_features,
+        "n_labels": dataset.n_labels,
+        "notices": list(dataset.notices),
+    }
+    return _Part(dataset.name, source.stamped(dataset), facts, plan(experiment, source, dataset))
+
+
+def _compute(pending: Sequence[Group], jobs: int, backend: str) -> Generator[list[Score], None, None]:
     """The scores of each group as it is finished, in any order."""
-    if jobs == 1:
+    jobs = min(jobs, len(pending))
+    if jobs <= 1:
         yield from map(run_group, pending)
         return
     options: dict[str, Any] = {"inner_max_num_threads": 1} if backend == "loky" else {}
@@ -234,7 +257,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _manifest(
-    experiment: Experiment, datasets: Sequence[Dataset], report: RunReport, start: float, jobs: int, backend: str
+    experiment: Experiment, parts: Sequence[_Part], report: RunReport, start: float, jobs: int, backend: str
 ) -> dict[str, Any]:
     return {
         "mlcdr": __version__,
@@ -251,16 +274,7 @@ def _manifest(
             "interrupted": report.interrupted,
         },
         "seed": experiment.seed,
-        "datasets": {
-            d.name: {
-                "checksum": d.checksum,
-                "n_instances": d.n_instances,
-                "n_features": d.n_features,
-                "n_labels": d.n_labels,
-                "notices": list(d.notices),
-            }
-            for d in datasets
-        },
+        "datasets": {part.name: part.facts for part in parts},
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in _PACKAGES},
         "blas": [

@@ -6,10 +6,11 @@ together or not at all, by the one process that holds the folder's lock.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -23,9 +24,10 @@ except ImportError:  # no such lock on this system: the second of two runs at on
     fcntl = None  # type: ignore[assignment]
 
 _FORMAT = 1
+_APPLICATION = 0x6D6C6364  # "mlcd": SQLite's mark of the program that a file belongs to
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS trials (
+CREATE TABLE trials (
     key      TEXT PRIMARY KEY,
     dataset  TEXT NOT NULL,
     method   TEXT NOT NULL,
@@ -35,7 +37,7 @@ CREATE TABLE IF NOT EXISTS trials (
     error    TEXT,                       -- the traceback of a failed trial
     recorded TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS scores (
+CREATE TABLE scores (
     key    TEXT NOT NULL REFERENCES trials (key) ON DELETE CASCADE,
     metric TEXT NOT NULL,
     value  REAL,                         -- NULL: not defined for this method
@@ -51,39 +53,30 @@ class Store:
     ----------
     folder : path
         The results folder; made if it is not there.
+    fresh : bool
+        Start with an empty record, whatever is there, even if it is damaged.
 
     Raises
     ------
     ResultsError
-        When the folder cannot be written, another run is writing it, or its `trials.sqlite` is not ours.
+        When the folder cannot be written, another run is writing it, or its `trials.sqlite` is damaged or not ours.
     """
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, fresh: bool = False):
         self.path = folder / "trials.sqlite"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = (folder / ".lock").open("w")
         except OSError as error:
             raise ResultsError(f"{folder}: cannot be written: {error.strerror}") from None
-        if fcntl is not None:
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                self._lock.close()
-                raise ResultsError(
-                    f"{folder}: another run is writing this folder; wait for it or choose --out"
-                ) from None
         try:
-            self._db = sqlite3.connect(self.path, isolation_level=None)
-            self._db.execute("PRAGMA foreign_keys = ON")
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, _FORMAT):
-                raise ResultsError(f"{self.path}: written by another version of mlcdr; use --fresh or another --out")
-            self._db.executescript(_SCHEMA)
-            self._db.execute(f"PRAGMA user_version = {_FORMAT}")
-        except sqlite3.Error as error:
+            self._take_lock(folder)
+            if fresh:
+                self._remove()
+            self._db = self._open()
+        except BaseException:
             self._lock.close()
-            raise ResultsError(f"{self.path}: cannot be used as the record of trials: {error}") from None
+            raise
 
     def __enter__(self) -> Store:
         return self
@@ -94,15 +87,57 @@ class Store:
         self._db.close()
         self._lock.close()
 
-    def forget(self) -> None:
-        """Drop every trial (`--fresh`)."""
-        self._db.execute("BEGIN IMMEDIATE")
-        self._db.execute("DELETE FROM trials")
-        self._db.execute("COMMIT")
+    def _take_lock(self, folder: Path) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ResultsError(f"{folder}: another run is writing this folder; wait for it or choose --out") from None
+        except OSError:  # a file system without locks is as a system without them
+            pass
+
+    def _remove(self) -> None:
+        try:
+            for path in (self.path, self.path.with_name(f"{self.path.name}-journal")):
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise ResultsError(f"{self.path}: cannot be removed: {error.strerror}") from None
+
+    def _open(self) -> sqlite3.Connection:
+        """The connection to our file, made if there is none, its pages checked."""
+        way_out = "--fresh starts a new one, --out chooses another folder"
+        with self._told("cannot be used as the record of trials", f"; {way_out}"):
+            db = sqlite3.connect(self.path, isolation_level=None)
+            try:
+                if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+                    marks = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_FORMAT};"
+                    db.executescript(f"BEGIN IMMEDIATE; {marks} {_SCHEMA} COMMIT;")
+                elif db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+                    raise ResultsError(f"{self.path}: not a record of trials made by mlcdr; {way_out}")
+                elif db.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
+                    raise ResultsError(f"{self.path}: written by another version of mlcdr; {way_out}")
+                damage = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+                if damage != "ok":
+                    raise ResultsError(f"{self.path}: damaged ({damage.splitlines()[-1]}); {way_out}")
+                db.execute("PRAGMA foreign_keys = ON")
+            except BaseException:
+                db.close()
+                raise
+        return db
+
+    @contextlib.contextmanager
+    def _told(self, what: str, way_out: str = "") -> Iterator[None]:
+        """Turn an error of SQLite into one line for the user."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise ResultsError(f"{self.path}: {what}: {error}{way_out}") from error
 
     def done(self) -> set[str]:
         """Keys of the trials that have their scores (failed ones are tried again)."""
-        return {key for (key,) in self._db.execute("SELECT key FROM trials WHERE status = 'done'")}
+        with self._told("cannot be read"):
+            return {key for (key,) in self._db.execute("SELECT key FROM trials WHERE status = 'done'")}
 
     def record(self, trials: Mapping[str, Trial], scores: Iterable[Score]) -> None:
         """Write the outcome of one group in one transaction.
@@ -121,34 +156,38 @@ class Store:
             rows.append((score.key, trial.dataset, trial.method, point, trial.split, status, score.error))
             for metric, value in (score.values or {}).items():
                 values.append((score.key, metric, None if math.isnan(value) else value))
+        with self._told("cannot record results"), self._transaction():
+            self._db.executemany("DELETE FROM trials WHERE key = ?", [row[:1] for row in rows])
+            self._db.executemany(
+                "INSERT INTO trials (key, dataset, method, point, split, status, error) VALUES (?,?,?,?,?,?,?)", rows
+            )
+            self._db.executemany("INSERT INTO scores (key, metric, value) VALUES (?,?,?)", values)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
         try:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                self._db.executemany("DELETE FROM trials WHERE key = ?", [row[:1] for row in rows])
-                self._db.executemany(
-                    "INSERT INTO trials (key, dataset, method, point, split, status, error) VALUES (?,?,?,?,?,?,?)",
-                    rows,
-                )
-                self._db.executemany("INSERT INTO scores (key, metric, value) VALUES (?,?,?)", values)
-                self._db.execute("COMMIT")
-            except BaseException:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:  # a signal may come when COMMIT is just done
                 self._db.execute("ROLLBACK")
-                raise
-        except sqlite3.Error as error:
-            raise ResultsError(f"{self.path}: cannot record results: {error}") from error
+            raise
 
     def scores(self, keys: Sequence[str]) -> dict[str, dict[str, float | None]]:
         """The scores of finished trials among `keys`: key → metric → value (None: not defined)."""
         wanted = set(keys)
         found: dict[str, dict[str, float | None]] = {}
         query = "SELECT key, metric, value FROM scores JOIN trials USING (key) WHERE status = 'done'"
-        for key, metric, value in self._db.execute(query):
-            if key in wanted:
-                found.setdefault(key, {})[metric] = value
+        with self._told("cannot be read"):
+            for key, metric, value in self._db.execute(query):
+                if key in wanted:
+                    found.setdefault(key, {})[metric] = value
         return found
 
     def failures(self, keys: Sequence[str]) -> dict[str, str]:
-        """The tracebacks of failed trials among `keys`."""
-        wanted = set(keys)
+        """The tracebacks of failed trials among `keys`, in their order."""
         query = "SELECT key, error FROM trials WHERE status = 'failed'"
-        return {key: error for key, error in self._db.execute(query) if key in wanted}
+        with self._told("cannot be read"):
+            found = dict(self._db.execute(query).fetchall())
+        return {key: found[key] for key in keys if key in found}

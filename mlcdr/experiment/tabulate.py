@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import math
@@ -9,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from mlcdr.errors import ResultsError
 from mlcdr.experiment.trials import Trial
 
 Scores = Mapping[str, Mapping[str, float | None]]
@@ -17,8 +19,9 @@ Scores = Mapping[str, Mapping[str, float | None]]
 def write_scores(
     path: Path, trials: Sequence[Trial], scores: Scores, swept: Sequence[str], metrics: Sequence[str]
 ) -> None:
-    """`scores.csv`: dataset, method, a column for each swept path, split, metric, value; in the order of trials and metrics.
+    """`scores.csv`: dataset, method, a column for each swept path, split, metric, value.
 
+    Rows are in the order of trials and metrics.
     Values have twelve significant digits: enough for any use, and short of where two orders of summation may differ.
     A metric that is not defined for a method has no row.
     """
@@ -67,7 +70,18 @@ def _write(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]]) 
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader finds the old one or the new one, never a part."""
+    """Write a file so that a reader finds the old one or the new one, never a part.
+
+    Raises
+    ------
+    ResultsError
+        When it cannot be written.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise ResultsError(f"{path}: cannot be written: {error.strerror}") from None

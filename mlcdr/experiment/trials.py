@@ -21,7 +21,7 @@ from typing import Any
 
 from mlcdr.composition import ComposedClassifier
 from mlcdr.data.dataset import Dataset, load_dataset
-from mlcdr.errors import UserError
+from mlcdr.errors import DataError, UserError
 from mlcdr.experiment.config import DatasetSpec, Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import Splits, SplitSpec, make_splits, seed_sequence
 from mlcdr.label_space.linear import as_dense
@@ -70,11 +70,15 @@ class Group:
 
 @dataclass(frozen=True)
 class DataSource:
-    """Where a worker gets the data set and its splits from."""
+    """Where a worker gets the data set and its splits from.
+
+    `stamp` says what was found there when the run was planned; a worker that finds something else refuses it.
+    """
 
     name: str
     options: tuple[tuple[str, Any], ...]
     splits: SplitSpec
+    stamp: str = ""
 
     @classmethod
     def of(cls, spec: DatasetSpec, splits: SplitSpec) -> DataSource:
@@ -96,6 +100,10 @@ class DataSource:
         """Its splits."""
         return make_splits(self.splits, dataset.name, dataset.n_instances, dataset.n_train)
 
+    def stamped(self, dataset: Dataset) -> DataSource:
+        """The same source, with the data set and the splits that it gives now."""
+        return replace(self, stamp=_digest([dataset.checksum, self.divide(dataset)[0].identity]))
+
 
 @dataclass(frozen=True)
 class Score:
@@ -113,7 +121,7 @@ def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[T
     """All trials of one data set: by method, point of the sweep and split, in the config's order."""
     splits = source.divide(dataset)
     identities = [split.identity for split in splits]
-    metrics = [[m.label, m.name, m.params] for m in experiment.metrics]
+    metrics = sorted([m.label, m.name, m.params] for m in experiment.metrics)  # their order changes no value
     trials = []
     for method in experiment.methods:
         points = experiment.points(method)
@@ -122,7 +130,7 @@ def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[T
         for point, spec, family in zip(points, specs, families, strict=True):
             shown = tuple((path, method_text(value)) for path, value in point.items())
             shared = {
-                "data": dataset.checksum,
+                "data": [dataset.name, dataset.checksum],  # the name seeds a method's randomness
                 "method": [method, spec.plain(), [component.version() for component in spec.components()]],
                 "metrics": metrics,
                 "seed": experiment.seed,
@@ -195,6 +203,8 @@ class _Context:
     def __init__(self, source: DataSource):
         self.dataset = source.load()
         self.splits = source.divide(self.dataset)
+        if source.stamped(self.dataset) != source:
+            raise DataError(f"{source.name}: the data set or its folds changed while the run was going on; run again")
         # Sums over the whole data set serve every split, and no single method is charged for them.
         self.moments = Moments.from_arrays(self.dataset.X, self.dataset.Y, Memo(charged=False))
 
@@ -208,13 +218,22 @@ def _context(source: DataSource) -> _Context:
 
 
 def run_group(group: Group) -> list[Score]:
-    """Compute the trials of one split; a trial that fails has its traceback in its `Score`, and the others go on."""
+    """Compute the trials of one split; a trial that fails has its traceback in its `Score`, and the others go on.
+
+    Raises
+    ------
+    UserError
+        When the data set cannot be had any more.
+    """
     with _lock:
         context = _context(group.source)
-    split = context.splits[group.split]
-    moments = context.moments.without(split.test)
-    X_test = context.dataset.X[split.test]
-    Y_test = as_dense(context.dataset.Y[split.test])
+    try:
+        split = context.splits[group.split]
+        moments = context.moments.without(split.test)
+        X_test = context.dataset.X[split.test]
+        Y_test = as_dense(context.dataset.Y[split.test])
+    except Exception as error:  # no memory for this split, say
+        return [Score(trial.key, None, _explain(error)) for trial in group.trials]
     families: dict[int, list[Trial]] = {}
     for trial in group.trials:
         families.setdefault(id(trial.family), []).append(trial)
