@@ -133,7 +133,7 @@ def _conclude(report: RunReport, quiet: bool) -> int:
     """Write tables and figures, print the tables and what went wrong; gives the exit code."""
     from mlcdr.reporting import figures, results, tables
 
-    if report.planned > len(report.failures) and (report.kept or report.computed):
+    if report.done:
         found = results.load(report.folder)
         written = tables.write_all(found)
         if not report.interrupted and not report.failures:
@@ -154,8 +154,11 @@ def _conclude(report: RunReport, quiet: bool) -> int:
             file=sys.stderr,
         )
     if report.interrupted:
-        done = report.kept + report.computed - len(report.failures)
-        so_far = f"{done} of {report.planned} trials are done and kept" if report.planned else "nothing was computed yet"
+        so_far = (
+            f"{report.done} of {report.planned} trials are done and kept"
+            if report.planned
+            else "nothing was computed yet"
+        )
         print(f"interrupted: {so_far}; the same command goes on from there", file=sys.stderr)
         return 130
     return 1 if report.failures else 0

@@ -67,6 +67,8 @@ class RunReport:
         The results folder.
     planned, kept, computed : int
         Trials in the plan; there before; computed now (failed ones included).
+    done : int
+        Trials of the plan that have their scores at the end.
     failures : list of (trial, traceback)
         The trials of the plan that failed.
     interrupted : bool
@@ -79,6 +81,7 @@ class RunReport:
     planned: int = 0
     kept: int = 0
     computed: int = 0
+    done: int = 0
     failures: list[tuple[Trial, str]] = field(default_factory=list)
     interrupted: bool = False
     seconds: float = 0.0
@@ -158,6 +161,7 @@ def run(
             report.failures = [(trials[key], error) for key, error in store.failures(ordered).items()]
             columns = (list(experiment.sweep), [metric.label for metric in experiment.metrics])
             scores_by_key = store.scores(ordered)
+            report.done = len(scores_by_key)
             write_scores(folder / "scores.csv", list(trials.values()), scores_by_key, *columns)
             write_summary(folder / "summary.csv", list(trials.values()), scores_by_key, *columns)
             report.seconds = time.time() - start
