@@ -9,6 +9,7 @@ import platform
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -145,7 +146,7 @@ def run(
                     for group in groups(experiment, part.source, [t for t in part.trials if t.key not in done])
                 ]
                 # Closed here and not when the garbage is collected: to close it is to end the workers.
-                with contextlib.closing(_compute(pending, jobs, backend)) as outcomes:
+                with _silencing_joblib(), contextlib.closing(_compute(pending, jobs, backend)) as outcomes:
                     for scores in outcomes:
                         store.record(trials, scores)
                         failed = sum(score.values is None for score in scores)
@@ -221,6 +222,14 @@ class _InWorker:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends the workers
             watch_parent(self.parent)
         return run_group(group)
+
+
+@contextlib.contextmanager
+def _silencing_joblib() -> Iterator[None]:
+    """Without joblib's remark that tasks were not used or cancelled: it is so when a run is stopped, and is told."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"\d+ tasks ", category=UserWarning)
+        yield
 
 
 @contextlib.contextmanager

@@ -1,0 +1,345 @@
+"""Runs: only what is missing is computed, and the results files do not depend on how they came about."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from pathlib import Path
+
+import joblib
+import pandas as pd
+import pytest
+
+from mlcdr.errors import DataError, ResultsError
+from mlcdr.experiment import runner
+from mlcdr.experiment.config import load_experiment
+from mlcdr.experiment.runner import RunReport, read_manifest, run
+from tests import small
+from tests.small import FOUR, SIZES
+
+MIXED = {
+    "PLST": FOUR["PLST"],
+    "PBR": FOUR["PBR"],
+    "Guess": {"learner": "tests.small.Guess"},
+    "Ridge": {"learner": {"ridge": {"alpha": 2.0}}},
+}
+
+
+@pytest.fixture
+def arff(tmp_path: Path) -> Path:
+    return small.write_dataset(tmp_path / "data")
+
+
+def counts(report: RunReport) -> tuple[int, int, int]:
+    return report.planned, report.kept, report.computed
+
+
+# -------------------------------------------------------------------- what is missing
+
+
+def test_a_rerun_computes_nothing_and_writes_the_same(arff: Path, tmp_path: Path) -> None:
+    experiment = small.experiment(arff)
+    first = run(experiment, tmp_path / "out")
+    files = {name: (first.folder / name).read_bytes() for name in ("scores.csv", "summary.csv", "experiment.yaml")}
+    assert counts(first) == (16, 0, 16)
+    second = run(experiment, tmp_path / "out")
+    assert counts(second) == (16, 16, 0)
+    assert second.done == 16
+    assert {name: (first.folder / name).read_bytes() for name in files} == files
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"methods": {**small.plain(Path())["methods"], "CPLST": FOUR["CPLST"]}}, (24, 16, 8)),
+        ({"sweep": {SIZES: [1, "50%", 5]}}, (24, 16, 8)),
+        ({"sweep": {SIZES: [1]}}, (8, 8, 0)),
+        ({"splits": {"kind": "shuffle", "repeats": 6, "train_size": 0.75, "seed": 1}}, (24, 16, 8)),
+        ({"splits": {"kind": "shuffle", "repeats": 4, "train_size": 0.75, "seed": 2}}, (16, 0, 16)),
+        ({"metrics": ["hamming_loss"]}, (16, 0, 16)),
+        ({"methods": {"PBR": {**FOUR["PBR"], "learner": {"ridge": 1}}, "PLST": FOUR["PLST"]}}, (16, 8, 8)),
+        ({"methods": {"PLST": FOUR["PLST"]}}, (8, 8, 0)),
+    ],
+    ids=str,
+)
+def test_what_was_added_or_changed_runs_alone(arff: Path, tmp_path: Path, changes: dict, expected: tuple) -> None:
+    run(small.experiment(arff), tmp_path / "grown")
+    changed = small.experiment(arff, **changes)
+    assert counts(run(changed, tmp_path / "grown")) == expected
+    run(changed, tmp_path / "new")
+    for name in ("scores.csv", "summary.csv"):
+        paths = [tmp_path / out / "small" / name for out in ("grown", "new")]
+        assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_another_data_set_runs_alone(arff: Path, tmp_path: Path) -> None:
+    other = small.write_dataset(tmp_path / "data", "other", n=40, seed=1)
+    run(small.experiment(arff), tmp_path)
+    both = small.experiment(arff, datasets=[str(other), str(arff)])
+    assert counts(run(both, tmp_path)) == (32, 16, 16)
+    assert list(dict.fromkeys(pd.read_csv(tmp_path / "small" / "scores.csv").dataset)) == ["other", "tiny"]
+
+
+def test_changed_data_run_again_in_the_same_process(arff: Path, tmp_path: Path) -> None:
+    experiment = small.experiment(arff)
+    run(experiment, tmp_path / "grown")
+    small.write_dataset(arff.parent, seed=9)
+    assert counts(run(experiment, tmp_path / "grown")) == (16, 0, 16)
+    fresh = small.command("run", "grown/small/experiment.yaml", "--out", "new", "-j", "1", "-q", cwd=tmp_path)
+    assert fresh.returncode == 0, fresh.stderr
+    paths = [tmp_path / out / "small" / "scores.csv" for out in ("grown", "new")]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_fresh_starts_over(arff: Path, tmp_path: Path) -> None:
+    experiment = small.experiment(arff)
+    run(experiment, tmp_path)
+    assert counts(run(experiment, tmp_path, fresh=True)) == (16, 0, 16)
+
+
+# -------------------------------------------------------------------- however it came about
+
+
+@pytest.fixture
+def undisturbed(arff: Path, tmp_path: Path) -> bytes:
+    report = run(small.experiment(arff, methods=MIXED), tmp_path / "undisturbed")
+    assert not report.failures
+    return (report.folder / "scores.csv").read_bytes()
+
+
+@pytest.mark.parametrize(("jobs", "backend"), [(2, "loky"), (3, "threading"), (0, "loky")])
+def test_scores_do_not_depend_on_the_workers(
+    arff: Path, tmp_path: Path, undisturbed: bytes, jobs: int, backend: str
+) -> None:
+    report = run(small.experiment(arff, methods=MIXED), tmp_path / "other", jobs, backend)
+    assert (report.folder / "scores.csv").read_bytes() == undisturbed
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_do_not_depend_on_what_was_there(arff: Path, tmp_path: Path, undisturbed: bytes, seed: int) -> None:
+    path = tmp_path / "undisturbed" / "small" / "trials.sqlite"
+    db = sqlite3.connect(path)
+    keys = sorted(key for (key,) in db.execute("SELECT key FROM trials"))
+    lost = random.Random(seed).sample(keys, len(keys) * (seed + 1) // 5)
+    db.execute("PRAGMA foreign_keys = ON")
+    db.executemany("DELETE FROM trials WHERE key = ?", [(key,) for key in lost])
+    db.commit()
+    db.close()
+    report = run(small.experiment(arff, methods=MIXED), tmp_path / "undisturbed", jobs=1 + seed % 2)
+    assert report.computed == len(lost) > 0
+    assert (report.folder / "scores.csv").read_bytes() == undisturbed
+
+
+def test_scores_do_not_depend_on_the_order_of_work(
+    arff: Path, tmp_path: Path, undisturbed: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = []
+
+    def shuffled(pending, jobs, backend):
+        pending = random.Random(3).sample(list(pending), len(pending))
+        for group in pending:
+            order.append(group.split)
+            yield list(reversed(runner.run_group(group)))
+
+    monkeypatch.setattr(runner, "_compute", shuffled)
+    report = run(small.experiment(arff, methods=MIXED), tmp_path / "shuffled")
+    assert order != sorted(order)
+    assert (report.folder / "scores.csv").read_bytes() == undisturbed
+
+
+def test_scores_do_not_depend_on_the_order_of_methods(arff: Path, tmp_path: Path, undisturbed: bytes) -> None:
+    turned = dict(reversed(MIXED.items()))
+    report = run(small.experiment(arff, methods=turned), tmp_path / "turned")
+    lines = (report.folder / "scores.csv").read_bytes().splitlines()
+    assert lines != undisturbed.splitlines()
+    assert sorted(lines) == sorted(undisturbed.splitlines())
+
+
+class Breaking(runner.Silent):
+    """Interrupts after some groups, as a signal would."""
+
+    def __init__(self, groups: int):
+        self.left = groups
+
+    def advance(self, dataset: str, done: int, failed: int) -> None:
+        self.left -= 1
+        if not self.left:
+            raise runner._Stop
+
+
+@pytest.mark.parametrize(("jobs", "backend"), [(1, "loky"), (2, "loky"), (2, "threading")])
+def test_an_interrupted_run_goes_on(arff: Path, tmp_path: Path, undisturbed: bytes, jobs: int, backend: str) -> None:
+    experiment = small.experiment(arff, methods=MIXED)
+    for _ in range(3):
+        report = run(experiment, tmp_path / "broken", jobs, backend, listener=Breaking(1))
+        assert report.interrupted
+        assert report.computed == 6
+        assert report.done == report.kept + 6
+        partial = (report.folder / "scores.csv").read_bytes().splitlines()
+        assert set(partial) < set(undisturbed.splitlines())
+    report = run(experiment, tmp_path / "broken", jobs, backend)
+    assert not report.interrupted
+    assert (report.kept, report.computed) == (18, 6)
+    assert (report.folder / "scores.csv").read_bytes() == undisturbed
+
+
+# -------------------------------------------------------------------- the files
+
+
+def test_columns_and_rows_of_scores(arff: Path, tmp_path: Path) -> None:
+    sweep = {"learner.alpha": [0.5, 1e-3], SIZES: ["50%", 1]}
+    methods = {"R": {"label_space": "plst", "learner": "ridge"}, "LS": {"learner": "least_squares"}, "PBR": FOUR["PBR"]}
+    splits = {"kind": "shuffle", "repeats": 2, "train_size": 0.75, "seed": 1}
+    report = run(small.experiment(arff, sweep=sweep, methods=methods, splits=splits), tmp_path, jobs=2)
+    scores = pd.read_csv(report.folder / "scores.csv", dtype=str, keep_default_na=False)
+    assert list(scores) == ["dataset", "method", "learner.alpha", SIZES, "split", "metric", "value"]
+    points = [("R", a, m) for a in ("0.5", "0.001") for m in ("50%", "1")]
+    points += [("LS", "", ""), ("PBR", "", "50%"), ("PBR", "", "1")]
+    expected = [
+        ("tiny", *point, split, metric)
+        for point in points
+        for split in ("0", "1")
+        for metric in ("hamming_loss", "f1", "encoding_error")
+    ]
+    assert list(scores.drop(columns="value").itertuples(index=False, name=None)) == expected
+
+
+def test_summary_is_what_pandas_says(arff: Path, tmp_path: Path) -> None:
+    report = run(small.experiment(arff, methods=MIXED), tmp_path)
+    scores = pd.read_csv(report.folder / "scores.csv", dtype={SIZES: str}, keep_default_na=False)
+    summary = pd.read_csv(report.folder / "summary.csv", dtype={SIZES: str}, keep_default_na=False)
+    cell = ["dataset", "method", SIZES, "metric"]
+    assert list(summary) == [*cell, "mean", "std", "se", "n"]
+    expected = scores.groupby(cell, sort=False)["value"].agg(["mean", "std", "sem", "count"]).reset_index()
+    expected.columns = summary.columns
+    pd.testing.assert_frame_equal(
+        summary.sort_values(cell, ignore_index=True),
+        expected.sort_values(cell, ignore_index=True),
+        check_exact=False,
+        rtol=1e-9,
+    )
+    first_seen = list(dict.fromkeys(scores[["dataset", "method", SIZES, "metric"]].itertuples(index=False, name=None)))
+    order = list(summary[cell].itertuples(index=False, name=None))
+    points = list(dict.fromkeys(row[:3] for row in first_seen))
+    assert list(dict.fromkeys(row[:3] for row in order)) == points
+
+
+def test_one_split_has_no_standard_error(arff: Path, tmp_path: Path) -> None:
+    splits = {"kind": "shuffle", "repeats": 1, "train_size": 0.75, "seed": 1}
+    report = run(small.experiment(arff, splits=splits), tmp_path)
+    summary = pd.read_csv(report.folder / "summary.csv", keep_default_na=False, dtype=str)
+    assert set(summary["std"]) == set(summary["se"]) == {""}
+    assert set(summary["n"]) == {"1"}
+    assert "" not in set(summary["mean"])
+
+
+def test_a_metric_that_is_not_defined_has_no_row(arff: Path, tmp_path: Path) -> None:
+    report = run(small.experiment(arff, methods=MIXED), tmp_path)
+    for name in ("scores.csv", "summary.csv"):
+        rows = pd.read_csv(report.folder / name)
+        assert set(rows[rows.method == "Guess"].metric) == {"hamming_loss", "f1"}
+        assert set(rows[rows.method == "PLST"].metric) == {"hamming_loss", "f1", "encoding_error"}
+
+
+def test_the_manifest(arff: Path, tmp_path: Path) -> None:
+    experiment = small.experiment(arff)
+    report = run(experiment, tmp_path, jobs=2)
+    manifest = read_manifest(report.folder)
+    dataset, _ = small.planned(experiment)
+    assert manifest["datasets"]["tiny"] == {
+        "checksum": dataset.checksum,
+        "n_instances": 60,
+        "n_features": 5,
+        "n_labels": 6,
+        "notices": [],
+    }
+    assert manifest["trials"] == {"planned": 16, "kept": 0, "computed": 16, "failed": 0, "interrupted": False}
+    assert manifest["seed"] == 1
+    assert (manifest["jobs"], manifest["backend"]) == (2, "loky")
+    assert manifest["packages"]["joblib"] == joblib.__version__
+    assert {"mlcdr", "python", "machine", "blas", "started", "seconds"} <= manifest.keys()
+    (report.folder / "manifest.json").write_text("[")
+    with pytest.raises(ResultsError, match=r"manifest\.json: cannot be read"):
+        read_manifest(report.folder)
+
+
+def test_the_folders_experiment_runs_again_and_has_nothing_to_do(arff: Path, tmp_path: Path) -> None:
+    report = run(small.experiment(arff, methods=MIXED), tmp_path)
+    again = run(load_experiment(report.folder / "experiment.yaml"), tmp_path)
+    assert counts(again) == (24, 24, 0)
+
+
+def test_timings_are_metrics(arff: Path, tmp_path: Path) -> None:
+    report = run(small.experiment(arff, metrics=["fit_seconds", "predict_seconds"]), tmp_path)
+    values = pd.read_csv(report.folder / "scores.csv")["value"]
+    assert len(values) == 32
+    assert ((values > 0) & (values < 5)).all()
+
+
+# -------------------------------------------------------------------- failures
+
+
+def test_a_failure_is_recorded_and_the_others_go_on(arff: Path, tmp_path: Path) -> None:
+    methods = {
+        "Bad": {"learner": "tests.small.Failing"},
+        "PLST": FOUR["PLST"],
+        "Ugly": {"learner": "tests.small.Failing"},
+    }
+    experiment = small.experiment(arff, methods=methods)
+    report = run(experiment, tmp_path, jobs=2)
+    assert [(t.method, t.split) for t, _ in report.failures] == [(m, i) for m in ("Bad", "Ugly") for i in range(4)]
+    for _, error in report.failures:
+        assert error.startswith("Traceback")
+        assert "RuntimeError: no luck today" in error
+        assert 'small.py", line' in error
+    rows = pd.read_csv(report.folder / "scores.csv")
+    assert set(rows.method) == {"PLST"}
+    assert read_manifest(report.folder)["trials"]["failed"] == 8
+    again = run(experiment, tmp_path)
+    assert counts(again) == (16, 8, 8), "failed trials are tried again, the others are not"
+
+
+def test_a_failure_in_some_splits_leaves_the_others(arff: Path, tmp_path: Path) -> None:
+    splits = {"kind": "kfold", "folds": 7, "seed": 1}  # 60 rows: folds of 8 and 9, training sets of 52 and 51
+    methods = {"Bad": {"feature_space": {"tests.small.Failing": 2}, "learner": "least_squares"}}
+    report = run(small.experiment(arff, splits=splits, methods=methods, sweep={}), tmp_path)
+    assert len(report.failures) == 7  # those of 52 rows by Failing itself, the others since it is no transformer
+    assert sum("no luck" in error for _, error in report.failures) == 3
+
+
+def test_a_split_that_cannot_be_prepared_fails_alone(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlcdr.moments import Moments
+
+    without = Moments.without
+    calls = []
+
+    def sometimes(self, rows):
+        calls.append(1)
+        if len(calls) == 2:
+            raise MemoryError("no room")
+        return without(self, rows)
+
+    monkeypatch.setattr(Moments, "without", sometimes)
+    report = run(small.experiment(arff), tmp_path)
+    assert {trial.split for trial, _ in report.failures} == {1}
+    assert (report.done, len(report.failures)) == (12, 4)
+
+
+def test_a_missing_data_set_is_the_users_to_mend(tmp_path: Path) -> None:
+    with pytest.raises(DataError):
+        run(small.experiment(Path("no_such_data_set")), tmp_path)
+
+
+def test_a_file_that_cannot_be_written_is_told(arff: Path, tmp_path: Path) -> None:
+    (tmp_path / "small" / "scores.csv" / "x").mkdir(parents=True)
+    with pytest.raises(ResultsError, match=r"scores\.csv: cannot be written"):
+        run(small.experiment(arff), tmp_path)
+    assert not [path for path in (tmp_path / "small").iterdir() if path.name.startswith(".scores")]
+
+
+def test_json_is_plain(arff: Path, tmp_path: Path) -> None:
+    report = run(small.experiment(arff), tmp_path)
+    json.loads((report.folder / "manifest.json").read_text(), parse_constant=lambda text: pytest.fail(text))

@@ -1,0 +1,184 @@
+"""The record of trials: transactions, the lock, and files that are damaged or somebody else's."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from mlcdr.errors import ResultsError
+from mlcdr.experiment.store import Store
+from mlcdr.experiment.trials import Score, Trial
+from tests.small import learner
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="written for POSIX")
+
+
+def trial(key: str, split: int = 0) -> Trial:
+    from mlcdr.experiment.config import MethodSpec
+
+    spec = MethodSpec(learner=learner("least_squares"))
+    return Trial(key, "tiny", "M", (("learner.alpha", "20%"),), split, spec, spec)
+
+
+TRIALS = {key: trial(key, split) for split, key in enumerate("abcd")}
+
+
+def test_what_is_recorded_is_there_the_next_time(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.record(TRIALS, [Score("a", {"f1": 0.1 + 0.2, "loss": float("nan")}), Score("b", None, "Traceback\nno")])
+    with Store(tmp_path) as store:
+        assert store.done() == {"a"}
+        assert store.scores(["a", "b", "c"]) == {"a": {"f1": 0.1 + 0.2, "loss": None}}
+        assert store.failures(["c", "b", "a"]) == {"b": "Traceback\nno"}
+
+
+def test_a_trial_that_failed_may_succeed_later(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.record(TRIALS, [Score("a", None, "no")])
+        store.record(TRIALS, [Score("a", {"f1": 1.0})])
+        assert (store.done(), store.failures(["a"])) == ({"a"}, {})
+        store.record(TRIALS, [Score("a", {"loss": 2.0})])
+        assert store.scores(["a"]) == {"a": {"loss": 2.0}}
+
+
+def test_failures_come_in_the_order_asked_for(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.record(TRIALS, [Score(key, None, key) for key in "abcd"])
+        assert list(store.failures(["c", "a", "d"])) == ["c", "a", "d"]
+
+
+def test_a_group_is_recorded_whole_or_not_at_all(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.record(TRIALS, [Score("a", {"f1": 1.0})])
+        with pytest.raises(ResultsError, match=r"trials\.sqlite: cannot record results"):
+            store.record(TRIALS, [Score("a", {"f1": 2.0}), Score("b", {"f1": 2.0}), Score("b", {"f1": 2.0})])
+        assert store.scores(["a", "b"]) == {"a": {"f1": 1.0}}
+        store.record(TRIALS, [Score("b", {"f1": 3.0})])
+        assert store.done() == {"a", "b"}
+
+
+def test_a_writer_killed_in_a_transaction_leaves_what_was_before(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.record(TRIALS, [Score("a", {"f1": 1.0})])
+    child = os.fork()
+    if child == 0:
+        store = Store(tmp_path)
+        store._db.execute("PRAGMA cache_size = 1")  # so that pages reach the file before the commit
+        store._db.execute("BEGIN IMMEDIATE")
+        store._db.execute("DELETE FROM trials")
+        rows = ((f"k{i}", "x" * 1000) for i in range(500))
+        store._db.executemany(
+            "INSERT INTO trials (key, dataset, method, point, split, status) VALUES (?, ?, '', '', 0, 'done')", rows
+        )
+        os.kill(os.getpid(), signal.SIGKILL)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    assert (tmp_path / "trials.sqlite-journal").exists(), "the kill must come in the middle"
+    with Store(tmp_path) as store:
+        assert store.scores(["a"]) == {"a": {"f1": 1.0}}
+        assert store.done() == {"a"}
+
+
+def test_two_at_once(tmp_path: Path) -> None:
+    with Store(tmp_path):
+        for fresh in (False, True):
+            with pytest.raises(ResultsError, match="another run is writing this folder"):
+                Store(tmp_path, fresh)
+    with Store(tmp_path):
+        pass
+
+
+def test_fresh_forgets(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.record(TRIALS, [Score("a", {"f1": 1.0})])
+    with Store(tmp_path, fresh=True) as store:
+        assert store.done() == set()
+
+
+def other_program(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE trials (patient TEXT)")
+    db.execute("PRAGMA user_version = 1")
+    db.commit()
+    db.close()
+
+
+def other_version(path: Path) -> None:
+    Store(path.parent).__exit__(None, None, None)
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+
+
+def damaged_page(path: Path) -> None:
+    with Store(path.parent) as store:
+        store.record(
+            {f"{i:032}": trial(f"{i:032}") for i in range(500)}, [Score(f"{i:032}", {"f1": 1.0}) for i in range(500)]
+        )
+    content = bytearray(path.read_bytes())
+    content[4096 * 8 : 4096 * 9] = b"\xff" * 4096
+    path.write_bytes(content)
+
+
+def cut_short(path: Path) -> None:
+    damaged_page(path)
+    path.write_bytes(path.read_bytes()[: 4096 * 5 + 17])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda path: path.write_bytes(b"PK\x03\x04" * 1000), "not a database"),
+        (lambda path: path.mkdir(), "unable to open"),
+        (other_program, "not a record of trials made by mlcdr"),
+        (other_version, "another version"),
+        (damaged_page, "damaged|malformed"),
+        (cut_short, "damaged|malformed"),
+    ],
+)
+def test_a_file_that_is_no_record_is_told_in_one_line_and_left_alone(tmp_path: Path, spoil, message: str) -> None:
+    path = tmp_path / "trials.sqlite"
+    spoil(path)
+    before = path.read_bytes() if path.is_file() else None
+    with pytest.raises(ResultsError, match=message) as caught:
+        Store(tmp_path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+    assert "--fresh" in str(caught.value)
+    if before is not None:
+        assert path.read_bytes() == before
+        with Store(tmp_path, fresh=True) as store:
+            assert store.done() == set()
+
+
+def test_an_empty_file_is_a_record_not_yet_begun(tmp_path: Path) -> None:
+    (tmp_path / "trials.sqlite").touch()
+    with Store(tmp_path) as store:
+        assert store.done() == set()
+
+
+def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "small"):
+        with pytest.raises(ResultsError, match="cannot be written"):
+            Store(folder)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(ResultsError, match="cannot be written: Permission denied"):
+        Store(tmp_path / "small")
+
+
+def test_the_lock_ends_with_its_holder(tmp_path: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        Store(tmp_path)
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    with Store(tmp_path) as store:
+        assert store.done() == set()

@@ -1,0 +1,296 @@
+"""The plan's keys, the sharing of one fit, and the running of components that know nothing of moments."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+from mlcdr.composition import ComposedClassifier
+from mlcdr.errors import DataError
+from mlcdr.experiment import trials as trials_module
+from mlcdr.experiment.config import Experiment, load_experiment
+from mlcdr.experiment.trials import DataSource, build, groups, plan, run_group
+from mlcdr.label_space.plst import PLST
+from mlcdr.learners.least_squares import LeastSquares
+from tests import small
+from tests.small import FOUR, SIZES
+
+
+@pytest.fixture
+def arff(tmp_path: Path) -> Path:
+    return small.write_dataset(tmp_path / "data")
+
+
+def keys(experiment: Experiment) -> dict[tuple, str]:
+    return {(t.method, t.point, t.split): t.key for t in small.planned(experiment)[1]}
+
+
+def scores_of(experiment: Experiment, method: str | None = None) -> dict[tuple, dict[str, float]]:
+    """(method, point, split) → values, computed here and now; a failure is raised."""
+    source = DataSource.of(experiment.datasets[0], experiment.splits)
+    dataset = source.load()
+    chosen = [t for t in plan(experiment, source, dataset) if method in (None, t.method)]
+    by_key = {t.key: t for t in chosen}
+    result = {}
+    for group in groups(experiment, source.stamped(dataset), chosen):
+        for score in run_group(group):
+            assert score.values is not None, score.error
+            trial = by_key[score.key]
+            result[trial.method, trial.point, trial.split] = dict(score.values)
+    return result
+
+
+# -------------------------------------------------------------------- keys
+
+
+def test_every_trial_has_a_key_of_its_own(arff: Path) -> None:
+    found = keys(small.experiment(arff))
+    assert len(found) == len(set(found.values())) == 2 * 2 * 4
+
+
+def test_keys_are_the_same_in_another_process(arff: Path, tmp_path: Path) -> None:
+    experiment = small.experiment(arff)
+    (tmp_path / "e.yaml").write_text(experiment.to_yaml())
+    code = (
+        "import sys; from tests import small; from mlcdr.experiment.config import load_experiment\n"
+        "print(*[t.key for t in small.planned(load_experiment(sys.argv[1]))[1]])"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(small.__file__).parents[1]), "PYTHONHASHSEED": "7"}
+    line = [sys.executable, "-c", code, str(tmp_path / "e.yaml")]
+    printed = subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True, check=True).stdout
+    assert printed.split() == list(keys(experiment).values())
+
+
+SPLITS = {"kind": "shuffle", "repeats": 4, "train_size": 0.75, "seed": 1}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"splits": {**SPLITS, "seed": 2}},
+        {"splits": {**SPLITS, "train_size": 0.5}},
+        {"splits": {"kind": "kfold", "folds": 4, "seed": 1}},
+        {"metrics": ["hamming_loss", {"f1": {"zero_division": 0}}, "encoding_error"]},
+        {"metrics": ["hamming_loss", "f1", "encoding_error", "recall"]},
+        {"metrics": ["hamming_loss", {"f1": {"as": "F"}}, "encoding_error"]},
+        {"methods": {name: {**FOUR[name], "learner": "ridge"} for name in ("PBR", "PLST")}},
+        {"methods": {n: {**FOUR[n], "threshold": {"fixed": 0.4}} for n in ("PBR", "PLST")}},
+    ],
+    ids=str,
+)
+def test_what_changes_scores_changes_every_key(arff: Path, changes: dict) -> None:
+    assert not set(keys(small.experiment(arff)).values()) & set(keys(small.experiment(arff, **changes)).values())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"description": "other words"},
+        {"name": "other"},
+        {"splits": {**SPLITS, "repeats": 9}},
+        {"methods": {name: FOUR[name] for name in ("CPLST", "PLST", "PBR", "OCCA")}},
+        {"sweep": {SIZES: ["50%", 2, 1]}},
+        {"metrics": ["encoding_error", "hamming_loss", "f1"]},
+    ],
+    ids=str,
+)
+def test_what_changes_no_score_changes_no_key(arff: Path, changes: dict) -> None:
+    before, after = keys(small.experiment(arff)), keys(small.experiment(arff, **changes))
+    assert before == {where: after[where] for where in before}
+
+
+def test_a_parameter_is_part_of_the_key(arff: Path) -> None:
+    one, two = ({"M": {"learner": {"ridge": {"alpha": alpha}}}} for alpha in (1.0, 2.0))
+    before, after = (keys(small.experiment(arff, methods=m, sweep={})) for m in (one, two))
+    assert not set(before.values()) & set(after.values())
+
+
+def test_the_data_their_name_and_the_methods_name_are_part_of_the_key(arff: Path, tmp_path: Path) -> None:
+    folds = tmp_path / "folds.csv"
+    folds.write_text("fold\n" + "0\n1\n" * 30)
+    splits = {"kind": "file", "path": str(folds)}
+    before = set(keys(small.experiment(arff, splits=splits)).values())
+    renamed = {"A": FOUR["PBR"], "B": FOUR["PLST"]}
+    assert not before & set(keys(small.experiment(arff, splits=splits, methods=renamed)).values())
+    twin = small.write_dataset(tmp_path / "twin", "twin")
+    for suffix in (".arff", ".xml"):
+        twin.with_suffix(suffix).write_bytes(arff.with_suffix(suffix).read_bytes())
+    assert not before & set(keys(small.experiment(twin, splits=splits)).values())
+    arff.write_text(arff.read_text() + "1,2,3,4,5,0,0,0,0,1,1\n")
+    folds.write_text(folds.read_text() + "0\n")
+    assert not before & set(keys(small.experiment(arff, splits=splits)).values())
+
+
+def test_the_kfold_keys_do_not_depend_on_the_number_of_repeats(arff: Path) -> None:
+    once, thrice = ({"kind": "kfold", "folds": 3, "repeats": r, "seed": 5} for r in (1, 3))
+    before, after = keys(small.experiment(arff, splits=once)), keys(small.experiment(arff, splits=thrice))
+    assert before == {where: after[where] for where in before}
+
+
+def test_a_split_is_a_group(arff: Path) -> None:
+    experiment = small.experiment(arff)
+    _, trials = small.planned(experiment)
+    made = list(groups(experiment, DataSource.of(experiment.datasets[0], experiment.splits), reversed(trials)))
+    assert [group.split for group in made] == [0, 1, 2, 3]
+    assert {trial.key for group in made for trial in group.trials} == {trial.key for trial in trials}
+    assert all(trial.split == group.split for group in made for trial in group.trials)
+
+
+# -------------------------------------------------------------------- one fit for all sizes
+
+
+@pytest.mark.parametrize("name", FOUR)
+def test_one_fit_serves_all_sizes_as_a_fit_for_each_would(
+    name: str, arff: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = [3, "20%", 1, "100%", "60%"]
+    fits = []
+    fit = ComposedClassifier.fit_moments
+    monkeypatch.setattr(ComposedClassifier, "fit_moments", lambda self, m: (fits.append(self), fit(self, m))[1])
+    metrics = ["hamming_loss", "f1", "encoding_error", "prediction_error", "loss_bound"]
+    together = scores_of(small.experiment(arff, methods={name: FOUR[name]}, sweep={SIZES: sizes}, metrics=metrics))
+    assert len(fits) == 4, "a split of a method is to cost one fit"
+    for size in sizes:
+        alone = scores_of(small.experiment(arff, methods={name: FOUR[name]}, sweep={SIZES: [size]}, metrics=metrics))
+        assert len(alone) == 4
+        for where, values in alone.items():
+            assert together[where] == pytest.approx(values, rel=1e-9, abs=1e-12)
+    assert len(fits) == 4 + 4 * len(sizes)
+    assert len({tuple(values.values()) for values in together.values()}) > len(sizes), "sizes must differ for a test"
+
+
+@pytest.mark.parametrize("name", FOUR)
+@pytest.mark.parametrize("source", ["tiny", "yeast"])
+def test_trials_score_as_the_estimator_does_point_for_point(
+    name: str, source: str, arff: Path, real_dataset: Callable
+) -> None:
+    splits = {**SPLITS, "repeats": 2}
+    if source == "yeast":
+        real_dataset("yeast")
+    of = arff if source == "tiny" else Path("yeast")
+    experiment = small.experiment(of, splits=splits, methods={name: FOUR[name]}, sweep={SIZES: [1, "40%", "100%"]})
+    dataset, trials = small.planned(experiment)
+    divided = DataSource.of(experiment.datasets[0], experiment.splits).divide(dataset)
+    found = scores_of(experiment)
+    for trial in trials:
+        split = divided[trial.split]
+        estimator = trials_module._seeded(build(trial.spec), experiment.seed, trial)
+        said = estimator.fit(dataset.X[split.train], dataset.Y[split.train]).predict(dataset.X[split.test])
+        wrong = np.mean(said != dataset.Y[split.test])
+        assert found[trial.method, trial.point, trial.split]["hamming_loss"] == pytest.approx(wrong, abs=1e-12)
+
+
+def test_a_size_that_is_too_large_fails_alone(arff: Path) -> None:
+    experiment = small.experiment(arff, methods={"PLST": FOUR["PLST"]}, sweep={SIZES: [2, 200, 4]})
+    source = DataSource.of(experiment.datasets[0], experiment.splits)
+    dataset = source.load()
+    trials = plan(experiment, source, dataset)
+    by_key = {trial.key: trial for trial in trials}
+    scores = [s for group in groups(experiment, source.stamped(dataset), trials) for s in run_group(group)]
+    assert {dict(by_key[s.key].point)[SIZES] for s in scores if s.values is None} == {"200"}
+    assert len(scores) == 12
+    error = next(s.error for s in scores if s.error)
+    assert "Traceback" in error
+    assert "200" in error.splitlines()[-1]
+
+
+# -------------------------------------------------------------------- foreign components
+
+KNN = {"learner": {"sklearn.neighbors.KNeighborsRegressor": {"n_neighbors": 3}}}
+
+
+def halves(experiment: Experiment, split: int):
+    dataset, _ = small.planned(experiment)
+    part = DataSource.of(experiment.datasets[0], experiment.splits).divide(dataset)[split]
+    return dataset.X[part.train], dataset.Y[part.train], dataset.X[part.test], dataset.Y[part.test]
+
+
+def test_a_regressor_of_scikit_learn_learns_codes(arff: Path) -> None:
+    experiment = small.experiment(arff, methods={"M": {"label_space": "plst", **KNN}}, sweep={SIZES: [2, 4]})
+    found = scores_of(experiment)
+    for size in (2, 4):
+        for split in range(4):
+            X, Y, X_test, Y_test = halves(experiment, split)
+            space = PLST(size).fit(X, Y)
+            codes = KNeighborsRegressor(n_neighbors=3).fit(X, space.encode(Y)).predict(X_test)
+            wrong = np.mean((space.decode(codes) > 0.5) != Y_test)
+            assert found["M", ((SIZES, str(size)),), split]["hamming_loss"] == pytest.approx(wrong, abs=1e-12)
+
+
+def test_a_classifier_of_scikit_learn_learns_label_sets(arff: Path) -> None:
+    methods = {"M": {"learner": {"sklearn.neighbors.KNeighborsClassifier": {"n_neighbors": 3}}}}
+    found = scores_of(small.experiment(arff, methods=methods, sweep={}))
+    for split in range(4):
+        X, Y, X_test, Y_test = halves(small.experiment(arff), split)
+        said = KNeighborsClassifier(n_neighbors=3).fit(X, Y).predict(X_test)
+        values = found["M", (), split]
+        assert values["hamming_loss"] == np.mean(said != Y_test)
+        assert np.isnan(values["encoding_error"]), "a classifier has no code"
+
+
+def test_a_transformer_of_scikit_learn_reduces_the_features(arff: Path) -> None:
+    methods = {"M": {"feature_space": {"sklearn.decomposition.PCA": {"n_components": 2}}, "learner": "least_squares"}}
+    found = scores_of(small.experiment(arff, methods=methods, sweep={}))
+    for split in range(4):
+        X, Y, X_test, Y_test = halves(small.experiment(arff), split)
+        pca = PCA(2).fit(X)
+        said = LinearRegression().fit(pca.transform(X), Y).predict(pca.transform(X_test)) > 0.5
+        assert found["M", (), split]["hamming_loss"] == np.mean(said != Y_test)
+
+
+def test_randomness_is_seeded_by_data_set_split_and_method(arff: Path) -> None:
+    part = {"learner": {"sklearn.ensemble.RandomForestClassifier": {"n_estimators": 3}}}
+    experiment = small.experiment(arff, methods={"A": part, "B": part}, sweep={}, metrics=["hamming_loss"])
+    _, trials = small.planned(experiment)
+    seeds = {}
+    for trial in trials:
+        estimator = trials_module._seeded(build(trial.spec), experiment.seed, trial)
+        seeds[trial.method, trial.split] = estimator.learner.random_state
+    assert len(set(seeds.values())) == 8
+    assert all(isinstance(seed, int) for seed in seeds.values())
+    found = scores_of(experiment)
+    assert found == scores_of(experiment)
+    for (method, split), seed in seeds.items():
+        X, Y, X_test, Y_test = halves(experiment, split)
+        said = RandomForestClassifier(3, random_state=seed).fit(X, Y).predict(X_test)
+        assert found[method, (), split]["hamming_loss"] == np.mean(said != Y_test)
+
+
+def test_a_seed_that_the_config_gives_is_kept(arff: Path) -> None:
+    part = {"learner": {"tests.small.Guess": {"random_state": 5}}}
+    experiment = small.experiment(arff, methods={"M": part}, sweep={})
+    trial = small.planned(experiment)[1][0]
+    assert trials_module._seeded(build(trial.spec), 1, trial).learner.random_state == 5
+
+
+# -------------------------------------------------------------------- data that change
+
+
+def test_data_that_change_between_plan_and_work_are_refused(arff: Path) -> None:
+    experiment = small.experiment(arff)
+    source = DataSource.of(experiment.datasets[0], experiment.splits)
+    dataset = source.load()
+    group = next(groups(experiment, source.stamped(dataset), plan(experiment, source, dataset)))
+    arff.write_text(arff.read_text() + "1,2,3,4,5,0,0,0,0,1,1\n")
+    with pytest.raises(DataError, match="changed while the run was going on"):
+        run_group(group)
+
+
+def test_the_resolved_experiment_has_the_same_keys(arff: Path, tmp_path: Path) -> None:
+    experiment = small.experiment(arff, methods={**FOUR, "Mine": {"learner": {"tests.small.Guess": {"seconds": 0.0}}}})
+    (tmp_path / "experiment.yaml").write_text(experiment.to_yaml())
+    assert keys(load_experiment(tmp_path / "experiment.yaml")) == keys(experiment)
+
+
+def test_the_default_learner_shares_its_fit() -> None:
+    assert LeastSquares().independent_outputs, "or one fit would not serve all sizes and the tests above say nothing"

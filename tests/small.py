@@ -1,0 +1,103 @@
+"""A small data set, experiments on it, and methods of a user's own, for the tests of running."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from mlcdr.data.dataset import Dataset
+from mlcdr.experiment.config import Experiment, experiment_from
+from mlcdr.experiment.trials import DataSource, Trial, plan
+from mlcdr.registry import Component
+
+SIZES = "label_space.n_components"
+FOUR = {name.upper(): {"label_space": name, "learner": "least_squares"} for name in ("pbr", "occa", "plst", "cplst")}
+
+
+def write_dataset(folder: Path, name: str = "tiny", n: int = 60, d: int = 5, labels: int = 6, seed: int = 0) -> Path:
+    """An ARFF file and its XML, with labels that depend on the features; gives the ARFF's path."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)).round(3)
+    Y = (X @ rng.normal(size=(d, labels)) + rng.normal(size=(n, labels)) > 0.5).astype(int)
+    lines = [f"@relation {name}", *(f"@attribute x{j} numeric" for j in range(d))]
+    lines += [*(f"@attribute y{k} {{0,1}}" for k in range(labels)), "@data"]
+    lines += [",".join(map(str, [*x, *y])) for x, y in zip(X.tolist(), Y.tolist(), strict=True)]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.arff").write_text("\n".join(lines) + "\n")
+    names = "".join(f'<label name="y{k}"></label>' for k in range(labels))
+    (folder / f"{name}.xml").write_text(f'<labels xmlns="http://mulan.sourceforge.net/labels">{names}</labels>\n')
+    return folder / f"{name}.arff"
+
+
+def plain(arff: Path, **changes: Any) -> dict[str, Any]:
+    """A config on `arff` as plain data: four splits, three metrics, two methods at two sizes; with `changes`."""
+    return {
+        "name": "small",
+        "datasets": [str(arff)],
+        "splits": {"kind": "shuffle", "repeats": 4, "train_size": 0.75, "seed": 1},
+        "metrics": ["hamming_loss", "f1", "encoding_error"],
+        "sweep": {SIZES: [1, "50%"]},
+        "methods": {name: FOUR[name] for name in ("PBR", "PLST")},
+    } | changes
+
+
+def experiment(arff: Path, **changes: Any) -> Experiment:
+    """The experiment of `plain`."""
+    return experiment_from(plain(arff, **changes))
+
+
+def planned(an_experiment: Experiment) -> tuple[Dataset, list[Trial]]:
+    """The first data set of an experiment and its trials."""
+    source = DataSource.of(an_experiment.datasets[0], an_experiment.splits)
+    dataset = source.load()
+    return dataset, plan(an_experiment, source, dataset)
+
+
+def learner(name: str, **params: Any) -> Component:
+    """A learner by name or dotted path."""
+    return Component("learner", name, params)
+
+
+def command(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`mlcdr` with these arguments, in a process of its own."""
+    line = [sys.executable, "-m", "mlcdr", *map(str, arguments)]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), **environment}
+    return subprocess.run(line, cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
+
+
+class Failing(ClassifierMixin, BaseEstimator):
+    """A classifier that raises on some training sets: those whose number of rows leaves 0 modulo `modulus`."""
+
+    def __init__(self, modulus: int = 1):
+        self.modulus = modulus
+
+    def fit(self, X: Any, y: Any) -> Failing:
+        if len(X) % self.modulus == 0:
+            raise RuntimeError("no luck today\nand no more to say")
+        return self
+
+    def predict(self, X: Any) -> Any:
+        raise NotImplementedError
+
+
+class Guess(ClassifierMixin, BaseEstimator):
+    """A classifier that guesses at random after `seconds`, and notes how it was seeded."""
+
+    def __init__(self, seconds: float = 0.0, random_state: int | None = None):
+        self.seconds = seconds
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Guess:
+        time.sleep(self.seconds)
+        self.n_labels_ = y.shape[1]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.random.default_rng(self.random_state).integers(0, 2, size=(X.shape[0], self.n_labels_))

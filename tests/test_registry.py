@@ -1,0 +1,141 @@
+"""Names to classes, components as text, and the version that tells an edited method."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sklearn.neighbors import KNeighborsRegressor
+
+from mlcdr import registry
+from mlcdr.errors import UserError
+from mlcdr.registry import Component, UnknownComponent
+
+EVERY = [(family, name) for family, known in registry.BUILT_IN.items() for name in known]
+
+
+@pytest.mark.parametrize(("family", "name"), EVERY)
+def test_every_name_leads_to_a_documented_class_that_can_be_built(family: str, name: str) -> None:
+    cls = registry.resolve(family, name)
+    assert inspect.getdoc(cls)
+    defaults = registry.parameters(cls)
+    needed = {key: 1 for key, value in defaults.items() if value is inspect.Parameter.empty}
+    assert isinstance(Component(family, name, needed).build(), cls)
+    assert name in registry.names(family)
+
+
+def test_a_dotted_path_leads_to_ones_own_class() -> None:
+    assert registry.resolve("learner", "sklearn.neighbors.KNeighborsRegressor") is KNeighborsRegressor
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "message"),
+    [
+        ("label_space", "plts", "did you mean 'plst'"),
+        ("label_space", "plst2", "did you mean 'plst'"),
+        ("learner", "nothing_like_it", r"known: least_squares, ridge.*dotted path"),
+        ("learner", "no_such_package.Thing", "cannot be imported: No module named 'no_such_package'"),
+        ("learner", "sklearn.neighbors.Thing", "cannot be imported:.*Thing"),
+        ("learner", "mlcdr.linalg.n_kept", "is a function, not a class"),
+        ("learner", ".Thing", "cannot be imported"),
+        ("learner", "sklearn.", "cannot be imported"),
+    ],
+)
+def test_an_unknown_name_is_told_in_one_line(family: str, name: str, message: str) -> None:
+    with pytest.raises(UnknownComponent, match=message) as caught:
+        registry.resolve(family, name)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "params"),
+    [
+        ("plst", {}),
+        ({"plst": None}, {}),
+        ({"plst": {}}, {}),
+        ({"plst": {"n_components": 5}}, {"n_components": 5}),
+        ({"plst": 5}, {"n_components": 5}),
+        ({"plst": "20%"}, {"n_components": "20%"}),
+    ],
+)
+def test_the_forms_of_a_component(written: object, params: dict) -> None:
+    component = Component.parse("label_space", written)
+    assert component == Component("label_space", "plst", params)
+    assert Component.parse("label_space", component.plain()) == component
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        (None, "a label_space is a name"),
+        ({"plst": {}, "pbr": {}}, "a label_space is a name"),
+        (["plst"], "a label_space is a name"),
+        ({"plst": {"n_component": 5}}, "no parameter 'n_component'; did you mean 'n_components'"),
+        ({"identity": 3}, "takes no parameter"),
+    ],
+)
+def test_other_forms_are_refused(written: object, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        Component.parse("label_space", written)
+
+
+@pytest.mark.parametrize(("written", "value"), [("20%", 0.2), ("100%", 1.0), ("12.5%", 0.125), (7, 7), (0.3, 0.3)])
+def test_a_percentage_becomes_a_fraction_when_built(written: object, value: float) -> None:
+    assert Component("label_space", "plst", {"n_components": written}).build().n_components == value
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "many", "120%"])
+def test_an_impossible_value_is_refused_when_built(value: object) -> None:
+    with pytest.raises(ValueError, match="n_components"):
+        Component("label_space", "plst", {"n_components": value}).build()
+
+
+OWN = """
+from sklearn.base import BaseEstimator, RegressorMixin
+from {base_module} import {base} as Base
+
+class Mine(Base):
+    def predict(self, X):
+        return super().predict(X) * {factor}
+"""
+PARENT = "from mlcdr.learners.least_squares import LeastSquares\n\n\nclass Parent(LeastSquares):\n    '''{words}'''\n"
+
+
+def version_of(folder: Path, name: str = "mine.Mine") -> str:
+    code = f"from mlcdr.registry import Component; print(Component('learner', {name!r}, {{}}).version())"
+    env = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{Path(registry.__file__).parents[1]}"}
+    env["PYTHONDONTWRITEBYTECODE"] = "1"
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_an_edited_method_has_another_version(tmp_path: Path) -> None:
+    own, parent = tmp_path / "mine.py", tmp_path / "parent.py"
+    parent.write_text(PARENT.format(words="one"))
+    own.write_text(OWN.format(base_module="parent", base="Parent", factor=1))
+    versions = [version_of(tmp_path), version_of(tmp_path)]
+    assert versions[0] == versions[1], "the same source has the same version in another process"
+    own.write_text(OWN.format(base_module="parent", base="Parent", factor=2))
+    versions.append(version_of(tmp_path))
+    parent.write_text(PARENT.format(words="two"))
+    versions.append(version_of(tmp_path))
+    assert len(set(versions)) == 3
+
+
+def test_methods_of_different_modules_have_different_versions() -> None:
+    versions = {name: Component("label_space", name).version() for name in registry.BUILT_IN["label_space"]}
+    assert len(set(versions.values())) == len(versions)
+
+
+def test_parameters_come_in_order_with_their_defaults() -> None:
+    class Sample:
+        def __init__(self, first, second=2, *rest, third=3, **more):
+            pass
+
+    assert registry.parameters(Sample) == {"first": inspect.Parameter.empty, "second": 2, "third": 3}
+    assert list(registry.parameters(Sample)) == ["first", "second", "third"]
+    assert registry.parameters(object) == {}
