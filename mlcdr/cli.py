@@ -32,10 +32,10 @@ datasets_app = typer.Typer(
 )
 app.add_typer(datasets_app, name="datasets")
 
-Configs = Annotated[list[Path], typer.Argument(metavar="CONFIG...", help="Experiment files (YAML).")]
+Configs = Annotated[list[Path], typer.Argument(metavar="CONFIG", help="Experiment files (YAML).")]
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Experiment file (YAML).")]
 Folder = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results folder, such as results/yeast_cplst.")]
-Folders = Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="Results folders.")]
+Folders = Annotated[list[Path], typer.Argument(metavar="RESULTS", help="Results folders.")]
 Set = Annotated[
     Optional[list[str]],  # noqa: UP045  (typer reads the annotation at run time, on Python 3.10 too)
     typer.Option(
@@ -107,7 +107,7 @@ def run(
     for experiment in experiments:
         with listener(quiet) as told:
             report = run_experiment(experiment, out, jobs, backend, fresh, told)
-        worst = max(worst, _conclude(report, quiet))
+        worst = max(worst, _conclude(experiment, report, quiet))
         if report.interrupted:
             break
     raise typer.Exit(worst)
@@ -129,14 +129,16 @@ def _load(config: Path, overrides: list[str] | None) -> Experiment:
     return experiment
 
 
-def _conclude(report: RunReport, quiet: bool) -> int:
+def _conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
     """Write tables and figures, print the tables and what went wrong; gives the exit code."""
-    from mlcdr.reporting import figures, results, tables
+    from mlcdr.reporting import results, tables
 
     if report.done:
         found = results.load(report.folder)
         written = tables.write_all(found)
-        if not report.interrupted and not report.failures:
+        if experiment.figures and not report.interrupted and not report.failures:
+            from mlcdr.reporting import figures
+
             written += figures.write_all(found)
         if not quiet:
             _print_tables(found)
@@ -265,7 +267,7 @@ def methods(name: Annotated[Optional[str], typer.Argument(help="Show this one in
 
     if name is None:
         for family in registry.BUILT_IN:
-            print(f"{family}:")
+            print(f"{family}:" if registry.names(family) else f"{family}: none yet (a dotted path to your own class)")
             for each in registry.names(family):
                 summary = (inspect.getdoc(registry.resolve(family, each)) or "").splitlines()[:1]
                 print(f"  {each:<16}{' '.join(summary)}")
@@ -318,7 +320,7 @@ def info(name: Annotated[str, typer.Argument(help="A name of the catalogue, or a
 
 
 @datasets_app.command("fetch")
-def fetch(names: Annotated[list[str], typer.Argument(metavar="NAME...")]) -> None:
+def fetch(names: Annotated[list[str], typer.Argument(metavar="NAME")]) -> None:
     """Download data sets to the user's cache, checked against the catalogue."""
     from mlcdr.data import catalog
 

@@ -207,7 +207,10 @@ def _compute(pending: Sequence[Group], jobs: int, backend: str) -> Generator[lis
     if backend == "loky":
         work = _InWorker(os.getpid())
     with joblib.parallel_config(backend, n_jobs=jobs, **options):
-        yield from joblib.Parallel(return_as="generator_unordered")(joblib.delayed(work)(group) for group in pending)
+        parallel = joblib.Parallel(return_as="generator_unordered")
+        with _ctrl_c_held_back():  # the call starts the workers, which come to life as deaf to it as this is now
+            outcomes = parallel(joblib.delayed(work)(group) for group in pending)
+        yield from outcomes
 
 
 @dataclass(frozen=True)
@@ -219,9 +222,22 @@ class _InWorker:
     def __call__(self, group: Group) -> list[Score]:
         if not getattr(sys, "_mlcdr_worker", False):
             sys._mlcdr_worker = True  # type: ignore[attr-defined]
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends the workers
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the workers
             watch_parent(self.parent)
         return run_group(group)
+
+
+@contextlib.contextmanager
+def _ctrl_c_held_back() -> Iterator[None]:
+    """SIGINT waits until the block ends; processes and threads started in it never see one."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager
