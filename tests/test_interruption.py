@@ -1,0 +1,206 @@
+"""Runs that are killed, interrupted or lose a worker: what was done is kept, and nobody stays behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import small
+from tests.small import FOUR
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+
+SPLITS = 30
+GUESS_SECONDS = 0.04
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an experiment of some seconds, and its undisturbed results in `undisturbed`."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    arff = small.write_dataset(folder / "data", n=100)
+    slow = {"learner": {"tests.small.Guess": {"seconds": GUESS_SECONDS}}}
+    splits = {"kind": "shuffle", "repeats": SPLITS, "train_size": 0.75, "seed": 1}
+    experiment = small.experiment(arff, methods={**FOUR, "Slow": slow}, splits=splits)
+    (folder / "e.yaml").write_text(experiment.to_yaml())
+    done = small.command("run", "e.yaml", "--out", "undisturbed", "-q", "-j", "2", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+class Run:
+    """A run in a session of its own, so that what it leaves behind can be found."""
+
+    def __init__(self, folder: Path, out: Path, *options: str):
+        self.out = out / "small"
+        line = [sys.executable, "-m", "mlcdr", "run", "e.yaml", "--out", str(out), *options]
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+        self.process = subprocess.Popen(
+            line, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+        self.pid = self.process.pid
+
+    def members(self) -> list[int]:
+        """All living processes of the session."""
+        return [pid for pid, session, _ in processes() if session == self.pid]
+
+    def workers(self) -> list[int]:
+        """Its children that compute (joblib has others, which watch resources)."""
+        return [pid for pid, _, line in processes() if parent_of(pid) == self.pid and "popen_loky" in line]
+
+    def until_some_are_done(self, groups: int = 3) -> None:
+        """Wait until the record holds that many splits, and the run is still going."""
+        path = self.out / "trials.sqlite"
+        until(lambda: path.exists() and recorded(path) >= groups * 9, "trials recorded", self.process)
+
+    def end(self) -> tuple[int, str]:
+        """Exit code and standard error."""
+        _, errors = self.process.communicate(timeout=30)
+        return self.process.returncode, errors.decode()
+
+    def nobody_stays(self, seconds: float) -> None:
+        """Wait for the session to be empty."""
+        until(lambda: not self.members(), "processes gone", seconds=seconds)
+
+
+def processes() -> Iterator[tuple[int, int, str]]:
+    """(pid, session, command line) of what lives, zombies left out."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                state, _, _, session = (entry / "stat").read_text().rpartition(") ")[2].split()[:4]
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if state != "Z":
+                yield int(entry.name), int(session), line
+
+
+def parent_of(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[1])
+    except OSError:
+        return -1
+
+
+def recorded(path: Path) -> int:
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)
+    try:
+        return int(db.execute("SELECT count(*) FROM trials").fetchone()[0])
+    except sqlite3.Error:  # not made yet
+        return 0
+    finally:
+        db.close()
+
+
+def until(
+    true: Callable[[], object], what: str, process: subprocess.Popen | None = None, seconds: float = 20.0
+) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, f"no {what} in {seconds} s"
+        if process is not None and process.poll() is not None:
+            pytest.fail(f"ended before {what}: {process.stderr.read().decode()}")  # type: ignore[union-attr]
+        time.sleep(0.02)
+
+
+def goes_on(folder: Path, out: Path, *options: str) -> None:
+    """The same command again: computes what is missing, to the same result as an undisturbed run."""
+    before = recorded(out / "small" / "trials.sqlite")
+    assert 0 < before < SPLITS * 9
+    db = sqlite3.connect(out / "small" / "trials.sqlite")
+    assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert db.execute("SELECT count(*) FROM trials WHERE key NOT IN (SELECT key FROM scores)").fetchone() == (0,)
+    db.close()
+    done = small.command("run", "e.yaml", "--out", out, *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert f"{SPLITS * 9 - before} computed now" in done.stderr
+    for name in ("scores.csv", "summary.csv"):
+        assert (out / "small" / name).read_bytes() == (folder / "undisturbed" / "small" / name).read_bytes()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_kill_9_of_the_run(folder: Path, tmp_path: Path, jobs: str) -> None:
+    run = Run(folder, tmp_path, "-j", jobs)
+    run.until_some_are_done()
+    assert len(run.workers()) == (0 if jobs == "1" else 2)
+    os.kill(run.pid, signal.SIGKILL)
+    assert run.end()[0] == -signal.SIGKILL
+    run.nobody_stays(3)
+    goes_on(folder, tmp_path, "-j", jobs)
+
+
+@pytest.mark.parametrize("delay", [0.5, 1.4, 1.8])
+def test_kill_9_at_any_time_leaves_nobody(folder: Path, tmp_path: Path, delay: float) -> None:
+    run = Run(folder, tmp_path, "-j", "2")
+    time.sleep(delay)
+    os.kill(run.pid, signal.SIGKILL)
+    run.end()
+    run.nobody_stays(3)
+
+
+def test_kill_9_of_a_worker(folder: Path, tmp_path: Path) -> None:
+    run = Run(folder, tmp_path, "-j", "2")
+    run.until_some_are_done()
+    os.kill(run.workers()[0], signal.SIGKILL)
+    code, errors = run.end()
+    assert code == 130
+    assert "a worker process died" in errors
+    assert "goes on from there" in errors
+    assert "Traceback" not in errors
+    run.nobody_stays(3)
+    goes_on(folder, tmp_path, "-j", "2")
+
+
+@pytest.mark.parametrize("options", ["-j 1", "-j 2", "-j 2 --backend threading"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_signal_stops_the_run(folder: Path, tmp_path: Path, number: signal.Signals, options: str) -> None:
+    run = Run(folder, tmp_path, *options.split())
+    run.until_some_are_done()
+    if number == signal.SIGINT:
+        os.killpg(run.pid, number)  # Ctrl-C reaches the workers too
+    else:
+        os.kill(run.pid, number)
+    sent = time.monotonic()
+    code, errors = run.end()
+    assert time.monotonic() - sent < 5
+    assert code == 130, errors
+    assert "are done and kept; the same command goes on from there" in errors
+    assert not [line for line in errors.splitlines() if "Traceback" in line or "Warning" in line], errors
+    run.nobody_stays(3)
+    partial = (tmp_path / "small" / "scores.csv").read_text().splitlines()
+    assert set(partial) < set((folder / "undisturbed" / "small" / "scores.csv").read_text().splitlines())
+    goes_on(folder, tmp_path, "-j", "1")
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.6, 1.2])
+def test_ctrl_c_at_any_time_leaves_no_traceback(folder: Path, tmp_path: Path, delay: float) -> None:
+    run = Run(folder, tmp_path, "-j", "2")
+    time.sleep(delay)
+    os.killpg(run.pid, signal.SIGINT)
+    code, errors = run.end()
+    assert code in (130, -signal.SIGINT)
+    if delay >= 0.6:
+        assert "Traceback" not in errors
+    run.nobody_stays(3)
+
+
+def test_two_runs_of_one_folder_at_once(folder: Path, tmp_path: Path) -> None:
+    run = Run(folder, tmp_path, "-j", "1")
+    run.until_some_are_done(1)
+    second = small.command("run", "e.yaml", "--out", tmp_path, cwd=folder)
+    assert second.returncode == 2
+    assert second.stderr.splitlines() == [
+        f"error: {tmp_path / 'small'}: another run is writing this folder; wait for it or choose --out"
+    ]
+    assert run.process.poll() is None
+    os.kill(run.pid, signal.SIGTERM)
+    assert run.end()[0] == 130
