@@ -74,22 +74,29 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        for part in (self.learner, self.label_space, self.threshold, *(self.feature_space or ())):
+            if hasattr(part, "_parameter_constraints"):
+                part._validate_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         Y, classes, is_vector = _binary(y, X.shape[0])
         self.fit_moments(Moments.from_arrays(X, Y))
         self.classes_, self._is_vector = classes, is_vector
         return self
 
-    def fit_moments(self, moments: Moments) -> ComposedClassifier:
-        """Fit from the moments of a training set of label sets (they must still have their rows if a part asks)."""
+    def fit_moments(self, moments: Moments, own_parts: bool = False) -> ComposedClassifier:
+        """Fit from the moments of a training set of label sets (they must still have their rows if a part asks).
+
+        `own_parts`: the parts were made for this fit alone, so they are fitted themselves, not clones of them.
+        """
+        prepared = (lambda part: part) if own_parts else clone
         self.n_features_in_ = moments.n_features
         self.n_labels_ = moments.n_labels
         self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
         self.feature_steps_ = []
         for step in self.feature_space or ():
-            step, moments = _fit_step(clone(step), moments)
+            step, moments = _fit_step(prepared(step), moments)
             self.feature_steps_.append(step)
-        self.learner_ = clone(self.learner)
+        self.learner_ = prepared(self.learner)
         if is_classifier(self.learner_):
             if self.label_space is not None:
                 raise ValueError(
@@ -99,7 +106,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
             self.label_space_ = None
             _fit(self.learner_, moments)
             return self
-        self.label_space_ = Identity() if self.label_space is None else clone(self.label_space)
+        self.label_space_ = Identity() if self.label_space is None else prepared(self.label_space)
         _fit(self.label_space_, moments)
         if hasattr(self.label_space_, "encode_moments"):
             _fit(self.learner_, self.label_space_.encode_moments(moments))
@@ -130,11 +137,12 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         return margins.ravel() if self._is_vector else margins
 
     def output(self, X: Any) -> Array:
-        """What the learner says of X (n×d): codes r(x) (n×M), or, of a classifier, scores or label sets (n×K)."""
+        """What the learner says of X (n×d, checked already): codes r(x) (n×M), or a classifier's scores or sets."""
         X = self._transform(X)
         if self.label_space_ is None and self.threshold is not None:
             return _scores(self.learner_, X)
-        said = as_dense(self.learner_.predict(X))
+        predict = getattr(self.learner_, "predict_valid", self.learner_.predict)
+        said = as_dense(predict(X))
         return said[:, None] if said.ndim == 1 else said
 
     def labels_of(self, output: Array, n_components: float | int | None = None) -> NDArray[np.uint8]:

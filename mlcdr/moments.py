@@ -49,8 +49,7 @@ class Memo:
 
     def __init__(self, charged: bool = True) -> None:
         self._values: dict[Any, Any] = {}
-        self._seconds: dict[Any, float] = {}
-        self._needs: dict[Any, set[tuple[Memo, Any]]] = {}
+        self._needs: dict[Any, frozenset[_Cost]] = {}
         self._charged = charged
 
     def get(self, key: Any, compute: Callable[[], T]) -> T:
@@ -59,17 +58,23 @@ class Memo:
         if key not in self._values:
             with _watch() as frame:
                 value = compute()
+            self._needs[key] = frozenset(frame.needs | {_Cost(frame.alone)}) if self._charged else frozenset()
             self._values[key] = value
-            self._seconds[key] = frame.alone if self._charged else 0.0
-            self._needs[key] = frame.needs | {(self, key)} if self._charged else set()
             if outer:
                 outer[-1].elsewhere += frame.seconds
         if outer:
             outer[-1].needs |= self._needs[key]
         return self._values[key]
 
-    def _cost(self, key: Any) -> float:
-        return self._seconds[key]
+    def __contains__(self, key: Any) -> bool:
+        return key in self._values
+
+
+@dataclass(frozen=True, eq=False)
+class _Cost:
+    """What one memoised value took to compute, apart from the memoised values it was made of."""
+
+    seconds: float
 
 
 @dataclass
@@ -86,7 +91,7 @@ class _Frame:
         self.start = time.perf_counter()
         self.seconds = 0.0
         self.elsewhere = 0.0
-        self.needs: set[tuple[Memo, Any]] = set()
+        self.needs: set[_Cost] = set()
 
     @property
     def alone(self) -> float:
@@ -119,7 +124,7 @@ def metered() -> Iterator[Meter]:
     meter = Meter()
     with _watch() as frame:
         yield meter
-    meter.seconds = frame.alone + sum(memo._cost(key) for memo, key in frame.needs)
+    meter.seconds = frame.alone + sum(cost.seconds for cost in frame.needs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,6 +207,16 @@ class Moments:
     def xx_lower(self) -> Array:
         """S (d×d), of which only the lower triangle is defined."""
         return self.memo.get("xx", self._xx)
+
+    def _scratch_xx(self) -> Array:
+        """S (lower triangle) in an array of the caller's own, to be overwritten.
+
+        The first time that is the one array there is, for most splits need no second; from then on, a copy.
+        """
+        if "xx" in self.memo or "xx was given away" in self.memo:
+            return np.array(self.xx_lower, order="F")
+        self.memo.get("xx was given away", lambda: True)
+        return self._xx()
 
     @property
     def xx(self) -> Array:
@@ -405,11 +420,11 @@ class Moments:
             if self.n_features > self.n and self._rows is not None:
                 return self._factorise_dual(ridge)
             try:
-                return linalg.Cholesky.of(self.xx_lower, ridge, self._dependent() if ridge == 0 else None)
+                return linalg.Cholesky.of(self._scratch_xx(), ridge, self._dependent() if ridge == 0 else None)
             except linalg.IllConditioned:
                 if ridge > 0:
                     raise
-                return self._confirmed(linalg.PivotedCholesky.of(self.xx_lower))
+                return self._confirmed(linalg.PivotedCholesky.of(self._scratch_xx()))
         except linalg.IllConditioned:
             if self._rows is None:
                 raise

@@ -94,6 +94,7 @@ def resolve(family: str, name: str) -> type:
     return found
 
 
+@cache
 def parameters(cls: type) -> dict[str, Any]:
     """The constructor's parameters and their defaults, in order (`inspect.Parameter.empty` where there is none)."""
     if cls.__init__ is object.__init__:  # type: ignore[misc]
@@ -151,8 +152,14 @@ class Component:
         """The shortest form that `parse` reads back."""
         return {self.name: dict(self.params)} if self.params else self.name
 
-    def build(self) -> Any:
-        """The estimator, its parameters checked against the constraints it declares.
+    def value(self, parameter: str) -> Any:
+        """The value that `build` gives a plain parameter: as written, a percentage as a fraction, or the default."""
+        if parameter in self.params:
+            return _value(self.params[parameter])
+        return parameters(resolve(self.family, self.name))[parameter]
+
+    def build(self, check: bool = True) -> Any:
+        """The estimator; `check` compares its parameters with the constraints it declares (a config's have been).
 
         Raises
         ------
@@ -168,7 +175,7 @@ class Component:
             else:
                 values[key] = _value(value)
         estimator = cls(**values)
-        if hasattr(estimator, "_parameter_constraints"):
+        if check and hasattr(estimator, "_parameter_constraints"):
             estimator._validate_params()
         return estimator
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from mlcdr import registry
 from mlcdr.composition import ComposedClassifier
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import DataError, UserError
@@ -170,16 +171,15 @@ def _families(specs: Sequence[MethodSpec], n_labels: int) -> list[MethodSpec]:
 def _one_fit_serves(spec: MethodSpec) -> bool:
     if spec.label_space is None or spec.with_value(SIZE, None) is None:
         return False
-    return getattr(spec.label_space.build(), "nested", False) and getattr(
-        spec.learner.build(), "independent_outputs", False
-    )
+    space = registry.resolve("label_space", spec.label_space.name)
+    learner = registry.resolve("learner", spec.learner.name)
+    return getattr(space, "nested", False) and getattr(learner, "independent_outputs", False)
 
 
 def _size(spec: MethodSpec, n_labels: int) -> int:
     assert spec.label_space is not None
-    n_components = spec.label_space.build().n_components
     try:
-        return n_kept(n_components, n_labels)
+        return n_kept(spec.label_space.value("n_components"), n_labels)
     except ValueError:  # more than there are labels: that trial will say so, and must not be the one fitted for others
         return -1
 
@@ -248,7 +248,7 @@ def _run_family(trials: Sequence[Trial], group: Group, moments: Moments, X_test:
     try:
         estimator = _seeded(build(family), group.seed, trials[0])
         with metered() as fitting:
-            estimator.fit_moments(moments)
+            estimator.fit_moments(moments, own_parts=True)
         start = time.perf_counter()
         output = estimator.output(X_test)
         output_seconds = time.perf_counter() - start
@@ -263,7 +263,7 @@ def _run_family(trials: Sequence[Trial], group: Group, moments: Moments, X_test:
             start = time.perf_counter()
             size = None
             if trial.spec is not family and trial.spec.label_space is not None:
-                size = trial.spec.label_space.build().n_components
+                size = trial.spec.label_space.value("n_components")
             labels = estimator.labels_of(output, size)
             outcome = Outcome(
                 Counts(Y_test, labels),
@@ -281,18 +281,12 @@ def _run_family(trials: Sequence[Trial], group: Group, moments: Moments, X_test:
 
 
 def build(spec: MethodSpec) -> ComposedClassifier:
-    """The estimator of a method.
-
-    Raises
-    ------
-    ValueError
-        When a parameter's value is impossible.
-    """
+    """The estimator of a method, whose parameters have been checked with the config."""
     return ComposedClassifier(
-        learner=spec.learner.build(),
-        label_space=spec.label_space.build() if spec.label_space else None,
-        feature_space=[step.build() for step in spec.feature_space] or None,
-        threshold=spec.threshold.build() if spec.threshold else None,
+        learner=spec.learner.build(check=False),
+        label_space=spec.label_space.build(check=False) if spec.label_space else None,
+        feature_space=[step.build(check=False) for step in spec.feature_space] or None,
+        threshold=spec.threshold.build(check=False) if spec.threshold else None,
     )
 
 
@@ -300,7 +294,11 @@ def _seeded(estimator: ComposedClassifier, seed: int, trial: Trial) -> ComposedC
     """Give every part with an open `random_state` one of its own, from the data set's, split's and method's names."""
     parts = [estimator.label_space, estimator.learner, *(estimator.feature_space or ())]
     for position, part in enumerate(parts):
-        if not hasattr(part, "get_params"):
+        if part is None:
+            continue
+        # by scikit-learn's convention a parameter is an attribute; asking `get_params` takes far longer
+        has_seed = any(name == "random_state" or hasattr(value, "get_params") for name, value in vars(part).items())
+        if not has_seed or not hasattr(part, "get_params"):
             continue
         for name, value in sorted(part.get_params().items()):
             if (name == "random_state" or name.endswith("__random_state")) and value is None:

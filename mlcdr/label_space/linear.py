@@ -53,12 +53,12 @@ class LinearLabelSpace(BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> LinearLabelSpace:
         """Find the directions from features X (n×d, dense or CSR) and labels y (n×K, or n for one label)."""
+        self._validate_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         return self.fit_moments(Moments.from_arrays(X, as_label_matrix(y, X.shape[0])))
 
     def fit_moments(self, moments: Moments) -> LinearLabelSpace:
-        """Find the directions from the moments of a training set."""
-        self._validate_params()
+        """Find the directions from the moments of a training set (parameters and data are not checked again)."""
         self.n_features_in_ = moments.n_features
         self.n_components_ = n_kept(self.n_components, moments.n_labels)
         self.mean_ = moments.mean_y
@@ -71,7 +71,7 @@ class LinearLabelSpace(BaseEstimator):
 
     def encode(self, Y: Any) -> Array:
         """The codes (Y − ȳ)Vᵀ (n×M) of label vectors Y (n×K)."""
-        check_is_fitted(self)
+        check_is_fitted(self, "directions_")
         return (as_dense(Y) - self.mean_) @ self.directions_.T
 
     def encode_moments(self, moments: Moments) -> Moments:
@@ -86,7 +86,7 @@ class LinearLabelSpace(BaseEstimator):
         ValueError
             When that is more than were fitted.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "directions_")
         size = n_kept(n_components, len(self.mean_))
         if size > self.n_components_:
             raise ValueError(f"{size} dimensions are asked for, {self.n_components_} were fitted")
@@ -94,7 +94,7 @@ class LinearLabelSpace(BaseEstimator):
 
     def decode(self, codes: Array) -> Array:
         """Label scores tV + ȳ (n×K) of codes t (n×m) in the first m ≤ M dimensions."""
-        check_is_fitted(self)
+        check_is_fitted(self, "directions_")
         return codes @ self.directions_[: codes.shape[1]] + self.mean_
 
     def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:

@@ -33,6 +33,7 @@ class LinearLearner(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> LinearLearner:
         """Fit from features X (n×d, dense or CSR) and targets y (n×q or n)."""
+        self._validate_params()
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64)
         y = np.asarray(y, dtype=np.float64)
         self.fit_moments(Moments.from_arrays(X, y if y.ndim == 2 else y[:, None]))
@@ -41,8 +42,7 @@ class LinearLearner(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self
 
     def fit_moments(self, moments: Moments) -> LinearLearner:
-        """Fit from the moments of a training set."""
-        self._validate_params()
+        """Fit from the moments of a training set (parameters and data are not checked again)."""
         self.n_features_in_ = moments.n_features
         weights, self.intercept_ = self._solve(moments)
         self.coef_ = weights.T
@@ -55,7 +55,10 @@ class LinearLearner(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """X coef_ᵀ + intercept_ (n×q, or n where y was a vector)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        return self.predict_valid(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+
+    def predict_valid(self, X: Any) -> Array:
+        """`predict` of features that have been checked already, as those of a data set have."""
         return X @ self.coef_.T + self.intercept_
 
     def __sklearn_tags__(self) -> Any:
