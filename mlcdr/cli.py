@@ -147,7 +147,7 @@ def _conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
     for trial, error in report.failures[:3]:
         point = ", ".join(f"{path} {value}" for path, value in trial.point)
         where = f"{trial.dataset}, {trial.method}{f' ({point})' if point else ''}, split {trial.split}"
-        print(f"failed: {where}: {error.splitlines()[-1]}", file=sys.stderr)
+        print(f"failed: {where}: {_reason(error)}", file=sys.stderr)
     if report.failures:
         more = f" (the first {min(3, len(report.failures))} above)"
         print(
@@ -164,6 +164,14 @@ def _conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
         print(f"interrupted: {so_far}; the same command goes on from there", file=sys.stderr)
         return 130
     return 1 if report.failures else 0
+
+
+def _reason(error: str) -> str:
+    """What a traceback ends with, in one line: the exception and the first line of its message."""
+    lines = error.splitlines()
+    frames = [i for i, line in enumerate(lines) if line.startswith('  File "')]
+    after = [line for line in lines[frames[-1] + 1 if frames else 0 :] if line and not line.startswith(" ")]
+    return after[0] if after else lines[-1]
 
 
 def _listed(paths: list[Path], folder: Path) -> str:
@@ -186,9 +194,9 @@ def check(config: Config, set_: Set = None) -> None:
     points = sum(len(experiment.points(method)) for method in experiment.methods)
     splits = getattr(experiment.splits, "repeats", 1) * getattr(experiment.splits, "folds", 1)
     several = "" if experiment.splits.kind != "file" else " (as many splits as the file has folds)"
-    size = (
-        f"{len(experiment.datasets)} data sets × {len(experiment.methods)} methods ({points} points) × {splits} splits"
-    )
+    counts = [(len(experiment.datasets), "data set"), (len(experiment.methods), "method"), (splits, "split")]
+    sets, methods_, splits_ = (f"{number} {what}{'s' * (number != 1)}" for number, what in counts)
+    size = f"{sets} × {methods_} ({points} points) × {splits_}"
     print(f"{config}: no mistake found; {experiment.name}: {size}{several}")
 
 

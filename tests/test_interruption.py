@@ -157,7 +157,7 @@ def test_kill_9_of_a_worker(folder: Path, tmp_path: Path) -> None:
     assert "goes on from there" in errors
     assert "Traceback" not in errors
     run.nobody_stays(3)
-    goes_on(folder, tmp_path, "-j", "2")
+    goes_on(folder, tmp_path, "-j", "1")
 
 
 @pytest.mark.parametrize("options", ["-j 1", "-j 2", "-j 2 --backend threading"])

@@ -1,0 +1,422 @@
+"""The command line: what it prints, where, and with which exit code."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from mlcdr import __version__, cli, registry
+from mlcdr.experiment.config import experiment_from
+from mlcdr.metrics import METRICS
+from tests import small
+from tests.small import FOUR
+
+ROOT = Path(__file__).parents[1]
+
+
+class Outcome:
+    """Exit code and what was printed by a command run in this process, as `main` would end it."""
+
+    def __init__(self, code: int, out: str, err: str):
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def mlcdr(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    """`mlcdr("run", "e.yaml")`: the command in this process."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def call(*arguments: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["mlcdr", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capfd.readouterr()
+        assert "Traceback" not in out + err
+        return Outcome(ended.value.code or 0, out, err)  # type: ignore[arg-type]
+
+    return call
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: a data set in `data` and the experiment e.yaml on it."""
+    monkeypatch.chdir(tmp_path)
+    arff = small.write_dataset(tmp_path / "data")
+    (tmp_path / "e.yaml").write_text(small.experiment(arff).to_yaml())
+    return tmp_path
+
+
+def save(here: Path, name: str, **changes: object) -> Path:
+    """Another experiment, in a file of its name."""
+    path = here / f"{name}.yaml"
+    path.write_text(experiment_from(small.plain(here / "data" / "tiny.arff", name=name, **changes)).to_yaml())
+    return path
+
+
+# -------------------------------------------------------------------- help
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"], ["datasets", "--help"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        "import sys; from mlcdr.cli import main\n"
+        f"sys.argv = ['mlcdr', *{arguments!r}]\n"
+        "try: main()\n"
+        "except SystemExit as end: print(end.code, [m for m in ('sklearn', 'scipy', 'numpy', 'pandas', 'joblib')"
+        " if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "0 []"
+    assert (__version__ if arguments == ["--version"] else "Usage") in done.stdout
+
+
+def test_the_module_is_the_command(here: Path) -> None:
+    done = small.command("--version", cwd=here)
+    assert (done.returncode, done.stdout) == (0, f"mlcdr {__version__}\n")
+
+
+def test_every_command_has_help() -> None:
+    commands = [*cli.app.registered_commands, *cli.datasets_app.registered_commands]
+    assert all(command.callback and command.callback.__doc__ for command in commands)
+    for name in ("run", "check", "schema", "table", "plot", "compare", "methods", "metrics"):
+        result = CliRunner().invoke(cli.app, [name, "--help"])
+        assert result.exit_code == 0
+        assert "Usage" in result.output
+
+
+# -------------------------------------------------------------------- run
+
+
+def test_a_run_prints_its_table(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("run", "e.yaml", "-j", 1)
+    assert done.code == 0
+    for name in ("PBR", "PLST", "tiny", "50%"):
+        assert name in done.out
+    assert "16 trials, 16 computed now" in done.err
+    assert "results in results/small: scores.csv, summary.csv, tables/" in done.err
+    for line in ("small: 16 trials", "small: 4/16 (tiny)", "small: 16/16 (tiny)"):
+        assert any(told.startswith(line) for told in done.err.splitlines()), done.err
+    again = mlcdr("run", "e.yaml", "-j", 1)
+    assert "small: 16 trials, 16 of them done before" in again.err
+    assert "16 trials, 0 computed now" in again.err
+    assert again.out == done.out
+    fresh = mlcdr("run", "e.yaml", "-j", 1, "--fresh")
+    assert "16 trials, 16 computed now" in fresh.err
+    assert fresh.out == done.out
+
+
+def test_quiet_prints_nothing(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("run", "e.yaml", "--quiet")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert (here / "results" / "small" / "scores.csv").exists()
+
+
+def test_out_and_set(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("run", "e.yaml", "-j", 1, "--out", "a/b", "--set", "splits.repeats=2", "--set", "name=other")
+    assert done.code == 0
+    assert "8 trials, 8 computed now" in done.err
+    assert (here / "a" / "b" / "other" / "summary.csv").exists()
+    assert not (here / "results").exists()
+
+
+def test_several_experiments_in_one_run(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    other = save(here, "other", methods={"Bad": {"learner": "tests.small.Failing"}, "OCCA": FOUR["OCCA"]})
+    done = mlcdr("run", other, "e.yaml", "-j", 1)
+    assert done.code == 1, "the worst of the two"
+    assert (here / "results" / "other" / "scores.csv").exists()
+    assert (here / "results" / "small" / "scores.csv").exists()
+    assert "OCCA" in done.out
+    assert "PLST" in done.out
+
+
+def test_nothing_runs_when_one_of_several_is_wrong(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    (here / "wrong.yaml").write_text("name: wrong\n")
+    done = mlcdr("run", "e.yaml", "wrong.yaml")
+    assert done.code == 2
+    assert all(line.startswith("error: wrong.yaml") for line in done.err.splitlines())
+    assert not (here / "results").exists()
+
+
+def test_failed_trials_are_told_and_the_others_shown(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    path = save(here, "failing", methods={"Bad": {"learner": "tests.small.Failing"}, "PLST": FOUR["PLST"]})
+    done = mlcdr("run", path, "-j", 1)
+    assert done.code == 1
+    assert "PLST" in done.out
+    failures = [line for line in done.err.splitlines() if line.startswith("failed: ")]
+    assert failures[0].startswith("failed: tiny, Bad, split 0: RuntimeError: no luck today")
+    assert len(failures) == 3
+    assert "error: 4 of 12 trials failed (the first 3 above)" in done.err
+    quiet = mlcdr("run", path, "-j", 1, "--quiet")
+    assert (quiet.code, quiet.out) == (1, "")
+    assert "4 of 12 trials failed" in quiet.err
+
+
+def test_all_trials_may_fail(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    path = save(here, "failing", methods={"Bad": {"learner": "tests.small.Failing"}}, sweep={})
+    done = mlcdr("run", path, "-j", 1)
+    assert done.code == 1
+    assert "error: 4 of 4 trials failed" in done.err
+    assert done.out == ""
+
+
+def test_too_many_dimensions_fail_with_their_point(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("run", "e.yaml", "-j", 1, "--set", "sweep={label_space.n_components: [1, 200]}")
+    assert done.code == 1
+    assert "failed: tiny, PBR (label_space.n_components 200), split 0: ValueError: " in done.err
+    assert "error: 8 of 16 trials failed" in done.err
+
+
+def test_an_undefined_metric_is_a_dash(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    methods = {"Guess": {"learner": "tests.small.Guess"}, "PLST": FOUR["PLST"]}
+    path = save(here, "dash", methods=methods, tables=[{"layout": "generic", "metric": "encoding_error"}])
+    done = mlcdr("run", path, "-j", 1)
+    assert done.code == 0
+    tables = "".join(file.read_text() for file in (here / "results" / "dash" / "tables").glob("*.md"))
+    (row,) = [line for line in tables.splitlines() if "| Guess" in line]
+    assert set(row.split("Guess")[1].replace("|", "").split()) == {"–"}
+    assert "nan" not in tables.lower()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run"], "Missing argument"),
+        (["run", "e.yaml", "--jobs", "many"], "--jobs"),
+        (["run", "e.yaml", "--jobs", "-1"], "--jobs"),
+        (["run", "e.yaml", "--backend", "slurm"], "'slurm' is none of loky, threading"),
+        (["run", "e.yaml", "--sett", "a=1"], "No such option"),
+        (["rum", "e.yaml"], "No such command"),
+        (["run", "nowhere.yaml"], "error: nowhere.yaml: no such file"),
+        (["run", "."], "error: "),
+        (["run", "e.yaml", "--set", "splits.repeats"], "error: --set"),
+        (["run", "e.yaml", "--set", "splits.repeets=3"], "did you mean"),
+        (["run", "e.yaml", "--set", "datasets=[nowhere]"], "error: unknown data set 'nowhere'"),
+        (["run", "e.yaml", "--out", "e.yaml"], "error: e.yaml/small: cannot be written"),
+        (["run", "e.yaml", "--out", "/proc/nowhere"], "error: /proc/nowhere/small: cannot be written"),
+        (["check", "nowhere.yaml"], "error: nowhere.yaml: no such file"),
+        (["table", "nowhere"], "error: nowhere: no such results folder"),
+        (["plot", "nowhere"], "error: nowhere: no such results folder"),
+        (["compare", "nowhere"], "error: nowhere: no such results folder"),
+        (["table", "data"], "error: data"),
+        (["methods", "plts"], "error: unknown component 'plts'"),
+        (["datasets", "info", "nowhere"], "error: "),
+        (["datasets", "fetch", "nowhere"], "error: "),
+    ],
+    ids=str,
+)
+def test_mistakes_are_told_in_a_line(
+    here: Path, mlcdr: Callable[..., Outcome], arguments: list[str], message: str
+) -> None:
+    done = mlcdr(*arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert message in done.err
+
+
+def test_a_config_error_has_its_line(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    text = (here / "e.yaml").read_text().replace("label_space: plst", "label_space: plts").replace("seed:", "sed:")
+    (here / "wrong.yaml").write_text(text)
+    for command in ("run", "check"):
+        done = mlcdr(command, "wrong.yaml")
+        assert done.code == 2
+        lines = done.err.splitlines()
+        assert len(lines) >= 2
+        for line in lines:
+            number = int(line.removeprefix("error: wrong.yaml:").split(":")[0])
+            assert 1 <= number <= len(text.splitlines())
+        assert any("did you mean 'plst'" in line for line in lines)
+    assert not (here / "results").exists()
+
+
+def test_a_damaged_record_is_told_in_a_line(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    assert mlcdr("run", "e.yaml", "-q", "-j", 1).code == 0
+    (here / "results" / "small" / "trials.sqlite").write_bytes(b"spoilt" * 1000)
+    done = mlcdr("run", "e.yaml", "-j", 1)
+    assert done.code == 2
+    assert done.err.startswith("error: results/small/trials.sqlite: ")
+    assert len(done.err.splitlines()) == 1
+    assert mlcdr("run", "e.yaml", "-q", "-j", 1, "--fresh").code == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_results_folder_that_may_not_be_written(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    (here / "results").mkdir(mode=0o500)
+    done = mlcdr("run", "e.yaml")
+    assert (done.code, len(done.err.splitlines())) == (2, 1)
+
+
+def test_a_method_beside_the_config_is_found(here: Path) -> None:
+    (here / "my_methods.py").write_text(
+        "from sklearn.neighbors import KNeighborsRegressor\n\nclass Mine(KNeighborsRegressor):\n    pass\n"
+    )
+    path = save(here, "mine", methods={"PLST": FOUR["PLST"]})
+    path.write_text(path.read_text().replace("learner: least_squares", "learner: {my_methods.Mine: {n_neighbors: 1}}"))
+    for jobs, expected in (("1", "8 computed now"), ("2", "0 computed now")):
+        done = small.command("run", path, "-j", jobs, cwd=here)
+        assert done.returncode == 0, done.stderr
+        assert expected in done.stderr
+    (here / "my_methods.py").write_text((here / "my_methods.py").read_text() + "    more = 1\n")
+    done = small.command("run", path, "-j", "2", cwd=here)
+    assert "8 computed now" in done.stderr, done.stderr
+
+
+# -------------------------------------------------------------------- terminals
+
+
+def on_terminal(here: Path, *arguments: str, **environment: str) -> str:
+    """What `mlcdr` shows on a terminal of 100 columns."""
+    main, terminal = pty.openpty()
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLUMNS": "100", **environment}
+    line = [sys.executable, "-m", "mlcdr", *arguments]
+    process = subprocess.Popen(line, cwd=here, env=env, stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    while True:
+        try:
+            part = os.read(main, 65536)
+        except OSError:  # the last holder of the terminal has closed it
+            part = b""
+        if not part:
+            break
+        shown += part
+    os.close(main)
+    assert process.wait(30) == 0, shown.decode()
+    return shown.decode()
+
+
+def test_a_terminal_shows_a_bar_and_colours(here: Path) -> None:
+    path = save(
+        here, "slow", methods={"Slow": {"learner": {"tests.small.Guess": {"seconds": 0.2}}}, "PLST": FOUR["PLST"]}
+    )
+    shown = on_terminal(here, "run", str(path), "-j", "1")
+    assert "━" in shown
+    assert "trials/s" in shown
+    assert "slow: tiny" in shown
+    assert "12/12" in shown
+    assert "\x1b[1m" in shown, "the best cells of the table are bold"
+    assert "slow: 12/12 (tiny)" not in shown, "no plain lines beside the bar"
+    plain = on_terminal(here, "run", str(path), "-j", "1", "--fresh", NO_COLOR="1")
+    assert "12/12" in plain
+    assert "\x1b[1m" not in plain
+    assert "\x1b[3" not in plain
+    quiet = on_terminal(here, "run", str(path), "-j", "1", "--quiet")
+    assert quiet == ""
+
+
+# -------------------------------------------------------------------- the other commands
+
+
+def test_check(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("check", "e.yaml")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == "e.yaml: no mistake found; small: 1 data set × 2 methods (4 points) × 4 splits\n"
+    assert not (here / "results").exists()
+
+
+def test_schema(mlcdr: Callable[..., Outcome]) -> None:
+    import json
+
+    assert "methods" in json.loads(mlcdr("schema").out)["properties"]
+
+
+def test_methods_lists_every_component(mlcdr: Callable[..., Outcome]) -> None:
+    lines = mlcdr("methods").out.splitlines()
+    for family, known in registry.BUILT_IN.items():
+        assert any(line.startswith(f"{family}:") for line in lines)
+        for name in known:
+            assert any(line.split()[0] == name and len(line.split()) > 3 for line in lines if line.startswith("  "))
+
+
+@pytest.mark.parametrize(("family", "name"), [(f, name) for f, known in registry.BUILT_IN.items() for name in known])
+def test_methods_describes_a_component(family: str, name: str, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("methods", name)
+    assert done.code == 0
+    assert f"{family}: {name}(" in done.out
+    for parameter in registry.parameters(registry.resolve(family, name)):
+        assert parameter in done.out
+
+
+def test_metrics_lists_every_metric(mlcdr: Callable[..., Outcome]) -> None:
+    lines = mlcdr("metrics").out.splitlines()
+    for metric in METRICS.values():
+        (line,) = [line for line in lines if line.split()[0] == metric.name]
+        assert ("higher is better" if metric.higher_is_better else "lower is better") in line
+    assert any("zero_division" in line and "agree" in line for line in lines)
+
+
+def test_datasets_list(mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("datasets", "list")
+    assert done.code == 0
+    header, *rows = done.out.splitlines()
+    assert header.split()[:2] == ["name", "domain"]
+    assert {"yeast", "emotions", "bibtex"} <= {row.split()[0] for row in rows}
+
+
+def test_datasets_info_of_a_file(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("datasets", "info", "data/tiny.arff")
+    assert done.code == 0
+    assert "60" in done.out
+
+
+# -------------------------------------------------------------------- a real run
+
+
+def test_table_plot_and_compare_of_a_real_run(
+    here: Path, mlcdr: Callable[..., Outcome], real_dataset: Callable
+) -> None:
+    real_dataset("yeast")
+    done = mlcdr("run", ROOT / "configs" / "yeast_cplst.yaml", "--set", "splits.repeats=4", "-j", 1)
+    assert done.code == 0, done.err
+    folder = here / "results" / "yeast_cplst"
+    assert "CPLST" in done.out
+    assert sorted(path.suffix for path in (folder / "tables").iterdir()) == [".csv", ".md", ".tex"]
+    figures = sorted((folder / "figures").iterdir())
+    assert [path.suffix for path in figures] == [".png", ".svg"]
+
+    for path in (folder / "tables").iterdir():
+        path.unlink()
+    shown = mlcdr("table", folder)
+    assert shown.code == 0
+    assert shown.out.strip() == done.out.strip()
+    assert len(list((folder / "tables").iterdir())) == 3
+
+    for path in figures:
+        path.unlink()
+    drawn = mlcdr("plot", folder)
+    assert drawn.code == 0
+    assert sorted(map(Path, drawn.out.split())) == figures == sorted((folder / "figures").iterdir())
+
+    compared = mlcdr("compare", folder)
+    assert compared.code == 0
+    assert "Hamming loss" in compared.out
+    assert "CPLST" in compared.out
+    published = mlcdr("compare", folder, "--published", "chen_lin_2012/table3")
+    assert published.code == 0
+    assert "yeast" in published.out
+    assert "z" in published.out
+    for wrong in (["--published", "chen_lin_2012/table9"], ["--metric", "hamming_los"]):
+        mistaken = mlcdr("compare", folder, *wrong)
+        assert mistaken.code == 2
+        assert mistaken.err.startswith("error: ")
+
+
+def test_plot_without_figures_says_how_to_have_some(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    assert mlcdr("run", "e.yaml", "-q", "-j", 1).code == 0
+    done = mlcdr("plot", "results/small")
+    assert done.code == 2
+    assert "asks for no figures; add them under `figures:`" in done.err
+
+
+def test_a_reader_that_goes_away_is_no_error(here: Path) -> None:
+    line = f"{sys.executable} -m mlcdr metrics | head -1"
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    done = subprocess.run(line, shell=True, cwd=here, env=env, capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 1
+    assert done.stderr == ""
