@@ -103,6 +103,7 @@ def run(
     if backend not in BACKENDS:
         raise typer.BadParameter(f"{backend!r} is none of {', '.join(BACKENDS)}", param_hint="--backend")
     experiments = [_load(config, set_) for config in configs]
+    _all_different(configs, [experiment.name for experiment in experiments])
     worst = 0
     for experiment in experiments:
         with listener(quiet) as told:
@@ -113,12 +114,22 @@ def run(
     raise typer.Exit(worst)
 
 
+def _all_different(configs: list[Path], names: list[str]) -> None:
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            first = configs[names.index(name)]
+            raise UserError(
+                f"{configs[i]}: name: {name!r} is the name of {first} too; they would share a results folder"
+            )
+
+
 def _load(config: Path, overrides: list[str] | None) -> Experiment:
     """The experiment, with its layouts looked up, so that nothing is found wrong after hours of computing."""
     from mlcdr.experiment.config import load_experiment
 
-    if str(Path.cwd()) not in sys.path:  # a method of the user's own, named by its dotted path
-        sys.path.insert(0, str(Path.cwd()))
+    if (config / "experiment.yaml").exists():
+        raise UserError(f"{config}: a results folder; its experiment is {config / 'experiment.yaml'}")
+    _import_from_here()
     experiment = load_experiment(config, overrides or ())
     if experiment.tables or experiment.figures:
         from mlcdr.reporting import checks
@@ -127,6 +138,12 @@ def _load(config: Path, overrides: list[str] | None) -> Experiment:
         if problems:
             raise ConfigError([f"{config}: {problem}" for problem in problems])
     return experiment
+
+
+def _import_from_here() -> None:
+    """Let a dotted path lead to a module in the current folder."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
 
 
 def _conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
@@ -269,6 +286,7 @@ def compare(
 @app.command()
 def methods(name: Annotated[Optional[str], typer.Argument(help="Show this one in full.")] = None) -> None:  # noqa: UP045
     """List the components a method can be made of, or describe one."""
+    import difflib
     import inspect
 
     from mlcdr import registry
@@ -281,15 +299,19 @@ def methods(name: Annotated[Optional[str], typer.Argument(help="Show this one in
                 print(f"  {each:<16}{' '.join(summary)}")
         return
     families = [family for family in registry.BUILT_IN if name in registry.names(family)]
-    if not families:
-        known = ", ".join(each for family in registry.BUILT_IN for each in registry.names(family))
-        raise UserError(f"unknown component {name!r} (known: {known})")
-    for family in families:
+    if not families and "." not in name:
+        known = [each for family in registry.BUILT_IN for each in registry.names(family)]
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise UserError(f"unknown component {name!r}{hint} (known: {', '.join(known)}; or a dotted path to a class)")
+    _import_from_here()
+    for family in families or ["learner"]:  # a class of one's own is of whatever family a config uses it in
         cls = registry.resolve(family, name)
         defaults = registry.parameters(cls).items()
         shown = ", ".join(key if value is inspect.Parameter.empty else f"{key}={value!r}" for key, value in defaults)
-        print(f"{family}: {name}({shown})\n\n{inspect.getdoc(cls)}\n")
-        print((inspect.getdoc(inspect.getmodule(cls)) or "").strip())
+        print(f"{family if families else 'class'}: {name}({shown})\n\n{inspect.getdoc(cls) or ''}\n")
+        if families:
+            print((inspect.getdoc(inspect.getmodule(cls)) or "").strip())
 
 
 @app.command()

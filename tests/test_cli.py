@@ -113,7 +113,7 @@ def test_a_run_prints_its_table(here: Path, mlcdr: Callable[..., Outcome]) -> No
 
 
 def test_quiet_prints_nothing(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    done = mlcdr("run", "e.yaml", "--quiet")
+    done = mlcdr("run", "e.yaml", "--quiet", "-j", 1)
     assert (done.code, done.out, done.err) == (0, "", "")
     assert (here / "results" / "small" / "scores.csv").exists()
 
@@ -205,7 +205,9 @@ def test_an_undefined_metric_is_a_dash(here: Path, mlcdr: Callable[..., Outcome]
         (["plot", "nowhere"], "error: nowhere: no such results folder"),
         (["compare", "nowhere"], "error: nowhere: no such results folder"),
         (["table", "data"], "error: data"),
-        (["methods", "plts"], "error: unknown component 'plts'"),
+        (["run", "e.yaml", "e.yaml"], "error: e.yaml: name: 'small' is the name of e.yaml too"),
+        (["methods", "plts"], "error: unknown component 'plts'; did you mean 'plst'?"),
+        (["methods", "no_such_package.Thing"], "cannot be imported"),
         (["datasets", "info", "nowhere"], "error: "),
         (["datasets", "fetch", "nowhere"], "error: "),
     ],
@@ -243,6 +245,9 @@ def test_a_damaged_record_is_told_in_a_line(here: Path, mlcdr: Callable[..., Out
     assert done.err.startswith("error: results/small/trials.sqlite: ")
     assert len(done.err.splitlines()) == 1
     assert mlcdr("run", "e.yaml", "-q", "-j", 1, "--fresh").code == 0
+    folder = mlcdr("run", "results/small")
+    assert folder.code == 2
+    assert folder.err == "error: results/small: a results folder; its experiment is results/small/experiment.yaml\n"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -341,6 +346,11 @@ def test_methods_describes_a_component(family: str, name: str, mlcdr: Callable[.
     assert f"{family}: {name}(" in done.out
     for parameter in registry.parameters(registry.resolve(family, name)):
         assert parameter in done.out
+
+
+def test_methods_describes_a_class_of_ones_own(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    (here / "own_methods.py").write_text("class Own:\n    'My own.'\n    def __init__(self, size=3): pass\n")
+    assert mlcdr("methods", "own_methods.Own").out.splitlines()[:3] == ["class: own_methods.Own(size=3)", "", "My own."]
 
 
 def test_metrics_lists_every_metric(mlcdr: Callable[..., Outcome]) -> None:

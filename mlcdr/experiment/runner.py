@@ -260,8 +260,9 @@ def _stopping() -> Iterator[None]:
     before: dict[signal.Signals, Any] = {}
     try:
         for each in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(ValueError):
-                before[each] = signal.signal(each, stop)
+            if signal.getsignal(each) != signal.SIG_IGN:  # a shell's background job is not to stop at Ctrl-C
+                with contextlib.suppress(ValueError):
+                    before[each] = signal.signal(each, stop)
         yield
     finally:
         for each, handler in before.items():

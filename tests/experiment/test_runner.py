@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import joblib
@@ -343,3 +345,19 @@ def test_a_file_that_cannot_be_written_is_told(arff: Path, tmp_path: Path) -> No
 def test_json_is_plain(arff: Path, tmp_path: Path) -> None:
     report = run(small.experiment(arff), tmp_path)
     json.loads((report.folder / "manifest.json").read_text(), parse_constant=lambda text: pytest.fail(text))
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with runner._stopping():
+            assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) not in (signal.SIG_IGN, signal.SIG_DFL)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_run_in_a_thread_is_possible(arff: Path, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        report = pool.submit(run, small.experiment(arff), tmp_path, 2).result()
+    assert counts(report) == (16, 0, 16)
