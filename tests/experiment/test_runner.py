@@ -170,6 +170,7 @@ class Breaking(runner.Silent):
             raise runner._Stop
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(("jobs", "backend"), [(1, "loky"), (2, "loky"), (2, "threading")])
 def test_an_interrupted_run_goes_on(arff: Path, tmp_path: Path, undisturbed: bytes, jobs: int, backend: str) -> None:
     experiment = small.experiment(arff, methods=MIXED)
