@@ -18,7 +18,7 @@ from tests.small import FOUR
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 
-SPLITS = 30
+SPLITS = 24
 GUESS_SECONDS = 0.04
 
 

@@ -117,8 +117,7 @@ def test_an_edited_method_has_another_version(tmp_path: Path) -> None:
     own, parent = tmp_path / "mine.py", tmp_path / "parent.py"
     parent.write_text(PARENT.format(words="one"))
     own.write_text(OWN.format(base_module="parent", base="Parent", factor=1))
-    versions = [version_of(tmp_path), version_of(tmp_path)]
-    assert versions[0] == versions[1], "the same source has the same version in another process"
+    versions = [version_of(tmp_path)]
     own.write_text(OWN.format(base_module="parent", base="Parent", factor=2))
     versions.append(version_of(tmp_path))
     parent.write_text(PARENT.format(words="two"))
