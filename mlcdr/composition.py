@@ -131,7 +131,10 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         if self.label_space_ is None:
             scores = _scores(self.learner_, self._transform(X))
-            margins = scores if self.threshold is None else self.threshold.margin(scores)
+            if self.threshold is not None:
+                margins = self.threshold.margin(scores)
+            else:  # probabilities are decided at ½
+                margins = scores if hasattr(self.learner_, "decision_function") else scores - 0.5
         else:
             margins = self._threshold.margin(self.label_space_.decode(self.output(X)))
         return margins.ravel() if self._is_vector else margins

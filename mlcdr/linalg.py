@@ -9,12 +9,13 @@ Z of shape n×q) and answers two questions:
 
 A Gram matrix squares the condition number: what is left of a feature after the others have explained it shows there
 squared, and is lost in rounding if it is below a millionth. So those that start from one raise `IllConditioned` when
-they cannot tell the rank, and hand out a `probe` by which the rows X can confirm it; where they do not, the caller takes
-`Spectral`, which starts from X itself. Costs are in flops for K codes.
+they cannot tell the rank, and hand out a `probe` by which the rows X can confirm it; where they do not, the caller
+takes `Spectral`, which starts from X itself. Costs are in flops for K codes, and do not include S.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import numbers
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackError, eigsh
 
 Array = NDArray[np.float64]
 
@@ -232,7 +233,7 @@ class PivotedCholesky:
 class Dual:
     """The n×n side, for d > n: XXᵀ = FFᵀ (F n×r), F = QU, W = XᵀQ U⁻ᵀU⁻¹ QᵀZ. Cost about n²r + 2nr², then ndK.
 
-    With a ridge α > 0: XXᵀ + αI = LLᵀ and W = Xᵀ(XXᵀ + αI)⁻¹Z.
+    For α = 0; `Spectral.of_outer` serves a ridge.
     """
 
     basis: Array
@@ -290,10 +291,15 @@ class Spectral:
     rank: int
 
     @classmethod
-    def of_rows(cls, rows: Array, ridge: float = 0.0) -> Spectral:
-        """From the centred rows X (n×d, dense); singular values below max(n, d)·ε·s₁ count as 0, as NumPy has it."""
+    def of_rows(cls, rows: Array, ridge: float = 0.0, offset: float = 0.0) -> Spectral:
+        """From the centred rows X (n×d, dense).
+
+        Singular values below max(n, d)·ε·max(s₁, `offset`) count as 0: NumPy's rule, but for the size of what was
+        taken off in centring, since rounding is relative to that, too.
+        """
         left, s, right = scipy.linalg.svd(rows, full_matrices=False, check_finite=False)
-        rank = int(np.count_nonzero(s > max(rows.shape) * np.finfo(float).eps * np.max(s, initial=0.0)))
+        largest = max(np.max(s, initial=0.0), offset)
+        rank = int(np.count_nonzero(s > max(rows.shape) * np.finfo(float).eps * largest))
         right = right[:rank]
         return cls(left[:, :rank], s[:rank], lambda a: right.T @ a, ridge, rank)
 
@@ -322,8 +328,9 @@ class Spectral:
 def leading_eigenvectors(matrix: Array, n: int) -> tuple[Array, Array]:
     """The `n` algebraically largest eigenvalues of a symmetric matrix, descending, and their eigenvectors as *rows*.
 
-    The sign of each vector makes its entry of largest magnitude positive, so that results do not depend on the solver.
-    Large matrices of which a small part is wanted (size ≥ 1000, n ≤ size/10) go to Lanczos with a fixed start.
+    The sign of each vector makes its (first) entry of largest magnitude positive. Large matrices of which a small part
+    is wanted (size ≥ 1000, n ≤ size/10) go to Lanczos with a fixed start; should it not converge soon, as where
+    eigenvalues cluster, to LAPACK's solver for a part of the spectrum.
 
     Returns
     -------
@@ -331,14 +338,18 @@ def leading_eigenvectors(matrix: Array, n: int) -> tuple[Array, Array]:
     vectors : array of shape (n, size)
     """
     size = len(matrix)
-    if size >= 1000 and 10 * n <= size:
+    found = None
+    if size >= 1000 and 10 * n <= size and matrix.any():
         start = np.random.default_rng(0).standard_normal(size)
-        values, vectors = eigsh(matrix, k=n, which="LA", v0=start)
-        order = np.argsort(-values, kind="stable")
-        values, vectors = values[order], vectors[:, order]
-    else:
-        values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
-        values, vectors = values[::-1][:n], vectors[:, ::-1][:, :n]
+        with contextlib.suppress(ArpackError):
+            found = eigsh(matrix, k=n, which="LA", v0=start, maxiter=20)
+    if found is None:
+        found = scipy.linalg.eigh(
+            matrix, subset_by_index=[size - n, size - 1] if n < size else None, check_finite=False
+        )
+    values, vectors = found
+    order = np.argsort(-values, kind="stable")
+    values, vectors = values[order], vectors[:, order]
     peak = np.argmax(np.abs(vectors), axis=0)
     signs = np.where(vectors[peak, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
     return values, np.ascontiguousarray((vectors * signs).T)

@@ -76,7 +76,8 @@ class Outcome:
         The two terms of the bound (1) of Chen & Lin 2012 on the test set, *per instance*; None where the method has no
         linear code.
     fit_seconds, predict_seconds : float
-        Wall time. Work that several methods share is charged in full to each of them, as if it ran alone.
+        Wall time. Work that several methods share is charged in full to each of them, as if it ran alone. Where one fit
+        serves several sizes of a code, all of them bear the time of that fit, the largest.
     """
 
     counts: Counts

@@ -15,116 +15,22 @@ rank. What one split's methods can share (the factorisation, X⁺Y, ZᵀHZ) is c
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from mlcdr import linalg
+from mlcdr import linalg, sums
+from mlcdr.memo import Memo
+from mlcdr.sums import ExactColumns
 
 Array = NDArray[np.float64]
-T = TypeVar("T")
-
-_BLOCK = 2048  # rows made dense at a time
-_CANCELLED = 1e-4  # a feature whose sum of squares shrinks by more than this is summed anew
-
-
-class Memo:
-    """Values computed once, each with what it cost, so that a `meter` can charge every user in full.
-
-    Timings of methods that share work would otherwise depend on their order: the first would pay for the rest.
-
-    Parameters
-    ----------
-    charged : bool
-        False for work done once for a whole data set, which no method pays for.
-    """
-
-    def __init__(self, charged: bool = True) -> None:
-        self._values: dict[Any, Any] = {}
-        self._needs: dict[Any, frozenset[_Cost]] = {}
-        self._charged = charged
-
-    def get(self, key: Any, compute: Callable[[], T]) -> T:
-        """The value under `key`, computed on first use."""
-        outer = _frames()
-        if key not in self._values:
-            with _watch() as frame:
-                value = compute()
-            self._needs[key] = frozenset(frame.needs | {_Cost(frame.alone)}) if self._charged else frozenset()
-            self._values[key] = value
-            if outer:
-                outer[-1].elsewhere += frame.seconds
-        if outer:
-            outer[-1].needs |= self._needs[key]
-        return self._values[key]
-
-    def __contains__(self, key: Any) -> bool:
-        return key in self._values
-
-
-@dataclass(frozen=True, eq=False)
-class _Cost:
-    """What one memoised value took to compute, apart from the memoised values it was made of."""
-
-    seconds: float
-
-
-@dataclass
-class Meter:
-    """What a block cost, as if nothing it used had been shared; `seconds` is set when the block ends."""
-
-    seconds: float = float("nan")
-
-
-class _Frame:
-    """An open measurement: time passed, time of it spent on memoised values, and the memoised values used."""
-
-    def __init__(self) -> None:
-        self.start = time.perf_counter()
-        self.seconds = 0.0
-        self.elsewhere = 0.0
-        self.needs: set[_Cost] = set()
-
-    @property
-    def alone(self) -> float:
-        return self.seconds - self.elsewhere
-
-
-_local = threading.local()
-
-
-def _frames() -> list[_Frame]:
-    if not hasattr(_local, "frames"):
-        _local.frames = []
-    return _local.frames
-
-
-@contextmanager
-def _watch() -> Iterator[_Frame]:
-    frame = _Frame()
-    _frames().append(frame)
-    try:
-        yield frame
-    finally:
-        _frames().pop()
-        frame.seconds = time.perf_counter() - frame.start
-
-
-@contextmanager
-def metered() -> Iterator[Meter]:
-    """Measure a block: wall time, with every memoised value it uses at its full price, whoever computed it first."""
-    meter = Meter()
-    with _watch() as frame:
-        yield meter
-    meter.seconds = frame.alone + sum(cost.seconds for cost in frame.needs)
+# A feature that keeps less than this share of its sum of squares when rows are taken away is summed anew.
+_CANCELLED = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,16 +54,17 @@ class Moments:
     _xy: Callable[[], Array]
     _yy: Callable[[], Array]
     _rows: Callable[[], tuple[Any, Any]] | None = None
+    _spread: Callable[[], Array] | None = None  # Σ(x−x̄)² of each feature, known without S; where there are rows
     centred: bool = True
     memo: Memo = field(default_factory=Memo)
-    _image: tuple[Moments, Array, Array] | None = None  # of which moments, with what offset and matrix, by `map_labels`
+    _image: tuple[Moments, Array, Array] | None = None  # by `map_labels`: of which moments, with what offset and matrix
     _part_of: Moments | None = None  # the larger set of rows these were taken from, by `without`
 
     # ---------------------------------------------------------------- construction
 
     @classmethod
     def from_arrays(cls, X: Any, Y: Any, memo: Memo | None = None) -> Moments:
-        """Moments of X (n×d) and Y (n×K), dense or sparse, keeping the rows. Cost nd², or nnz²/n where X is sparse.
+        """Moments of X (n×d) and Y (n×K), dense or sparse, keeping the rows. Cost of S: nd², or Σ nnz(row)² if sparse.
 
         Raises
         ------
@@ -167,15 +74,37 @@ class Moments:
         n = X.shape[0]
         if n != Y.shape[0] or n == 0:
             raise ValueError(f"X has {n} rows and Y has {Y.shape[0]}: they must agree, and there must be one at least")
-        mean_x, mean_y = _mean(X), _mean(Y)
+        X = X.astype(np.float64, copy=False)  # products of small integers would overflow
+        mean_x, mean_y = sums.total(X) / n, sums.total(Y) / n
+        exact = ExactColumns.of(X, mean_x)
+        exact.put_means(mean_x)
+
+        def xx() -> Array:
+            lower = sums.scatter(X, mean_x)
+            exact.put_scatter(lower)
+            return lower
+
+        def xy() -> Array:
+            product = sums.cross(X, mean_x, Y, mean_y)
+            exact.put_cross(product, Y)
+            return product
+
+        def spread() -> Array:
+            if sp.issparse(X):
+                squares = sums.squares(X) - n * mean_x**2
+                exact.put_spreads(squares)
+                return squares
+            return np.sum([np.einsum("ij,ij->j", b, b) for b in sums.centred_blocks(X, mean_x)], axis=0)
+
         return cls(
             n,
             mean_x,
             mean_y,
-            lambda: _scatter(X, mean_x, exact=True),
-            lambda: _cross(X, mean_x, Y, mean_y),
-            lambda: _symmetric(_scatter(Y, mean_y)),
+            xx,
+            xy,
+            lambda: sums.symmetric(sums.scatter(Y, mean_y)),
             lambda: (X, Y),
+            spread,
             memo=memo or Memo(),
         )
 
@@ -199,7 +128,7 @@ class Moments:
     def settled(self) -> Moments:
         """The same moments with every sum computed and the rows let go, ready to be sent or added up."""
         xx, xy, yy = self.xx_lower, self.xy, self.yy
-        return Moments(self.n, self.mean_x, self.mean_y, lambda: xx, lambda: xy, lambda: yy)
+        return Moments(self.n, self.mean_x, self.mean_y, lambda: xx, lambda: xy, lambda: yy, centred=self.centred)
 
     # ---------------------------------------------------------------- what it holds
 
@@ -208,20 +137,10 @@ class Moments:
         """S (d×d), of which only the lower triangle is defined."""
         return self.memo.get("xx", self._xx)
 
-    def _scratch_xx(self) -> Array:
-        """S (lower triangle) in an array of the caller's own, to be overwritten.
-
-        The first time that is the one array there is, for most splits need no second; from then on, a copy.
-        """
-        if "xx" in self.memo or "xx was given away" in self.memo:
-            return np.array(self.xx_lower, order="F")
-        self.memo.get("xx was given away", lambda: True)
-        return self._xx()
-
     @property
     def xx(self) -> Array:
         """S (d×d)."""
-        return _symmetric(self.xx_lower)
+        return sums.symmetric(self.xx_lower)
 
     @property
     def xy(self) -> Array:
@@ -282,63 +201,82 @@ class Moments:
         if not (self.centred and other.centred):
             raise ValueError("only centred moments can be added and subtracted")
         dx, dy = other.mean_x - self.mean_x, other.mean_y - self.mean_y
+
+        def xx() -> Array:
+            merged = self.xx_lower + sign * (other.xx_lower + weight * np.outer(dx, dx))
+            return merged if sign > 0 else _after_subtraction(merged, np.diag(self.xx_lower))
+
         return Moments(
             n,
             self.mean_x + sign * (other.n / n) * dx,
             self.mean_y + sign * (other.n / n) * dy,
-            lambda: _without_rounding(
-                self.xx_lower + sign * (other.xx_lower + weight * np.outer(dx, dx)), self.xx_lower
-            ),
+            xx,
             lambda: self.xy + sign * (other.xy + weight * np.outer(dx, dy)),
             lambda: self.yy + sign * (other.yy + weight * np.outer(dy, dy)),
         )
 
     def without(self, index: NDArray[np.intp]) -> Moments:
-        """The moments of the rows not in `index`: a training set, at the price of the test rows.
+        """The moments of the rows not in `index` (distinct row numbers): a training set, at the price of the test rows.
 
         With A the left-out rows less x̄ and one row more, their sum over √(n − |index|), S becomes S − AᵀA, and C and T
-        likewise; the extra row moves the centre to the new mean. Cost |index|·d² for S.
+        likewise; the extra row moves the centre to the new mean. Features of which little is left by that are summed
+        anew over the rows that stay. Cost: |index|·d² and a copy for S.
 
         Raises
         ------
         ValueError
-            When the rows are not at hand, none is left, or the sums are not centred.
+            When the rows are not at hand, none is left, one is named twice, or the sums are not centred.
         """
         if not self.centred:
             raise ValueError("take rows away before `uncentred`")
         X, Y = self.rows()
-        n = self.n - len(index)
+        keep = np.ones(self.n, dtype=bool)
+        keep[index] = False
+        n = int(keep.sum())
         if n < 1:
             raise ValueError("no row is left to train on")
+        if n != self.n - len(index):
+            raise ValueError("a row is named twice among those to leave out")
         X_out, Y_out = X[index], Y[index]
-        sum_x = np.asarray(X_out.sum(axis=0), dtype=float).ravel() - len(index) * self.mean_x
-        sum_y = np.asarray(Y_out.sum(axis=0), dtype=float).ravel() - len(index) * self.mean_y
+        sum_x = sums.total(X_out) - len(index) * self.mean_x
+        sum_y = sums.total(Y_out) - len(index) * self.mean_y
         shift_x, shift_y = sum_x / np.sqrt(n), sum_y / np.sqrt(n)
+        mean_x, mean_y = self.mean_x - sum_x / n, self.mean_y - sum_y / n
+        exact = self._weakened(X, X_out, shift_x, keep)
+        exact.put_means(mean_x)
 
         def xx() -> Array:
             lower = np.array(self.xx_lower, order="F")
-            before = np.diag(lower).copy()
-            for block in _centred_blocks(X_out, self.mean_x, shift_x):
+            for block in sums.centred_blocks(X_out, self.mean_x, shift_x):
                 lower = blas.dsyrk(-1.0, block.T, beta=1.0, c=lower, lower=1, overwrite_c=1)
-            cancelled = np.flatnonzero(np.diag(lower) < _CANCELLED * before)
-            _recompute(lower, cancelled, X, index)
+            exact.put_scatter(lower)
             return lower
 
-        def rows() -> tuple[Any, Any]:
-            keep = np.ones(self.n, dtype=bool)
-            keep[index] = False
-            return X[keep], Y[keep]
+        def xy() -> Array:
+            product = self.xy - sums.cross(X_out, self.mean_x, Y_out, self.mean_y, shift_x, shift_y)
+            exact.put_cross(product, Y)
+            return product
 
         return Moments(
             n,
-            self.mean_x - sum_x / n,
-            self.mean_y - sum_y / n,
+            mean_x,
+            mean_y,
             xx,
-            lambda: self.xy - _cross(X_out, self.mean_x, Y_out, self.mean_y, shift_x, shift_y),
-            lambda: self.yy - _cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y),
-            rows,
+            xy,
+            lambda: self.yy - sums.cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y),
+            lambda: (X[keep], Y[keep]),
             _part_of=self,
         )
+
+    def _weakened(self, X: Any, X_out: Any, shift: Array, keep: NDArray[np.bool_]) -> ExactColumns:
+        """The features to sum anew when the rows `X_out` go: little or nothing of them is left in the others."""
+        spread = self.memo.get("spread", self._spread)  # type: ignore[arg-type]
+        gone = sums.squares(X_out) - self.mean_x * (2 * sums.total(X_out) - len(keep[~keep]) * self.mean_x) + shift**2
+        weak = spread - gone < _CANCELLED * spread
+        if not sp.issparse(X):
+            return ExactColumns(X, np.flatnonzero(weak), np.zeros(0, dtype=np.intp), keep)
+        entries = self.memo.get("entries", lambda: _entries(X)) - _entries(X_out)
+        return ExactColumns(X, np.flatnonzero(weak & (entries > 0)), np.flatnonzero(entries == 0), keep)
 
     # ---------------------------------------------------------------- maps
 
@@ -368,6 +306,7 @@ class Moments:
             lambda: replace(
                 self,
                 _xx=lambda: self.xx_lower + self.n * np.outer(raw, raw),
+                _rows=self.rows if self._rows is not None else None,
                 centred=False,
                 memo=Memo(),
                 _part_of=None,
@@ -378,6 +317,8 @@ class Moments:
         """The moments with one more feature, constant 1: an intercept that is penalised like any other coefficient."""
         if self._image is not None:
             return self._image[0].with_constant()._mapped_like(self)
+        if not self.centred:
+            raise ValueError("add the constant before `uncentred`")
 
         def rows() -> tuple[Any, Any]:
             X, Y = self.rows()
@@ -420,15 +361,22 @@ class Moments:
             if self.n_features > self.n and self._rows is not None:
                 return self._factorise_dual(ridge)
             try:
-                return linalg.Cholesky.of(self._scratch_xx(), ridge, self._dependent() if ridge == 0 else None)
+                return linalg.Cholesky.of(
+                    np.array(self.xx_lower, order="F"), ridge, self._dependent() if ridge == 0 else None
+                )
             except linalg.IllConditioned:
                 if ridge > 0:
                     raise
-                return self._confirmed(linalg.PivotedCholesky.of(self._scratch_xx()))
+                return self._confirmed(linalg.PivotedCholesky.of(np.array(self.xx_lower, order="F")))
         except linalg.IllConditioned:
             if self._rows is None:
                 raise
-        return linalg.Spectral.of_rows(self._centred_x(), ridge)
+        rows = sums.dense(self.rows()[0]) - self._origin
+        if self.centred:
+            rows -= rows.mean(axis=0)
+        # what rounding leaves of a dependent feature is relative to its offset, too
+        offset = float(np.sqrt(self.n) * np.linalg.norm(self._origin))
+        return linalg.Spectral.of_rows(rows, ridge, offset)
 
     def _confirmed(self, factor: linalg.PivotedCholesky) -> linalg.PivotedCholesky:
         """The factorisation, once the rows have confirmed which features depend on others (if they are at hand)."""
@@ -450,26 +398,31 @@ class Moments:
     def _factorise_dual(self, ridge: float) -> linalg.Factor:
         X, _ = self.rows()
         mean = self._origin
+        outer = sums.outer(X, mean)
+        raw = sums.squares(X)
+        # taking the mean off XXᵀ leaves rounding of the size of the raw rows: it must be small beside what is left
+        largest, raw_largest = np.max(np.diag(outer)), float((X * X).sum(axis=1).max())
+        if sp.issparse(X) and largest < 1e-3 * raw_largest:
+            raise linalg.IllConditioned("centring cancels too much of the matrix of inner products")
 
         def transpose_apply(a: Array) -> Array:
             return X.T @ a - np.outer(mean, a.sum(axis=0))
 
-        if ridge == 0:
-            factor = linalg.Dual.of(_outer(X, mean), transpose_apply)
-            # every feature that varies, at unit size, must lie in the range that was found
-            raw = _squares(X)
-            squares = raw - self.n * mean * (2 * _mean(X) - mean)
-            sizes = np.sqrt(np.where((raw > 0) & (squares > 1e-10 * raw), squares, np.inf))
-            probe = linalg.random_signs(self.n_features) / sizes[:, None]
-            image = X @ probe - mean @ probe
-            if not linalg.confirmed(image - factor.basis @ (factor.basis.T @ image), float(np.linalg.norm(image))):
-                raise linalg.IllConditioned("the rows do not confirm the rank of the matrix of inner products")
-            return factor
-        spectral = self.memo.get("spectral", lambda: linalg.Spectral.of_outer(_outer(X, mean), transpose_apply))
-        # eigenvalues of XXᵀ are known to about n·ε of the largest; the ridge must drown that
-        if ridge < 1e-9 * np.max(spectral.singular_values, initial=0.0) ** 2:
-            raise linalg.IllConditioned("the ridge is too small for the matrix of inner products")
-        return spectral.with_ridge(ridge)
+        if ridge > 0:
+            spectral = self.memo.get("spectral", lambda: linalg.Spectral.of_outer(outer, transpose_apply))
+            # eigenvalues of XXᵀ are known to about n·ε of the largest; the ridge must drown that
+            if ridge < 1e-9 * np.max(spectral.singular_values, initial=0.0) ** 2:
+                raise linalg.IllConditioned("the ridge is too small for the matrix of inner products")
+            return spectral.with_ridge(ridge)
+        factor = linalg.Dual.of(outer, transpose_apply)
+        # each feature (but for those nearly constant), at unit size, must lie in the range that was found
+        squares = raw - self.n * mean * (2 * self.mean_x - mean)
+        sizes = np.sqrt(np.where((raw > 0) & (squares > 1e-10 * raw), squares, np.inf))
+        probe = linalg.random_signs(self.n_features) / sizes[:, None]
+        image = X @ probe - mean @ probe
+        if not linalg.confirmed(image - factor.basis @ (factor.basis.T @ image), float(np.linalg.norm(image))):
+            raise linalg.IllConditioned("the rows do not confirm the rank of the matrix of inner products")
+        return factor
 
     @property
     def _origin(self) -> Array:
@@ -523,117 +476,27 @@ class Moments:
     def _whiten(self, ridge: float) -> Array:
         return self.factor(ridge).whiten(self.xy, self._centred_y)
 
-    def _centred_x(self) -> Array:
-        X, _ = self.rows()
-        return (X.toarray() if sp.issparse(X) else np.asarray(X, dtype=float)) - self._origin
-
     def _centred_y(self) -> Array:
-        _, Y = self.rows()
-        return (Y.toarray() if sp.issparse(Y) else np.asarray(Y, dtype=float)) - self.mean_y
+        return sums.dense(self.rows()[1]) - self.mean_y
 
 
-# -------------------------------------------------------------------- sums over rows
+def _entries(X: Any) -> NDArray[np.intp]:
+    """Number of stored entries of each column of a CSR matrix."""
+    return np.bincount(X.indices, minlength=X.shape[1])
 
 
-def _mean(a: Any) -> Array:
-    return np.asarray(a.sum(axis=0), dtype=float).ravel() / a.shape[0]
+def _after_subtraction(lower: Array, before: Array) -> Array:
+    """Exact zeros for features that a subtraction left constant but for rounding (a share of 1e-14, or nothing).
 
-
-def _squares(a: Any) -> Array:
-    """Σa² of each column."""
-    squares = a.multiply(a) if sp.issparse(a) else a * a
-    return np.asarray(squares.sum(axis=0), dtype=float).ravel()
-
-
-def _symmetric(lower: Array) -> Array:
-    return np.tril(lower) + np.tril(lower, -1).T
-
-
-def _centred_blocks(a: Any, mean: Array, extra: Array | None = None) -> Iterator[Array]:
-    """Dense blocks of the rows less their mean; `extra` is appended as one row more, as it is."""
-    for start in range(0, max(a.shape[0], 1), _BLOCK):
-        part = a[start : start + _BLOCK]
-        block = (part.toarray() if sp.issparse(part) else part).astype(float) - mean
-        if extra is not None and start + _BLOCK >= a.shape[0]:
-            block = np.vstack([block, extra])
-        yield block
-
-
-def _scatter(a: Any, mean: Array, exact: bool = False) -> Array:
-    """Σ(a−mean)(a−mean)ᵀ, lower triangle. Sparse rows are multiplied as they are; the mean is taken off afterwards.
-
-    `exact`: columns in which that cancels, or that are constant, are summed anew.
+    Raises
+    ------
+    linalg.IllConditioned
+        When so little of a feature is left that its rounding error counts: its rows must be summed anew.
     """
-    d = a.shape[1]
-    if sp.issparse(a):
-        a = a.astype(float)
-        total = np.asfortranarray((a.T @ a).toarray())
-        total = blas.dsyr(-float(a.shape[0]), mean, a=total, lower=1, overwrite_a=1)
-    else:
-        total = np.zeros((d, d), order="F")
-        for block in _centred_blocks(a, mean):
-            total = blas.dsyrk(1.0, block.T, beta=1.0, c=total, lower=1, overwrite_c=1)
-    if exact:
-        suspects = np.diag(total) <= _CANCELLED * _CANCELLED * a.shape[0] * mean**2
-        _recompute(total, np.flatnonzero(suspects), a, np.zeros(0, dtype=np.intp))
-    return total
-
-
-def _recompute(lower: Array, columns: NDArray[np.intp], a: Any, without: NDArray[np.intp]) -> None:
-    """Sum the given rows and columns of Σ(a−ā)(a−ā)ᵀ anew, in place, over the rows of `a` not in `without`.
-
-    A column constant on those rows gets exact zeros, so that nobody takes its rounding error for a feature.
-    """
-    if not len(columns):
-        return
-    part = a[:, columns]
-    part = (part.toarray() if sp.issparse(part) else np.asarray(part)).astype(float)
-    keep = np.ones((a.shape[0], 1), dtype=bool)
-    keep[without] = False
-    part *= keep
-    magnitude = np.abs(part).max(axis=0)
-    part -= part.sum(axis=0) / keep.sum()
-    part *= keep
-    part[:, np.abs(part).max(axis=0) <= 1e-14 * magnitude] = 0.0
-    # Σ(a−ā)(p−p̄)ᵀ = Σa(p−p̄)ᵀ but for what rounding leaves of Σ(p−p̄)
-    total = np.asarray(a.T @ keep.astype(float)).ravel()
-    product = a.T @ part - np.outer(total / keep.sum(), part.sum(axis=0))
-    for j, column in zip(columns, product.T, strict=True):
-        lower[j, :j] = column[:j]
-        lower[j:, j] = column[j:]
-
-
-def _cross(
-    a: Any, mean_a: Array, b: Any, mean_b: Array, extra_a: Array | None = None, extra_b: Array | None = None
-) -> Array:
-    """Σ(a−mean_a)(b−mean_b)ᵀ (+ the product of the extra rows)."""
-    if sp.issparse(a) or sp.issparse(b):
-        # Σabᵀ − (Σa) mean_bᵀ − mean_a (Σb)ᵀ + n mean_a mean_bᵀ
-        n = a.shape[0]
-        sum_a, sum_b = _mean(a) * n if n else 0 * mean_a, _mean(b) * n if n else 0 * mean_b
-        product = a.T.astype(float) @ b.astype(float)
-        total = product.toarray() if sp.issparse(product) else product
-        total = total - np.outer(sum_a, mean_b) - np.outer(mean_a, sum_b - n * mean_b)
-        return total if extra_a is None else total + np.outer(extra_a, extra_b)  # type: ignore[arg-type]
-    total = np.zeros((a.shape[1], b.shape[1]))
-    for block_a, block_b in zip(_centred_blocks(a, mean_a, extra_a), _centred_blocks(b, mean_b, extra_b), strict=True):
-        total += block_a.T @ block_b
-    return total
-
-
-def _without_rounding(difference: Array, whole: Array) -> Array:
-    """Exact zeros for features that a subtraction left constant but for rounding."""
-    constant = np.diag(difference) <= 1e-12 * np.diag(whole)
-    difference[constant, :] = 0.0
-    difference[:, constant] = 0.0
-    return difference
-
-
-def _outer(X: Any, mean: Array) -> Array:
-    """(X−mean)(X−mean)ᵀ (n×n), for d > n."""
-    if sp.issparse(X):
-        products = (X @ X.T).toarray()
-        on_mean = X @ mean
-        return products - on_mean[:, None] - on_mean[None, :] + mean @ mean
-    centred = X - mean
-    return centred @ centred.T
+    left = np.diag(lower)
+    constant = left <= 1e-14 * before
+    if np.any(~constant & (left < 1e-8 * before)):
+        raise linalg.IllConditioned("the subtraction leaves too little of a feature; use `without`, which has the rows")
+    lower[constant, :] = 0.0
+    lower[:, constant] = 0.0
+    return lower

@@ -44,7 +44,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
 _PERCENTAGE = re.compile(r"\d+(\.\d+)?%")
 
 # A trial's result depends on these modules whatever its components are; their source is part of a method's version.
-_ENGINE = ("mlcdr.moments", "mlcdr.linalg", "mlcdr.composition", "mlcdr.thresholds", "mlcdr.metrics")
+_ENGINE = tuple(f"mlcdr.{name}" for name in ("moments", "sums", "linalg", "composition", "thresholds", "metrics"))
 
 
 class UnknownComponent(UserError):

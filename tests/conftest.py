@@ -1,7 +1,8 @@
 """What all tests share: where the real data are, and a parsed-data cache that is not the user's.
 
 Real data sets, the fixed folds and the authors' outputs are not part of the repository. The environment says where they
-are: MLCDR_DATASETS (as for the program), MLCDR_FOLDS and MLCDR_REFERENCE. A test that needs one that is not there skips.
+are: MLCDR_DATASETS (as for the program), MLCDR_FOLDS and MLCDR_REFERENCE. A test that needs one that is not there
+skips.
 """
 
 from __future__ import annotations

@@ -27,8 +27,9 @@ from mlcdr.experiment.config import DatasetSpec, Experiment, MethodSpec, method_
 from mlcdr.experiment.splits import Splits, SplitSpec, make_splits, seed_sequence
 from mlcdr.label_space.linear import as_dense
 from mlcdr.linalg import n_kept
+from mlcdr.memo import Memo, metered
 from mlcdr.metrics import METRICS, Counts, Outcome, evaluate
-from mlcdr.moments import Memo, Moments, metered
+from mlcdr.moments import Moments
 
 SIZE = "label_space.n_components"
 

@@ -19,7 +19,9 @@ class HatLabelSpace(LinearLabelSpace):
     n_components : int, float or None
         Number of dimensions M, as in `LinearLabelSpace`.
     alpha : float
-        Ridge α of the hat matrix; 0 is the paper's least squares (H the orthogonal projection on the range of X).
+        Ridge α of the hat matrix, as in the authors' later program. 0 is the paper's least squares, H the orthogonal
+        projection on the range of X; with α > 0 the directions no longer minimise the paper's criterion, which would
+        have 2H − H² in place of H (its equation (8)).
     centre : bool
         Whether X is centred in H. True is the regression with intercept that the paper's results come from; the
         authors' later program leaves X as it is.

@@ -24,8 +24,9 @@ Array = NDArray[np.float64]
 class LinearLabelSpace(BaseEstimator):
     """Base of the reducers whose code is linear in the labels, with orthonormal and *nested* directions.
 
-    Nested: the first M directions are those that the method would find if M were asked for. So one fit with the
-    largest M serves all smaller ones: `decode` takes codes of any M ≤ `n_components_` leading columns.
+    Nested: the first M directions are those that the method would find if M were asked for (or as good, where
+    eigenvalues are equal). So one fit with the largest M serves all smaller ones: `decode` takes codes of any
+    M ≤ `n_components_` leading columns.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class LinearLabelSpace(BaseEstimator):
         return self
 
     def _find_directions(self, moments: Moments, n: int) -> Array:
-        """V (n×K): the method itself."""
+        """V, with `n` rows (n×K): the method itself."""
         raise NotImplementedError
 
     def encode(self, Y: Any) -> Array:
@@ -99,6 +100,8 @@ class LinearLabelSpace(BaseEstimator):
 
     def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:
         """The terms of the bound (1) of Chen & Lin 2012 on a test set, per instance, for the first 1, …, M dimensions.
+
+        They bound the Hamming loss of round-based decoding (not PBR's, which predicts no label it has not learned).
 
         Parameters
         ----------
@@ -146,6 +149,9 @@ def as_label_matrix(Y: Any, n: int) -> Any:
     if Y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     Y = check_array(Y, accept_sparse="csr", ensure_2d=False, dtype="numeric", input_name="y")
+    if sp.issparse(Y) and not Y.has_canonical_format:
+        Y = Y.copy()
+        Y.sum_duplicates()
     if Y.ndim == 1:
         Y = Y[:, None]
     if Y.shape[0] != n:

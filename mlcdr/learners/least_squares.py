@@ -15,7 +15,8 @@ class LeastSquares(LinearLearner):
     """W = X⁺Z on centred X and Z, with the Moore-Penrose inverse: of all least-squares solutions the shortest.
 
     Where features are linearly dependent or outnumber the instances, that choice decides the predictions; it depends
-    on the scale of the features, as in the papers. Cost: one Cholesky factorisation (d³/3 or, for d > n, about n³).
+    on the scale of the features, as in the papers. Cost, beside the moments: one Cholesky factorisation (d³/3 or, for
+    d > n, about n³) and 2d²K; where rounding hides the rank, an SVD of the dense rows instead.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}

@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from mlcdr import linalg
-from mlcdr.moments import Memo, Moments, metered
+from mlcdr.memo import Memo, metered
+from mlcdr.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
 

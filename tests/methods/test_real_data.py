@@ -1,7 +1,7 @@
 """Least squares from moments against NumPy's SVD on real data, label for label.
 
-The features are raw: emotions, birds and flags hold scales from 1e-3 to 1e5; medical and genbase have more features than
-instances; bibtex, birds and flags have linearly dependent ones; in small training sets features are constant.
+The features are raw: emotions, birds and flags hold scales from 1e-3 to 1e5; medical and genbase have more features
+than instances; bibtex, birds and flags have linearly dependent ones; in small training sets features are constant.
 """
 
 from __future__ import annotations
