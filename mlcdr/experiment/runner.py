@@ -7,10 +7,9 @@ import json
 import os
 import platform
 import signal
-import sys
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
@@ -203,29 +202,20 @@ def _compute(pending: Sequence[Group], jobs: int, backend: str) -> Generator[lis
     if jobs <= 1:
         yield from map(run_group, pending)
         return
-    options: dict[str, Any] = {"inner_max_num_threads": 1} if backend == "loky" else {}
-    work: Callable[[Group], list[Score]] = run_group
+    options: dict[str, Any] = {}
     if backend == "loky":
-        work = _InWorker(os.getpid())
+        options = {"inner_max_num_threads": 1, "initializer": _begin_worker, "initargs": (os.getpid(),)}
     with joblib.parallel_config(backend, n_jobs=jobs, **options):
         parallel = joblib.Parallel(return_as="generator_unordered")
         with _ctrl_c_held_back():  # the call starts the workers, which come to life as deaf to it as this is now
-            outcomes = parallel(joblib.delayed(work)(group) for group in pending)
+            outcomes = parallel(joblib.delayed(run_group)(group) for group in pending)
         yield from outcomes
 
 
-@dataclass(frozen=True)
-class _InWorker:
-    """`run_group` in a worker process, which is set up at its first group."""
-
-    parent: int
-
-    def __call__(self, group: Group) -> list[Score]:
-        if not getattr(sys, "_mlcdr_worker", False):
-            sys._mlcdr_worker = True  # type: ignore[attr-defined]
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the workers
-            watch_parent(self.parent)
-        return run_group(group)
+def _begin_worker(parent: int) -> None:
+    """Set up a worker process, before it computes anything."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the workers
+    watch_parent(parent)
 
 
 @contextlib.contextmanager
