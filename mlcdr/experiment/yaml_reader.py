@@ -208,11 +208,10 @@ class _Composer:
             self.problems.append(self.explain(error))
         except _StopError:
             pass
-        except (
-            ValueError,
-            OverflowError,
-        ) as error:  # PyYAML converts escapes and version numbers without a look at their size
-            self.problems.append((self.place(self.loader.get_mark()), f"not valid YAML: {error}"))
+        except (ValueError, OverflowError):
+            # PyYAML converts escapes and version numbers without a look at their size
+            told = "not valid YAML: a value that cannot be read, such as the escape of a character that there is not"
+            self.problems.append((self.place(self.loader.get_mark()), told))
         if self.problems:
             self.problems.sort(key=lambda problem: problem[0][1:])
             raise ConfigError([f"{place}: {message}" for place, message in self.problems])
