@@ -210,7 +210,7 @@ class _Composer:
             pass
         except (ValueError, OverflowError):
             # PyYAML converts escapes and version numbers without a look at their size
-            told = "not valid YAML: a value that cannot be read, such as the escape of a character that there is not"
+            told = "not valid YAML: a value that cannot be read (an escape of no character?)"
             self.problems.append((self.place(self.loader.get_mark()), told))
         if self.problems:
             self.problems.sort(key=lambda problem: problem[0][1:])

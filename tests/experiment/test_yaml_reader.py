@@ -55,7 +55,7 @@ STRAY = "`: ` cannot stand here; a wrong indentation, or text that needs quotes"
             "f.yaml:1: unknown escape in double quotes; write \\\\ for a backslash, or use single quotes",
         ),
         ("a: [}", "f.yaml:1: not valid YAML: expected the node content, but found '}' (while parsing a flow node)"),
-        ('a: "\\UFFFFFFFF"', "f.yaml:1: not valid YAML: a value that cannot be read, such as the escape of a character that there is not"),
+        ('a: "\\UFFFFFFFF"', "f.yaml:1: not valid YAML: a value that cannot be read (an escape of no character?)"),
         ("a: &x [1]\nb: *x", "f.yaml:1: the anchor &x is not allowed; write values out where they are used"),
         ("a: 1\nb: *x", "f.yaml:2: the alias *x is not allowed; write the value out (or quote the text)"),
         ("*x : 1", "f.yaml:1: a key must be text, found an alias"),
