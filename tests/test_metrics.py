@@ -1,0 +1,90 @@
+"""The metrics against scikit-learn's, over random and degenerate label matrices, with every convention for 0/0."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+from mlcdr.metrics import METRICS, Counts, Outcome, evaluate
+
+
+def pairs():
+    """Label matrices: random ones of several densities, and all that a test fold can be like."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n, k = rng.integers(1, 30), rng.integers(2, 12)
+        density = rng.choice([0.02, 0.2, 0.6])
+        yield (rng.random((n, k)) < density).astype(np.uint8), (rng.random((n, k)) < density).astype(np.uint8)
+    zeros, ones = np.zeros((5, 4), np.uint8), np.ones((5, 4), np.uint8)
+    yield from [(zeros, zeros), (zeros, ones), (ones, zeros), (ones, ones), (np.eye(5, 4, dtype=np.uint8), zeros)]
+
+
+def value(name, Y, P, **options):
+    """One metric of one prediction."""
+    return evaluate(Outcome(Counts(Y, P)), {"m": (name, options)})["m"]
+
+
+@pytest.mark.parametrize(("Y", "P"), list(pairs()))
+def test_agrees_with_scikit_learn(Y, P):
+    assert value("hamming_loss", Y, P) == pytest.approx(sk.hamming_loss(Y, P))
+    assert value("hamming_score", Y, P) == pytest.approx(1 - sk.hamming_loss(Y, P))
+    assert value("exact_match", Y, P) == pytest.approx(sk.accuracy_score(Y, P))
+    assert value("zero_one_loss", Y, P) == pytest.approx(1 - sk.accuracy_score(Y, P))
+    theirs = {
+        "accuracy": lambda z: sk.jaccard_score(Y, P, average="samples", zero_division=z),
+        "precision": lambda z: sk.precision_score(Y, P, average="samples", zero_division=z),
+        "recall": lambda z: sk.recall_score(Y, P, average="samples", zero_division=z),
+        "f1": lambda z: sk.f1_score(Y, P, average="samples", zero_division=z),
+        "macro_f1": lambda z: sk.f1_score(Y, P, average="macro", zero_division=z),
+        "micro_f1": lambda z: sk.f1_score(Y, P, average="micro", zero_division=z),
+    }
+    for name, score in theirs.items():
+        for z in (0, 1):
+            assert value(name, Y, P, zero_division=z) == pytest.approx(score(z)), (name, z)
+    for name in ("precision", "recall", "f1", "macro_f1"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a mean over nothing
+            skipped = theirs[name](np.nan)
+        assert value(name, Y, P, zero_division="skip") == pytest.approx(skipped, nan_ok=True), name
+
+
+@pytest.mark.parametrize(("Y", "P"), list(pairs()))
+def test_agree_counts_an_empty_pair_as_right(Y, P):
+    def loop(numerator, denominator):
+        """Instance by instance: 0/0 is 1 if both sets are empty, else 0."""
+        rows = []
+        for y, p in zip(Y.astype(bool), P.astype(bool), strict=True):
+            below = denominator(y, p)
+            rows.append(numerator(y, p) / below if below else float(not y.any() and not p.any()))
+        return np.mean(rows)
+
+    both = lambda y, p: (y & p).sum()  # noqa: E731
+    assert value("accuracy", Y, P) == pytest.approx(loop(both, lambda y, p: (y | p).sum()))
+    assert value("precision", Y, P) == pytest.approx(loop(both, lambda y, p: p.sum()))
+    assert value("recall", Y, P) == pytest.approx(loop(both, lambda y, p: y.sum()))
+    assert value("f1", Y, P) == pytest.approx(loop(lambda y, p: 2 * (y & p).sum(), lambda y, p: y.sum() + p.sum()))
+
+
+def test_terms_of_the_bound_and_times_pass_through():
+    Y = np.zeros((2, 2), np.uint8)
+    outcome = Outcome(Counts(Y, Y), encoding_error=1.5, prediction_error=2.0, fit_seconds=3.0, predict_seconds=4.0)
+    wanted = ("encoding_error", "prediction_error", "loss_bound", "fit_seconds", "predict_seconds")
+    assert list(evaluate(outcome, {m: (m, {}) for m in wanted}).values()) == [1.5, 2.0, 3.5, 3.0, 4.0]
+    assert np.isnan(evaluate(Outcome(Counts(Y, Y)), {"m": ("loss_bound", {})})["m"])
+
+
+def test_every_metric_is_described():
+    for name, metric in METRICS.items():
+        assert metric.name == name
+        assert metric.description
+        assert set(metric.parameters) == set(metric.allowed)
+        assert bool(metric.convention) == bool(metric.parameters)
+        assert all(metric.parameters[option] in values for option, values in metric.allowed.items())
+
+
+def test_shapes_must_agree():
+    with pytest.raises(ValueError, match=r"\(2, 3\), the predicted ones \(3, 2\)"):
+        Counts(np.zeros((2, 3)), np.zeros((3, 2)))
