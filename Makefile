@@ -27,7 +27,7 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.table3
 
-# The eight data sets of Chen & Lin 2012, downloaded and checked; not needed where MLCDR_DATASETS names a folder with them.
+# The data sets of Chen & Lin 2012 but the embedded yeast, downloaded and checked; not needed where MLCDR_DATASETS has them.
 data: $(READY)
 	$(BIN)/mlcdr datasets fetch bibtex corel5k emotions enron genbase medical scene
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -37,7 +37,7 @@ Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Experiment file 
 Folder = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results folder, such as results/yeast_cplst.")]
 Folders = Annotated[list[Path], typer.Argument(metavar="RESULTS", help="Results folders.")]
 Set = Annotated[
-    Optional[list[str]],  # noqa: UP045  (typer reads the annotation at run time, on Python 3.10 too)
+    list[str] | None,
     typer.Option(
         "--set", metavar="KEY=VALUE", help="Change a value of the config, e.g. splits.repeats=10. Repeatable."
     ),
@@ -143,7 +143,7 @@ def _load(config: Path, overrides: list[str] | None) -> Experiment:
 def _import_from_here() -> None:
     """Let a dotted path lead to a module in the current folder."""
     if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
+        sys.path.append(str(Path.cwd()))  # last: a file here must not stand in for a library's module
 
 
 def _conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
@@ -257,11 +257,11 @@ def plot(folder: Folder) -> None:
 def compare(
     folders: Folders,
     published: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(metavar="PAPER/TABLE", help="Compare with a published table, e.g. chen_lin_2012/table3."),
     ] = None,
     metric: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(help="Show this metric only."),
     ] = None,
 ) -> None:
@@ -269,6 +269,10 @@ def compare(
     from mlcdr.reporting import comparison, results
     from mlcdr.reporting import published as published_tables
 
+    if published and metric:
+        raise typer.BadParameter(
+            "a published table has its own metric; leave one of the two out", param_hint="--metric"
+        )
     for folder in folders:
         found = results.load(folder)
         if published:
@@ -284,7 +288,7 @@ def compare(
 
 
 @app.command()
-def methods(name: Annotated[Optional[str], typer.Argument(help="Show this one in full.")] = None) -> None:  # noqa: UP045
+def methods(name: Annotated[str | None, typer.Argument(help="Show this one in full.")] = None) -> None:
     """List the components a method can be made of, or describe one."""
     import difflib
     import inspect

@@ -69,13 +69,13 @@ class Factor(Protocol):
 
 
 def _equilibrated(lower: Array, ridge: float) -> tuple[Array, Array]:
-    """Make `lower` D⁻¹(S + αI)D⁻¹ with unit diagonal, in place, and give 1/D; constant features become unit vectors."""
+    """D⁻¹(S + αI)D⁻¹ with unit diagonal (lower triangle, a new array) and 1/D; constant features become unit vectors."""
     scale = np.sqrt(np.maximum(np.diag(lower) + ridge, 0.0))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-    lower *= inverse
-    lower *= inverse[:, None]
-    np.fill_diagonal(lower, 1.0)
-    return lower, inverse
+    scaled = np.multiply(lower, inverse, order="F")
+    scaled *= inverse[:, None]
+    np.fill_diagonal(scaled, 1.0)
+    return scaled, inverse
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Cholesky:
 
     @classmethod
     def of(cls, gram: Array, ridge: float = 0.0, dependent: NDArray[np.intp] | None = None) -> Cholesky:
-        """Factorise the lower triangle of `gram` (d×d, in Fortran order; overwritten).
+        """Factorise the lower triangle of `gram` (d×d, left as it is).
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class PivotedCholesky:
 
     @classmethod
     def of(cls, gram: Array) -> PivotedCholesky:
-        """Factorise the lower triangle of `gram` (d×d, in Fortran order; overwritten).
+        """Factorise the lower triangle of `gram` (d×d, left as it is).
 
         Raises
         ------

@@ -362,12 +362,12 @@ class Moments:
                 return self._factorise_dual(ridge)
             try:
                 return linalg.Cholesky.of(
-                    np.array(self.xx_lower, order="F"), ridge, self._dependent() if ridge == 0 else None
+                    self.xx_lower, ridge, self._dependent() if ridge == 0 else None
                 )
             except linalg.IllConditioned:
                 if ridge > 0:
                     raise
-                return self._confirmed(linalg.PivotedCholesky.of(np.array(self.xx_lower, order="F")))
+                return self._confirmed(linalg.PivotedCholesky.of(self.xx_lower))
         except linalg.IllConditioned:
             if self._rows is None:
                 raise

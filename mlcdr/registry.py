@@ -1,6 +1,6 @@
 """From a name in a config to the class that does the work, imported only when asked for.
 
-Five families fill in a method's line (see `mlcdr.composition`). A built-in component is one line of `BUILT_IN`; a
+Four families fill in a method's line (see `mlcdr.composition`). A built-in component is one line of `BUILT_IN`; a
 package installed beside mlcdr adds its own through the entry-point groups `mlcdr.feature_space`,
 `mlcdr.label_space`, `mlcdr.learner` and `mlcdr.threshold`; and any importable class can be named by its dotted path
 (`learner: my_package.MyRegressor`).
@@ -13,10 +13,14 @@ import hashlib
 import importlib
 import inspect
 import re
+import sys
+import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from mlcdr.errors import UserError
@@ -43,8 +47,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
 
 _PERCENTAGE = re.compile(r"\d+(\.\d+)?%")
 
-# A trial's result depends on these modules whatever its components are; their source is part of a method's version.
-_ENGINE = tuple(f"mlcdr.{name}" for name in ("moments", "sums", "linalg", "composition", "thresholds", "metrics"))
+# A trial's result depends on these modules, and on those they use, whatever its components are.
+_ENGINE = ("mlcdr.composition", "mlcdr.metrics")
 
 
 class UnknownComponent(UserError):
@@ -87,8 +91,9 @@ def resolve(family: str, name: str) -> type:
     module_name, _, class_name = target.partition(":")
     try:
         found = getattr(importlib.import_module(module_name), class_name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UnknownComponent(f"{family} {name!r} cannot be imported: {error}") from error
+    except Exception as error:  # whatever a module of the user's own may raise while it is imported
+        told = str(error) if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
+        raise UnknownComponent(f"{family} {name!r} cannot be imported: {' '.join(told.split())}") from error
     if not inspect.isclass(found):
         raise UnknownComponent(f"{family} {name!r} is a {type(found).__name__}, not a class")
     return found
@@ -180,15 +185,15 @@ class Component:
         return estimator
 
     def version(self) -> str:
-        """A digest of the source this component's results depend on: edit the method, and its trials run again.
+        """A digest of all source this component's results depend on: edit it, and its trials run again.
 
-        Covers the modules of the class and of its bases (up to scikit-learn's), and of nested components.
+        Covers the modules of the class and its bases and every module of ours or the user's that they use, directly or
+        not; of a class from an installed package, the package's version.
         """
         cls = resolve(self.family, self.name)
         digest = hashlib.sha256()
-        for module_name in sorted({base.__module__ for base in cls.__mro__} | set(_ENGINE)):
-            if module_name.split(".")[0] not in ("builtins", "sklearn", "abc", "typing"):
-                digest.update(_source(module_name))
+        for part in _provenance(cls):
+            digest.update(part)
         for key, family in sorted(getattr(cls, "component_parameters", {}).items()):
             if isinstance(self.params.get(key), str | Mapping):
                 digest.update(Component.parse(family, self.params[key]).version().encode())
@@ -196,12 +201,37 @@ class Component:
 
 
 @cache
-def _source(module_name: str) -> bytes:
-    module = importlib.import_module(module_name)
-    try:
-        return inspect.getsource(module).encode()
-    except (OSError, TypeError):  # a compiled or interactive module: its name and version are all there is
-        return f"{module_name} {getattr(module, '__version__', '')}".encode()
+def _provenance(cls: type) -> list[bytes]:
+    """The source of each module of ours or the user's that `cls` and the engine use, in fixed order."""
+    for name in _ENGINE:
+        importlib.import_module(name)
+    found: dict[str, bytes] = {}
+    pending = [*_ENGINE, *(base.__module__ for base in cls.__mro__)]
+    while pending:
+        name = pending.pop()
+        package = name.partition(".")[0]
+        module = sys.modules.get(name)
+        if module is None or name in found or package in sys.stdlib_module_names:
+            continue
+        if package != "mlcdr" and _is_installed(module):
+            if name == cls.__module__:
+                found[package] = f"{package} {getattr(sys.modules[package], '__version__', '')}".encode()
+            continue
+        try:
+            found[name] = inspect.getsource(module).encode()
+        except (OSError, TypeError):  # an interactive module has no source to look at
+            found[name] = name.encode()
+        for value in vars(module).values():
+            used = value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", None)
+            if isinstance(used, str):
+                pending.append(used)
+    return [found[name] for name in sorted(found)]
+
+
+def _is_installed(module: ModuleType) -> bool:
+    """Whether a module belongs to an installed package, whose version stands for its source."""
+    file = Path(getattr(module, "__file__", None) or "/")
+    return any(file.is_relative_to(sysconfig.get_path(kind)) for kind in ("purelib", "platlib", "stdlib"))
 
 
 def _value(written: Any) -> Any:

@@ -1,8 +1,8 @@
 """Reading a results folder.
 
-A results folder is what `mlcdr run` leaves: `experiment.yaml` (the resolved config), `summary.csv` (one row for each
-data set, method, sweep point and metric) and `scores.csv` (one for each split as well). Whatever is missing or broken
-in it raises `ResultsError` with the file, the line and what is wrong.
+A results folder is what `mlcdr run` leaves. Read are `experiment.yaml` (the resolved config) and `summary.csv` (one row
+for each data set, method, sweep point and metric). Whatever is missing or broken in them raises `ResultsError` with the
+file, the line and what is wrong.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ Point = tuple[str, ...]
 
 _SUMMARY = ("metric", "mean", "std", "se", "n")
 _SHAPES = {"datasets": list, "metrics": list, "tables": list, "figures": list, "methods": dict, "sweep": dict}
-_SCORES = ("split", "metric", "value")
 
 
 @dataclass(frozen=True)
@@ -77,23 +76,15 @@ class Results:
         return str(self.experiment.get("name", self.folder.name))
 
     @cached_property
-    def scores(self) -> pd.DataFrame:
-        """`dataset, method, *swept, split, metric, value`, read when first asked for.
-
-        Raises
-        ------
-        ResultsError
-            When scores.csv is missing or broken.
-        """
-        return _read_table(self.folder / "scores.csv", _SCORES, numbers=("value",))[0]
-
-    @cached_property
     def cells(self) -> dict[tuple[str, str, Point, str], Cell]:
         """(data set, method, point, metric) → cell, exactly as summary.csv has them. Undefined means are left out."""
         keys = zip(
             self.summary["dataset"],
             self.summary["method"],
-            self.summary[list(self.swept)].itertuples(index=False, name=None),
+            # rows of no columns: none at all in pandas 2
+            self.summary[list(self.swept)].itertuples(index=False, name=None)
+            if self.swept
+            else [()] * len(self.summary),
             self.summary["metric"],
             strict=True,
         )
@@ -145,7 +136,7 @@ def load(folder: str | Path) -> Results:
     if not folder.is_dir():
         raise ResultsError(f"{folder}: no such results folder; `mlcdr run CONFIG` makes one")
     experiment = _read_experiment(folder / "experiment.yaml")
-    summary, swept = _read_table(folder / "summary.csv", _SUMMARY, numbers=("mean", "std", "se", "n"))
+    summary, swept = _read_summary(folder / "summary.csv")
     _refuse_uncounted(folder / "summary.csv", summary)
     _refuse_repeats(folder / "summary.csv", summary, ["dataset", "method", *swept, "metric"])
     return Results(
@@ -221,26 +212,26 @@ def _read_experiment(path: Path) -> dict[str, Any]:
     return content
 
 
-def _read_table(path: Path, last: tuple[str, ...], numbers: tuple[str, ...]) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """A CSV with the columns `dataset, method, <swept> …, *last`; and the swept columns' names."""
+def _read_summary(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """summary.csv, whose columns are `dataset, method, <swept> …, *_SUMMARY`; and the swept columns' names."""
     if not path.is_file():
         raise ResultsError(f"{path}: missing; run the experiment again (only what is not done yet will run)")
     rows = _rows(path)
     columns = tuple(rows[0])
-    if columns[:2] != ("dataset", "method") or columns[-len(last) :] != last:
-        wanted = ",".join(("dataset", "method", "<swept …>", *last))
+    if columns[:2] != ("dataset", "method") or columns[-len(_SUMMARY) :] != _SUMMARY:
+        wanted = ",".join(("dataset", "method", "<swept …>", *_SUMMARY))
         raise ResultsError(f"{path}:1: the columns are {','.join(columns)}; they should be {wanted}")
     if len(rows) == 1:
         raise ResultsError(f"{path}: holds no results, only a header")
     table = pd.DataFrame(rows[1:], columns=list(columns), dtype=object)
-    for name in numbers:
+    for name in _SUMMARY[1:]:
         values = pd.to_numeric(table[name].replace("", "nan"), errors="coerce")
         broken = values.isna() & ~table[name].str.lower().isin(["", "nan"])
         if broken.any():
             line = _line(broken)
             raise ResultsError(f"{path}:{line}: column {name}: {table[name].iloc[line - 2]!r} is not a number")
         table[name] = values
-    return table, columns[2 : -len(last)]
+    return table, columns[2 : -len(_SUMMARY)]
 
 
 def _rows(path: Path) -> list[list[str]]:
