@@ -4,6 +4,11 @@ Everything the command line catches and turns into one clear line and exit code 
 `UserError`; anything else that escapes is a bug of ours and keeps its traceback.
 """
 
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
 
 class UserError(Exception):
     """A mistake in the input: the message says what is wrong, where, and what would be right."""
@@ -29,3 +34,10 @@ class ConfigError(UserError):
 
 class ResultsError(UserError):
     """A results folder, a published table or a layout cannot be read or does not fit the request."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for the end of a message where something known is near `name` in any case, else nothing."""
+    spelt = {each.casefold(): each for each in known}
+    near = difflib.get_close_matches(name.casefold(), list(spelt), n=1)
+    return f"; did you mean {spelt[near[0]]!r}?" if near else ""

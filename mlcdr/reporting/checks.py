@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mlcdr.errors import ResultsError
+from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting import layouts
-from mlcdr.reporting.layouts import FigureLayout, TableLayout, did_you_mean
+from mlcdr.reporting.layouts import FigureLayout, TableLayout
 from mlcdr.reporting.results import metric_labels
 
 

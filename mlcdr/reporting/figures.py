@@ -21,9 +21,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from mlcdr.errors import ResultsError
+from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting import layouts
-from mlcdr.reporting.layouts import FigureLayout, Panel, did_you_mean
+from mlcdr.reporting.layouts import FigureLayout, Panel
 from mlcdr.reporting.metric_facts import metric_facts
 from mlcdr.reporting.results import Results
 from mlcdr.reporting.tables import SPREADS, over_splits, short_path, stems

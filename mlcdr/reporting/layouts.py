@@ -41,16 +41,15 @@ A figure's keys, all but `kind`, `x` and `panels` with a default:
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pydantic
 
-from mlcdr.errors import ConfigError, ResultsError
+from mlcdr.errors import ConfigError, ResultsError, did_you_mean
 from mlcdr.experiment.yaml_reader import Document, read_yaml_text
 
 if TYPE_CHECKING:  # its home moved in Python 3.11
@@ -136,7 +135,7 @@ def load_table(entry: Mapping[str, Any]) -> TableLayout:
     Parameters
     ----------
     entry : mapping
-        `layout`, perhaps `metric`, perhaps keys of the layout (beside these, or in a mapping `options`).
+        `layout`, perhaps `metric`, perhaps keys of the layout.
 
     Raises
     ------
@@ -175,8 +174,7 @@ def _load(model: type[_Model], entry: Mapping[str, Any]) -> _Model:
     kind = document.data.get("kind")
     if kind != wanted:
         raise ResultsError(f"{document.place(('kind',))}: kind: is {kind!r}; a {wanted} was asked for")
-    own = {key: value for key, value in entry.items() if key not in ("layout", "metric", "options")}
-    own.update(entry.get("options") or {})
+    own = {key: value for key, value in entry.items() if key not in ("layout", "metric")}
     if model is TableLayout and entry.get("metric") is not None:
         own["metric"] = entry["metric"]
     try:
@@ -221,9 +219,3 @@ def _read(name: str) -> Document:
     if not isinstance(document.data, dict):
         raise ResultsError(f"{source}: holds no layout (a mapping that begins with `kind: table` or `kind: figure`)")
     return document
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` where something known is near, else nothing."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlcdr.errors import ResultsError
+from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting import layouts
-from mlcdr.reporting.layouts import TableLayout, did_you_mean
+from mlcdr.reporting.layouts import TableLayout
 from mlcdr.reporting.metric_facts import MetricFacts, metric_facts
 from mlcdr.reporting.ranking import is_among_best
 from mlcdr.reporting.results import Cell, Results

@@ -15,7 +15,7 @@ def test_every_packaged_layout_is_valid():
 
 
 def test_the_entry_takes_precedence_over_the_file():
-    layout = layouts.load_table({"layout": "generic", "metric": "f1", "digits": 2, "options": {"bold": "none"}})
+    layout = layouts.load_table({"layout": "generic", "metric": "f1", "digits": 2, "bold": "none"})
     assert (layout.metric, layout.digits, layout.bold) == ("f1", 2, "none")
 
 
