@@ -16,13 +16,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mlcdr.errors import ResultsError
-from mlcdr.reporting.layouts import did_you_mean
+from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting.metric_facts import MetricFacts, metric_facts
 from mlcdr.reporting.ranking import is_among_best, ranks
 from mlcdr.reporting.results import Cell, Point, Results
 from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, text
-from mlcdr.reporting.tables import csv_text, mean_and_spread, number, over_splits, short_path
+from mlcdr.reporting.tables import mean_and_spread, over_splits, short_path
 
 Block = tuple[str, Point]
 """What a ranking is over: one data set at one point of the sweep."""
@@ -39,8 +38,6 @@ class Comparison:
     metric : str
     sheet : Sheet
         What is shown.
-    columns, records
-        The same as plain data: `dataset, method, <swept>, metric, mean, se, rank`.
     average_ranks : dict
         Method → average rank over `ranked`; empty if nothing can be ranked.
     ranked, left_out : tuple of (data set, point)
@@ -49,23 +46,9 @@ class Comparison:
 
     metric: str
     sheet: Sheet
-    columns: tuple[str, ...]
-    records: tuple[tuple[str, ...], ...]
     average_ranks: dict[str, float]
     ranked: tuple[Block, ...]
     left_out: tuple[Block, ...]
-
-    def markdown(self) -> str:
-        """As a Markdown table."""
-        return self.sheet.markdown()
-
-    def latex(self) -> str:
-        """As a LaTeX `table` in the manner of booktabs."""
-        return self.sheet.latex()
-
-    def csv(self) -> str:
-        """One row a cell, numbers in full; empty where there is none."""
-        return csv_text(self.columns, self.records)
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """For a terminal of `width` characters."""
@@ -121,23 +104,9 @@ class _Comparer:
         return sum(mine) / len(mine) if mine else float("nan")
 
     def comparison(self) -> Comparison:
-        swept = self.results.swept
-        records = [
-            (dataset, method, *point, self.metric, *self._numbers(dataset, method, point))
-            for dataset in self.results.datasets
-            for method in self.results.methods
-            for point in self.points
-        ]
         averages = {m: self._average(m, self.ranked) for m in self.contestants} if self.ranked else {}
-        sheet = self._by_point() if swept else self._by_dataset()
-        columns = ("dataset", "method", *swept, "metric", "mean", "se", "rank")
-        return Comparison(self.metric, sheet, columns, tuple(records), averages, self.ranked, self.left_out)
-
-    def _numbers(self, dataset: str, method: str, point: Point) -> tuple[str, str, str]:
-        """Mean, standard error and rank as CSV has them."""
-        cell = self.cells[dataset, point].get(method)
-        rank = self.ranks[dataset, point].get(method, float("nan"))
-        return (number(cell.mean), number(cell.se), number(rank)) if cell else ("", "", "")
+        sheet = self._by_point() if self.results.swept else self._by_dataset()
+        return Comparison(self.metric, sheet, averages, self.ranked, self.left_out)
 
     def _by_dataset(self) -> Sheet:
         datasets = self.results.datasets

@@ -33,11 +33,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
-from mlcdr.errors import ResultsError
-from mlcdr.reporting.layouts import did_you_mean
+from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting.results import Cell, Point, Results
 from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, text
-from mlcdr.reporting.tables import csv_text, mean_and_spread, number
+from mlcdr.reporting.tables import mean_and_spread
 
 if TYPE_CHECKING:  # its home moved in Python 3.11
     from importlib.resources.abc import Traversable
@@ -154,23 +153,9 @@ class PublishedComparison:
                 parts.append(f"{count} {verdict}")
         return "; ".join(parts)
 
-    def markdown(self) -> str:
-        """The cells as a Markdown table, with the summary below."""
-        return self._sheet().markdown()
-
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """The cells as aligned columns, with the summary below."""
         return self._sheet().terminal(width, colour)
-
-    def csv(self) -> str:
-        """`dataset,method,setting,metric,ours,ours_se,published,published_se,difference,z,verdict`, one row a cell."""
-        header = ("dataset", "method", "setting", "metric", "ours", "ours_se")
-        records = []
-        for row in self.rows:
-            cell = row.published
-            numbers = (row.ours, row.ours_se, row.published_mean, row.published_se, row.difference, row.z)
-            records.append((cell.dataset, cell.method, cell.setting, cell.metric, *map(number, numbers), row.verdict))
-        return csv_text((*header, "published", "published_se", "difference", "z", "verdict"), records)
 
     def _sheet(self) -> Sheet:
         absent = self._absent()

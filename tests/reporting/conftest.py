@@ -1,5 +1,6 @@
 import pytest
-from results_folders import PATH, PERCENTS, as_printed, experiment, write_folder
+
+from tests.reporting.results_folders import PATH, PERCENTS, as_printed, experiment, write_folder
 
 
 @pytest.fixture

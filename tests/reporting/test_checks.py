@@ -1,7 +1,7 @@
 import pytest
-from results_folders import PATH, experiment
 
 from mlcdr.reporting import checks
+from tests.reporting.results_folders import PATH, experiment
 
 TABLE3 = {"layout": "chen_lin_2012/table3", "metric": "hamming_loss"}
 FIGURE1 = {"layout": "chen_lin_2012/figure1"}

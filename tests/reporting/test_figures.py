@@ -2,10 +2,10 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from results_folders import PATH, PERCENTS, experiment, write_folder
 
 from mlcdr.errors import ResultsError
 from mlcdr.reporting import figures, results
+from tests.reporting.results_folders import PATH, PERCENTS, experiment, write_folder
 
 METRICS = ("hamming_loss", "encoding_error", "prediction_error", "loss_bound")
 METHODS = ("CPLST", "PBR", "OCCA", "PLST")

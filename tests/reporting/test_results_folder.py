@@ -2,10 +2,10 @@ import math
 
 import pandas as pd
 import pytest
-from results_folders import PATH, PERCENTS, experiment, write_folder
 
 from mlcdr.errors import ResultsError
 from mlcdr.reporting import results
+from tests.reporting.results_folders import PATH, PERCENTS, experiment, write_folder
 
 
 def small(tmp_path, **values):
@@ -51,17 +51,6 @@ def test_data_sets_come_in_the_order_of_the_config_whatever_their_case(tmp_path)
     )
     got = results.load(write_folder(tmp_path / "trial", config, values))
     assert got.datasets == ("yeast", "mine", "emotions", "scene")
-
-
-def test_scores_are_read_on_demand(tmp_path):
-    folder = small(tmp_path)
-    got = results.load(folder)
-    assert list(got.scores.columns) == ["dataset", "method", PATH, "split", "metric", "value"]
-    assert got.scores["value"].tolist() == [0.2, 0.3, 0.4, 0.5]
-    assert got.scores[PATH].tolist() == ["20%", "20%", "20%", ""]
-    (folder / "scores.csv").unlink()
-    with pytest.raises(ResultsError, match=r"scores\.csv: missing"):
-        _ = results.load(folder).scores
 
 
 def test_an_undefined_mean_is_no_cell(tmp_path):

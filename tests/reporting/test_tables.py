@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from results_folders import PATH, PERCENTS, as_printed, experiment, published, write_folder
 
 from mlcdr.errors import ResultsError
 from mlcdr.reporting import results, tables
+from tests.reporting.results_folders import PATH, PERCENTS, as_printed, experiment, published, write_folder
 
 GOLDEN = Path(__file__).parent / "golden"
 TABLE3 = {"layout": "chen_lin_2012/table3", "metric": "hamming_loss"}
