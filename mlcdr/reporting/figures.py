@@ -10,6 +10,7 @@ grey. The same results give the same bytes.
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,11 +23,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mlcdr.errors import ResultsError, did_you_mean
-from mlcdr.reporting import layouts
+from mlcdr.reporting import layouts, output
 from mlcdr.reporting.layouts import FigureLayout, Panel
 from mlcdr.reporting.metric_facts import metric_facts
 from mlcdr.reporting.results import Results
-from mlcdr.reporting.tables import SPREADS, over_splits, short_path, stems
+from mlcdr.reporting.tables import SPREADS, over_splits, short_path
 
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
@@ -71,12 +72,6 @@ class _Curve:
     spread: list[float]
 
 
-def entries(results: Results) -> list[dict[str, Any]]:
-    """The figures the experiment asks for."""
-    asked = results.experiment.get("figures") or []
-    return [dict(entry) if isinstance(entry, Mapping) else {"layout": entry} for entry in asked]
-
-
 def render(results: Results, entry: Mapping[str, Any], dataset: str) -> Figure:
     """The figure of one data set that an entry of `figures:` describes.
 
@@ -108,9 +103,9 @@ def write_all(results: Results) -> list[Path]:
     ResultsError
         As `render`; or when a file cannot be written.
     """
-    asked = entries(results)
+    asked = output.entries(results, "figures")
     written = []
-    for entry, stem in zip(asked, stems(asked), strict=True):
+    for entry, stem in zip(asked, output.stems(asked), strict=True):
         measured = [dataset for dataset in results.datasets if (results.summary["dataset"] == dataset).any()]
         for dataset in measured:
             figure = render(results, entry, dataset)
@@ -127,19 +122,17 @@ def save(figure: Figure, stem: Path, title: str) -> list[Path]:
     ResultsError
         When a file cannot be written.
     """
-    paths = [stem.with_name(f"{stem.name}.{ending}") for ending in ("svg", "png")]
-    metadata: list[dict[str, Any]] = [
-        {"Date": None, "Creator": "mlcdr", "Title": title},
-        {"Software": "mlcdr", "Title": title},
-    ]
-    for path, about in zip(paths, metadata, strict=True):
-        try:
-            path.parent.mkdir(exist_ok=True)
-            with mpl.rc_context(_STYLE):
-                figure.savefig(path, format=path.suffix[1:], dpi=_PNG_DPI, metadata=about)
-        except OSError as error:
-            raise ResultsError(f"{path}: cannot be written: {error.strerror}") from error
-    return paths
+    about: dict[str, dict[str, Any]] = {
+        "svg": {"Date": None, "Creator": "mlcdr", "Title": title},
+        "png": {"Software": "mlcdr", "Title": title},
+    }
+    contents = {}
+    for ending, metadata in about.items():
+        image = io.BytesIO()
+        with mpl.rc_context(_STYLE):
+            figure.savefig(image, format=ending, dpi=_PNG_DPI, metadata=metadata)
+        contents[ending] = image.getvalue()
+    return output.write(stem, contents)
 
 
 def _check(results: Results, layout: FigureLayout, name: str, dataset: str) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcdr.errors import ResultsError, did_you_mean
-from mlcdr.reporting import layouts
+from mlcdr.reporting import layouts, output
 from mlcdr.reporting.layouts import TableLayout
 from mlcdr.reporting.metric_facts import MetricFacts, metric_facts
 from mlcdr.reporting.ranking import is_among_best
@@ -71,8 +71,7 @@ class Table:
 
 def entries(results: Results) -> list[dict[str, Any]]:
     """The tables the experiment asks for; the generic one if it asks for none."""
-    asked = results.experiment.get("tables") or ["generic"]
-    return [dict(entry) if isinstance(entry, Mapping) else {"layout": entry} for entry in asked]
+    return output.entries(results, "tables")
 
 
 def render(results: Results, entry: Mapping[str, Any]) -> Table:
@@ -103,26 +102,12 @@ def write_all(results: Results) -> list[Path]:
     """
     asked = entries(results)
     written = []
-    for entry, stem in zip(asked, stems(asked), strict=True):
+    for entry, stem in zip(asked, output.stems(asked), strict=True):
         table = render(results, entry)
-        for ending, content in (("md", table.markdown()), ("tex", table.latex()), ("csv", table.csv())):
-            written.append(results.folder / "tables" / f"{stem}.{ending}")
-            try:
-                written[-1].parent.mkdir(exist_ok=True)
-                written[-1].write_text(content, encoding="utf-8", newline="\n")
-            except OSError as error:
-                raise ResultsError(f"{written[-1]}: cannot be written: {error.strerror}") from error
+        forms = {"md": table.markdown(), "tex": table.latex(), "csv": table.csv()}
+        contents = {ending: content.encode() for ending, content in forms.items()}
+        written += output.write(results.folder / "tables" / stem, contents)
     return written
-
-
-def stems(asked: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A file stem for each entry: the layout's, with the metric where the layout comes twice, then a number."""
-    plain = [layouts.stem(entry) for entry in asked]
-    longer = [
-        f"{stem}_{layouts.file_name(entry['metric'])}" if plain.count(stem) > 1 and entry.get("metric") else stem
-        for stem, entry in zip(plain, asked, strict=True)
-    ]
-    return [f"{s}_{longer[: k + 1].count(s)}" if longer.count(s) > 1 else s for k, s in enumerate(longer)]
 
 
 def csv_text(header: Sequence[str], records: Iterable[Sequence[str]]) -> str:

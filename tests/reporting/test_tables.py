@@ -215,12 +215,6 @@ def test_latex_compiles(tmp_path, table3_folder):
     assert "Overfull" not in run.stdout  # no table runs off the page
 
 
-def test_stems_are_unique():
-    asked = [{"layout": "a/b"}, {"layout": "c", "metric": "x"}, {"layout": "c", "metric": "y"}, {"layout": "d/e.yaml"}]
-    assert tables.stems(asked) == ["a_b", "c_x", "c_y", "e"]
-    assert tables.stems([{"layout": "c", "metric": "f1(of=a/b)"}] * 2) == ["c_f1_of_a_b__1", "c_f1_of_a_b__2"]
-
-
 def test_an_experiment_that_asks_for_no_table_gets_the_generic_one(tmp_path):
     got = load(tmp_path, {("yeast", "A", "accuracy"): [0.1, 0.2]})
     assert [path.name for path in tables.write_all(got)] == ["generic.md", "generic.tex", "generic.csv"]

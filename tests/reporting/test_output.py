@@ -1,0 +1,27 @@
+import pytest
+
+from mlcdr.errors import ResultsError
+from mlcdr.reporting import output
+
+
+def test_stems_are_unique():
+    asked = [{"layout": "a/b"}, {"layout": "c", "metric": "x"}, {"layout": "c", "metric": "y"}, {"layout": "d/e.yaml"}]
+    assert output.stems(asked) == ["a_b", "c_x", "c_y", "e"]
+    assert output.stems([{"layout": "c", "metric": "f1(of=a/b)"}] * 2) == ["c_f1_of_a_b__1", "c_f1_of_a_b__2"]
+
+
+def test_a_file_is_replaced_whole_or_left_alone(tmp_path, monkeypatch):
+    folder = tmp_path / "tables"
+    paths = output.write(folder / "a.b", {"md": b"old", "csv": b"1"})
+    assert paths == [folder / "a.b.md", folder / "a.b.csv"]
+    assert output.write(folder / "a.b", {"md": b"new"}) == paths[:1]
+    assert paths[0].read_bytes() == b"new"
+
+    def full(self, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    with pytest.raises(ResultsError, match=r"a\.b\.md: cannot be written: No space left on device"):
+        output.write(folder / "a.b", {"md": b"newer"})
+    assert paths[0].read_bytes() == b"new"
+    assert sorted(folder.iterdir()) == sorted(paths), "nothing is left behind"
