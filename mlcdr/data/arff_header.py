@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from mlcdr.data.text import BLANKS, decode, expect_end, fail, read_quoted, short, skip_blanks
+from mlcdr.data.text import BLANKS, decode, expect_end, fail, read_quoted, read_token, short, skip_blanks
 
 _KEYWORD = re.compile(r"@([A-Za-z]+)(?=[ \t\r\n{'\"%]|$)")
 
@@ -132,18 +132,10 @@ def _nominal_values(path: Path, line: int, name: str, kind: str) -> tuple[str, .
     values: list[str] = []
     where = 1
     while True:
-        where = skip_blanks(kind, where)
-        if where < len(kind) and kind[where] in "'\"":
-            value, where = read_quoted(path, line, kind, where)
-            where = skip_blanks(kind, where)
-        else:
-            start = where
-            while where < len(kind) and kind[where] not in ",}":
-                where += 1
-            value = kind[start:where].strip(BLANKS)
-            if not value and where < len(kind):
-                what = "no values" if not values and kind[where] == "}" else "an empty value"
-                fail(path, line, f"attribute {short(name)} declares {what}; expected {{value, ...}}")
+        value, quoted, where = read_token(path, line, kind, where)
+        if not value and not quoted and where < len(kind):
+            what = "no values" if not values and kind[where] == "}" else "an empty value"
+            fail(path, line, f"attribute {short(name)} declares {what}; expected {{value, ...}}")
         if where >= len(kind):
             fail(path, line, f"the values of attribute {short(name)} have no closing brace on this line")
         if kind[where] not in ",}":

@@ -11,7 +11,7 @@ import numpy as np
 
 from mlcdr.data.arff_blocks import Columns
 from mlcdr.data.arff_header import Attribute
-from mlcdr.data.text import BLANKS, decode, expect_end, fail, read_quoted, short, skip_blanks
+from mlcdr.data.text import BLANKS, decode, expect_end, fail, read_quoted, read_token, short, skip_blanks
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INDEX = re.compile(r"[0-9]{1,9}")
@@ -145,16 +145,7 @@ def _sparse_entries(
         if index < previous:
             fail(path, line, f"index {index} after index {previous}; the indices of a sparse row must increase")
         previous = index
-        where = skip_blanks(text, match.end())
-        quoted = where < len(text) and text[where] in "'\""
-        if quoted:
-            token, where = read_quoted(path, line, text, where)
-            where = skip_blanks(text, where)
-        else:
-            start = where
-            while where < len(text) and text[where] not in ",}":
-                where += 1
-            token = text[start:where].strip(BLANKS)
+        token, quoted, where = read_token(path, line, text, match.end())
         if where >= len(text):
             fail(path, line, "a sparse row without its closing brace")
         entries.append((index, _value(path, line, attributes[index], columns.codes[index], token, quoted)))

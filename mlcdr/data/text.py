@@ -70,6 +70,25 @@ def read_quoted(path: Path, line: int, text: str, start: int) -> tuple[str, int]
     return _unescape(match.group(1)), match.end()
 
 
+def read_token(path: Path, line: int, text: str, start: int) -> tuple[str, bool, int]:
+    """A value within braces: a quoted token, or what stands before the next `,` or `}` with no blanks around it.
+
+    Returns
+    -------
+    tuple
+        The token, whether it was quoted, and where it ends: at `,` or `}`, at something else that has no place behind
+        a quoted token, or at the end of `text`.
+    """
+    start = skip_blanks(text, start)
+    if start < len(text) and text[start] in _QUOTED:
+        token, end = read_quoted(path, line, text, start)
+        return token, True, skip_blanks(text, end)
+    end = start
+    while end < len(text) and text[end] not in ",}":
+        end += 1
+    return text[start:end].strip(BLANKS), False, end
+
+
 def skip_blanks(text: str, start: int) -> int:
     """The first position from `start` on that holds no blank."""
     while start < len(text) and text[start] in BLANKS:
