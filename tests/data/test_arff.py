@@ -1,6 +1,5 @@
 """The ARFF reader: what it accepts, that both of its ways agree, and liac-arff as the oracle."""
 
-import time
 from pathlib import Path
 
 import arff as liac
@@ -194,7 +193,7 @@ def test_the_quick_way_never_accepts_what_the_slow_way_refuses(
     assert results[0] == results[1]
 
 
-# --- time ---------------------------------------------------------------------------------------------------------
+# --- long lines: quadratic work on these would take minutes ------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -209,18 +208,16 @@ def test_the_quick_way_never_accepts_what_the_slow_way_refuses(
     ],
     ids=["escapes", "blanks", "backslashes", "digits", "spaces", "commas"],
 )
-def test_hostile_lines_take_linear_time(line: str, tmp_path: Path) -> None:
-    start = time.perf_counter()
-    with pytest.raises(DataError):
+def test_hostile_lines_are_refused_in_few_words(line: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"t\.arff:4: ") as raised:
         _read(tmp_path, f"@relation r\n@attribute a numeric\n@data\n{line}\n")
-    assert time.perf_counter() - start < 2  # quadratic time would be minutes
+    assert len(str(raised.value)) < len(str(tmp_path)) + 200
 
 
-def test_a_hostile_header_takes_linear_time(tmp_path: Path) -> None:
-    start = time.perf_counter()
-    with pytest.raises(DataError):
+def test_a_hostile_header_is_refused_in_few_words(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"t\.arff:2: ") as raised:
         _read(tmp_path, "@relation r\n@attribute 'a" + "\\'" * 100_000 + " {" + "x, " * 100_000 + "\n@data\n")
-    assert time.perf_counter() - start < 2
+    assert len(str(raised.value)) < len(str(tmp_path)) + 200
 
 
 # --- liac-arff writes, we read ------------------------------------------------------------------------------------

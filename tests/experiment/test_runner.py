@@ -277,7 +277,7 @@ def test_timings_are_metrics(arff: Path, tmp_path: Path) -> None:
     report = run(small.experiment(arff, metrics=["fit_seconds", "predict_seconds"]), tmp_path)
     values = pd.read_csv(report.folder / "scores.csv")["value"]
     assert len(values) == 32
-    assert ((values > 0) & (values < 5)).all()
+    assert (values > 0).all()
 
 
 # -------------------------------------------------------------------- failures

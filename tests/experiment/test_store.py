@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from mlcdr.experiment.store import Store
 from mlcdr.experiment.trials import Score, Trial
 from tests.small import learner
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="written for POSIX")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="written for POSIX")
 
 
 def trial(key: str, split: int = 0) -> Trial:
@@ -22,6 +25,15 @@ def trial(key: str, split: int = 0) -> Trial:
 
     spec = MethodSpec(learner=learner("least_squares"))
     return Trial(key, "tiny", "M", (("learner.alpha", "20%"),), split, spec, spec)
+
+
+def dies(does: str, folder: Path) -> None:
+    """Another process opens the folder's `store`, does something and is killed without a chance to clean up."""
+    start = "import os, signal, sys\nfrom pathlib import Path\nfrom mlcdr.experiment.store import Store\n"
+    opens = "store = Store(Path(sys.argv[1]))\n"
+    code = f"{start}{opens}{textwrap.dedent(does)}\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    done = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == -signal.SIGKILL, done.stderr
 
 
 TRIALS = {key: trial(key, split) for split, key in enumerate("abcd")}
@@ -64,9 +76,8 @@ def test_a_group_is_recorded_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_a_writer_killed_in_a_transaction_leaves_what_was_before(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.record(TRIALS, [Score("a", {"f1": 1.0})])
-    child = os.fork()
-    if child == 0:
-        store = Store(tmp_path)
+    dies(
+        """
         store._db.execute("PRAGMA cache_size = 1")  # so that pages reach the file before the commit
         store._db.execute("BEGIN IMMEDIATE")
         store._db.execute("DELETE FROM trials")
@@ -74,8 +85,9 @@ def test_a_writer_killed_in_a_transaction_leaves_what_was_before(tmp_path: Path)
         store._db.executemany(
             "INSERT INTO trials (key, dataset, method, point, split, status) VALUES (?, ?, '', '', 0, 'done')", rows
         )
-        os.kill(os.getpid(), signal.SIGKILL)
-    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+        """,
+        tmp_path,
+    )
     assert (tmp_path / "trials.sqlite-journal").exists(), "the kill must come in the middle"
     with Store(tmp_path) as store:
         assert store.scores(["a"]) == {"a": {"f1": 1.0}}
@@ -175,10 +187,6 @@ def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
 
 
 def test_the_lock_ends_with_its_holder(tmp_path: Path) -> None:
-    child = os.fork()
-    if child == 0:
-        Store(tmp_path)
-        os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(child, 0)
+    dies("", tmp_path)
     with Store(tmp_path) as store:
         assert store.done() == set()
