@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -88,16 +90,51 @@ class Failing(ClassifierMixin, BaseEstimator):
 
 
 class Guess(ClassifierMixin, BaseEstimator):
-    """A classifier that guesses at random after `seconds`, and notes how it was seeded."""
+    """A classifier that guesses at random after `seconds`, and once `gate` (a path) lets it through."""
 
-    def __init__(self, seconds: float = 0.0, random_state: int | None = None):
+    def __init__(self, seconds: float = 0.0, gate: str = "", random_state: int | None = None):
         self.seconds = seconds
+        self.gate = gate
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Guess:
         time.sleep(self.seconds)
+        if self.gate:
+            Gate(Path(self.gate)).let_through()
         self.n_labels_ = y.shape[1]
         return self
 
     def predict(self, X: Any) -> Any:
         return np.random.default_rng(self.random_state).integers(0, 2, size=(X.shape[0], self.n_labels_))
+
+
+class Gate:
+    """A folder of tickets, each for one to pass; where there is no such folder, everybody may."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def close(self, tickets: int) -> None:
+        """Let no more than that many pass from now on."""
+        self.open()
+        ready = self.path.with_name("tickets")
+        ready.mkdir()
+        for number in range(tickets):
+            (ready / str(number)).touch()
+        ready.rename(self.path)
+
+    def open(self) -> None:
+        """Let everybody pass."""
+        if self.path.exists():
+            gone = self.path.with_name("no gate")
+            self.path.rename(gone)
+            shutil.rmtree(gone)
+
+    def let_through(self) -> None:
+        """Wait for a ticket and take it, or for the gate to open."""
+        while self.path.exists():
+            with contextlib.suppress(FileNotFoundError):  # somebody else took it, or the gate has opened
+                for ticket in self.path.iterdir():
+                    ticket.unlink()
+                    return
+            time.sleep(0.01)
