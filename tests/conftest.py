@@ -8,11 +8,14 @@ skips.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.small import Outcome
 
 os.environ.setdefault("MPLBACKEND", "agg")
 
@@ -57,3 +60,21 @@ def reference() -> Callable[[str], Path]:
         return Path(root) / name
 
     return get
+
+
+@pytest.fixture
+def mlcdr(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    """`mlcdr("run", "e.yaml")`: the command in this process."""
+    from mlcdr import cli
+
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def call(*arguments: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["mlcdr", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capfd.readouterr()
+        assert "Traceback" not in out + err
+        return Outcome(ended.value.code or 0, out, err)  # type: ignore[arg-type]
+
+    return call

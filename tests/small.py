@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,15 @@ def planned(an_experiment: Experiment) -> tuple[Dataset, list[Trial]]:
 def learner(name: str, **params: Any) -> Component:
     """A learner by name or dotted path."""
     return Component("learner", name, params)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Exit code and what was printed by a command run in this process, as `main` would end it."""
+
+    code: int
+    out: str
+    err: str
 
 
 def command(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:

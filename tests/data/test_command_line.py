@@ -1,0 +1,79 @@
+"""Data sets through the command line: mistakes in files, downloads from a local server, the check of what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests import small
+from tests.data.test_catalog import Server, server  # noqa: F401  (a fixture)
+from tests.data.test_malformed import ARFF, BINARY, DATA, XML, A
+from tests.small import Outcome
+
+RIGHT = BINARY + "0,1,5\n1,0,6\n"
+WRONG = {name: (ARFF[name][0], A, "bad.arff:{1}: {2}".format(*ARFF[name])) for name in (
+    "empty file", "open brace", "too few values", "infinity by size", "nul byte", "index twice",
+)} | {name: (RIGHT, XML[name][0], "bad.xml:{1}: {2}".format(*XML[name])) for name in (
+    "entities", "cut", "other element",
+)} | {name: (*DATA[name][:2], DATA[name][3].format(arff="bad.arff", xml="bad.xml")) for name in (
+    "label not an attribute", "missing value", "no labels known",
+)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_malformed_file_is_told_in_a_line(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arff, xml, message = WRONG[name]
+    Path("bad.arff").write_text(arff)
+    if xml is not None:
+        Path("bad.xml").write_text(xml)
+    Path("e.yaml").write_text(small.experiment(Path("bad.arff")).to_yaml())
+    for command in (["datasets", "info", "bad.arff"], ["run", "e.yaml", "-j", 1]):
+        done = mlcdr(*command)
+        assert (done.code, done.out) == (2, "")
+        (line,) = done.err.splitlines()
+        assert line.startswith("error: ")
+        assert message.removesuffix("of d") in line
+    assert not Path("results/small/scores.csv").exists()
+
+
+def test_fetch_and_verify(
+    server: Server,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    mlcdr: Callable[..., Outcome],
+) -> None:
+    monkeypatch.setenv("MLCDR_SOURCE", server.url)
+    fetched = mlcdr("datasets", "fetch", "tiny")
+    assert (fetched.code, fetched.err) == (0, "")
+    folder = Path(fetched.out.removeprefix("tiny: ").strip())
+    assert sorted(path.name for path in folder.iterdir()) == ["tiny.arff", "tiny.xml"]
+    assert len(server.requests) == 2
+
+    right = mlcdr("datasets", "verify", "tiny")
+    assert (right.code, right.out, right.err) == (0, "tiny: right (7 facts checked)\n", "")
+    assert "tiny: right (7 facts checked)" in mlcdr("datasets", "verify").out.splitlines()
+
+    with (folder / "tiny.arff").open("a") as file:
+        file.write("1,4\n")
+    wrong = mlcdr("datasets", "verify", "tiny")
+    assert wrong.code == 1
+    lines = wrong.out.splitlines()
+    assert lines[0] == "tiny: differs (7 facts checked)"
+    assert "  n_instances: expected 2, found 3" in lines
+    assert any(line.startswith("  sha256 of tiny.arff: expected ") for line in lines)
+
+
+def test_a_failed_download_is_told_in_a_line(
+    server: Server,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    mlcdr: Callable[..., Outcome],
+) -> None:
+    monkeypatch.setenv("MLCDR_SOURCE", server.url)
+    server.trouble = "cut"
+    done = mlcdr("datasets", "fetch", "tiny")
+    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
+    assert done.err.startswith(f"error: {server.url}/c/d/tiny.arff: ")
