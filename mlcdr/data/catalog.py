@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from mlcdr.data.files import cache_folder, held, locate, sha256
@@ -138,14 +138,14 @@ def fetch(name: str, progress: bool = True, *, folder: Path | str | None = None,
     Raises
     ------
     DataError
-        Not in the catalogue, no checksum known, address not allowed, no connection, a broken download, wrong content,
-        a folder that cannot be written. What was not complete and right is not kept.
+        Not in the catalogue, no checksum recorded, address not allowed, no connection, a broken or redirected download,
+        wrong content, a folder that cannot be written. What was not complete and right is not kept.
     """
     known = entry(name)
     target = Path(folder if folder is not None else cache_folder() / "datasets") / known.name
     if not known.files:
         raise DataError(
-            f"{known.name}: no checksum of its public files is known, so they are not downloaded; get them from "
+            f"{known.name}: no checksum of its public files is recorded, so they are not downloaded; get them from "
             f"{known.page} and put {known.name}.arff and {known.name}.xml into {target}"
         )
     root = (source or os.environ.get("MLCDR_SOURCE") or public_root()).rstrip("/")
@@ -168,8 +168,20 @@ def _download(url: str, file: SourceFile, target: Path, progress: bool) -> None:
     import requests
 
     pooch.get_logger().setLevel("ERROR")  # only the command line prints
-    # A redirect could leave https, and raw files need none.
-    downloader = pooch.HTTPDownloader(progressbar=progress, timeout=_SECONDS, allow_redirects=False)
+
+    def refuse_redirect(response: requests.Response, **_: Any) -> None:
+        # It could leave https, and raw files need none.
+        if response.is_redirect:
+            to = response.headers["Location"]
+            raise DataError(f"{url}: the server redirects to {to}, which is not followed; nothing was kept")
+
+    hooks = {"response": refuse_redirect}
+    http = pooch.HTTPDownloader(progressbar=progress, timeout=_SECONDS, allow_redirects=False, hooks=hooks)
+
+    def downloader(address: str, output: str, pooch_: Any) -> None:
+        with Path(output).open("wb") as opened:
+            http(address, _Bounded(opened, file.n_bytes, url), pooch_)
+
     existing = target / file.name
     if existing.is_file():
         existing.unlink()  # left over from an interrupted or other download: never completed, always replaced
@@ -182,6 +194,24 @@ def _download(url: str, file: SourceFile, target: Path, progress: bool) -> None:
         raise DataError(f"{url}: cannot be downloaded ({_reason(error)}); nothing was kept, try again") from error
     except ValueError as error:  # pooch's word for a wrong hash
         raise DataError(f"{url}: the content does not have the SHA-256 {file.sha256}; nothing was kept") from error
+
+
+class _Bounded:
+    """A file that takes so many bytes and no more."""
+
+    def __init__(self, file: IO[bytes], n_bytes: int, url: str):
+        self.file, self.left, self.url = file, n_bytes, url
+        self.n_bytes = n_bytes
+        self.flush = file.flush
+
+    def write(self, content: bytes) -> int:
+        """Write it, unless that is too much."""
+        self.left -= len(content)
+        if self.left < 0:
+            raise DataError(
+                f"{self.url}: the content has more than the {self.n_bytes} bytes expected; nothing was kept"
+            )
+        return self.file.write(content)
 
 
 def _reason(error: Exception) -> str:

@@ -26,7 +26,7 @@ class SourceFile:
     sha256 : str
         SHA-256 (hex) of its content.
     n_bytes : int
-        Its size.
+        Its size, at which a download of more is broken off.
     embedded : str or None
         SHA-256 of the file of that name in this source tree, where that has other bytes (the same data).
     """
@@ -47,11 +47,11 @@ class Entry:
     name, domain, citation, page, note : str
         `page` is where a person finds it; `note` may be empty.
     statistics : dict
-        The expected facts, with the keys of `Dataset.statistics()`; facts nobody here knows are absent.
+        The expected facts, with the keys of `Dataset.statistics()`; facts that are not known are absent.
     measured : bool
         Whether the statistics were counted on the files; else they are those that Mulan's page prints (3 decimals).
     files : tuple of SourceFile
-        The files to download; empty where no checksum of them is known.
+        The files to download; empty where no checksum of them is recorded.
     test_first : int or None
         Set if the full file is the test file (that many rows) followed by the train file.
     """
