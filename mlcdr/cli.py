@@ -136,7 +136,7 @@ def _load(config: Path, overrides: list[str] | None) -> Experiment:
 
         problems = checks.problems(experiment.resolved())
         if problems:
-            raise ConfigError([f"{config}: {problem}" for problem in problems])
+            raise ConfigError([experiment.placed(problem) for problem in problems])
     return experiment
 
 

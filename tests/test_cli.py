@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from mlcdr import __version__, cli, registry
 from mlcdr.experiment.config import experiment_from
 from mlcdr.metrics import METRICS
+from mlcdr.reporting import results
 from tests import small
 from tests.small import FOUR, Outcome
 
@@ -67,6 +68,47 @@ def test_every_command_has_help() -> None:
         result = CliRunner().invoke(cli.app, [name, "--help"])
         assert result.exit_code == 0
         assert "Usage" in result.output
+
+
+# -------------------------------------------------------------------- mistakes and their lines
+
+
+def test_every_mistake_has_its_line(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    text = (here / "e.yaml").read_text()
+    text = text.replace("datasets: [", "datasets: [yeasst, ")
+    (here / "wrong.yaml").write_text(text)
+    line = 1 + next(i for i, each in enumerate(text.splitlines()) if "yeasst" in each)
+    for command in ("check", "run"):
+        done = mlcdr(command, "wrong.yaml")
+        assert done.code == 2
+        assert done.err.startswith(f"error: wrong.yaml:{line}: datasets.0: unknown data set 'yeasst': ")
+        assert len(done.err.splitlines()) == 1
+    line = 1 + next(i for i, each in enumerate((here / "e.yaml").read_text().splitlines()) if "train_size" in each)
+    (here / "e.yaml").write_text((here / "e.yaml").read_text().replace("train_size: 0.75", "train_size: 5000"))
+    done = mlcdr("run", "e.yaml", "-j", 1)
+    assert done.code == 2
+    assert done.err.startswith(f"error: e.yaml:{line}: splits.train_size: 5000 of the 60 rows of tiny leaves 0 rows")
+    done = mlcdr("run", "e.yaml", "-j", 1, "--set", "splits.train_size=60")
+    assert done.err.startswith("error: --set splits.train_size: 60 of the 60 rows of tiny leaves 0 rows")
+
+
+def test_a_layout_that_does_not_fit_has_its_line(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    text = (here / "e.yaml").read_text()
+    (here / "e.yaml").write_text(f"{text}tables:\n  - generic\n  - no_such_layout\n")
+    done = mlcdr("check", "e.yaml")
+    assert done.code == 2
+    line = len(text.splitlines()) + 3
+    assert done.err.startswith(f"error: e.yaml:{line}: tables.1: unknown layout 'no_such_layout'")
+
+
+def test_a_table_names_a_data_set_once(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    small.write_dataset(here / "d.v1", "d.v1")
+    small.write_dataset(here / "datasets" / "Mine", "mine")
+    path = save(here, "names", tables=[{"layout": "generic", "metric": "f1"}])
+    done = mlcdr("run", path, "-j", 1, "--set", "datasets=[./d.v1, MINE]")
+    assert done.code == 0, done.err
+    found = results.load(here / "results" / "names")
+    assert found.datasets == ("d.v1", "Mine")
 
 
 # -------------------------------------------------------------------- run
@@ -175,7 +217,10 @@ def test_an_undefined_metric_is_a_dash(here: Path, mlcdr: Callable[..., Outcome]
         (["run", "."], "error: "),
         (["run", "e.yaml", "--set", "splits.repeats"], "error: --set"),
         (["run", "e.yaml", "--set", "splits.repeets=3"], "did you mean"),
-        (["run", "e.yaml", "--set", "datasets=[nowhere]"], "error: unknown data set 'nowhere'"),
+        (
+            ["run", "e.yaml", "--set", "datasets=[nowhere]"],
+            "error: --set datasets: datasets.0: unknown data set 'nowhere'",
+        ),
         (["run", "e.yaml", "--out", "e.yaml"], "error: e.yaml/small: cannot be written"),
         (["run", "e.yaml", "--out", "/proc/nowhere"], "error: /proc/nowhere/small: cannot be written"),
         (["check", "nowhere.yaml"], "error: nowhere.yaml: no such file"),

@@ -72,6 +72,29 @@ def is_path(name_or_path: str) -> bool:
     return "/" in name_or_path or os.sep in name_or_path
 
 
+def short_name(name_or_path: str, part: Part = "full") -> str:
+    """The name that a data set has in the results, and that its splits are seeded with, however it was asked for.
+
+    A path goes by its last part without `.arff` (for the predefined split also without `-train`, `-test`, `-sparse`).
+    A name of the catalogue is spelt as there; another is left as it is (`locate` spells it as its folder).
+    """
+    name = name_or_path
+    if is_path(name):
+        name = Path(os.path.abspath(_expanded(name))).name  # noqa: PTH100 (a link keeps its name)
+        if name.lower().endswith(".arff"):
+            name = name[: -len(".arff")]
+            while part == "predefined" and (match := _SUFFIX.search(name)):
+                name = name[: match.start()]
+    from mlcdr.data.sources import find  # the catalogue is read only where it is needed
+
+    known = find(name)
+    return known.name if known else name
+
+
+def _expanded(path: str) -> Path:
+    return Path(os.path.expanduser(path))  # noqa: PTH111 (an unknown user is a file that is not there, and no error)
+
+
 def locate(name_or_path: str, part: Part = "full") -> DataFiles:
     """Find a data set's files.
 
@@ -88,20 +111,24 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
     DataError
         Nothing there, or not the files that `part` needs; says where was looked.
     """
-    if is_path(name_or_path):
-        path = Path(name_or_path).expanduser()
-        if path.is_dir():
-            return _in_folder(path, path.resolve().name, part)
-        if path.is_file():
-            return _beside(path, part)
-        raise DataError(f"{name_or_path}: no such file or folder")
-    folders = data_folders()
-    incomplete: DataError | None = None
-    for folder in _folders_named(folders, name_or_path):
-        try:
-            return _in_folder(folder, name_or_path, part)
-        except DataError as error:  # a later folder may hold the missing files
-            incomplete = incomplete or error
+    name = short_name(name_or_path, part)
+    try:
+        if is_path(name_or_path):
+            path = _expanded(name_or_path)
+            if path.is_dir():
+                return _in_folder(path, name, part)
+            if path.is_file():
+                return _beside(path, name, part)
+            raise DataError(f"{name_or_path}: no such file or folder")
+        folders = data_folders()
+        incomplete: DataError | None = None
+        for folder in _folders_named(folders, name):
+            try:
+                return _in_folder(folder, short_name(folder.name), part)
+            except DataError as error:  # a later folder may hold the missing files
+                incomplete = incomplete or error
+    except OSError as error:  # a name too long, a folder that may not be read
+        raise DataError(f"{error.filename or name_or_path}: cannot be read: {error.strerror or error}") from None
     if incomplete is not None:
         raise incomplete
     raise DataError(_not_found(name_or_path, folders))
@@ -116,11 +143,13 @@ def held(name: str) -> Path | None:
 
 
 def _not_found(name: str, folders: list[Path]) -> str:
-    from mlcdr.data.sources import close_names, entry_names  # the catalogue is read only where it is needed
+    from mlcdr.data.sources import close_names, find  # the catalogue is read only where it is needed
 
     looked = ", ".join(str(folder) for folder in folders)
-    if name.casefold() in entry_names():
-        return f"data set {name!r} is in none of {looked}; `mlcdr datasets info {name.casefold()}` says how to get it"
+    known = find(name)
+    if known is not None:
+        command, what = ("fetch", "downloads it") if known.fetchable else ("info", "says how to get it")
+        return f"data set {name!r} is in none of {looked}; `mlcdr datasets {command} {known.name}` {what}"
     close = close_names(name)
     hint = f"; did you mean {close[0]}?" if close else "; give a path, or put its folder into one of them"
     return f"unknown data set {name!r}: not in {looked}{hint}"
@@ -182,7 +211,7 @@ def _in_folder(folder: Path, name: str, part: Part) -> DataFiles:
     return DataFiles(name, arffs, xml[0] if xml else None)
 
 
-def _beside(path: Path, part: Part) -> DataFiles:
+def _beside(path: Path, name: str, part: Part) -> DataFiles:
     """The data set of one ARFF file; its XML has the same stem, with or without -train, -test, -sparse."""
     stem, _ = _stem(path)
     siblings = sorted(p for p in path.parent.iterdir() if p.is_file() and _stem(p)[0] == stem)
@@ -194,5 +223,5 @@ def _beside(path: Path, part: Part) -> DataFiles:
         ]
         if len(pair) != 2:
             raise DataError(f"{path}: the predefined split needs {stem}-train.arff and {stem}-test.arff beside it")
-        return DataFiles(stem, tuple(pair), xml[0] if xml else None)
-    return DataFiles(path.stem, (path,), xml[0] if xml else None)
+        return DataFiles(name, tuple(pair), xml[0] if xml else None)
+    return DataFiles(name, (path,), xml[0] if xml else None)

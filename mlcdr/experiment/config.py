@@ -1,9 +1,9 @@
 """From an experiment's YAML to a validated, frozen `Experiment`, or to the list of all that is wrong with it.
 
 `load_experiment` reads the file strictly (`yaml_reader`), puts `--set` options in (`overrides`) and checks everything
-that can be known without the data: keys and types by pydantic (`model`), the names, parameters and values of
-components, metrics and sweeps here. What the data must decide (does a data set exist, are there rows enough) is said
-when it is loaded.
+that can be known without reading the data: keys and types by pydantic (`model`), the names, parameters and values of
+components, metrics and sweeps, and whether the files of data sets and folds are there, here. What the data must decide
+(are there rows enough) is said when they are loaded.
 """
 
 import contextlib
@@ -15,11 +15,13 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from mlcdr import registry
+from mlcdr.data.files import Part, is_path, locate, short_name
+from mlcdr.errors import DataError
 from mlcdr.experiment.components import build_problem, read_component
 from mlcdr.experiment.model import DatasetSpec, Experiment, LayoutSpec, MethodSpec, MetricSpec, method_text
 from mlcdr.experiment.overrides import apply_overrides
 from mlcdr.experiment.problems import Problems, found, near, worded
-from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
+from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, find_fold_file
 from mlcdr.experiment.yaml_reader import Document, KeyPath, Place, read_yaml
 from mlcdr.metrics import METRICS
 from mlcdr.registry import Component
@@ -41,10 +43,11 @@ DATASET_OPTIONS: dict[str, tuple[str, ...] | None] = {"missing": ("error", "mean
 _SpecT = TypeVar("_SpecT", bound=BaseModel)
 
 
-def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Experiment:
+def load_experiment(path: str | Path, overrides: Sequence[str] = (), look_up: bool = True) -> Experiment:
     """Read and check an experiment file.
 
-    Relative paths (of data sets, fold files and layouts) that exist beside the file are made absolute.
+    Relative paths of data sets and layouts that exist beside the file, or else in the working directory, are made
+    absolute; those of fold files are looked up for each data set (`FromFile.folders`).
 
     Parameters
     ----------
@@ -52,6 +55,8 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Experime
         The YAML file.
     overrides : sequence of str
         `key.path=value` texts, put in before anything is checked.
+    look_up : bool
+        Whether the data sets and fold files must be there, as a run needs them.
 
     Raises
     ------
@@ -59,10 +64,12 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Experime
         With all problems, each `file:line: key.path: what is wrong`. A file that is not YAML reports just that, and at
         once (nothing heavy is imported for it).
     """
-    return _checked(read_yaml(path), overrides, Path(path).resolve().parent)
+    return _checked(read_yaml(path), overrides, Path(path).resolve().parent, look_up)
 
 
-def experiment_from(data: Mapping[str, Any], overrides: Sequence[str] = (), source: str = "experiment") -> Experiment:
+def experiment_from(
+    data: Mapping[str, Any], overrides: Sequence[str] = (), source: str = "experiment", look_up: bool = True
+) -> Experiment:
     """As `load_experiment`, from plain data such as `Experiment.resolved()` gives.
 
     Raises
@@ -71,10 +78,10 @@ def experiment_from(data: Mapping[str, Any], overrides: Sequence[str] = (), sour
         With all problems, each `source: key.path: what is wrong`.
     """
     plain = json.loads(json.dumps(data))  # a copy of our own, which overrides may change
-    return _checked(Document(plain, {(): Place(source)}), overrides, Path.cwd())
+    return _checked(Document(plain, {(): Place(source)}), overrides, Path.cwd(), look_up)
 
 
-def _checked(document: Document, overrides: Sequence[str], folder: Path) -> Experiment:
+def _checked(document: Document, overrides: Sequence[str], folder: Path, look_up: bool) -> Experiment:
     problems = Problems(document)
     if not isinstance(document.data, dict):
         problems.add((), f"an experiment is a mapping (`name: ...`), found {found(document.data)}")
@@ -97,6 +104,19 @@ def _checked(document: Document, overrides: Sequence[str], folder: Path) -> Expe
             data[key] = [read(item, (key, i), problems) for i, item in enumerate(data[key])]
         elif isinstance(data.get(key), dict) and key == "methods":
             data[key] = {name: read(item, (key, name), problems) for name, item in data[key].items()}
+    splits = data.get("splits")
+    part: Part = "predefined" if isinstance(splits, dict) and splits.get("kind") == "predefined" else "full"
+    if isinstance(data.get("datasets"), list):
+        data["datasets"] = _data_sets(data["datasets"], part, look_up, problems)
+        names = [short_name(spec.name, part) for spec in data["datasets"] if spec.name]
+        with contextlib.suppress(ValidationError):
+            folds = FromFile.model_validate(splits)
+            data["splits"] = folds.settled(folder, names).model_dump()
+            for name in names if look_up else ():
+                try:
+                    find_fold_file(folds.beside(folder), name)
+                except DataError as error:
+                    problems.add(("splits", "path"), str(error))
     try:
         experiment = Experiment.model_validate(data)
     except ValidationError as error:
@@ -104,10 +124,7 @@ def _checked(document: Document, overrides: Sequence[str], folder: Path) -> Expe
     _check_names(data, problems)
     _check_sweep(sweep, data.get("methods"), problems)
     problems.raise_any(misdirected)
-    if isinstance(experiment.splits, FromFile):
-        path = _beside(experiment.splits.path, folder, _short(experiment.datasets[0].name))
-        experiment = experiment.model_copy(update={"splits": experiment.splits.model_copy(update={"path": path})})
-    return experiment
+    return experiment.written_at(document.places)
 
 
 def _known_keys(location: KeyPath) -> Iterable[str]:
@@ -118,20 +135,41 @@ def _known_keys(location: KeyPath) -> Iterable[str]:
     return MethodSpec.model_fields if location else Experiment.model_fields
 
 
-def _beside(path: str, folder: Path, dataset: str = "") -> str:
-    """A relative path as an absolute one if it exists in `folder`; else as it is, to be looked up elsewhere."""
-    relative = not Path(path).is_absolute() and not path.startswith("~")
-    exists = relative and (folder / path.replace("{dataset}", dataset)).exists()
-    return str(folder / path) if exists else path
+def _beside(path: str, folder: Path) -> str:
+    """A relative path as an absolute one if it exists in `folder` or the working directory; else as it is."""
+    if not Path(path).is_absolute() and not path.startswith("~"):
+        for place in (folder, Path.cwd()):
+            with contextlib.suppress(OSError, ValueError):  # a name that no file can have
+                if (place / path).exists():
+                    return str(place / path)
+    return path
 
 
-def _is_path(name: str) -> bool:
-    return "/" in name or "\\" in name or name.lower().endswith(".arff")
-
-
-def _short(name: str) -> str:
-    """The name that a data set has in the results, be it listed by name or by path."""
-    return Path(name).stem if _is_path(name) else name
+def _data_sets(specs: Sequence[DatasetSpec], part: Part, look_up: bool, problems: Problems) -> list[DatasetSpec]:
+    """The specs with every name spelt in the one way that results know it by; what is not there, or twice, is told."""
+    result: list[DatasetSpec] = []
+    names: set[str] = set()
+    listed: dict[tuple[Path, ...], str] = {}
+    for i, spec in enumerate(specs):
+        files = None
+        name = short_name(spec.name, part) if spec.name.isprintable() else ""  # else it has been told
+        if name and look_up:
+            try:
+                files = locate(spec.name, part)
+            except DataError as error:
+                problems.add(("datasets", i), str(error))
+        if name and name.casefold() in names:
+            problems.add(("datasets", i), f"the data set {name!r} is listed twice; results are kept by its name")
+        elif files is not None:
+            name = files.name
+            first = listed.setdefault(tuple(path.resolve() for path in files.arffs), spec.name)
+            if first != spec.name:
+                problems.add(("datasets", i), f"{spec.name!r} is the same data set as {first!r}; keep one")
+            if files.xml is not None and "labels" in spec.params:
+                problems.add(("datasets", i), f"{files.xml} names the labels; leave out the option `labels`")
+        names.add(name.casefold())
+        result.append(spec if is_path(spec.name) or not name else spec.model_copy(update={"name": name}))
+    return result
 
 
 def _name_and_options(written: Any, what: str, path: KeyPath, problems: Problems) -> tuple[str, Any] | None:
@@ -167,7 +205,7 @@ def _dataset(written: Any, path: KeyPath, problems: Problems, folder: Path) -> D
             problems.add(
                 (*inner, key), f"must be one of {', '.join(allowed)}, found {found(value)}{near(value, allowed)}"
             )
-    if _is_path(name):
+    if is_path(name):
         name = _beside(name, folder)
     return _built(DatasetSpec, {"name": inner}, problems, name=name, params=options)
 
@@ -218,7 +256,7 @@ def _layout(written: Any, path: KeyPath, problems: Problems, folder: Path) -> La
         hints = [near("layout", [key]) and f"; is {key!r} meant?" for key in options]
         problems.add(path, f"the key `layout` is missing{''.join(hints)}")
         return LayoutSpec.model_construct(layout="", metric=metric if isinstance(metric, str) else None)
-    if isinstance(layout, str):
+    if isinstance(layout, str) and layout.endswith((".yaml", ".yml")):
         layout = _beside(layout, folder)
     return _built(LayoutSpec, places, problems, layout=layout, metric=metric, options=options)
 
@@ -264,13 +302,7 @@ _UNREADABLE = Component("learner", "")
 
 
 def _check_names(data: Mapping[str, Any], problems: Problems) -> None:
-    """No two data sets or metrics may share a name in the results, and a layout's metric must be measured."""
-    seen: set[str] = set()
-    for i, spec in enumerate(data["datasets"] if isinstance(data.get("datasets"), list) else []):
-        name = _short(spec.name)
-        if name and name.casefold() in seen:
-            problems.add(("datasets", i), f"the data set {name!r} is listed twice; results are kept by its name")
-        seen.add(name.casefold())
+    """No two metrics may share a name in the results, and a layout's metric must be measured."""
     labels: list[str] = []
     metrics_read = isinstance(data.get("metrics"), list)
     for i, spec in enumerate(data["metrics"] if metrics_read else []):

@@ -10,12 +10,13 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PrivateAttr
 from pydantic.json_schema import WithJsonSchema
 
 from mlcdr.experiment.components import with_parameter
+from mlcdr.experiment.problems import placed
 from mlcdr.experiment.splits import SplitSpec
-from mlcdr.experiment.yaml_reader import dump_yaml
+from mlcdr.experiment.yaml_reader import KeyPath, Place, dump_yaml
 from mlcdr.registry import Component
 
 _FOLDER_NAME = re.compile(r"[^\W_][\w.\-]{0,99}")
@@ -135,8 +136,17 @@ class LayoutSpec(_Spec):
         return {"layout": self.layout, **({} if self.metric is None else {"metric": self.metric}), **self.options}
 
 
+class _Places(dict[KeyPath, Place]):
+    """Where the keys of an experiment were written, which is no part of what it is: any two are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Places)
+
+
 class Experiment(_Spec):
     """A validated experiment; field for field what the YAML file holds."""
+
+    _places: _Places = PrivateAttr(default_factory=_Places)
 
     name: Annotated[str, AfterValidator(_folder_name), Field(description="Names the results folder.")]
     description: Annotated[str, Field(description="What the experiment shows; free text.")] = ""
@@ -164,6 +174,16 @@ class Experiment(_Spec):
     figures: Annotated[
         tuple[LayoutSpec, ...], BeforeValidator(_tuple), Field(description="Figures to draw when the run ends.")
     ] = ()
+
+    def written_at(self, places: Mapping[KeyPath, Place]) -> "Experiment":
+        """The same experiment, which knows where its keys were written."""
+        copy = self.model_copy()
+        copy._places = _Places(places)
+        return copy
+
+    def placed(self, problem: str) -> str:
+        """`key.path: what is wrong`, found later than by reading the file, as `file:line: key.path: what is wrong`."""
+        return placed(self._places, problem)
 
     @property
     def seed(self) -> int:
@@ -202,7 +222,8 @@ class Experiment(_Spec):
         if self.description:
             result["description"] = self.description
         result["datasets"] = [spec.plain() for spec in self.datasets]
-        result["splits"] = self.splits.model_dump()
+        splits = self.splits.model_dump()
+        result["splits"] = {key: list(v) if isinstance(v, tuple) else v for key, v in splits.items() if v != ()}
         result["metrics"] = [spec.plain() for spec in self.metrics]
         if self.sweep:
             result["sweep"] = {path: list(values) for path, values in self.sweep.items()}

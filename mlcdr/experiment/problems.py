@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from mlcdr.errors import ConfigError
-from mlcdr.experiment.yaml_reader import Document, KeyPath
+from mlcdr.experiment.yaml_reader import Document, KeyPath, Place
 
 
 class Problems:
@@ -27,15 +27,9 @@ class Problems:
 
     def lines(self) -> list[str]:
         """`file:line: key.path: message`, sorted by line; those of `--set` options come last."""
-        placed = [(self.document.place(path), path, message) for path, message in self._found]
-        placed.sort(key=lambda item: (item[0].line == 0, item[0].line, item[0].column))
-        result = []
-        for place, path, message in placed:
-            key = dotted(path)
-            # "--set splits.repeats" says the key already.
-            parts = [str(place), key, message] if key and not str(place).endswith(f" {key}") else [str(place), message]
-            result.append(": ".join(parts))
-        return result
+        found = [(self.document.place(path), path, message) for path, message in self._found]
+        found.sort(key=lambda item: (item[0].line == 0, item[0].line, item[0].column))
+        return [_line(place, dotted(path), message) for place, path, message in found]
 
     def raise_any(self, more: Sequence[str] = ()) -> None:
         """Raise ConfigError if there are problems here, or lines of `more`."""
@@ -54,6 +48,22 @@ class Problems:
             location: KeyPath = tuple(item["loc"])
             suffix = ("kind",) if item["type"] in ("union_tag_not_found", "union_tag_invalid") else ()
             self.add((*path, *_as_written(location, data), *suffix), worded(item, known_keys(location[:-1])))
+
+
+def _line(place: Place, key: str, message: str) -> str:
+    # "--set splits.repeats" says the key already.
+    parts = [str(place), key, message] if key and not str(place).endswith(f" {key}") else [str(place), message]
+    return ": ".join(parts)
+
+
+def placed(places: Mapping[KeyPath, Place], problem: str) -> str:
+    """`key.path: message` with the place of the key, or of the nearest part of it that was written, in front of it."""
+    key, _, message = problem.partition(": ")
+    by_key = {dotted(path): place for path, place in places.items()}
+    nearest = key
+    while nearest and nearest not in by_key:
+        nearest = nearest.rpartition(".")[0]
+    return _line(by_key[nearest], key, message) if nearest in by_key else problem
 
 
 def dotted(path: KeyPath) -> str:

@@ -22,7 +22,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mlcdr import __version__
-from mlcdr.errors import ResultsError
+from mlcdr.errors import ConfigError, ResultsError
 from mlcdr.experiment.config import DatasetSpec, Experiment
 from mlcdr.experiment.store import Store
 from mlcdr.experiment.tabulate import write_scores, write_summary, write_whole
@@ -184,6 +184,10 @@ class _Part:
 def _prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> _Part:
     source = DataSource.of(spec, experiment.splits)
     dataset = source.load()
+    try:
+        source.divide(dataset)
+    except ConfigError as error:  # more rows asked for than there are
+        raise ConfigError([experiment.placed(problem) for problem in error.problems]) from None
     for text in dataset.notices:
         listener.notice(f"{dataset.name}: {text}")
     facts = {

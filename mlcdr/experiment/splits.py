@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from mlcdr.errors import ConfigError, DataError
 
@@ -94,13 +94,36 @@ class FromFile(_Spec):
         str,
         Field(
             min_length=1,
-            description="CSV file; `{dataset}` stands for the data set's name. Relative paths are looked up beside "
-            "the config, then in the folders of $MLCDR_FOLDS.",
+            description="CSV file; `{dataset}` stands for the data set's name. A relative path is looked up, for each "
+            "data set, beside the config, in the working directory, then in the folders of $MLCDR_FOLDS.",
         ),
     ]
     column: Annotated[str, Field(min_length=1, description="The column that holds the fold numbers 0, 1, 2 ...")] = (
         "fold"
     )
+    folders: Annotated[
+        tuple[str, ...],
+        Field(
+            description="Where a relative path is looked up first, in place of the config's folder; experiment.yaml "
+            "of a results folder has it, so as to run from anywhere."
+        ),
+        BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
+    ] = ()
+
+    def file_for(self, dataset_name: str) -> Path:
+        """The path with the data set's name put in, `~` expanded."""
+        return Path(os.path.expanduser(self.path.replace("{dataset}", dataset_name)))  # noqa: PTH111 (never raises)
+
+    def beside(self, folder: Path) -> "FromFile":
+        """The same as a config in `folder` means it: its `folders` absolute, `folder` itself where it names none."""
+        return self.model_copy(update={"folders": tuple(str(folder / each) for each in self.folders or (".",))})
+
+    def settled(self, folder: Path, dataset_names: Sequence[str]) -> "FromFile":
+        """The same with the `folders` (of `beside`, and the working directory) that hold a file of some data set."""
+        places = dict.fromkeys([*self.beside(folder).folders, str(Path.cwd())])
+        files = [self.file_for(name) for name in dataset_names]
+        held = tuple(place for place in places if any(not f.is_absolute() and _is_file(Path(place) / f) for f in files))
+        return self.model_copy(update={"folders": held})
 
 
 SplitSpec = Annotated[Shuffle | KFold | Predefined | FromFile, Field(discriminator="kind")]
@@ -156,7 +179,6 @@ def make_splits(
     dataset_name: str,
     n_instances: int,
     n_train: int | None = None,
-    base_dir: str | Path | None = None,
 ) -> Splits:
     """Row numbers of every split that `spec` asks for on one data set.
 
@@ -170,8 +192,6 @@ def make_splits(
         Rows of the data set.
     n_train : int, optional
         For `predefined`: how many rows, from the first, are the train file's (`Dataset.n_train`).
-    base_dir : path, optional
-        Folder that a relative fold file is looked up in first (default: the current one).
 
     Raises
     ------
@@ -186,7 +206,7 @@ def make_splits(
         return _kfold(spec, dataset_name, n_instances)
     if isinstance(spec, Predefined):
         return _predefined(dataset_name, n_instances, n_train)
-    return _from_file(spec, dataset_name, n_instances, base_dir)
+    return _from_file(spec, dataset_name, n_instances)
 
 
 def seed_sequence(seed: int, *names: str | int) -> np.random.SeedSequence:
@@ -265,8 +285,8 @@ def _predefined(name: str, n: int, n_train: int | None) -> Splits:
     return Splits(1, lambda index: Split(index, rows[:n_train], rows[n_train:], dict(identity)))
 
 
-def _from_file(spec: FromFile, name: str, n: int, base_dir: str | Path | None) -> Splits:
-    path = find_fold_file(spec.path, name, base_dir)
+def _from_file(spec: FromFile, name: str, n: int) -> Splits:
+    path = find_fold_file(spec, name)
     folds = _read_folds(path, spec.column, name, n)
     # The numbers and not the bytes: another line ending or column beside them is the same split.
     content = hashlib.sha256(folds.astype("<i8").tobytes()).hexdigest()
@@ -278,22 +298,33 @@ def _from_file(spec: FromFile, name: str, n: int, base_dir: str | Path | None) -
     return Splits(int(folds.max()) + 1, make)
 
 
-def find_fold_file(template: str, dataset_name: str, base_dir: str | Path | None = None) -> Path:
-    """The file that `template` names for a data set: as it is, or in `base_dir`, or in a folder of $MLCDR_FOLDS.
+def find_fold_file(spec: FromFile, dataset_name: str) -> Path:
+    """The file of folds for a data set: in one of `spec.folders`, the working directory, a folder of $MLCDR_FOLDS.
 
-    Raises DataError, naming every place looked at, if there is none.
+    Raises
+    ------
+    DataError
+        If there is none; names every place looked at.
     """
-    wanted = Path(template.replace("{dataset}", dataset_name)).expanduser()
-    folders = [Path(base_dir or "."), *map(Path, filter(None, os.environ.get("MLCDR_FOLDS", "").split(os.pathsep)))]
-    places = [wanted] if wanted.is_absolute() else [folder / wanted for folder in folders]
+    wanted = spec.file_for(dataset_name)
+    named = [folder for folder in os.environ.get("MLCDR_FOLDS", "").split(os.pathsep) if folder]
+    places = dict.fromkeys(Path(folder) / wanted for folder in (*spec.folders, ".", *named))  # an absolute one is one
     for place in places:
-        if place.is_file():
+        if _is_file(place):
             return place
+    first, *others = places
     raise DataError(
-        f"{places[0]}: no such file (the folds of {dataset_name}, splits.path)"
-        + (f"; nor {', '.join(map(str, places[1:]))}" if places[1:] else "")
-        + ("" if wanted.is_absolute() or len(places) > 1 else "; $MLCDR_FOLDS may name folders to look in")
+        f"{first}: no such file (the folds of {dataset_name})"
+        + (f"; nor {', '.join(map(str, others))}" if others else "")
+        + ("; $MLCDR_FOLDS may name folders to look in" if not named and not wanted.is_absolute() else "")
     )
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name too long, a character that no file has
+        return False
 
 
 def _read_folds(path: Path, column: str, dataset_name: str, n: int) -> np.ndarray:

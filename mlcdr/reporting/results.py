@@ -18,6 +18,7 @@ from typing import Any
 
 import pandas as pd
 
+from mlcdr.data.files import Part, short_name
 from mlcdr.errors import ConfigError, ResultsError
 from mlcdr.experiment.model import method_text
 from mlcdr.experiment.yaml_reader import read_yaml
@@ -175,10 +176,11 @@ def _names(entries: Any) -> list[str]:
 
 
 def _datasets(summary: pd.DataFrame, experiment: dict[str, Any]) -> tuple[str, ...]:
-    """The data sets in the config's order; one written as a path goes by the file's stem."""
+    """The data sets in the config's order, by the names that `locate` gives them."""
     found = {str(name).casefold(): str(name) for name in summary["dataset"]}
-    names = _names(experiment.get("datasets"))
-    written = [Path(name).stem if "/" in name or name.lower().endswith(".arff") else name for name in names]
+    splits = experiment.get("splits")
+    part: Part = "predefined" if isinstance(splits, Mapping) and splits.get("kind") == "predefined" else "full"
+    written = [short_name(name, part) for name in _names(experiment.get("datasets"))]
     return _ordered(summary["dataset"], (found.get(name.casefold(), name) for name in written))
 
 

@@ -11,12 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.config import MetricSpec, experiment_from, load_experiment, method_text
 from mlcdr.experiment.schema import schema
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
+from mlcdr.experiment.trials import DataSource
 from mlcdr.experiment.yaml_reader import read_yaml, read_yaml_text
 from mlcdr.registry import Component
+from tests import small
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.yaml"))
 
@@ -38,10 +41,10 @@ tables:
 
 @pytest.fixture
 def load(tmp_path):
-    def load_text(text, *overrides):
+    def load_text(text, *overrides, look_up=False):
         path = tmp_path / "f.yaml"
         path.write_text(textwrap.dedent(text))
-        return load_experiment(path, overrides)
+        return load_experiment(path, overrides, look_up)
 
     return load_text
 
@@ -50,9 +53,9 @@ def load(tmp_path):
 def problems(load, tmp_path):
     """The problem lines of a text, without the folder's path."""
 
-    def of(text, *overrides):
+    def of(text, *overrides, look_up=False):
         with pytest.raises(ConfigError) as caught:
-            load(text, *overrides)
+            load(text, *overrides, look_up=look_up)
         return [line.replace(f"{tmp_path}/", "") for line in caught.value.problems]
 
     return of
@@ -68,13 +71,13 @@ def changed(old, new):
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_the_configs_we_ship_are_right_and_round_trip(path, tmp_path):
-    experiment = load_experiment(path)
+    experiment = load_experiment(path, look_up=False)
     assert experiment.description
     copy = tmp_path / "experiment.yaml"
     copy.write_text(experiment.to_yaml())
-    assert load_experiment(copy) == experiment
-    assert load_experiment(copy).to_yaml() == experiment.to_yaml()
-    assert experiment_from(experiment.resolved()) == experiment
+    assert load_experiment(copy, look_up=False) == experiment
+    assert load_experiment(copy, look_up=False).to_yaml() == experiment.to_yaml()
+    assert experiment_from(experiment.resolved(), look_up=False) == experiment
 
 
 def test_the_fields_of_an_experiment(load):
@@ -132,7 +135,7 @@ def test_every_form_of_every_item(load):
     assert experiment.methods["B"].feature_space == ()
     assert experiment.tables[0].layout == "generic"
     assert experiment.figures[0].options == {"size": [1, 2]}
-    assert experiment_from(experiment.resolved()) == experiment
+    assert experiment_from(experiment.resolved(), look_up=False) == experiment
 
 
 def test_kinds_of_splits(load):
@@ -158,7 +161,8 @@ def test_relative_paths_that_exist_beside_the_config_become_absolute(load, tmp_p
         """
     )
     assert [spec.name for spec in experiment.datasets] == [f"{tmp_path}/data/mine.arff", "data/other.arff"]
-    assert experiment.splits.path == f"{tmp_path}/folds/{{dataset}}.csv"
+    assert experiment.splits.path == "folds/{dataset}.csv"
+    assert experiment.splits.folders == (str(tmp_path),)
     assert [spec.layout for spec in experiment.tables] == [f"{tmp_path}/layouts/mine.yaml", "generic"]
 
 
@@ -244,6 +248,114 @@ def test_method_text(value, text):
     assert method_text(value) == text
 
 
+# -- what must be there ---------------------------------------------------------------------------------------------
+
+
+def test_the_one_name_of_a_data_set(load, tmp_path, monkeypatch):
+    small.write_dataset(tmp_path / "datasets" / "Mine", "mine")
+    small.write_dataset(tmp_path / "d.v1", "d.v1")
+    small.write_dataset(tmp_path / "p", "Part-train")
+    monkeypatch.chdir(tmp_path)
+    named = changed("[yeast]", "[YEAST, mINE, ./d.v1, p/Part-train.arff]")
+    experiment = load(named, look_up=True)
+    written = [f"{tmp_path}/d.v1", f"{tmp_path}/p/Part-train.arff"]
+    assert [spec.name for spec in experiment.datasets] == ["yeast", "Mine", *written]
+    sources = [DataSource.of(spec, experiment.splits) for spec in experiment.datasets]
+    assert [source.load().name for source in sources] == ["yeast", "Mine", "d.v1", "Part-train"]
+    assert [load_dataset(name).name for name in ("Yeast", "MINE", "./d.v1/")] == ["yeast", "Mine", "d.v1"]
+    # so the splits are the same, however it is spelt
+    plain = load(changed("[yeast]", "[yeast, mine]"), look_up=True)
+    for i in (0, 1):
+        dataset = sources[i].load()
+        other = DataSource.of(plain.datasets[i], plain.splits)
+        assert other.divide(other.load())[0].identity == sources[i].divide(dataset)[0].identity
+
+
+@pytest.mark.parametrize(
+    ("datasets", "message"),
+    [
+        ("[yeasst]", r"f\.yaml:3: datasets\.0: unknown data set 'yeasst': not in .*; did you mean yeast\?"),
+        (
+            "[yeast, emotions]",
+            r"f\.yaml:3: datasets\.1: data set 'emotions' is .*; `mlcdr datasets fetch emotions` d.*",
+        ),
+        ("[CAL500]", r"f\.yaml:3: datasets\.0: .* is in none of .*; `mlcdr datasets info cal500` says how to get it"),
+        ("\n  - yeast\n  - none/x.arff", r"f\.yaml:5: datasets\.1: none/x\.arff: no such file or folder"),
+        ("[~nobody-of-that-name/x]", r"f\.yaml:3: datasets\.0: ~nobody-of-that-name/x: .*"),
+        (f"[{'x' * 300}.arff]", r"f\.yaml:3: datasets\.0: x+\.arff: .*"),
+        (
+            "[yeast: {labels: 3}]",
+            r"f\.yaml:3: datasets\.0: .*yeast\.xml names the labels; leave out the option `labels`",
+        ),
+        ("[yeast, YEAST]", r"f\.yaml:3: datasets\.1: the data set 'yeast' is listed twice; .*"),
+        (
+            "[two/b.arff, ./two/link.arff]",
+            r"f\.yaml:3: datasets\.1: '.*link\.arff' is the same data set as .*; keep one",
+        ),
+        ("[two/b.arff, ./two/b.arff]", r"f\.yaml:3: datasets\.1: the data set 'b' is listed twice; .*"),
+    ],
+)
+def test_data_sets_that_no_run_could_have(datasets, message, problems, tmp_path, monkeypatch):
+    monkeypatch.delenv("MLCDR_DATASETS", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "b.arff").write_text("")
+    (tmp_path / "two" / "link.arff").symlink_to("b.arff")
+    (line,) = problems(changed("[yeast]", datasets), look_up=True)
+    assert re.fullmatch(message, line), line
+
+
+def test_predefined_splits_need_the_two_files(problems, load, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    small.write_dataset(tmp_path, "whole")
+    text = changed("[yeast]", "[./whole.arff, yeast]").replace(SHUFFLE, "{kind: predefined}")
+    (line,) = problems(text, look_up=True)
+    assert line.startswith("f.yaml:3: datasets.0: ")
+    assert "the predefined split needs" in line
+
+
+def test_every_fold_file_must_be_there(problems, load, tmp_path, monkeypatch):
+    for folder in ("here", "named"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.setenv("MLCDR_FOLDS", str(tmp_path / "named"))
+    monkeypatch.chdir(tmp_path / "here")
+    small.write_dataset(tmp_path, "other")
+    text = changed("[yeast]", "[YEAST, ./other.arff]").replace(SHUFFLE, "\n  kind: file\n  path: '{dataset}.csv'")
+    lines = problems(text, look_up=True)
+    assert [line.split(";")[0] for line in lines] == [
+        f"f.yaml:6: splits.path: {name}.csv: no such file (the folds of {name})" for name in ("yeast", "other")
+    ]
+    (tmp_path / "yeast.csv").write_text("fold\n" + "0\n1\n" * 1208 + "0\n")
+    (tmp_path / "named" / "other.csv").write_text("fold\n" + "0\n1\n2\n" * 20)
+    experiment = load(text, look_up=True)
+    assert experiment.splits.folders == (str(tmp_path),)
+    # the experiment of a results folder finds them too, wherever it is and wherever one stands
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "experiment.yaml").write_text(experiment.to_yaml())
+    monkeypatch.chdir(tmp_path / "named")
+    again = load_experiment(tmp_path / "results" / "experiment.yaml")
+    assert [spec.name for spec in again.datasets] == ["yeast", f"{tmp_path}/other.arff"]
+    sizes = []
+    for spec in again.datasets:
+        source = DataSource.of(spec, again.splits)
+        sizes.append(len(source.divide(source.load())))
+    assert sizes == [2, 3]
+
+
+def test_a_layout_is_no_folder_of_its_name(load, tmp_path):
+    (tmp_path / "chen_lin_2012" / "table3").mkdir(parents=True)
+    assert load(GOOD).tables[0].layout == "chen_lin_2012/table3"
+
+
+def test_what_is_found_later_is_placed(load, tmp_path):
+    experiment = load(GOOD, "splits.repeats=2")
+    assert experiment.placed("tables.0: no") == f"{tmp_path}/f.yaml:12: tables.0: no"
+    assert experiment.placed("splits.train_size: a: b") == f"{tmp_path}/f.yaml:4: splits.train_size: a: b"
+    assert experiment.placed("splits.repeats: no") == "--set splits.repeats: no"
+    assert experiment.placed("figures.3.x: no") == f"{tmp_path}/f.yaml:1: figures.3.x: no"
+    assert experiment == load(GOOD.replace("name:", "\nname:"), "splits.repeats=2")
+
+
 # -- what is wrong --------------------------------------------------------------------------------------------------
 
 TOP = "name, description, datasets, splits, metrics, sweep, methods, tables, figures"
@@ -310,7 +422,7 @@ LINE = "must be one line of text without spaces around it"
         (
             "[yeast]",
             "[yeast, emotions, {Yeast: {missing: mean}}]",
-            "3: datasets.2: the data set 'Yeast' is listed twice; results are kept by its name",
+            "3: datasets.2: the data set 'yeast' is listed twice; results are kept by its name",
         ),
         ("[yeast]", "['']", f"3: datasets.0: '' {LINE}"),
         # splits

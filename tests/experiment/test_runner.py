@@ -15,7 +15,7 @@ import pytest
 
 from mlcdr.errors import DataError, ResultsError
 from mlcdr.experiment import runner
-from mlcdr.experiment.config import load_experiment
+from mlcdr.experiment.config import experiment_from, load_experiment
 from mlcdr.experiment.runner import RunReport, read_manifest, run
 from tests import small
 from tests.small import FOUR, SIZES
@@ -332,8 +332,9 @@ def test_a_split_that_cannot_be_prepared_fails_alone(
 
 
 def test_a_missing_data_set_is_the_users_to_mend(tmp_path: Path) -> None:
-    with pytest.raises(DataError):
-        run(small.experiment(Path("no_such_data_set")), tmp_path)
+    experiment = experiment_from(small.plain(Path("no_such_data_set")), look_up=False)
+    with pytest.raises(DataError, match="unknown data set 'no_such_data_set'"):
+        run(experiment, tmp_path)
 
 
 def test_a_file_that_cannot_be_written_is_told(arff: Path, tmp_path: Path) -> None:

@@ -174,30 +174,46 @@ def test_predefined():
 
 def test_folds_from_a_file(tmp_path):
     (tmp_path / "d.csv").write_bytes(b"\xef\xbb\xbfid,fold\r\na,1\r\nb,0\r\nc,2\r\nd,1\r\n")
-    splits = make_splits(FromFile(kind="file", path="{dataset}.csv"), "d", 4, base_dir=tmp_path)
+    splits = make_splits(FromFile(kind="file", path="{dataset}.csv").beside(tmp_path), "d", 4)
     assert [split.test.tolist() for split in splits] == [[1], [0, 3], [2]]
     assert [split.train.tolist() for split in splits] == [[0, 2, 3], [1, 2], [0, 1, 3]]
     assert [split.identity["fold"] for split in splits] == [0, 1, 2]
     # Only the numbers count for the identity.
+    spec = FromFile(kind="file", path="other.csv", column="part", folders=(str(tmp_path),))
     (tmp_path / "other.csv").write_text("part\n1\n0\n2\n1\n")
-    same = make_splits(FromFile(kind="file", path="other.csv", column="part"), "d", 4, base_dir=tmp_path)
+    same = make_splits(spec, "d", 4)
     assert same[0].identity == splits[0].identity
     (tmp_path / "other.csv").write_text("part\n0\n1\n2\n1\n")
-    other = make_splits(FromFile(kind="file", path="other.csv", column="part"), "d", 4, base_dir=tmp_path)
+    other = make_splits(spec, "d", 4)
     assert other[0].identity != splits[0].identity
 
 
-def test_fold_files_are_found_by_the_environment_variable(tmp_path, monkeypatch):
-    (tmp_path / "folds").mkdir()
-    (tmp_path / "folds" / "d.2fold.csv").write_text("fold\n0\n1\n")
-    monkeypatch.setenv("MLCDR_FOLDS", os.pathsep.join([str(tmp_path), str(tmp_path / "folds")]))
-    assert find_fold_file("{dataset}.2fold.csv", "d", tmp_path) == tmp_path / "folds" / "d.2fold.csv"
+def test_a_fold_file_is_looked_up_for_each_data_set(tmp_path, monkeypatch):
+    beside, working, named, more = (tmp_path / name for name in ("config", "here", "named", "more"))
+    for folder in (beside, working, named, more):
+        folder.mkdir()
+    monkeypatch.chdir(working)
+    monkeypatch.setenv("MLCDR_FOLDS", os.pathsep.join([str(named), str(more)]))
+    spec = FromFile(kind="file", path="{dataset}.2fold.csv")
+    for name, places in {"a": (beside, working), "b": (working, named), "c": (more,), "d": ()}.items():
+        for place in places:
+            (place / f"{name}.2fold.csv").write_text("fold\n0\n1\n")
+    found = {name: find_fold_file(spec.beside(beside), name).resolve().parent for name in "abc"}
+    assert found == {"a": beside, "b": working, "c": more}
     with pytest.raises(DataError) as caught:
-        find_fold_file("{dataset}.3fold.csv", "d", tmp_path / "here")
+        find_fold_file(spec.beside(beside), "d")
+    file = "d.2fold.csv"
     assert str(caught.value) == (
-        f"{tmp_path}/here/d.3fold.csv: no such file (the folds of d, splits.path); "
-        f"nor {tmp_path}/d.3fold.csv, {tmp_path}/folds/d.3fold.csv"
+        f"{beside}/{file}: no such file (the folds of d); nor {file}, {named}/{file}, {more}/{file}"
     )
+    # what is kept of the places finds the same from anywhere
+    settled = spec.settled(beside, ["a", "b", "c"])
+    assert settled.folders == (str(beside), str(working))
+    assert spec.settled(beside, ["c"]).folders == ()
+    monkeypatch.chdir(tmp_path)
+    assert {name: find_fold_file(settled, name).parent for name in "abc"} == found
+    with pytest.raises(DataError, match=r"^/none/d\.csv: no such file \(the folds of d\)$"):
+        find_fold_file(FromFile(kind="file", path="/none/{dataset}.csv").beside(beside), "d")
 
 
 @pytest.mark.parametrize(
