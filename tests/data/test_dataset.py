@@ -1,6 +1,7 @@
 """Loading data sets: labels, encoding, lookup, the predefined split, the cache."""
 
 import os
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -239,7 +240,7 @@ def test_train_and_test_files(tmp_path: Path) -> None:
     _parts(tmp_path / "p")
     for which in ("p", "p/p-train.arff"):
         split = load_dataset(tmp_path / which, part="predefined")
-        assert split.n_train == 2
+        assert (split.name, split.n_train) == ("p", 2)
         assert_array_equal(split.X, [[1, 0, 1], [0, 1, 1], [1, 0, 1]])
     full = load_dataset(tmp_path / "p")
     assert (full.n_instances, full.n_train, full.name) == (3, None, "p")
@@ -292,9 +293,27 @@ def test_checksum_follows_every_byte_and_option(tmp_path: Path, monkeypatch: pyt
     seen.add(load_dataset(path).checksum)
     path.with_suffix(".xml").write_text(_xml("l2", "l1"))
     seen.add(load_dataset(path).checksum)
-    monkeypatch.setattr(dataset, "LOADER_VERSION", "next")
+    monkeypatch.setattr(dataset, "loader_version", lambda: "next")
     seen.add(load_dataset(path).checksum)
     assert len(seen) == 5
+
+
+def test_the_loaders_version_is_that_of_its_source(tmp_path: Path) -> None:
+    folder = Path(dataset.__file__).parent
+    copy = tmp_path / "data"
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    seen = {dataset.loader_version(), dataset.loader_version(copy)}
+    assert len(seen) == 1
+    names = {path.name for path in copy.iterdir()}
+    assert {"arff.py", "arff_blocks.py", "encoding.py", "labels.py", "dataset.py", "text.py"} <= names
+    for i, name in enumerate(sorted(names)):
+        with (copy / name).open("a") as file:
+            file.write("# changed\n")
+        dataset.loader_version.cache_clear()
+        seen.add(dataset.loader_version(copy))
+        assert len(seen) == i + 2 - sum(
+            each <= name for each in ("catalog.py", "catalog.yaml", "files.py", "sources.py")
+        )
 
 
 @pytest.mark.parametrize("broken", [b"", b"not a zip", "cut", "swapped", "flipped"])
