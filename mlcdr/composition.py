@@ -144,9 +144,23 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         X = self._transform(X)
         if self.label_space_ is None and self.threshold is not None:
             return _scores(self.learner_, X)
-        predict = getattr(self.learner_, "predict_valid", self.learner_.predict)
-        said = as_dense(predict(X))
-        return said[:, None] if said.ndim == 1 else said
+        if hasattr(self.learner_, "predict_valid"):
+            return self.learner_.predict_valid(X)
+        said = as_dense(self.learner_.predict(X))
+        said = said[:, None] if said.ndim == 1 else said
+        self._check_output(said, X.shape[0])
+        return said
+
+    def _check_output(self, said: NDArray[Any], n: int) -> None:
+        """Refuse what a learner not of ours says, if it is no answer: it would become plausible numbers."""
+        name = type(self.learner_).__name__
+        width = self.n_labels_ if self.label_space_ is None else self.label_space_.encode(_no_labels(self)).shape[1]
+        if said.shape != (n, width):
+            raise ValueError(f"{name}.predict returned shape {said.shape} where {(n, width)} was expected")
+        wrong = ~np.isfinite(said) if self.label_space_ is not None else ~np.isin(said, (0, 1))
+        if wrong.any():
+            kind = "a number" if self.label_space_ is not None else "0 or 1"
+            raise ValueError(f"{name}.predict returned {said[wrong][0]} (and more) where {kind} was expected")
 
     def labels_of(self, output: Array, n_components: float | int | None = None) -> NDArray[np.uint8]:
         """Label sets (n×K of {0, 1}) of the learner's `output`, from this one fit.
@@ -206,6 +220,11 @@ def _binary(y: Any, n: int) -> tuple[Any, NDArray[Any], bool]:
         values, codes = np.array([0, 1], dtype=y.dtype), np.asarray(y)
     codes = codes.reshape(y.shape).astype(np.uint8)
     return (codes[:, None] if y.ndim == 1 else codes), values, y.ndim == 1
+
+
+def _no_labels(classifier: ComposedClassifier) -> NDArray[np.uint8]:
+    """The empty label set, as a 1×K matrix."""
+    return np.zeros((1, classifier.n_labels_), dtype=np.uint8)
 
 
 def _fit(part: Any, moments: Moments) -> None:

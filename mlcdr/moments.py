@@ -264,7 +264,7 @@ class Moments:
             xx,
             xy,
             lambda: self.yy - sums.cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y),
-            lambda: (X[keep], Y[keep]),
+            lambda: (sums.frozen(X[keep]), sums.frozen(Y[keep])),
             _part_of=self,
         )
 

@@ -179,6 +179,10 @@ class Component:
                 values[key] = Component.parse(nested[key], value).build()
             else:
                 values[key] = _value(value)
+                if values[key] is not value and _is_foreign(cls):
+                    raise ValueError(
+                        f"a percentage means nothing to {cls.__name__}: write the value of {key!r} that it takes"
+                    )
         estimator = cls(**values)
         if check and hasattr(estimator, "_parameter_constraints"):
             estimator._validate_params()
@@ -226,6 +230,12 @@ def _provenance(cls: type) -> list[bytes]:
             if isinstance(used, str):
                 pending.append(used)
     return [found[name] for name in sorted(found)]
+
+
+def _is_foreign(cls: type) -> bool:
+    """Whether a class is from an installed package, which does not know our conventions."""
+    package = cls.__module__.partition(".")[0]
+    return package != "mlcdr" and _is_installed(sys.modules[cls.__module__])
 
 
 def _is_installed(module: ModuleType) -> bool:

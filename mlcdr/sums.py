@@ -47,6 +47,13 @@ def dense(a: Any) -> Array:
     return np.asarray(a.toarray() if sp.issparse(a) else a, dtype=np.float64)
 
 
+def frozen(a: Any) -> Any:
+    """`a`, dense or sparse, made read-only: what several methods are handed none of them may change."""
+    for array in (a.data, a.indices, a.indptr) if sp.issparse(a) else (a,):
+        array.flags.writeable = False
+    return a
+
+
 def centred_blocks(a: Any, mean: Array, extra: Array | None = None) -> Iterator[Array]:
     """Dense blocks of the rows less their mean; `extra` is appended as one row more, as it is."""
     for start in range(0, max(a.shape[0], 1), _ROWS):

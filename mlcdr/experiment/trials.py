@@ -31,6 +31,7 @@ from mlcdr.linalg import n_kept
 from mlcdr.memo import Memo, metered
 from mlcdr.metrics import METRICS, Counts, Outcome, evaluate
 from mlcdr.moments import Moments
+from mlcdr.sums import frozen
 
 SIZE = "label_space.n_components"
 
@@ -237,8 +238,8 @@ def run_group(group: Group) -> list[Score]:
     try:
         split = context.splits[group.split]
         moments = context.moments.without(split.test)
-        X_test = context.dataset.X[split.test]
-        Y_test = as_dense(context.dataset.Y[split.test])
+        X_test = frozen(context.dataset.X[split.test])
+        Y_test = frozen(as_dense(context.dataset.Y[split.test]))
     except Exception as error:  # no memory for this split, say
         return [Score(trial.key, None, _explain(error)) for trial in group.trials]
     families: dict[int, list[Trial]] = {}
