@@ -78,9 +78,9 @@ class Outcome:
 
 
 def command(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """`mlcdr` with these arguments, in a process of its own."""
+    """`mlcdr` with these arguments, in a process of its own, as on a terminal of 100 columns wherever the tests run."""
     line = [sys.executable, "-m", "mlcdr", *map(str, arguments)]
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), **environment}
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "COLUMNS": "100", **environment}
     return subprocess.run(line, cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
 
 
