@@ -69,7 +69,7 @@ class Factor(Protocol):
 
 
 def _equilibrated(lower: Array, ridge: float) -> tuple[Array, Array]:
-    """D⁻¹(S + αI)D⁻¹ with unit diagonal (lower triangle, a new array) and 1/D; constant features become unit vectors."""
+    """D⁻¹(S + αI)D⁻¹ with unit diagonal (lower triangle, a new array) and 1/D; constant features get unit vectors."""
     scale = np.sqrt(np.maximum(np.diag(lower) + ridge, 0.0))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     scaled = np.multiply(lower, inverse, order="F")

@@ -361,9 +361,7 @@ class Moments:
             if self.n_features > self.n and self._rows is not None:
                 return self._factorise_dual(ridge)
             try:
-                return linalg.Cholesky.of(
-                    self.xx_lower, ridge, self._dependent() if ridge == 0 else None
-                )
+                return linalg.Cholesky.of(self.xx_lower, ridge, self._dependent() if ridge == 0 else None)
             except linalg.IllConditioned:
                 if ridge > 0:
                     raise
