@@ -366,7 +366,7 @@ def leading_eigenvectors(matrix: Array, n: int) -> tuple[Array, Array]:
 
 
 def signed(vectors: Array) -> Array:
-    """The columns of `vectors` as rows, each with the sign that makes its (first) entry of largest magnitude positive."""
+    """The columns of `vectors` as rows, signed so that the (first) entry of largest magnitude is positive."""
     if not vectors.size:
         return np.ascontiguousarray(vectors.T)
     peak = np.argmax(np.abs(vectors), axis=0)

@@ -37,11 +37,24 @@ _CANCELLED = 1e-4
 
 @dataclass(frozen=True)
 class RankCoordinates:
-    """S (r×r) and C (r×K) in r coordinates of the features; `lift` turns directions (r×m) into d×m."""
+    """S (r×r), C (r×K) and the rows (n×r) in r coordinates of the features; `lift` turns directions (r×m) into d×m."""
 
-    xx: Array
-    xy: Array
+    moments: Moments
     lift: Callable[[Array], Array]
+
+    @property
+    def xx(self) -> Array:
+        """S (r×r)."""
+        return self.moments.xx
+
+    @property
+    def xy(self) -> Array:
+        """C (r×K)."""
+        return self.moments.xy
+
+    def rows(self) -> Any:
+        """The rows (n×r), centred or not."""
+        return self.moments.rows()[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +130,38 @@ class Moments:
             lambda: (X, Y),
             spread,
             memo=memo or Memo(),
+        )
+
+    @classmethod
+    def weighted(cls, X: Any, Y: Any, weights: Array) -> Moments:
+        """Σ w(x−m)(x−m)ᵀ and Σ w(x−m)yᵀ of rows X (n×d, dense or sparse) and Y (n×K, dense), m = Σwx/Σw, w > 0.
+
+        They are the moments, about the origin, of the rows √w(x−m) and √w y. Cost of S: as in `from_arrays`.
+        """
+        n, d = X.shape
+        root = np.sqrt(weights)[:, None]
+        mean = np.asarray(X.T @ weights).ravel() / weights.sum()
+        targets = root * Y
+        spread_out = sp.csr_array(X.multiply(root)) if sp.issparse(X) else root * (X - mean)
+
+        def xx() -> Array:
+            # a sparse matrix stays it: Σwxxᵀ − (Σw)mmᵀ
+            about = mean * np.sqrt(weights.sum() / n) if sp.issparse(X) else np.zeros(d)
+            return sums.scatter(spread_out, about)
+
+        def xy() -> Array:
+            product = spread_out.T @ targets
+            return product - np.outer(mean, root[:, 0] @ targets) if sp.issparse(X) else product
+
+        return cls(
+            n,
+            np.zeros(d),
+            np.zeros(Y.shape[1]),
+            xx,
+            xy,
+            lambda: targets.T @ targets,
+            lambda: (root * (sums.dense(X) - mean), targets),
+            centred=False,
         )
 
     @classmethod
@@ -399,11 +444,22 @@ class Moments:
         about 9n³ + ndr (sparse: n² inner products of rows), or the SVD of the dense rows, 6n²d.
         """
         if self.n_features <= self.n or self._rows is None:
-            return RankCoordinates(self.xx, self.xy, lambda a: a)
+            return RankCoordinates(self, lambda a: a)
         root = self if self._image is None else self._image[0]
         svd = root.memo.get("principal", root._principal)
         s = svd.singular_values
-        return RankCoordinates(np.diag(s**2), s[:, None] * (svd.left.T @ self._centred_y()), svd.apply_right)
+        inner = Moments(
+            self.n,
+            np.zeros(svd.rank),
+            self.mean_y,
+            lambda: np.diag(s**2),
+            lambda: s[:, None] * (svd.left.T @ self._centred_y()),
+            lambda: self.yy,
+            lambda: (svd.left * s, self.rows()[1]),
+            lambda: s**2,
+            centred=self.centred,
+        )
+        return RankCoordinates(inner, svd.apply_right)
 
     def _principal(self) -> linalg.Spectral:
         """X = U diag(s) Vᵀ of the rows less their origin; from XXᵀ where X is sparse and that tells the rank."""

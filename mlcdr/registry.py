@@ -28,6 +28,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "mvmd": "mlcdr.feature_space.mvmd:MVMD",
         "cca": "mlcdr.feature_space.cca:LabelCCA",
         "opls": "mlcdr.feature_space.opls:OPLS",
+        "mlda": "mlcdr.feature_space.mlda:MLDA",
         "mlsi": "mlcdr.feature_space.mlsi:MLSI",
     },
     "label_space": {

@@ -1,4 +1,6 @@
-"""Canonical correlation analysis (CCA) of features and labels, regularised (scikit-learn's `CCA` is another, unregularised estimator).
+"""Canonical correlation analysis (CCA) of features and labels, regularised.
+
+The class is not called `CCA`, since scikit-learn gives a meaning of its own to that name.
 
 Source: Hotelling 1936; Sun, Ji & Ye 2011; Xu et al. 2016, section 6.
 """

@@ -25,12 +25,12 @@ Array = NDArray[np.float64]
 class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the extractors whose directions solve an eigenproblem G p = λ M p, G and M made of moments.
 
-    S (d×d), C (d×K) and T (K×K) are the centred sums of `mlcdr.moments`, with labels coded ±1 as in Xu et al. 2016: from
-    {0, 1} labels C is twice what it would be, and T four times; the methods do this themselves.
+    S (d×d), C (d×K) and T (K×K) are the centred sums of `mlcdr.moments`, with labels coded ±1 as in Xu et al. 2016. The
+    methods see to that themselves: the C of ±1 labels is twice that of {0, 1} labels, and T four times.
 
     Directions with a positive eigenvalue only are kept (above rounding, about 1e-15·d of the largest): beyond them any
-    direction is as good as any other. They are in descending order of eigenvalue, linearly independent, with
-    PᵀMP = I unless a method says otherwise (so orthonormal where M = I), and the sign of each makes its entry of largest
+    direction is as good as any other. They are linearly independent, in descending order of eigenvalue, with
+    PᵀMP = I unless a method says otherwise (so orthonormal where M = I); the sign of each makes its entry of largest
     magnitude positive. They are nested: all numbers of dimensions share one eigendecomposition, kept with the moments.
 
     Parameters
@@ -66,7 +66,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _validate_params(self) -> None:
         super()._validate_params()
         if isinstance(self.n_components, Mapping):
-            share = self.n_components.get("eigenvalues")
+            share: Any = self.n_components.get("eigenvalues")
             number = isinstance(share, Real) and not isinstance(share, bool)
             if set(self.n_components) != {"eigenvalues"} or not number or not 0 < share <= 1:
                 raise InvalidParameterError(

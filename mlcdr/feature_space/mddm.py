@@ -20,7 +20,7 @@ from mlcdr.moments import Moments
 class MDDM(ScaledFeatureSpace):
     """B p = λMp, B = CCᵀ (d×d), C = XᵀY_c (d×K): P (d×m) maximises tr(PᵀBP), the dependence (HSIC), with PᵀMP = I.
 
-    MDDMp: M = I, orthonormal projections (18). MDDMf: M = βS + (1 − β)I, features of like variance (20); β = 0 is MDDMp.
+    MDDMp: M = I, orthonormal projections (18). MDDMf: M = βS + (1 − β)I, features of like variance (20).
     At most K positive eigenvalues, as many as C has independent columns. Cost: MDDMp, a thin SVD of C, dK²; MDDMf, that
     of a ridge regression of the labels with r = (1 − β)/β (d³/3 + d²K), and 9K³.
 

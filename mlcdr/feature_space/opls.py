@@ -1,6 +1,6 @@
 """Orthonormalised partial least squares (OPLS): the directions that predict the labels best.
 
-Source: Worsley et al. 1997; Arenas-García & Camps-Valls 2008; one of the methods Xu et al. 2016 compare themselves with.
+Source: Worsley et al. 1997; Arenas-García & Camps-Valls 2008.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from mlcdr.moments import Moments
 class PCA(LinearFeatureSpace):
     """S p = λp, S = XᵀX (d×d) of the centred features: P (d×m) maximises tr(PᵀSP) with PᵀP = I.
 
-    New features are uncorrelated, with PᵀSP = diag(λ); there are rank(X) positive eigenvalues, which are sums of squares
+    New features are uncorrelated, with PᵀSP = diag(λ); rank(X) eigenvalues are positive; they are sums of squares
     (n − 1 times scikit-learn's `explained_variance_`). Directions whose variance is less than about 1e-15·d of the
     largest are lost in rounding. Cost: 9d³; where d > n a thin SVD of X in its place.
     """
