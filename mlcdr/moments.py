@@ -133,21 +133,25 @@ class Moments:
         )
 
     @classmethod
-    def weighted(cls, X: Any, Y: Any, weights: Array) -> Moments:
-        """Σ w(x−m)(x−m)ᵀ and Σ w(x−m)yᵀ of rows X (n×d, dense or sparse) and Y (n×K, dense), m = Σwx/Σw, w > 0.
+    def weighted(cls, X: Any, Y: Any, weights: Array, mean: Array | None = None) -> Moments:
+        """Σ w(x−m)(x−m)ᵀ and Σ w(x−m)yᵀ of rows X (n×d, dense or sparse) and Y (n×K, dense), w > 0.
 
-        They are the moments, about the origin, of the rows √w(x−m) and √w y. Cost of S: as in `from_arrays`.
+        With m the `mean` (d,), or Σwx/Σw: the moments, about the origin, of the rows √w(x−m) and √w y. Cost of S: as
+        in `from_arrays`.
         """
         n, d = X.shape
         root = np.sqrt(weights)[:, None]
-        mean = np.asarray(X.T @ weights).ravel() / weights.sum()
+        weighted_mean = X.T @ weights / weights.sum()
+        mean = weighted_mean if mean is None else mean
         targets = root * Y
         spread_out = sp.csr_array(X.multiply(root)) if sp.issparse(X) else root * (X - mean)
 
         def xx() -> Array:
-            # a sparse matrix stays it: Σwxxᵀ − (Σw)mmᵀ
-            about = mean * np.sqrt(weights.sum() / n) if sp.issparse(X) else np.zeros(d)
-            return sums.scatter(spread_out, about)
+            if not sp.issparse(X):
+                return sums.scatter(spread_out, np.zeros(d))
+            # a sparse matrix stays it: Σwxxᵀ − (Σw)ccᵀ about c = Σwx/Σw, moved to m
+            lower = sums.scatter(spread_out, weighted_mean * np.sqrt(weights.sum() / n))
+            return lower + weights.sum() * np.outer(weighted_mean - mean, weighted_mean - mean)
 
         def xy() -> Array:
             product = spread_out.T @ targets

@@ -40,42 +40,70 @@ class MLDA(ScaledFeatureSpace):
         The ridge r > 0.
     norm : {"metric", "unit"}
         Length of the directions, as in `ScaledFeatureSpace`.
+    variant : {"text", "mlc_toolbox"}
+        The program of MLC Toolbox weighs instances by |y_i|s_i in m, and takes m, not x̄, off the features. S_w stays
+        what it is; S_b, about another m, then has up to K positive eigenvalues.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ScaledFeatureSpace._parameter_constraints,
         "weights": [StrOptions({"correlation", "entropy", "binary"})],
         "alpha": [Interval(Real, 0, None, closed="neither")],
+        "variant": [StrOptions({"text", "mlc_toolbox"})],
     }
 
     def __init__(
-        self, n_components: Any = None, weights: str = "correlation", alpha: float = 0.1, norm: str = "metric"
+        self,
+        n_components: Any = None,
+        weights: str = "correlation",
+        alpha: float = 0.1,
+        norm: str = "metric",
+        variant: str = "text",
     ):
         super().__init__(n_components, norm)
         self.weights = weights
         self.alpha = alpha
+        self.variant = variant
+
+    def fit_moments(self, moments: Moments) -> MLDA:
+        """Find the directions from the moments of a training set, which must still have their rows."""
+        super().fit_moments(moments)
+        if self.variant == "mlc_toolbox":
+            X, Y = moments.rows()
+            shares = self._mean_shares(*self._weights(Y))
+            if shares.any():
+                self.mean_ = X.T @ shares
+        return self
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
-        w = self._weights((dense(moments.rows()[1]) > 0).astype(np.float64))
         space = moments.rank_coordinates()
         rows = space.rows()
+        w, sizes = self._weights(moments.rows()[1])
         counted, present = np.flatnonzero(w.any(axis=1)), w.any(axis=0)
         if len(counted) == 0 or rows.shape[1] == 0:
             return np.zeros(0), np.zeros((moments.n_features, 0))
+        mean = rows.T @ self._mean_shares(w, sizes)
         w = w[np.ix_(counted, present)]
         s = w.sum(axis=1)
-        weighted = Moments.weighted(rows[counted], w / s[:, None], s)
+        weighted = Moments.weighted(rows[counted], w / s[:, None], s, mean)
         codes = weighted.map_labels(weighted.mean_y, np.diag(1 / np.sqrt(w.sum(axis=0))))
         mu, vectors = dependent_directions(codes, self.alpha)
         left = np.maximum(1 - mu, np.finfo(float).eps)
         return mu / left, space.lift(vectors / np.sqrt(left))
 
-    def _weights(self, Y: Array) -> Array:
-        """W (n×K)."""
+    def _weights(self, labels: Any) -> tuple[Array, Array]:
+        """W (n×K), and the number of labels |y| of each instance (n,)."""
+        Y = (dense(labels) > 0).astype(np.float64)
+        sizes = Y.sum(axis=1)
         if self.weights == "binary":
-            return Y
-        shares = Y / np.maximum(Y.sum(axis=1, keepdims=True), 1)
+            return Y, sizes
+        shares = Y / np.maximum(sizes, 1)[:, None]
         if self.weights == "entropy":
-            return shares
-        sizes = np.maximum(np.sqrt(Y.sum(axis=0)), 1)
-        return shares @ ((Y.T @ Y) / np.outer(sizes, sizes))
+            return shares, sizes
+        lengths = np.maximum(np.sqrt(Y.sum(axis=0)), 1)
+        return shares @ ((Y.T @ Y) / np.outer(lengths, lengths)), sizes
+
+    def _mean_shares(self, w: Array, sizes: Array) -> Array:
+        """The share of each instance in m (n,): they sum to 1 (or are all 0, where no instance has a label)."""
+        s = w.sum(axis=1) * (sizes if self.variant == "mlc_toolbox" else 1.0)
+        return s / (s.sum() or 1.0)
