@@ -304,9 +304,22 @@ class Spectral:
         return cls(left[:, :rank], s[:rank], lambda a: right.T @ a, ridge, rank)
 
     @classmethod
-    def of_outer(cls, outer: Array, transpose_apply: Any) -> Spectral:
-        """From XXᵀ (n×n, centred), for ridges well above its rounding error; V = XᵀU diag(1/s)."""
+    def of_outer(cls, outer: Array, transpose_apply: Any, clear: bool = False) -> Spectral:
+        """From XXᵀ (n×n, centred), for ridges well above its rounding error; V = XᵀU diag(1/s).
+
+        `clear`: only if the rank is clear and V is orthonormal to eight digits or more.
+
+        Raises
+        ------
+        IllConditioned
+            When an eigenvalue lies between a 1e-12th and a millionth of the largest, if it should be `clear`.
+        """
         values, vectors = scipy.linalg.eigh(outer, check_finite=False)
+        if clear:
+            shares = np.abs(values) / max(values[-1], np.finfo(float).tiny)
+            if np.any((shares > 1e-12) & (shares < 1e-6)):
+                raise IllConditioned("the matrix of inner products does not show a clear rank")
+            values = np.where(shares >= 1e-6, values, 0.0)
         keep = values > len(outer) * np.finfo(float).eps * max(values[-1], 0.0)
         left, s = vectors[:, keep], np.sqrt(values[keep])
         return cls(left, s, lambda a: transpose_apply(left @ (a / s[:, None])), 0.0, int(keep.sum()))
@@ -349,10 +362,16 @@ def leading_eigenvectors(matrix: Array, n: int) -> tuple[Array, Array]:
         )
     values, vectors = found
     order = np.argsort(-values, kind="stable")
-    values, vectors = values[order], vectors[:, order]
+    return values[order], signed(vectors[:, order])
+
+
+def signed(vectors: Array) -> Array:
+    """The columns of `vectors` as rows, signed so that the (first) entry of largest magnitude is positive."""
+    if not vectors.size:
+        return np.ascontiguousarray(vectors.T)
     peak = np.argmax(np.abs(vectors), axis=0)
     signs = np.where(vectors[peak, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
-    return values, np.ascontiguousarray((vectors * signs).T)
+    return np.ascontiguousarray((vectors * signs).T)
 
 
 def n_kept(n_components: float | int | None, size: int) -> int:

@@ -15,9 +15,10 @@ rank. What one split's methods can share (the factorisation, X⁺Y, ZᵀHZ) is c
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,8 +30,31 @@ from mlcdr.memo import Memo
 from mlcdr.sums import ExactColumns
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 # A feature that keeps less than this share of its sum of squares when rows are taken away is summed anew.
 _CANCELLED = 1e-4
+
+
+@dataclass(frozen=True)
+class RankCoordinates:
+    """S (r×r), C (r×K) and the rows (n×r) in r coordinates of the features; `lift` turns directions (r×m) into d×m."""
+
+    moments: Moments
+    lift: Callable[[Array], Array]
+
+    @property
+    def xx(self) -> Array:
+        """S (r×r)."""
+        return self.moments.xx
+
+    @property
+    def xy(self) -> Array:
+        """C (r×K)."""
+        return self.moments.xy
+
+    def rows(self) -> Any:
+        """The rows (n×r), centred or not."""
+        return self.moments.rows()[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +133,42 @@ class Moments:
         )
 
     @classmethod
+    def weighted(cls, X: Any, Y: Any, weights: Array, mean: Array | None = None) -> Moments:
+        """Σ w(x−m)(x−m)ᵀ and Σ w(x−m)yᵀ of rows X (n×d, dense or sparse) and Y (n×K, dense), w > 0.
+
+        With m the `mean` (d,), or Σwx/Σw: the moments, about the origin, of the rows √w(x−m) and √w y. Cost of S: as
+        in `from_arrays`.
+        """
+        n, d = X.shape
+        root = np.sqrt(weights)[:, None]
+        weighted_mean = X.T @ weights / weights.sum()
+        mean = weighted_mean if mean is None else mean
+        targets = root * Y
+        spread_out = sp.csr_array(X.multiply(root)) if sp.issparse(X) else root * (X - mean)
+
+        def xx() -> Array:
+            if not sp.issparse(X):
+                return sums.scatter(spread_out, np.zeros(d))
+            # a sparse matrix stays it: Σwxxᵀ − (Σw)ccᵀ about c = Σwx/Σw, moved to m
+            lower = sums.scatter(spread_out, weighted_mean * np.sqrt(weights.sum() / n))
+            return lower + weights.sum() * np.outer(weighted_mean - mean, weighted_mean - mean)
+
+        def xy() -> Array:
+            product = spread_out.T @ targets
+            return product - np.outer(mean, root[:, 0] @ targets) if sp.issparse(X) else product
+
+        return cls(
+            n,
+            np.zeros(d),
+            np.zeros(Y.shape[1]),
+            xx,
+            xy,
+            lambda: targets.T @ targets,
+            lambda: (root * (sums.dense(X) - mean), targets),
+            centred=False,
+        )
+
+    @classmethod
     def from_blocks(cls, blocks: Iterable[tuple[Any, Any]]) -> Moments:
         """Moments of a stream of (X, Y) row blocks, in memory that does not grow with their number.
 
@@ -145,14 +205,15 @@ class Moments:
     @property
     def xy(self) -> Array:
         """C (d×K)."""
-        return self._own("xy", self._xy)
+        return self.once("xy", self._xy)
 
     @property
     def yy(self) -> Array:
         """T (K×K)."""
-        return self._own("yy", self._yy)
+        return self.once("yy", self._yy)
 
-    def _own(self, key: str, compute: Callable[[], Array]) -> Array:
+    def once(self, key: Any, compute: Callable[[], T]) -> T:
+        """`compute()`, kept under `key` for whoever asks these moments again (images of labels keep nothing)."""
         return compute() if self._image is not None else self.memo.get(key, compute)
 
     @property
@@ -296,10 +357,44 @@ class Moments:
             _image=(self, offset, matrix),
         )
 
+    def map_features(self, matrix: Array, offset: Array | None = None) -> Moments:
+        """The moments of x' = (x − offset) @ matrix, with `matrix` d×m: S' = PᵀSP, C' = PᵀC. Cost: d²m.
+
+        The labels' side stays as it is; what is factorised of S' is kept apart from what is kept of S.
+        """
+        if self._image is not None:
+            return self._mapped_like(self, self._image[0].map_features(matrix, offset))
+        shift = np.zeros(matrix.shape[1]) if offset is None else offset @ matrix
+
+        def rows() -> tuple[Any, Any]:
+            X, Y = self.rows()
+            return X @ matrix - shift, Y
+
+        mapped = Moments(
+            self.n,
+            self.mean_x @ matrix - shift,
+            self.mean_y,
+            lambda: np.asfortranarray(matrix.T @ self._times_xx(matrix)),
+            lambda: matrix.T @ self.xy,
+            lambda: self.yy,
+            rows if self._rows is not None else None,
+            lambda: np.diag(mapped.xx_lower).copy(),
+            centred=self.centred,
+        )
+        return mapped
+
+    def _times_xx(self, matrix: Array) -> Array:
+        """S @ matrix (d×m); without S where there are more features than rows at hand."""
+        if self.n_features <= self.n or self._rows is None:
+            return blas.dsymm(1.0, self.xx_lower, np.asfortranarray(matrix), lower=1)
+        X, mean = self.rows()[0], self._origin
+        image = X @ matrix - mean @ matrix
+        return X.T @ image - np.outer(mean, image.sum(axis=0))
+
     def uncentred(self) -> Moments:
         """The same rows with S = Σxxᵀ about the origin: for methods that do not centre the features."""
         if self._image is not None:
-            return self._image[0].uncentred()._mapped_like(self)
+            return self._mapped_like(self, self._image[0].uncentred())
         raw = self.mean_x if self.centred else np.zeros_like(self.mean_x)
         return self.memo.get(
             "uncentred",
@@ -316,7 +411,7 @@ class Moments:
     def with_constant(self) -> Moments:
         """The moments with one more feature, constant 1: an intercept that is penalised like any other coefficient."""
         if self._image is not None:
-            return self._image[0].with_constant()._mapped_like(self)
+            return self._mapped_like(self, self._image[0].with_constant())
         if not self.centred:
             raise ValueError("add the constant before `uncentred`")
 
@@ -339,10 +434,50 @@ class Moments:
             ),
         )
 
-    def _mapped_like(self, codes: Moments) -> Moments:
+    @staticmethod
+    def _mapped_like(codes: Moments, root: Moments) -> Moments:
         assert codes._image is not None
         _, offset, matrix = codes._image
-        return self.map_labels(offset, matrix)
+        return root.map_labels(offset, matrix)
+
+    def rank_coordinates(self) -> RankCoordinates:
+        """S and C in coordinates of the features in which they are no larger than need be.
+
+        They are the features themselves where d ≤ n (or the rows are not at hand), and else the r principal axes of the
+        rows, from a thin SVD of X: what a method finds in the range of Xᵀ it finds there exactly. Cost where d > n:
+        about 9n³ + ndr (sparse: n² inner products of rows), or the SVD of the dense rows, 6n²d.
+        """
+        if self.n_features <= self.n or self._rows is None:
+            return RankCoordinates(self, lambda a: a)
+        root = self if self._image is None else self._image[0]
+        svd = root.memo.get("principal", root._principal)
+        s = svd.singular_values
+        inner = Moments(
+            self.n,
+            np.zeros(svd.rank),
+            self.mean_y,
+            lambda: np.diag(s**2),
+            lambda: s[:, None] * (svd.left.T @ self._centred_y()),
+            lambda: self.yy,
+            lambda: (svd.left * s, self.rows()[1]),
+            lambda: s**2,
+            centred=self.centred,
+        )
+        return RankCoordinates(inner, svd.apply_right)
+
+    def _principal(self) -> linalg.Spectral:
+        """X = U diag(s) Vᵀ of the rows less their origin; from XXᵀ where X is sparse and that tells the rank."""
+        X, mean = self.rows()[0], self._origin
+        if sp.issparse(X):
+            outer = sums.outer(X, mean)
+            if np.max(np.diag(outer)) > 1e-3 * float((X * X).sum(axis=1).max()):
+
+                def transpose_apply(a: Array) -> Array:
+                    return X.T @ a - np.outer(mean, a.sum(axis=0))
+
+                with contextlib.suppress(linalg.IllConditioned):
+                    return linalg.Spectral.of_outer(outer, transpose_apply, clear=True)
+        return self._spectral_of_rows(0.0)
 
     # ---------------------------------------------------------------- solving
 
@@ -369,6 +504,9 @@ class Moments:
         except linalg.IllConditioned:
             if self._rows is None:
                 raise
+        return self._spectral_of_rows(ridge)
+
+    def _spectral_of_rows(self, ridge: float) -> linalg.Spectral:
         rows = sums.dense(self.rows()[0]) - self._origin
         if self.centred:
             rows -= rows.mean(axis=0)

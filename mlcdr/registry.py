@@ -26,7 +26,15 @@ from typing import Any
 from mlcdr.errors import UserError
 
 BUILT_IN: dict[str, dict[str, str]] = {
-    "feature_space": {},
+    "feature_space": {
+        "pca": "mlcdr.feature_space.pca:PCA",
+        "mddm": "mlcdr.feature_space.mddm:MDDM",
+        "mvmd": "mlcdr.feature_space.mvmd:MVMD",
+        "cca": "mlcdr.feature_space.cca:LabelCCA",
+        "opls": "mlcdr.feature_space.opls:OPLS",
+        "mlda": "mlcdr.feature_space.mlda:MLDA",
+        "mlsi": "mlcdr.feature_space.mlsi:MLSI",
+    },
     "label_space": {
         "identity": "mlcdr.label_space.identity:Identity",
         "pbr": "mlcdr.label_space.pbr:PBR",

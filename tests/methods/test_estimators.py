@@ -13,7 +13,7 @@ from mlcdr.learners.least_squares import LeastSquares
 
 def estimators():
     """One of each, at its defaults."""
-    for family in ("label_space", "learner"):
+    for family in ("feature_space", "label_space", "learner"):
         for name in registry.names(family):
             yield registry.resolve(family, name)()
     yield ComposedClassifier(LeastSquares())
@@ -25,7 +25,7 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("family", ["label_space", "learner", "threshold"])
+@pytest.mark.parametrize("family", ["feature_space", "label_space", "learner", "threshold"])
 def test_docstrings_and_signatures_agree(family):
     """Every parameter is described, and nothing is described that is no parameter."""
     import inspect

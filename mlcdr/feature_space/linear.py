@@ -1,0 +1,143 @@
+"""What the linear feature extractors share: x' = Pᵀ(x − x̄), with P's columns in the order of their eigenvalues.
+
+A method of this kind is its directions P, and nothing else differs; so each one's file holds just how it finds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._param_validation import Interval, InvalidParameterError
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mlcdr.linalg import n_kept, signed
+from mlcdr.moments import Moments
+
+Array = NDArray[np.float64]
+
+
+class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the extractors whose directions solve an eigenproblem G p = λ M p, G and M made of moments.
+
+    S (d×d), C (d×K) and T (K×K) are the centred sums of `mlcdr.moments`, with labels coded ±1 as in Xu et al. 2016. The
+    methods see to that themselves: the C of ±1 labels is twice that of {0, 1} labels, and T four times.
+
+    Directions with a positive eigenvalue only are kept (above rounding, about 1e-15·d of the largest): beyond them any
+    direction is as good as any other. They are linearly independent, in descending order of eigenvalue, with
+    PᵀMP = I unless a method says otherwise (so orthonormal where M = I); the sign of each makes its entry of largest
+    magnitude positive. They are nested: all numbers of dimensions share one eigendecomposition, kept with the moments.
+
+    Parameters
+    ----------
+    n_components : int, float, {"eigenvalues": float} or None
+        Number of dimensions m: an int, a fraction p of the d features (max(1, ⌊pd⌋)), the fewest whose eigenvalues sum
+        to at least the share t of all positive ones (`{eigenvalues: 0.999}`; (15) of Xu et al. 2016), or None for all
+        directions with a positive eigenvalue. An int or a fraction that exceeds their number means all of them.
+
+    Attributes
+    ----------
+    components_ : array of shape (m, d)
+        Pᵀ: the directions, as rows.
+    eigenvalues_ : array of shape (m,)
+        Their eigenvalues λ, descending.
+    n_positive_ : int
+        How many positive eigenvalues there are.
+    mean_ : array of shape (d,)
+        x̄, the mean of the training features.
+    n_components_ : int
+        m.
+    """
+
+    components_: Array
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), dict, None],
+    }
+
+    def __init__(self, n_components: Any = None):
+        self.n_components = n_components
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if isinstance(self.n_components, Mapping):
+            share: Any = self.n_components.get("eigenvalues")
+            number = isinstance(share, Real) and not isinstance(share, bool)
+            if set(self.n_components) != {"eigenvalues"} or not number or not 0 < share <= 1:
+                raise InvalidParameterError(
+                    f"The 'n_components' parameter of {type(self).__name__} must be, if not a number, "
+                    f"{{eigenvalues: t}} with 0 < t <= 1. Got {dict(self.n_components)!r} instead."
+                )
+
+    def fit(self, X: Any, y: Any = None) -> LinearFeatureSpace:
+        """Find the directions from features X (n×d, dense or CSR) and labels y (n×K of {0, 1}, dense or CSR; or n)."""
+        self._validate_params()
+        if y is None and not self.__sklearn_tags__().target_tags.required:
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+            return self.fit_moments(Moments.from_arrays(X, np.zeros((X.shape[0], 0))))
+        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64)
+        return self.fit_moments(Moments.from_arrays(X, y[:, None] if y.ndim == 1 else y))
+
+    def fit_moments(self, moments: Moments) -> LinearFeatureSpace:
+        """Find the directions from the moments of a training set (parameters and data are not checked again)."""
+        self.n_features_in_ = moments.n_features
+        self.mean_ = moments.mean_x
+        params = {name: value for name, value in self.get_params(deep=False).items() if name != "n_components"}
+        key = ("feature space", type(self), *sorted(params.items()))
+        values, components = moments.once(key, lambda: self._positive(moments))
+        self.n_positive_ = len(values)
+        self.n_components_ = self._size(values)
+        self.eigenvalues_, self.components_ = values[: self.n_components_], components[: self.n_components_]
+        return self
+
+    def _positive(self, moments: Moments) -> tuple[Array, Array]:
+        values, vectors = self._find_directions(moments)
+        order = np.argsort(-values, kind="stable")
+        floor = 8 * max(moments.n_features, 8) * np.finfo(float).eps * np.max(values, initial=0.0)
+        order = order[values[order] > floor]
+        return values[order], signed(vectors[:, order])
+
+    def _size(self, values: Array) -> int:
+        if isinstance(self.n_components, Mapping):
+            reached = np.cumsum(values) >= self.n_components["eigenvalues"] * np.sum(values)
+            return min(int(np.count_nonzero(~reached)) + 1, len(values))
+        if self.n_components is None:
+            return len(values)
+        return min(n_kept(self.n_components, self.n_features_in_), len(values))
+
+    def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
+        """Eigenvalues (any order, any sign) and eigenvectors as columns (d×…): the method itself."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Array:
+        """(X − x̄)P (n×m)."""
+        check_is_fitted(self, "components_")
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        return X @ self.components_.T - self.components_ @ self.mean_
+
+    def transform_moments(self, moments: Moments) -> Moments:
+        """The moments of the new features, from the moments of the old ones."""
+        return moments.map_features(self.components_.T, self.mean_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def eigen(matrix: Array, metric: Array | None = None) -> tuple[Array, Array]:
+    """All eigenvalues of G p = λ M p (M positive definite; None: I) and the p as columns, with PᵀMP = I."""
+    if not len(matrix):
+        return np.zeros(0), np.zeros((0, 0))
+    return scipy.linalg.eigh(matrix, metric, check_finite=False)

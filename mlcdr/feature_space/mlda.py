@@ -1,0 +1,109 @@
+"""Multi-label linear discriminant analysis (MLDA) and its kin, which differ in how an instance counts for its labels.
+
+Source: Wang, Ding & Huang 2010 (correlation); Park & Lee 2008 (binary); Chen et al. 2007 (entropy); Xu et al. 2016,
+section 6.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mlcdr.feature_space.dependence import ScaledFeatureSpace, dependent_directions
+from mlcdr.feature_space.linear import Array
+from mlcdr.moments import Moments
+from mlcdr.sums import dense
+
+
+class MLDA(ScaledFeatureSpace):
+    """S_b p = λ(S_w + rI)p, the scatter between labels against that within (d×d), of instances with weights W (n×K).
+
+    With n_k and s_i the column and row sums of W, m = Σ s_i x_i/Σs the mean, and A = Σ_i (x_i − m) w_iᵀ (d×K),
+
+        S_b = A diag(1/n_k) Aᵀ,    S_w = Σ s_i (x_i − m)(x_i − m)ᵀ − S_b;    at most K − 1 positive eigenvalues.
+
+    Instances without labels, and labels without instances, do not count. Solved as S_b p = μ(S_w + S_b + rI)p with
+    λ = μ/(1 − μ), a problem of size K. S_w is no sum that `Moments` holds, so the rows must be at hand. Cost: nd² for
+    S_w, d³/3 + d²K, and 9K³; where d > n a thin SVD of X, and the same in the coordinates of its axes.
+
+    Parameters
+    ----------
+    n_components : int, float, {"eigenvalues": float} or None
+        Number of dimensions, as in `LinearFeatureSpace`.
+    weights : {"correlation", "entropy", "binary"}
+        The row w of an instance with label set y (K of {0, 1}, |y| of them 1): "binary", y; "entropy", y/|y|;
+        "correlation", Ry/|y|, with R (K×K) the cosines between the columns of Y.
+    alpha : float
+        The ridge r > 0.
+    norm : {"metric", "unit"}
+        Length of the directions, as in `ScaledFeatureSpace`.
+    variant : {"text", "mlc_toolbox"}
+        The program of MLC Toolbox weighs instances by |y_i|s_i in m, and takes m, not x̄, off the features. S_w stays
+        what it is; S_b, about another m, then has up to K positive eigenvalues.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ScaledFeatureSpace._parameter_constraints,
+        "weights": [StrOptions({"correlation", "entropy", "binary"})],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "variant": [StrOptions({"text", "mlc_toolbox"})],
+    }
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        weights: str = "correlation",
+        alpha: float = 0.1,
+        norm: str = "metric",
+        variant: str = "text",
+    ):
+        super().__init__(n_components, norm)
+        self.weights = weights
+        self.alpha = alpha
+        self.variant = variant
+
+    def fit_moments(self, moments: Moments) -> MLDA:
+        """Find the directions from the moments of a training set, which must still have their rows."""
+        super().fit_moments(moments)
+        if self.variant == "mlc_toolbox":
+            X, Y = moments.rows()
+            shares = self._mean_shares(*self._weights(Y))
+            if shares.any():
+                self.mean_ = X.T @ shares
+        return self
+
+    def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
+        space = moments.rank_coordinates()
+        rows = space.rows()
+        w, sizes = self._weights(moments.rows()[1])
+        counted, present = np.flatnonzero(w.any(axis=1)), w.any(axis=0)
+        if len(counted) == 0 or rows.shape[1] == 0:
+            return np.zeros(0), np.zeros((moments.n_features, 0))
+        mean = rows.T @ self._mean_shares(w, sizes)
+        w = w[np.ix_(counted, present)]
+        s = w.sum(axis=1)
+        weighted = Moments.weighted(rows[counted], w / s[:, None], s, mean)
+        codes = weighted.map_labels(weighted.mean_y, np.diag(1 / np.sqrt(w.sum(axis=0))))
+        mu, vectors = dependent_directions(codes, self.alpha)
+        left = np.maximum(1 - mu, np.finfo(float).eps)
+        return mu / left, space.lift(vectors / np.sqrt(left))
+
+    def _weights(self, labels: Any) -> tuple[Array, Array]:
+        """W (n×K), and the number of labels |y| of each instance (n,)."""
+        Y = (dense(labels) > 0).astype(np.float64)
+        sizes = Y.sum(axis=1)
+        if self.weights == "binary":
+            return Y, sizes
+        shares = Y / np.maximum(sizes, 1)[:, None]
+        if self.weights == "entropy":
+            return shares, sizes
+        lengths = np.maximum(np.sqrt(Y.sum(axis=0)), 1)
+        return shares @ ((Y.T @ Y) / np.outer(lengths, lengths)), sizes
+
+    def _mean_shares(self, w: Array, sizes: Array) -> Array:
+        """The share of each instance in m (n,): they sum to 1 (or are all 0, where no instance has a label)."""
+        s = w.sum(axis=1) * (sizes if self.variant == "mlc_toolbox" else 1.0)
+        return s / (s.sum() or 1.0)

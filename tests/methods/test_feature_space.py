@@ -1,0 +1,478 @@
+"""The feature extractors: the papers' formulas by brute force, then laws that all obey, then oracles and real data."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+import sklearn.decomposition
+
+from mlcdr import registry
+from mlcdr.composition import ComposedClassifier
+from mlcdr.feature_space.cca import LabelCCA
+from mlcdr.feature_space.mddm import MDDM
+from mlcdr.feature_space.mlda import MLDA
+from mlcdr.feature_space.mlsi import MLSI
+from mlcdr.feature_space.mvmd import MVMD
+from mlcdr.feature_space.opls import OPLS
+from mlcdr.feature_space.pca import PCA
+from mlcdr.label_space.plst import PLST
+from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.learners.ridge import Ridge
+from mlcdr.linalg import IllConditioned
+from mlcdr.moments import Moments
+from mlcdr.registry import Component
+from tests.methods.problems import NAMES, as_sparse, problem
+
+# one of each method, and of each variant of it
+ALL = {
+    "pca": PCA(),
+    "mddm p": MDDM(),
+    "mddm f": MDDM(orthogonality="f"),
+    "mddm f .9": MDDM(orthogonality="f", beta=0.9),
+    "mvmd": MVMD(),
+    "mvmd .2": MVMD(beta=0.2),
+    "cca": LabelCCA(),
+    "cca 1, 0": LabelCCA(alpha=1.0, label_alpha=0.0),
+    "opls": OPLS(),
+    "mlsi": MLSI(),
+    "mlsi 1": MLSI(beta=1.0),
+    "mlsi covariance": MLSI(form="covariance"),
+    "mlda": MLDA(),
+    "mlda entropy": MLDA(weights="entropy"),
+    "mlda binary": MLDA(weights="binary", alpha=2.0),
+    "mlda toolbox": MLDA(variant="mlc_toolbox"),
+}
+EVERY = [pytest.param(estimator, id=name) for name, estimator in ALL.items()]
+# problems whose features have like scales: the others' d×d matrices are beyond what brute force can do
+TAME = ("plain", "dependent", "mostly dependent", "wide", "sparse counts")
+
+
+def test_every_method_is_tested():
+    registered = {registry.resolve("feature_space", name) for name in registry.names("feature_space")}
+    assert {type(estimator) for estimator in ALL.values()} == registered
+
+
+def pair_of(estimator, X, Y):
+    """G and M (d×d) of G p = λ M p, straight from the definitions: labels ±1, n×n matrices and all."""
+    n, d = X.shape
+    labels = 2.0 * Y - 1
+    H = np.eye(n) - np.ones((n, n)) / n
+    x, y = H @ X, H @ labels
+    S, B, eye = x.T @ x, x.T @ y @ y.T @ x, np.eye(d)
+    p = estimator.get_params()
+    match estimator:
+        case PCA():
+            return S, eye
+        case MDDM():
+            return B, p["beta"] * S + (1 - p["beta"]) * eye if p["orthogonality"] == "f" else eye
+        case MVMD():
+            return (1 - p["beta"]) * S + p["beta"] * B, eye
+        case LabelCCA():
+            ridge = p["alpha"] if p["label_alpha"] is None else p["label_alpha"]
+            T = np.linalg.pinv(y.T @ y + ridge * np.eye(y.shape[1]), rcond=1e-12)
+            return x.T @ y @ T @ y.T @ x, S + p["alpha"] * eye
+        case OPLS():
+            return B, S + p["alpha"] * eye
+        case MLSI(form="covariance"):
+            return (1 - p["beta"]) * S @ S + p["beta"] * B, S + p["alpha"] * eye
+        case MLSI():
+            K = (1 - p["beta"]) * x @ x.T + p["beta"] * y @ y.T + p["alpha"] * np.eye(n)
+            return S, x.T @ np.linalg.solve(K, x) + p["alpha"] * eye
+        case MLDA():
+            W = weights_of(p["weights"], Y)
+            s = W.sum(1)
+            columns = [k for k in range(W.shape[1]) if W[:, k].any()]
+            within, between = np.zeros((d, d)), np.zeros((d, d))
+            v = s * Y.sum(1) if p["variant"] == "mlc_toolbox" else s
+            m = v @ X / v.sum()
+            for k in columns:
+                m_k = W[:, k] @ X / W[:, k].sum()
+                within += (X - m_k).T @ (W[:, [k]] * (X - m_k))
+                between += W[:, k].sum() * np.outer(m_k - m, m_k - m)
+            return between, within + p["alpha"] * eye
+    raise AssertionError(estimator)
+
+
+def weights_of(kind, Y):
+    """W (n×K), instance by instance."""
+    W = Y.astype(float)
+    length = np.linalg.norm(W, axis=0)
+    cosine = np.array([[W[:, j] @ W[:, k] / max(length[j] * length[k], 1) for k in range(6)] for j in range(6)])
+    for i, y in enumerate(Y.astype(float)):
+        if y.any() and kind != "binary":
+            W[i] = y / y.sum() if kind == "entropy" else cosine @ y / y.sum()
+    return W
+
+
+@pytest.mark.parametrize("name", TAME)
+@pytest.mark.parametrize("estimator", EVERY)
+def test_directions_solve_the_eigenproblem(estimator, name):
+    X, Y = problem(name)
+    G, M = pair_of(estimator, X, Y)
+    exact = scipy.linalg.eigh(G, M, eigvals_only=True)[::-1]
+    fitted = estimator.fit(X, Y)
+    P, values = fitted.components_.T, fitted.eigenvalues_
+    m = len(values)
+    assert m == fitted.n_components_ == fitted.n_positive_ == np.count_nonzero(exact > 1e-9 * exact[0])
+    np.testing.assert_allclose(values, exact[:m], rtol=1e-6, atol=1e-9 * exact[0])
+    np.testing.assert_allclose(P.T @ M @ P, np.eye(m), atol=1e-7)
+    np.testing.assert_allclose(P.T @ G @ P, np.diag(values), atol=1e-7 * values[0])
+    residual = np.linalg.norm(G @ P - M @ P * values, axis=0)
+    assert residual.max() < 1e-7 * values[0] * np.linalg.norm(M @ P, axis=0).max()
+    assert (P[np.abs(P).argmax(axis=0), np.arange(m)] > 0).all()
+
+
+@pytest.mark.parametrize("estimator", EVERY)
+def test_unit_norm_is_the_same_directions(estimator):
+    X, Y = problem("plain")
+    if "norm" not in estimator.get_params():
+        pytest.skip("orthonormal by definition")
+    metric = estimator.fit(X, Y).components_
+    unit = registry.resolve("feature_space", type_name(estimator))(**{**estimator.get_params(), "norm": "unit"})
+    unit = unit.fit(X, Y).components_
+    np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1)
+    np.testing.assert_allclose(unit, metric / np.linalg.norm(metric, axis=1, keepdims=True), atol=1e-12)
+
+
+def type_name(estimator):
+    return next(
+        n for n in registry.names("feature_space") if isinstance(estimator, registry.resolve("feature_space", n))
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("estimator", EVERY)
+def test_transformed_moments_are_those_of_transformed_rows(estimator, name):
+    X, Y = problem(name)
+    moments = Moments.from_arrays(X, Y)
+    fitted = estimator.fit_moments(moments)
+    got, rows = fitted.transform_moments(moments), fitted.transform(X)
+    np.testing.assert_allclose(got.rows()[0], rows, atol=1e-9 * np.abs(rows).max())
+    z = rows - rows.mean(0)
+    size = np.abs(z).max() * np.sqrt(len(z))
+    np.testing.assert_allclose(got.xx, z.T @ z, atol=1e-9 * size**2)
+    np.testing.assert_allclose(got.xy, z.T @ (Y - Y.mean(0)), atol=1e-8 * size)
+    np.testing.assert_allclose(got.mean_x, rows.mean(0), atol=1e-9 * size)
+
+
+@pytest.mark.parametrize("name", TAME)
+@pytest.mark.parametrize("estimator", EVERY)
+def test_dense_sparse_downdated_and_settled_moments_agree(estimator, name):
+    X, Y = problem(name)
+    reference = estimator.fit(X, Y)
+    values, projected = reference.eigenvalues_, projector(reference)
+    out = np.arange(len(X), len(X) + 9)
+    whole = np.vstack([X, problem(name, seed=5)[0][:9]]), np.vstack([Y, problem(name, seed=5)[1][:9]])
+    moments = [
+        Moments.from_arrays(as_sparse(X), sp.csr_array(Y)),
+        Moments.from_arrays(*whole).without(out),
+        Moments.from_arrays(as_sparse(whole[0]), sp.csr_array(whole[1])).without(out),
+    ]
+    if not isinstance(estimator, MLDA):
+        moments.append(Moments.from_arrays(X, Y).settled())
+    for m in moments:
+        fitted = estimator.fit_moments(m)
+        np.testing.assert_allclose(fitted.eigenvalues_, values, rtol=1e-6, atol=1e-9 * values[0])
+        np.testing.assert_allclose(projector(fitted), projected, atol=1e-8)
+    if isinstance(estimator, MLDA):
+        with pytest.raises(ValueError, match="no longer have their rows"):
+            estimator.fit_moments(Moments.from_arrays(X, Y).settled())
+
+
+def projector(fitted):
+    """The orthogonal projector on the space of the directions."""
+    Q = np.linalg.qr(fitted.components_.T)[0]
+    return Q @ Q.T
+
+
+def test_mapped_features_have_the_moments_of_the_formula():
+    for name in ("plain", "wide"):
+        X, Y = problem(name)
+        X += 2
+        P = np.random.default_rng(0).standard_normal((X.shape[1], 4))
+        V = np.random.default_rng(1).standard_normal((6, 2))
+        offset = np.arange(X.shape[1]) / 7
+        for features in (X, as_sparse(X)):
+            m = Moments.from_arrays(features, Y)
+            expected = Moments.from_arrays((X - offset) @ P, Y)
+            for got, want in (
+                (m.map_features(P, offset), expected),
+                (m.map_features(P), Moments.from_arrays(X @ P, Y)),
+                (m.settled().map_features(P, offset), expected),
+                (m.map_labels(m.mean_y, V).map_features(P, offset), expected.map_labels(m.mean_y, V)),
+                (m.map_features(P, offset).map_labels(m.mean_y, V), expected.map_labels(m.mean_y, V)),
+                (m.map_features(P, offset).without(np.arange(5)), expected.without(np.arange(5))),
+            ):
+                for part in ("mean_x", "mean_y", "xx", "xy", "yy"):
+                    np.testing.assert_allclose(getattr(got, part), getattr(want, part), rtol=1e-9, atol=1e-8)
+                np.testing.assert_allclose(got.coefficients(), want.coefficients(), atol=1e-9)
+                np.testing.assert_allclose(
+                    got.with_constant().uncentred().coefficients(0.5),
+                    want.with_constant().uncentred().coefficients(0.5),
+                    atol=1e-9,
+                )
+
+
+# -------------------------------------------------------------------- identities
+
+
+def test_pca_is_scikit_learns():
+    for name in ("plain", "wide", "dependent"):
+        X, Y = problem(name)
+        ours = PCA().fit(X)
+        oracle = sklearn.decomposition.PCA(n_components=ours.n_components_, svd_solver="full").fit(X)
+        np.testing.assert_allclose(ours.eigenvalues_, oracle.explained_variance_ * (len(X) - 1), rtol=1e-9)
+        np.testing.assert_allclose(np.abs(np.sum(ours.components_ * oracle.components_, axis=1)), 1, atol=1e-8)
+        np.testing.assert_allclose(PCA().fit(X, Y).components_, ours.components_)
+
+
+@pytest.mark.parametrize("name", TAME)
+def test_the_limits_of_beta(name):
+    """MVMD is PCA at β = 0, MDDMp at β = 1; MDDMf is MDDMp at β = 0, OPLS between; MLSI is PCA at β = 0."""
+    X, Y = problem(name)
+    pca, mddm = PCA().fit(X, Y), MDDM().fit(X, Y)
+    for fitted, limit in (
+        (MVMD(beta=0).fit(X, Y), pca),
+        (MVMD(beta=1).fit(X, Y), mddm),
+        (MDDM(orthogonality="f", beta=0).fit(X, Y), mddm),
+    ):
+        np.testing.assert_allclose(fitted.eigenvalues_, limit.eigenvalues_, rtol=1e-8)
+        np.testing.assert_allclose(fitted.components_, limit.components_, atol=1e-7)
+    for form in ("kernel", "covariance"):
+        fitted = MLSI(beta=0, form=form, norm="unit").fit(X, Y)
+        np.testing.assert_allclose(fitted.components_, pca.components_, atol=1e-6)
+    opls, f = OPLS(alpha=0.25).fit(X, Y), MDDM(orthogonality="f", beta=0.8).fit(X, Y)
+    np.testing.assert_allclose(f.eigenvalues_, opls.eigenvalues_ / 0.8, rtol=1e-9)
+    np.testing.assert_allclose(f.components_, opls.components_ / np.sqrt(0.8), atol=1e-9)
+
+
+def test_mvmd_minimises_its_least_squares():
+    """(30) attains tr(G) − Σλ (38), and no other orthonormal P does better."""
+    X, Y = problem("plain")
+    x, y = X - X.mean(0), 2.0 * Y - (2.0 * Y).mean(0)
+
+    def objective(P, beta):
+        return (1 - beta) * np.sum((x - x @ P @ P.T) ** 2) + beta * np.sum((y.T @ x - y.T @ x @ P @ P.T) ** 2)
+
+    rng = np.random.default_rng(0)
+    for beta in (0.0, 0.3, 0.9):
+        whole = MVMD(beta=beta).fit(X, Y)
+        for m in (1, 4, 10):
+            best = objective(MVMD(m, beta=beta).fit(X, Y).components_.T, beta)
+            assert best == pytest.approx(whole.eigenvalues_[m:].sum(), rel=1e-8)
+            assert all(best <= objective(np.linalg.qr(rng.standard_normal((17, m)))[0], beta) for _ in range(20))
+
+
+def test_canonical_correlations_are_those_of_the_subspaces():
+    """Without ridge, λ are the squared cosines of the angles between the ranges of X and Y_c."""
+    X, Y = problem("plain")
+    fitted = LabelCCA(alpha=0.0, label_alpha=0.0).fit(X, Y)
+    varies = Y.std(0) > 0
+    angles = scipy.linalg.subspace_angles(X - X.mean(0), (Y - Y.mean(0))[:, varies])
+    np.testing.assert_allclose(np.sort(np.sqrt(fitted.eigenvalues_)), np.sort(np.cos(angles)), atol=1e-9)
+
+
+def test_zero_and_one_labels_are_another_beta():
+    """A program with {0, 1} labels and β₀: this one with β₀/(4 − 3β₀), as MVMD's docstring says."""
+    X, Y = problem("plain")
+    x, z = X - X.mean(0), Y - Y.mean(0)
+    G = 0.5 * x.T @ x + 0.5 * x.T @ z @ z.T @ x
+    values = MVMD(beta=0.5 / (4 - 1.5)).fit(X, Y).eigenvalues_
+    exact = np.linalg.eigvalsh(G)[::-1]
+    np.testing.assert_allclose(values / values[0], exact / exact[0], rtol=1e-9)
+
+
+# -------------------------------------------------------------------- laws
+
+
+@pytest.mark.parametrize("name", ["plain", "wide"])
+@pytest.mark.parametrize("estimator", EVERY)
+def test_invariances(estimator, name):
+    """Orders of rows and labels do not matter; a rotation or shift of the features leaves the new ones as they are."""
+    X, Y = problem(name)
+    rng = np.random.default_rng(3)
+    values, projected = estimator.fit(X, Y).eigenvalues_, projector(estimator.fit(X, Y))
+    rows, labels = rng.permutation(len(X)), rng.permutation(6)
+    rotation = np.linalg.qr(rng.standard_normal((X.shape[1],) * 2))[0]
+    for features, sets, turn in (
+        (X[rows], Y[rows], None),
+        (X, Y[:, labels], None),
+        (X + 5, Y, None),
+        (np.column_stack([X, np.full(len(X), 3.0)]), Y, np.eye(X.shape[1] + 1)[: X.shape[1]]),
+        (X @ rotation, Y, rotation),
+    ):
+        fitted = estimator.fit(features, sets)
+        back = projected if turn is None else turn.T @ projected @ turn
+        np.testing.assert_allclose(fitted.eigenvalues_, values, rtol=1e-7, atol=1e-9 * values[0])
+        np.testing.assert_allclose(projector(fitted), back, atol=1e-7)
+
+
+@pytest.mark.parametrize("estimator", EVERY)
+def test_duplicated_features_share_their_weight(estimator):
+    X, Y = problem("plain")
+    fitted = estimator.fit(np.column_stack([X, X[:, 3]]), Y)
+    np.testing.assert_allclose(fitted.components_[:, 3], fitted.components_[:, -1], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("estimator", EVERY)
+def test_dimensions_are_nested_and_share_one_decomposition(estimator, name):
+    X, Y = problem(name)
+    moments = Moments.from_arrays(X, Y)
+    whole = estimator.fit_moments(moments)
+    values, components = whole.eigenvalues_, whole.components_
+    assert np.isfinite(components).all()
+    assert (np.diff(values) <= 0).all()
+    cls, params = type(estimator), estimator.get_params()
+    share = np.cumsum(values) / values.sum()
+    asked = [(1, 1), (3, 3), (1.0, len(values)), (0.01, 1), (X.shape[1], len(values))]
+    for n_components, m in asked:
+        part = cls(**{**params, "n_components": n_components}).fit_moments(moments)
+        assert part.n_components_ == min(m, len(values))
+        np.testing.assert_array_equal(part.components_, components[:m])
+    for t in (0.3, 0.9, 0.999, 1.0):
+        part = cls(**{**params, "n_components": {"eigenvalues": t}}).fit_moments(moments)
+        assert part.n_positive_ == len(values)
+        assert share[part.n_components_ - 1] >= t - 1e-12
+        assert part.n_components_ == 1 or share[part.n_components_ - 2] < t
+    with pytest.raises(ValueError, match=r"n_components=91 is more than the \d+"):
+        cls(**{**params, "n_components": 91}).fit_moments(moments)
+
+
+@pytest.mark.parametrize("estimator", EVERY)
+def test_degenerate_data(estimator):
+    X, _ = problem("plain")
+    model = ComposedClassifier(LeastSquares(), feature_space=[estimator])
+    ridge = ComposedClassifier(Ridge(0.1, "penalised"), feature_space=[estimator])
+    for Y in (np.zeros((120, 4), int), np.ones((120, 4), int), np.eye(120, 4, dtype=int)):
+        for features in (X, np.ones((120, 3)), np.ones((120, 200)), as_sparse(X), sp.csr_array((120, 200))):
+            for classifier in (model, ridge):
+                predicted = classifier.fit(features, Y).predict(features)
+                if Y.mean() in (0, 1):
+                    np.testing.assert_array_equal(predicted, Y)
+
+
+def test_written_in_a_config():
+    part = Component.parse("feature_space", {"mvmd": {"beta": 0.5, "n_components": {"eigenvalues": 0.999}}}).build()
+    assert (part.beta, part.n_components) == (0.5, {"eigenvalues": 0.999})
+    for wrong in ({"eigenvalues": 0}, {"eigenvalues": 1.5}, {"share": 0.9}, {}, {"eigenvalues": "x"}, 0, 1.5, "all"):
+        with pytest.raises(ValueError, match="'n_components' parameter of PCA"):
+            Component.parse("feature_space", {"pca": {"n_components": wrong}}).build()
+
+
+def test_rank_that_moments_without_rows_cannot_tell():
+    X, Y = problem("plain")
+    X[:, 5] = X[:, 1] + X[:, 2] + 1e-5 * X[:, 5]
+    with pytest.raises(IllConditioned):
+        LabelCCA(alpha=0.0).fit_moments(Moments.from_arrays(X, Y).settled())
+
+
+@pytest.mark.parametrize("name", ["plain", "wide", "sparse counts"])
+@pytest.mark.parametrize("estimator", EVERY)
+def test_in_a_composition_moments_do_what_rows_do(estimator, name):
+    """With a label space and a penalised intercept after it; from downdated moments, and step by step from rows."""
+    X, Y = problem(name)
+    out = np.arange(0, len(X), 5)
+    train = np.setdiff1d(np.arange(len(X)), out)
+    model = ComposedClassifier(Ridge(1.0, "penalised"), label_space=PLST(3), feature_space=[estimator])
+    for features in (X, as_sparse(X)):
+        got = model.fit_moments(Moments.from_arrays(features, Y).without(out)).output(features[out])
+        step = estimator.fit(X[train], Y[train])
+        inner = ComposedClassifier(Ridge(1.0, "penalised"), label_space=PLST(3))
+        want = inner.fit(step.transform(X[train]), Y[train]).output(step.transform(X[out]))
+        np.testing.assert_allclose(got, want, atol=1e-7)
+
+
+# -------------------------------------------------------------------- real data
+
+
+@pytest.mark.parametrize(
+    ("name", "pca", "mddm", "mvmd"),
+    [("yeast", 100, 11, 61), ("scene", 271, 5, 47), ("medical", 301, 32, 211), ("enron", 723, 36, 169),
+     ("genbase", 87, 16, 26), ("emotions", 11, 4, 5)],
+)  # fmt: skip
+def test_number_of_dimensions_at_the_papers_threshold(real_dataset, name, pca, mddm, mvmd):
+    """On Mulan's train files, computed with an independent program; and the numbers of positive eigenvalues."""
+    from mlcdr.data.dataset import load_dataset
+
+    real_dataset(name)
+    dataset = load_dataset(name, part="predefined")
+    columns = [j for j, feature in enumerate(dataset.feature_names) if not feature.lower().startswith("protein")]
+    X, Y = dataset.X[: dataset.n_train][:, columns], dataset.Y[: dataset.n_train]
+    moments = Moments.from_arrays(X, Y)
+    t = {"eigenvalues": 0.999}
+    for method, size in ((PCA(t), pca), (MDDM(t), mddm), (MVMD(t), mvmd)):
+        assert method.fit_moments(moments).n_components_ == size
+    y = Y.toarray() if sp.issparse(Y) else Y
+    rank = np.linalg.matrix_rank(y - y.mean(0))
+    for method in (MDDM(), MDDM(orthogonality="f"), LabelCCA()):
+        assert method.fit_moments(moments).n_positive_ == rank
+    x = X.toarray() if sp.issparse(X) else X
+    if name != "emotions":  # raw: its scales span more than the eigenvalues can show
+        rank_x = np.linalg.matrix_rank(x - x.mean(0))
+        assert PCA().fit_moments(moments).n_positive_ == MVMD().fit_moments(moments).n_positive_ == rank_x
+    assert MLDA(weights="entropy").fit_moments(moments).n_positive_ <= y.any(axis=0).sum() - 1
+
+
+TOOLBOX = {
+    "PCA+BR(dim=30)": PCA(30),
+    "MDDM+BR(dim=L)": MDDM(),
+    "CCA+BR(dim=L)": LabelCCA(alpha=1.0, label_alpha=0.0, norm="unit"),
+    "OPLS+BR(dim=L)": OPLS(alpha=1.0, norm="unit"),
+    # (of MLSI) labels {0, 1} and β = ½ there are labels ±1 and β = ⅕
+    "MLDA+BR(dim=L)": MLDA(alpha=1.0, norm="unit", variant="mlc_toolbox"),
+    "MLSI+BR(dim=30)": MLSI(30, beta=0.2, alpha=1.0, form="covariance", norm="unit"),
+}
+
+
+@pytest.mark.parametrize("row", TOOLBOX)
+@pytest.mark.parametrize("name", ["emotions", "yeast"])
+def test_an_independent_toolbox_predicts_the_same(real_dataset, reference, name, row):
+    """MLC Toolbox on fixed folds: ridge 1 with a penalised bias, labels with a score > ½, or the top one."""
+    expected: dict = defaultdict(dict)
+    with (reference("toolbox_ridge_5fold") / "metrics.csv").open() as file:
+        for line in csv.DictReader(file):
+            if (line["method"], line["dataset"]) == (row, name):
+                expected[int(line["fold"])][line["metric"]] = float(line["value"])
+    folder = os.environ.get("MLCDR_FOLDS")
+    if not folder:
+        pytest.skip("needs the fixed folds: set MLCDR_FOLDS to the folder that holds them")
+    folds = np.loadtxt(Path(folder) / f"{name}.5fold.csv", skiprows=1, dtype=int)
+    dataset = real_dataset(name)
+    whole = Moments.from_arrays(dataset.X, dataset.Y)
+    for fold, values in expected.items():
+        test = np.flatnonzero(folds == fold - 1)
+        moments = whole.without(test)
+        step = TOOLBOX[row].fit_moments(moments)
+        # the toolbox's labels are not centred: a penalised bias tells
+        scores = (
+            Ridge(1.0, "penalised")
+            .fit_moments(step.transform_moments(moments))
+            .predict(step.transform(dataset.X[test]))
+        )
+        sets, truth = scores > 0.5, dataset.Y[test] > 0
+        empty = np.flatnonzero(~sets.any(axis=1))
+        sets[empty, scores[empty].argmax(axis=1)] = True
+        both, either = (sets & truth).sum(axis=1), (sets | truth).sum(axis=1)
+        sizes = sets.sum(axis=1) + truth.sum(axis=1)
+        counts = sets.sum(axis=0) + truth.sum(axis=0)
+        macro = 2 * (sets & truth).sum(axis=0) / np.maximum(counts, 1)
+        got = {
+            "exact": (sets == truth).all(axis=1).mean(),
+            "hamming": (sets == truth).mean(),
+            "acc": (both / either).mean(),
+            "fscore": (2 * both / sizes).mean(),
+            "macroF1": macro.mean(),
+            "microF1": 2 * both.sum() / sizes.sum(),
+        }
+        assert set(values) == set(got)
+        for metric, value in values.items():
+            assert got[metric] == pytest.approx(value, abs=1e-9), metric
+    assert len(expected) == 5
