@@ -324,7 +324,7 @@ def metrics() -> None:
         if metric.convention:
             print(f"{'':<18}{metric.convention}")
         for option, values in metric.allowed.items():
-            default = metric.parameters[option]
+            default = metric.parameters[option] if metric.parameters[option] is not None else "as said above"
             print(f"{'':<18}option {option}: {', '.join(map(str, values))} (default {default})")
 
 
