@@ -38,11 +38,12 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
     feature_space : list of estimators, or None
         Transformers of the features, applied in order.
     threshold : estimator or None
-        From scores to label sets. None: round-based decoding for regressors; a classifier's own decision.
+        From scores to label sets. None: round-based decoding for regressors; a classifier's own decision. One that has
+        `fit(scores, Y)` is fitted to what the fitted learner says of the training instances.
 
     Attributes
     ----------
-    feature_steps_, label_space_, learner_ : fitted parts
+    feature_steps_, label_space_, learner_, threshold_ : fitted parts
     n_labels_ : int
         K.
     classes_ : array of shape (2,)
@@ -50,6 +51,8 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
     """
 
     label_space_: Any
+    _training: tuple[Array, NDArray[Any]] | None
+    _thresholds: dict[int | None, Any]
 
     component_parameters: ClassVar[dict[str, str]] = {"learner": "learner", "label_space": "label_space"}
 
@@ -105,7 +108,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
                 )
             self.label_space_ = None
             _fit(self.learner_, moments)
-            return self
+            return self._with_threshold(moments)
         self.label_space_ = Identity() if self.label_space is None else prepared(self.label_space)
         _fit(self.label_space_, moments)
         if hasattr(self.label_space_, "encode_moments"):
@@ -113,7 +116,33 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         else:
             X, Y = moments.rows()
             self.learner_.fit(X, self.label_space_.encode(Y))
+        return self._with_threshold(moments)
+
+    def _with_threshold(self, moments: Moments) -> ComposedClassifier:
+        """Fit the threshold, if it is one to be fitted, on what the learner says of the training rows (reduced)."""
+        self._training, self._thresholds = None, {}
+        if hasattr(self.threshold, "fit"):
+            X, Y = moments.rows()
+            self._training = self._output(X), as_dense(Y)
+        self.threshold_ = self.threshold_of()
         return self
+
+    def threshold_of(self, n_components: float | int | None = None) -> Any:
+        """The threshold (None: a classifier's own decision) for scores decoded from `n_components` of the dimensions.
+
+        One that is fitted is so for each number of dimensions anew: the scores differ. The codes of the training
+        instances, and what was fitted, are kept.
+        """
+        if self._training is None:
+            return Round() if self.threshold is None and self.label_space_ is not None else self.threshold
+        output, Y = self._training
+        size = None
+        if self.label_space_ is not None:
+            size = output.shape[1] if n_components is None else self.label_space_.size_of(n_components)
+        if size not in self._thresholds:
+            scores = output if size is None else self.label_space_.decode(output[:, :size])
+            self._thresholds[size] = clone(self.threshold).fit(scores, Y)
+        return self._thresholds[size]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label sets (n×K) of X (n×d), in the values and the shape that y had."""
@@ -132,16 +161,19 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         if self.label_space_ is None:
             scores = _scores(self.learner_, self._transform(X))
             if self.threshold is not None:
-                margins = self.threshold.margin(scores)
+                margins = self.threshold_.margin(scores)
             else:  # probabilities are decided at ½
                 margins = scores if hasattr(self.learner_, "decision_function") else scores - 0.5
         else:
-            margins = self._threshold.margin(self.label_space_.decode(self.output(X)))
+            margins = self.threshold_.margin(self.label_space_.decode(self.output(X)))
         return margins.ravel() if self._is_vector else margins
 
     def output(self, X: Any) -> Array:
         """What the learner says of X (n×d, checked already): codes r(x) (n×M), or a classifier's scores or sets."""
-        X = self._transform(X)
+        return self._output(self._transform(X))
+
+    def _output(self, X: Any) -> Array:
+        """`output` of features that have gone through the feature space."""
         if self.label_space_ is None and self.threshold is not None:
             return _scores(self.learner_, X)
         predict = getattr(self.learner_, "predict_valid", self.learner_.predict)
@@ -163,14 +195,11 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
             When more dimensions are asked for than were fitted.
         """
         if self.label_space_ is None:
-            return output.astype(np.uint8) if self.threshold is None else self.threshold.apply(output)
+            return output.astype(np.uint8) if self.threshold_ is None else self.threshold_.apply(output)
+        threshold = self.threshold_of(n_components)
         if n_components is not None:
             output = output[:, : self.label_space_.size_of(n_components)]
-        return self._threshold.apply(self.label_space_.decode(output))
-
-    @property
-    def _threshold(self) -> Any:
-        return Round() if self.threshold is None else self.threshold
+        return threshold.apply(self.label_space_.decode(output))
 
     def _transform(self, X: Any) -> Any:
         for step in self.feature_steps_:

@@ -197,7 +197,7 @@ METRICS: dict[str, Metric] = {
         _instance_metric("f1", "mean over instances of 2|Y∩P| / (|Y|+|P|)", _f1),
         Metric(
             "macro_f1",
-            "mean over labels of 2TP / (|P|+|Y|); of mean_precision_recall: 2PR / (P+R) of the labels' mean P and mean R",
+            "mean over labels of 2TP / (|P|+|Y|); of mean_precision_recall: 2PR / (P+R) of the labels' means",
             True,
             _macro_f1,
             "A label that is neither true nor predicted in the test set counts as 0; of mean_precision_recall, a label "

@@ -36,6 +36,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
     },
     "threshold": {
         "fixed": "mlcdr.thresholds:Fixed",
+        "maximise": "mlcdr.thresholds:Maximise",
         "round": "mlcdr.thresholds:Round",
         "zero": "mlcdr.thresholds:Zero",
     },

@@ -9,6 +9,7 @@ from mlcdr import registry
 from mlcdr.composition import ComposedClassifier
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.thresholds import Maximise
 
 
 def estimators():
@@ -18,6 +19,7 @@ def estimators():
             yield registry.resolve(family, name)()
     yield ComposedClassifier(LeastSquares())
     yield ComposedClassifier(LeastSquares(), label_space=PLST())
+    yield ComposedClassifier(LeastSquares(), threshold=Maximise())
 
 
 @parametrize_with_checks(list(estimators()))

@@ -31,7 +31,7 @@ def test_macro_f1_of_mean_precision_and_recall():
     truth[:, 2] = 0  # no recall
     predicted[:, 4] = 0  # no precision
     F = macro_f1(truth, predicted, of="mean_precision_recall")
-    assert F == pytest.approx(by_loops(truth, predicted))
+    assert pytest.approx(by_loops(truth, predicted)) == F
     assert macro_f1(truth, predicted, of="mean_precision_recall", zero_division="skip") == F
     assert macro_f1(truth, predicted, of="mean_precision_recall", zero_division=0) < F
     assert abs(macro_f1(truth, predicted) - F) > 0.01, "the two must differ for a test"
