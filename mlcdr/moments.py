@@ -455,6 +455,42 @@ class Moments:
             return self.factor(ridge).coefficients(self._whiten(ridge))
         return self.memo.get(("coefficients", ridge), lambda: self.factor(ridge).coefficients(self.whitened(ridge)))
 
+    def basic_coefficients(self) -> Array:
+        """W (d×K): least squares by the rule of R's `lm`: features that depend on those before them get 0.
+
+        Where S shows that none does (but for constant ones), that is the one solution there is; else a QR
+        factorisation of the rows decides (`linalg.FileOrder`).
+
+        Raises
+        ------
+        ValueError
+            When the rows are needed and not at hand.
+        """
+        if self._image is not None:
+            root, _, matrix = self._image
+            return root.basic_coefficients() @ matrix
+        return self.memo.get("basic coefficients", self._basic_coefficients)
+
+    def _basic_coefficients(self) -> Array:
+        if not self.centred:
+            raise ValueError("the intercept comes first: features must be centred")
+        if self.n_features < self.n:
+            try:
+                factor = self.factor()
+            except linalg.IllConditioned:
+                factor = None
+            if isinstance(factor, linalg.Cholesky) and factor.null_space is None:
+                # its pivots are above 1e-8 of the variance; R asks for 1e-14 of the mean square
+                spread = np.diag(self.xx_lower)
+                live = factor.inverse_scale > 0
+                if np.all(self.n * self.mean_x[live] ** 2 <= 1e5 * spread[live]):
+                    return self.coefficients()
+        X = sums.dense(self.rows()[0]) - self.mean_x
+        X -= X.mean(axis=0)
+        norms = np.sqrt(np.einsum("ij,ij->j", X, X) + self.n * self.mean_x**2)
+        factor = linalg.FileOrder.of_rows(X, norms)
+        return factor.coefficients(factor.whiten(np.zeros((0, 0)), self._centred_y))
+
     def constant_coefficients(self, ridge: float = 0.0) -> Array:
         """W (d,): coefficients of the constant target 1 on the features (0 where these are centred).
 

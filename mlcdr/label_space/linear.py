@@ -38,7 +38,7 @@ class LinearLabelSpace(BaseEstimator):
     directions_ : array of shape (M, K)
         V, with orthonormal rows.
     mean_ : array of shape (K,)
-        ȳ, the mean of the training labels.
+        ȳ, the mean of the training labels (or another offset, where a method takes one).
     n_components_ : int
         M.
     """
