@@ -1,4 +1,5 @@
-"""The estimator that puts a feature space, a label space, a learner and a threshold together.
+"""The estimator that puts a feature space, a label space (or both in one, a dual space), a learner and a threshold
+together.
 
     x ─ feature space ─▶ x' ─ learner ─▶ code ─ label space (decode) ─▶ scores ─ threshold ─▶ label set
 
@@ -37,6 +38,9 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         A label-space reducer. None: the labels are the code.
     feature_space : list of estimators, or None
         Transformers of the features, applied in order.
+    dual_space : estimator or None
+        A feature step, after those of `feature_space`, and a label space, fitted together; it takes the place of a
+        `label_space`.
     threshold : estimator or None
         From scores to label sets. None: round-based decoding for regressors; a classifier's own decision. One that has
         `fit(scores, Y)` is fitted to what the fitted learner says of the training instances.
@@ -44,6 +48,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     feature_steps_, label_space_, learner_, threshold_ : fitted parts
+        A dual space is the last of the feature steps and the label space.
     n_labels_ : int
         K.
     classes_ : array of shape (2,)
@@ -54,15 +59,25 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
     _training: tuple[Array, NDArray[Any]] | None
     _thresholds: dict[int | None, Any]
 
-    component_parameters: ClassVar[dict[str, str]] = {"learner": "learner", "label_space": "label_space"}
+    component_parameters: ClassVar[dict[str, str]] = {
+        "learner": "learner",
+        "label_space": "label_space",
+        "dual_space": "dual_space",
+    }
 
     def __init__(
-        self, learner: Any, label_space: Any = None, feature_space: Sequence[Any] | None = None, threshold: Any = None
+        self,
+        learner: Any,
+        label_space: Any = None,
+        feature_space: Sequence[Any] | None = None,
+        threshold: Any = None,
+        dual_space: Any = None,
     ):
         self.learner = learner
         self.label_space = label_space
         self.feature_space = feature_space
         self.threshold = threshold
+        self.dual_space = dual_space
 
     def fit(self, X: Any, y: Any) -> ComposedClassifier:
         """Fit from features X (n×d, dense or CSR) and label sets y (n×K, dense or CSR; or n, for one label).
@@ -77,7 +92,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
-        for part in (self.learner, self.label_space, self.threshold, *(self.feature_space or ())):
+        for part in (self.learner, self.label_space, self.dual_space, self.threshold, *(self.feature_space or ())):
             if hasattr(part, "_parameter_constraints"):
                 part._validate_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
@@ -100,8 +115,10 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
             step, moments = _fit_step(prepared(step), moments)
             self.feature_steps_.append(step)
         self.learner_ = prepared(self.learner)
+        if self.dual_space is not None and self.label_space is not None:
+            raise ValueError("a dual space reduces the labels itself: leave `label_space` out")
         if is_classifier(self.learner_):
-            if self.label_space is not None:
+            if self.label_space is not None or self.dual_space is not None:
                 raise ValueError(
                     f"{type(self.learner_).__name__} fits label sets, not codes: "
                     f"it cannot follow a label space; take a regressor"
@@ -109,8 +126,12 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
             self.label_space_ = None
             _fit(self.learner_, moments)
             return self._with_threshold(moments)
-        self.label_space_ = Identity() if self.label_space is None else prepared(self.label_space)
-        _fit(self.label_space_, moments)
+        if self.dual_space is not None:
+            self.label_space_, moments = _fit_step(prepared(self.dual_space), moments)
+            self.feature_steps_.append(self.label_space_)
+        else:
+            self.label_space_ = Identity() if self.label_space is None else prepared(self.label_space)
+            _fit(self.label_space_, moments)
         if hasattr(self.label_space_, "encode_moments"):
             _fit(self.learner_, self.label_space_.encode_moments(moments))
         else:

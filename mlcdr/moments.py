@@ -296,6 +296,66 @@ class Moments:
             _image=(self, offset, matrix),
         )
 
+    def map_features(self, matrix: Array) -> Moments:
+        """The moments of the features x @ matrix (matrix d×D), from the rows where these are at hand."""
+        if self._rows is not None:
+            X, Y = self.rows()
+            return Moments.from_arrays(X @ matrix, Y)
+        return Moments(
+            self.n,
+            self.mean_x @ matrix,
+            self.mean_y,
+            lambda: matrix.T @ self.xx @ matrix,
+            lambda: matrix.T @ self.xy,
+            lambda: self.yy,
+        )
+
+    def principal_directions(self, n: int) -> tuple[Array, Array]:
+        """The `n` largest eigenvalues of S, descending, and their eigenvectors as rows; fewer if S has not that rank.
+
+        A Gram matrix knows an eigenvalue to about 1e-16 of the largest. Where those asked for reach below 1e-10 of it,
+        or d ≥ n, they come from an SVD of the centred rows (if at hand), which knows them to the square of that. One
+        decomposition serves every n, but where few of very many are wanted.
+        """
+        values, directions = self._principal(n)
+        return values[:n], directions[:n]
+
+    def principal_moments(self, n: int) -> Moments:
+        """The moments of the features in the `n` leading principal directions (uncentred); S is diagonal there."""
+        values, directions = self.principal_directions(n)
+
+        def rows() -> tuple[Any, Any]:
+            X, Y = self.rows()
+            found = self._principal(n)[1]
+            return self.memo.get(("principal rows", len(found)), lambda: X @ found.T)[:, : len(values)], Y
+
+        return Moments(
+            self.n,
+            directions @ self.mean_x,
+            self.mean_y,
+            lambda: np.diag(values),
+            lambda: directions @ self.xy,
+            lambda: self.yy,
+            rows if self._rows is not None else None,
+        )
+
+    def _principal(self, n: int) -> tuple[Array, Array]:
+        if not self.centred or self._image is not None:
+            raise ValueError("principal directions are those of centred features, before the labels are mapped")
+        few = self.n_features >= 1000 and 10 * n <= self.n_features < self.n
+        size = n if few else self.n_features
+        return self.memo.get(("principal directions", size), lambda: self._decompose(size))
+
+    def _decompose(self, n: int) -> tuple[Array, Array]:
+        if self.n_features < self.n or self._rows is None:
+            values, directions = linalg.leading_eigenvectors(self.xx, n)
+            if self._rows is None or values[0] <= 0 or values[-1] >= 1e-10 * values[0]:
+                rank = np.count_nonzero(values > self.n_features * np.finfo(float).eps * values[0])
+                return np.maximum(values, 0.0)[: max(rank, 1)], directions[: max(rank, 1)]
+        rows = sums.dense(self.rows()[0]) - self.mean_x
+        rows -= rows.mean(axis=0)
+        return linalg.principal_directions(rows, float(np.sqrt(self.n) * np.linalg.norm(self.mean_x)))
+
     def uncentred(self) -> Moments:
         """The same rows with S = Σxxᵀ about the origin: for methods that do not centre the features."""
         if self._image is not None:

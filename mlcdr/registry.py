@@ -1,7 +1,7 @@
 """From a name in a config to the class that does the work, imported only when asked for.
 
-Five families fill in a method's line (see `mlcdr.composition`). A built-in component is one line of `BUILT_IN`; a
-package installed beside mlcdr adds its own through the entry-point groups `mlcdr.feature_space`,
+Six families fill in a method's line (see `mlcdr.composition`). A built-in component is one line of `BUILT_IN`; a
+package installed beside mlcdr adds its own through the entry-point groups `mlcdr.feature_space`, `mlcdr.dual_space`,
 `mlcdr.label_space`, `mlcdr.learner` and `mlcdr.threshold`; and any importable class can be named by its dotted path
 (`learner: my_package.MyRegressor`).
 """
@@ -29,6 +29,10 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "plst": "mlcdr.label_space.plst:PLST",
         "occa": "mlcdr.label_space.occa:OCCA",
         "cplst": "mlcdr.label_space.cplst:CPLST",
+    },
+    "dual_space": {
+        "ddsr": "mlcdr.dual_space.ddsr:DDSR",
+        "idsr": "mlcdr.dual_space.idsr:IDSR",
     },
     "learner": {
         "least_squares": "mlcdr.learners.least_squares:LeastSquares",

@@ -44,6 +44,7 @@ class LinearLabelSpace(BaseEstimator):
     """
 
     nested: ClassVar[bool] = True
+    size_parameter: ClassVar[str] = "n_components"  # the parameter that says how many dimensions the code has
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
@@ -61,7 +62,7 @@ class LinearLabelSpace(BaseEstimator):
     def fit_moments(self, moments: Moments) -> LinearLabelSpace:
         """Find the directions from the moments of a training set (parameters and data are not checked again)."""
         self.n_features_in_ = moments.n_features
-        self.n_components_ = n_kept(self.n_components, moments.n_labels)
+        self.n_components_ = self.n_dimensions(self.n_components, moments.n_labels)
         self.mean_ = moments.mean_y
         self.directions_ = self._find_directions(moments, self.n_components_)
         return self
@@ -69,6 +70,11 @@ class LinearLabelSpace(BaseEstimator):
     def _find_directions(self, moments: Moments, n: int) -> Array:
         """V, with `n` rows (n×K): the method itself."""
         raise NotImplementedError
+
+    @classmethod
+    def n_dimensions(cls, n_components: float | int | None, n_labels: int) -> int:
+        """How many dimensions of the code `n_components` means."""
+        return n_kept(n_components, n_labels)
 
     def encode(self, Y: Any) -> Array:
         """The codes (Y − ȳ)Vᵀ (n×M) of label vectors Y (n×K)."""
@@ -88,7 +94,7 @@ class LinearLabelSpace(BaseEstimator):
             When that is more than were fitted.
         """
         check_is_fitted(self, "directions_")
-        size = n_kept(n_components, len(self.mean_))
+        size = self.n_dimensions(n_components, len(self.mean_))
         if size > self.n_components_:
             raise ValueError(f"{size} dimensions are asked for, {self.n_components_} were fitted")
         return size

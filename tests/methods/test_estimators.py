@@ -7,6 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mlcdr import registry
 from mlcdr.composition import ComposedClassifier
+from mlcdr.dual_space.idsr import IDSR
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.thresholds import Maximise
@@ -14,11 +15,12 @@ from mlcdr.thresholds import Maximise
 
 def estimators():
     """One of each, at its defaults."""
-    for family in ("label_space", "learner"):
+    for family in ("dual_space", "label_space", "learner"):
         for name in registry.names(family):
             yield registry.resolve(family, name)()
     yield ComposedClassifier(LeastSquares())
     yield ComposedClassifier(LeastSquares(), label_space=PLST())
+    yield ComposedClassifier(LeastSquares(), dual_space=IDSR(), threshold=Maximise())
     yield ComposedClassifier(LeastSquares(), threshold=Maximise())
 
 
@@ -27,7 +29,7 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("family", ["label_space", "learner", "threshold"])
+@pytest.mark.parametrize("family", ["dual_space", "label_space", "learner", "threshold"])
 def test_docstrings_and_signatures_agree(family):
     """Every parameter is described, and nothing is described that is no parameter."""
     import inspect
