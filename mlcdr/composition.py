@@ -13,14 +13,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlcdr.label_space.identity import Identity
-from mlcdr.label_space.linear import as_dense, as_label_matrix
+from mlcdr.label_space.linear import as_binary, as_dense
 from mlcdr.moments import Moments
 from mlcdr.thresholds import Round
 
@@ -96,7 +94,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
             if hasattr(part, "_parameter_constraints"):
                 part._validate_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        Y, classes, is_vector = _binary(y, X.shape[0])
+        Y, classes, is_vector = as_binary(y, X.shape[0])
         self.fit_moments(Moments.from_arrays(X, Y))
         self.classes_, self._is_vector = classes, is_vector
         return self
@@ -234,28 +232,6 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
         return tags
-
-
-def _binary(y: Any, n: int) -> tuple[Any, NDArray[Any], bool]:
-    """Label sets as an n×K matrix of {0, 1} (sparse stays CSR), the two values y had, and whether it was a vector."""
-    if sp.issparse(y):
-        matrix = as_label_matrix(y, n)
-        if not np.isin(matrix.data, (0, 1)).all():
-            raise ValueError("a sparse y must hold label sets: an n×K matrix of 0 and 1")
-        return matrix, np.array([0, 1]), False
-    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-    check_classification_targets(y)
-    values, codes = np.unique(y, return_inverse=True)
-    if len(y) != n:
-        raise ValueError(f"X has {n} rows and y has {len(y)}")
-    if len(values) > 2:
-        raise ValueError(
-            f"Only binary classification is supported for each label: y must hold 0 and 1, found {len(values)} values"
-        )
-    if set(values.tolist()) <= {0, 1}:  # all labels absent, or all present, mean just that
-        values, codes = np.array([0, 1], dtype=y.dtype), np.asarray(y)
-    codes = codes.reshape(y.shape).astype(np.uint8)
-    return (codes[:, None] if y.ndim == 1 else codes), values, y.ndim == 1
 
 
 def _fit(part: Any, moments: Moments) -> None:

@@ -15,7 +15,7 @@ rank. What one split's methods can share (the factorisation, X⁺Y, ZᵀHZ) is c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -310,6 +310,30 @@ class Moments:
             lambda: self.yy,
         )
 
+    def with_labels(self, inputs: Sequence[int], targets: Sequence[int]) -> Moments:
+        """The moments of the labels `targets`, with the labels `inputs` as features behind the others: all blocks of S,
+        C and T, nothing is summed anew.
+        """
+        if not self.centred or self._image is not None:
+            raise ValueError("labels become features before the features are uncentred or the labels mapped")
+        if not len(inputs):
+            return self.map_labels(np.zeros(self.n_labels), np.eye(self.n_labels)[:, list(targets)])
+        i, t = np.asarray(inputs), np.asarray(targets)
+
+        def rows() -> tuple[Any, Any]:
+            X, Y = self.rows()
+            return beside(X, sums.dense(Y[:, i])), Y[:, t]
+
+        return Moments(
+            self.n,
+            np.append(self.mean_x, self.mean_y[i]),
+            self.mean_y[t],
+            lambda: np.block([[self.xx_lower, self.xy[:, i]], [self.xy[:, i].T, self.yy[np.ix_(i, i)]]]),
+            lambda: np.vstack([self.xy[:, t], self.yy[np.ix_(i, t)]]),
+            lambda: self.yy[np.ix_(t, t)],
+            rows if self._rows is not None else None,
+        )
+
     def principal_directions(self, n: int) -> tuple[Array, Array]:
         """The `n` largest eigenvalues of S, descending, and their eigenvectors as rows; fewer if S has not that rank.
 
@@ -574,6 +598,11 @@ class Moments:
 
     def _centred_y(self) -> Array:
         return sums.dense(self.rows()[1]) - self.mean_y
+
+
+def beside(X: Any, columns: Array) -> Any:
+    """X (n×d, dense or CSR) with more columns (n×q, dense) behind its own; as sparse as it came."""
+    return sp.csr_array(sp.hstack([X, columns])) if sp.issparse(X) else np.hstack([X, columns])
 
 
 def _entries(X: Any) -> NDArray[np.intp]:
