@@ -296,7 +296,7 @@ def methods(name: Annotated[Optional[str], typer.Argument(help="Show this one in
             print(f"{family}:" if registry.names(family) else f"{family}: none yet (a dotted path to your own class)")
             for each in registry.names(family):
                 summary = (inspect.getdoc(registry.resolve(family, each)) or "").splitlines()[:1]
-                print(f"  {each:<16}{' '.join(summary)}")
+                print(f"  {each:<18}{' '.join(summary)}")
         return
     families = [family for family in registry.BUILT_IN if name in registry.names(family)]
     if not families and "." not in name:
