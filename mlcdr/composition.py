@@ -1,4 +1,5 @@
-"""The estimator that puts a feature space, a label space, a learner and a threshold together.
+"""The estimator that puts a feature space, a label space (or both in one, a dual space), a learner and a threshold
+together.
 
     x ─ feature space ─▶ x' ─ learner ─▶ code ─ label space (decode) ─▶ scores ─ threshold ─▶ label set
 
@@ -12,14 +13,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlcdr.label_space.identity import Identity
-from mlcdr.label_space.linear import as_dense, as_label_matrix
+from mlcdr.label_space.linear import as_binary, as_dense
 from mlcdr.moments import Moments
 from mlcdr.thresholds import Round
 
@@ -37,12 +36,17 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         A label-space reducer. None: the labels are the code.
     feature_space : list of estimators, or None
         Transformers of the features, applied in order.
+    dual_space : estimator or None
+        A feature step, after those of `feature_space`, and a label space, fitted together; it takes the place of a
+        `label_space`.
     threshold : estimator or None
-        From scores to label sets. None: round-based decoding for regressors; a classifier's own decision.
+        From scores to label sets. None: round-based decoding for regressors; a classifier's own decision. One that has
+        `fit(scores, Y)` is fitted to what the fitted learner says of the training instances.
 
     Attributes
     ----------
-    feature_steps_, label_space_, learner_ : fitted parts
+    feature_steps_, label_space_, learner_, threshold_ : fitted parts
+        A dual space is the last of the feature steps and the label space.
     n_labels_ : int
         K.
     classes_ : array of shape (2,)
@@ -50,16 +54,28 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
     """
 
     label_space_: Any
+    _training: tuple[Array, NDArray[Any]] | None
+    _thresholds: dict[int | None, Any]
 
-    component_parameters: ClassVar[dict[str, str]] = {"learner": "learner", "label_space": "label_space"}
+    component_parameters: ClassVar[dict[str, str]] = {
+        "learner": "learner",
+        "label_space": "label_space",
+        "dual_space": "dual_space",
+    }
 
     def __init__(
-        self, learner: Any, label_space: Any = None, feature_space: Sequence[Any] | None = None, threshold: Any = None
+        self,
+        learner: Any,
+        label_space: Any = None,
+        feature_space: Sequence[Any] | None = None,
+        threshold: Any = None,
+        dual_space: Any = None,
     ):
         self.learner = learner
         self.label_space = label_space
         self.feature_space = feature_space
         self.threshold = threshold
+        self.dual_space = dual_space
 
     def fit(self, X: Any, y: Any) -> ComposedClassifier:
         """Fit from features X (n×d, dense or CSR) and label sets y (n×K, dense or CSR; or n, for one label).
@@ -74,11 +90,11 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
-        for part in (self.learner, self.label_space, self.threshold, *(self.feature_space or ())):
+        for part in (self.learner, self.label_space, self.dual_space, self.threshold, *(self.feature_space or ())):
             if hasattr(part, "_parameter_constraints"):
                 part._validate_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        Y, classes, is_vector = _binary(y, X.shape[0])
+        Y, classes, is_vector = as_binary(y, X.shape[0])
         self.fit_moments(Moments.from_arrays(X, Y))
         self.classes_, self._is_vector = classes, is_vector
         return self
@@ -97,23 +113,55 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
             step, moments = _fit_step(prepared(step), moments)
             self.feature_steps_.append(step)
         self.learner_ = prepared(self.learner)
+        if self.dual_space is not None and self.label_space is not None:
+            raise ValueError("a dual space reduces the labels itself: leave `label_space` out")
         if is_classifier(self.learner_):
-            if self.label_space is not None:
+            if self.label_space is not None or self.dual_space is not None:
                 raise ValueError(
                     f"{type(self.learner_).__name__} fits label sets, not codes: "
                     f"it cannot follow a label space; take a regressor"
                 )
             self.label_space_ = None
             _fit(self.learner_, moments)
-            return self
-        self.label_space_ = Identity() if self.label_space is None else prepared(self.label_space)
-        _fit(self.label_space_, moments)
+            return self._with_threshold(moments)
+        if self.dual_space is not None:
+            self.label_space_, moments = _fit_step(prepared(self.dual_space), moments)
+            self.feature_steps_.append(self.label_space_)
+        else:
+            self.label_space_ = Identity() if self.label_space is None else prepared(self.label_space)
+            _fit(self.label_space_, moments)
         if hasattr(self.label_space_, "encode_moments"):
             _fit(self.learner_, self.label_space_.encode_moments(moments))
         else:
             X, Y = moments.rows()
             self.learner_.fit(X, self.label_space_.encode(Y))
+        return self._with_threshold(moments)
+
+    def _with_threshold(self, moments: Moments) -> ComposedClassifier:
+        """Fit the threshold, if it is one to be fitted, on what the learner says of the training rows (reduced)."""
+        self._training, self._thresholds = None, {}
+        if hasattr(self.threshold, "fit"):
+            X, Y = moments.rows()
+            self._training = self._output(X), as_dense(Y)
+        self.threshold_ = self.threshold_of()
         return self
+
+    def threshold_of(self, n_components: float | int | None = None) -> Any:
+        """The threshold (None: a classifier's own decision) for scores decoded from `n_components` of the dimensions.
+
+        One that is fitted is so for each number of dimensions anew: the scores differ. The codes of the training
+        instances, and what was fitted, are kept.
+        """
+        if self._training is None:
+            return Round() if self.threshold is None and self.label_space_ is not None else self.threshold
+        output, Y = self._training
+        size = None
+        if self.label_space_ is not None:
+            size = output.shape[1] if n_components is None else self.label_space_.size_of(n_components)
+        if size not in self._thresholds:
+            scores = output if size is None else self.label_space_.decode(output[:, :size])
+            self._thresholds[size] = clone(self.threshold).fit(scores, Y)
+        return self._thresholds[size]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label sets (n×K) of X (n×d), in the values and the shape that y had."""
@@ -132,16 +180,19 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         if self.label_space_ is None:
             scores = _scores(self.learner_, self._transform(X))
             if self.threshold is not None:
-                margins = self.threshold.margin(scores)
+                margins = self.threshold_.margin(scores)
             else:  # probabilities are decided at ½
                 margins = scores if hasattr(self.learner_, "decision_function") else scores - 0.5
         else:
-            margins = self._threshold.margin(self.label_space_.decode(self.output(X)))
+            margins = self.threshold_.margin(self.label_space_.decode(self.output(X)))
         return margins.ravel() if self._is_vector else margins
 
     def output(self, X: Any) -> Array:
         """What the learner says of X (n×d, checked already): codes r(x) (n×M), or a classifier's scores or sets."""
-        X = self._transform(X)
+        return self._output(self._transform(X))
+
+    def _output(self, X: Any) -> Array:
+        """`output` of features that have gone through the feature space."""
         if self.label_space_ is None and self.threshold is not None:
             return _scores(self.learner_, X)
         if hasattr(self.learner_, "predict_valid"):
@@ -177,14 +228,11 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
             When more dimensions are asked for than were fitted.
         """
         if self.label_space_ is None:
-            return output.astype(np.uint8) if self.threshold is None else self.threshold.apply(output)
+            return output.astype(np.uint8) if self.threshold_ is None else self.threshold_.apply(output)
+        threshold = self.threshold_of(n_components)
         if n_components is not None:
             output = output[:, : self.label_space_.size_of(n_components)]
-        return self._threshold.apply(self.label_space_.decode(output))
-
-    @property
-    def _threshold(self) -> Any:
-        return Round() if self.threshold is None else self.threshold
+        return threshold.apply(self.label_space_.decode(output))
 
     def _transform(self, X: Any) -> Any:
         for step in self.feature_steps_:
@@ -198,28 +246,6 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
         return tags
-
-
-def _binary(y: Any, n: int) -> tuple[Any, NDArray[Any], bool]:
-    """Label sets as an n×K matrix of {0, 1} (sparse stays CSR), the two values y had, and whether it was a vector."""
-    if sp.issparse(y):
-        matrix = as_label_matrix(y, n)
-        if not np.isin(matrix.data, (0, 1)).all():
-            raise ValueError("a sparse y must hold label sets: an n×K matrix of 0 and 1")
-        return matrix, np.array([0, 1]), False
-    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-    check_classification_targets(y)
-    values, codes = np.unique(y, return_inverse=True)
-    if len(y) != n:
-        raise ValueError(f"X has {n} rows and y has {len(y)}")
-    if len(values) > 2:
-        raise ValueError(
-            f"Only binary classification is supported for each label: y must hold 0 and 1, found {len(values)} values"
-        )
-    if set(values.tolist()) <= {0, 1}:  # all labels absent, or all present, mean just that
-        values, codes = np.array([0, 1], dtype=y.dtype), np.asarray(y)
-    codes = codes.reshape(y.shape).astype(np.uint8)
-    return (codes[:, None] if y.ndim == 1 else codes), values, y.ndim == 1
 
 
 def _no_labels(classifier: ComposedClassifier) -> NDArray[np.uint8]:

@@ -147,9 +147,15 @@ def _f1(o: Outcome, zero_division: float | str) -> float:
     return _instance_mean(2 * hits, predicted + true, predicted + true, zero_division)
 
 
-def _macro_f1(o: Outcome, zero_division: float | str) -> float:
+def _macro_f1(o: Outcome, zero_division: float | str | None, of: str) -> float:
     hits, predicted, true = o.counts.of_labels
-    return _mean(2 * hits, predicted + true, None if zero_division == "skip" else float(zero_division))
+    if zero_division is None:
+        zero_division = 0 if of == "label_f1" else "skip"
+    undefined = None if zero_division == "skip" else float(zero_division)
+    if of == "label_f1":
+        return _mean(2 * hits, predicted + true, undefined)
+    precision, recall = _mean(hits, predicted, undefined), _mean(hits, true, undefined)
+    return 0.0 if precision + recall == 0 else 2 * precision * recall / (precision + recall)
 
 
 def _micro_f1(o: Outcome, zero_division: float | str) -> float:
@@ -191,12 +197,14 @@ METRICS: dict[str, Metric] = {
         _instance_metric("f1", "mean over instances of 2|Y∩P| / (|Y|+|P|)", _f1),
         Metric(
             "macro_f1",
-            "mean over labels of 2TP / (|P|+|Y|)",
+            "mean over labels of 2TP / (|P|+|Y|); of mean_precision_recall: 2PR / (P+R) of the labels' means",
             True,
             _macro_f1,
-            "A label that is neither true nor predicted in the test set counts as 0.",
-            {"zero_division": 0},
-            {"zero_division": (0, 1, "skip")},
+            "A label that is neither true nor predicted in the test set counts as 0; of mean_precision_recall, a label "
+            "that is never predicted is left out of P, one that is never true out of R (R's mean(na.rm = TRUE)), and "
+            "P = R = 0 gives 0.",
+            {"zero_division": None, "of": "label_f1"},
+            {"zero_division": (0, 1, "skip"), "of": ("label_f1", "mean_precision_recall")},
         ),
         Metric(
             "micro_f1",

@@ -16,7 +16,7 @@ rank. What one split's methods can share (the factorisation, X⁺Y, ZᵀHZ) is c
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -391,6 +391,77 @@ class Moments:
         image = X @ matrix - mean @ matrix
         return X.T @ image - np.outer(mean, image.sum(axis=0))
 
+    def with_labels(self, inputs: Sequence[int], targets: Sequence[int]) -> Moments:
+        """The moments of the labels `targets`, with the labels `inputs` as features behind the others: all blocks of S,
+        C and T, nothing is summed anew.
+        """
+        if not self.centred or self._image is not None:
+            raise ValueError("labels become features before the features are uncentred or the labels mapped")
+        if not len(inputs):
+            return self.map_labels(np.zeros(self.n_labels), np.eye(self.n_labels)[:, list(targets)])
+        i, t = np.asarray(inputs), np.asarray(targets)
+
+        def rows() -> tuple[Any, Any]:
+            X, Y = self.rows()
+            return beside(X, sums.dense(Y[:, i])), Y[:, t]
+
+        return Moments(
+            self.n,
+            np.append(self.mean_x, self.mean_y[i]),
+            self.mean_y[t],
+            lambda: np.block([[self.xx_lower, self.xy[:, i]], [self.xy[:, i].T, self.yy[np.ix_(i, i)]]]),
+            lambda: np.vstack([self.xy[:, t], self.yy[np.ix_(i, t)]]),
+            lambda: self.yy[np.ix_(t, t)],
+            rows if self._rows is not None else None,
+        )
+
+    def principal_directions(self, n: int) -> tuple[Array, Array]:
+        """The `n` largest eigenvalues of S, descending, and their eigenvectors as rows; fewer if S has not that rank.
+
+        A Gram matrix knows an eigenvalue to about 1e-16 of the largest. Where those asked for reach below 1e-10 of it,
+        or d ≥ n, they come from an SVD of the centred rows (if at hand), which knows them to the square of that. One
+        decomposition serves every n, but where few of very many are wanted.
+        """
+        values, directions = self._leading(n)
+        return values[:n], directions[:n]
+
+    def principal_moments(self, n: int) -> Moments:
+        """The moments of the features in the `n` leading principal directions (uncentred); S is diagonal there."""
+        values, directions = self.principal_directions(n)
+
+        def rows() -> tuple[Any, Any]:
+            X, Y = self.rows()
+            found = self._leading(n)[1]
+            return self.memo.get(("principal rows", len(found)), lambda: sums.frozen(X @ found.T))[:, : len(values)], Y
+
+        return Moments(
+            self.n,
+            directions @ self.mean_x,
+            self.mean_y,
+            lambda: np.diag(values),
+            lambda: directions @ self.xy,
+            lambda: self.yy,
+            rows if self._rows is not None else None,
+        )
+
+    def _leading(self, n: int) -> tuple[Array, Array]:
+        if not self.centred or self._image is not None:
+            raise ValueError("principal directions are those of centred features, before the labels are mapped")
+        few = self.n_features >= 1000 and 10 * n <= self.n_features < self.n
+        size = n if few else self.n_features
+        return self.memo.get(("principal directions", size), lambda: self._decompose(size))
+
+    def _decompose(self, n: int) -> tuple[Array, Array]:
+        if self.n_features < self.n or self._rows is None:
+            values, directions = linalg.leading_eigenvectors(self.xx, n)
+            if self._rows is None or values[0] <= 0 or values[-1] >= 1e-10 * values[0]:
+                rank = np.count_nonzero(values > self.n_features * np.finfo(float).eps * values[0])
+                return np.maximum(values, 0.0)[: max(rank, 1)], directions[: max(rank, 1)]
+        # the SVD of `_spectral_of_rows` again, without the left side; `_principal` may take XXᵀ, which knows less
+        rows = sums.dense(self.rows()[0]) - self.mean_x
+        rows -= rows.mean(axis=0)
+        return linalg.principal_directions(rows, float(np.sqrt(self.n) * np.linalg.norm(self.mean_x)))
+
     def uncentred(self) -> Moments:
         """The same rows with S = Σxxᵀ about the origin: for methods that do not centre the features."""
         if self._image is not None:
@@ -591,6 +662,42 @@ class Moments:
             return self.factor(ridge).coefficients(self._whiten(ridge))
         return self.memo.get(("coefficients", ridge), lambda: self.factor(ridge).coefficients(self.whitened(ridge)))
 
+    def basic_coefficients(self) -> Array:
+        """W (d×K): least squares by the rule of R's `lm`: features that depend on those before them get 0.
+
+        Where S shows that none does (but for constant ones), that is the one solution there is; else a QR
+        factorisation of the rows decides (`linalg.FileOrder`).
+
+        Raises
+        ------
+        ValueError
+            When the rows are needed and not at hand.
+        """
+        if self._image is not None:
+            root, _, matrix = self._image
+            return root.basic_coefficients() @ matrix
+        return self.memo.get("basic coefficients", self._basic_coefficients)
+
+    def _basic_coefficients(self) -> Array:
+        if not self.centred:
+            raise ValueError("the intercept comes first: features must be centred")
+        if self.n_features < self.n:
+            try:
+                factor = self.factor()
+            except linalg.IllConditioned:
+                factor = None
+            if isinstance(factor, linalg.Cholesky) and factor.null_space is None:
+                # its pivots are above 1e-8 of the variance; R asks for 1e-14 of the mean square
+                spread = np.diag(self.xx_lower)
+                live = factor.inverse_scale > 0
+                if np.all(self.n * self.mean_x[live] ** 2 <= 1e5 * spread[live]):
+                    return self.coefficients()
+        X = sums.dense(self.rows()[0]) - self.mean_x
+        X -= X.mean(axis=0)
+        norms = np.sqrt(np.einsum("ij,ij->j", X, X) + self.n * self.mean_x**2)
+        factor = linalg.FileOrder.of_rows(X, norms)
+        return factor.coefficients(factor.whiten(np.zeros((0, 0)), self._centred_y))
+
     def constant_coefficients(self, ridge: float = 0.0) -> Array:
         """W (d,): coefficients of the constant target 1 on the features (0 where these are centred).
 
@@ -614,6 +721,11 @@ class Moments:
 
     def _centred_y(self) -> Array:
         return sums.dense(self.rows()[1]) - self.mean_y
+
+
+def beside(X: Any, columns: Array) -> Any:
+    """X (n×d, dense or CSR) with more columns (n×q, dense) behind its own; as sparse as it came."""
+    return sp.csr_array(sp.hstack([X, columns])) if sp.issparse(X) else np.hstack([X, columns])
 
 
 def _entries(X: Any) -> NDArray[np.intp]:

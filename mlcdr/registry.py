@@ -1,7 +1,7 @@
 """From a name in a config to the class that does the work, imported only when asked for.
 
-Four families fill in a method's line (see `mlcdr.composition`). A built-in component is one line of `BUILT_IN`; a
-package installed beside mlcdr adds its own through the entry-point groups `mlcdr.feature_space`,
+Five families fill in a method's line (see `mlcdr.composition`). A built-in component is one line of `BUILT_IN`; a
+package installed beside mlcdr adds its own through the entry-point groups `mlcdr.feature_space`, `mlcdr.dual_space`,
 `mlcdr.label_space`, `mlcdr.learner` and `mlcdr.threshold`; and any importable class can be named by its dotted path
 (`learner: my_package.MyRegressor`).
 """
@@ -42,12 +42,20 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "occa": "mlcdr.label_space.occa:OCCA",
         "cplst": "mlcdr.label_space.cplst:CPLST",
     },
+    "dual_space": {
+        "ddsr": "mlcdr.dual_space.ddsr:DDSR",
+        "idsr": "mlcdr.dual_space.idsr:IDSR",
+    },
     "learner": {
         "least_squares": "mlcdr.learners.least_squares:LeastSquares",
         "ridge": "mlcdr.learners.ridge:Ridge",
+        "binary_relevance": "mlcdr.chains.binary_relevance:BinaryRelevance",
+        "br_plus": "mlcdr.chains.br_plus:BRPlus",
+        "classifier_chain": "mlcdr.chains.classifier_chain:ClassifierChain",
     },
     "threshold": {
         "fixed": "mlcdr.thresholds:Fixed",
+        "maximise": "mlcdr.thresholds:Maximise",
         "round": "mlcdr.thresholds:Round",
         "zero": "mlcdr.thresholds:Zero",
     },

@@ -37,7 +37,7 @@ def test_a_dotted_path_leads_to_ones_own_class() -> None:
     [
         ("label_space", "plts", "did you mean 'plst'"),
         ("label_space", "plst2", "did you mean 'plst'"),
-        ("learner", "nothing_like_it", r"known: least_squares, ridge.*dotted path"),
+        ("learner", "nothing_like_it", r"known: .*least_squares, ridge.*dotted path"),
         ("learner", "no_such_package.Thing", "cannot be imported: No module named 'no_such_package'"),
         ("learner", "sklearn.neighbors.Thing", "cannot be imported:.*Thing"),
         ("learner", "mlcdr.linalg.n_kept", "is a function, not a class"),

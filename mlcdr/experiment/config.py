@@ -281,7 +281,9 @@ def _method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[str,
         swept = [swept.removeprefix(prefix).split(".")[0] for swept in sweep if swept.startswith(prefix)]
         return read_component(part, family, place, problems, swept) or _UNREADABLE
 
-    for family in ("feature_space", "label_space", "learner", "threshold"):
+    if written.get("dual_space") is not None and written.get("label_space") is not None:
+        problems.add((*path, "label_space"), "a dual space reduces the labels itself; leave one of the two out")
+    for family in ("feature_space", "dual_space", "label_space", "learner", "threshold"):
         part = written.get(family)
         if part is None:
             # `learner:` with nothing after it is as much a missing learner as none.

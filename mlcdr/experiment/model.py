@@ -74,9 +74,13 @@ class MetricSpec(_Spec):
 
 
 class MethodSpec(_Spec):
-    """What fills the line x → feature space → learner → label space → threshold; only the learner is required."""
+    """What fills the line x → feature space → learner → label space → threshold; only the learner is required.
+
+    A dual space stands for the last step of the feature space and for the label space.
+    """
 
     feature_space: Annotated[tuple[_Part, ...], BeforeValidator(_tuple)] = ()
+    dual_space: _Part | None = None
     label_space: _Part | None = None
     learner: _Part
     threshold: _Part | None = None
@@ -85,7 +89,7 @@ class MethodSpec(_Spec):
         """As a config writes it, components in their shortest form."""
         steps = [step.plain() for step in self.feature_space]
         result: dict[str, Any] = {"feature_space": steps[0] if len(steps) == 1 else steps} if steps else {}
-        for family in ("label_space", "learner", "threshold"):
+        for family in ("dual_space", "label_space", "learner", "threshold"):
             component = getattr(self, family)
             if component is not None:
                 result[family] = component.plain()
@@ -121,7 +125,7 @@ class MethodSpec(_Spec):
 
     def components(self) -> tuple[Component, ...]:
         """All components of the method, in the order of the line."""
-        return (*self.feature_space, *filter(None, (self.label_space, self.learner, self.threshold)))
+        return (*self.feature_space, *filter(None, (self.dual_space, self.label_space, self.learner, self.threshold)))
 
 
 class LayoutSpec(_Spec):

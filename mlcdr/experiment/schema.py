@@ -78,7 +78,7 @@ def _metric() -> dict[str, Any]:
     for name, metric in METRICS.items():
         options: dict[str, Any] = {"as": {"type": "string", "description": "The metric's name in the results."}}
         for key, default in metric.parameters.items():
-            options[key] = {"default": default}
+            options[key] = {} if default is None else {"default": default}
             if key in metric.allowed:
                 options[key]["enum"] = list(metric.allowed[key])
         inner = {"type": ["object", "null"], "properties": options, "additionalProperties": False}

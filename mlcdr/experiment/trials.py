@@ -31,10 +31,8 @@ from mlcdr.linalg import n_kept
 from mlcdr.memo import Memo, metered
 from mlcdr.metrics import METRICS, Counts, Outcome, evaluate
 from mlcdr.moments import Moments
+from mlcdr.registry import Component
 from mlcdr.sums import frozen
-
-SIZE = "label_space.n_components"
-
 
 # How a trial is computed is a part of what its scores depend on.
 _SOURCE = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
@@ -165,8 +163,9 @@ def _families(specs: Sequence[MethodSpec], n_labels: int) -> list[MethodSpec]:
     names = []
     for spec in specs:
         name = json.dumps(spec.plain(), sort_keys=True)
-        if _one_fit_serves(spec):
-            bare = spec.with_value(SIZE, None)
+        size = _size_path(spec)
+        if size is not None:
+            bare = spec.with_value(size, None)
             name = json.dumps((bare or spec).plain(), sort_keys=True)
             if name not in largest or _size(spec, n_labels) > _size(largest[name], n_labels):
                 largest[name] = spec
@@ -176,18 +175,33 @@ def _families(specs: Sequence[MethodSpec], n_labels: int) -> list[MethodSpec]:
     return [largest[name] for name in names]
 
 
-def _one_fit_serves(spec: MethodSpec) -> bool:
-    if spec.label_space is None or spec.with_value(SIZE, None) is None:
-        return False
-    space = registry.resolve("label_space", spec.label_space.name)
+def _code(spec: MethodSpec) -> Component | None:
+    """What gives the code its size: the dual space, or else the label space."""
+    return spec.dual_space or spec.label_space
+
+
+def _size_path(spec: MethodSpec) -> str | None:
+    """The path of the parameter that says how large the code is, if one fit serves all its values."""
+    part = _code(spec)
+    if part is None:
+        return None
+    space = registry.resolve(part.family, part.name)
     learner = registry.resolve("learner", spec.learner.name)
-    return getattr(space, "nested", False) and getattr(learner, "independent_outputs", False)
+    path = f"{part.family}.{_size_parameter(part)}"
+    serves = getattr(space, "nested", False) and getattr(learner, "independent_outputs", False)
+    return path if serves and spec.with_value(path, None) is not None else None
+
+
+def _size_parameter(part: Component) -> str:
+    return getattr(registry.resolve(part.family, part.name), "size_parameter", "n_components")
 
 
 def _size(spec: MethodSpec, n_labels: int) -> int:
-    assert spec.label_space is not None
+    part = _code(spec)
+    assert part is not None
+    dimensions = getattr(registry.resolve(part.family, part.name), "n_dimensions", n_kept)
     try:
-        return n_kept(spec.label_space.value("n_components"), n_labels)
+        return int(dimensions(part.value(_size_parameter(part)), n_labels))
     except ValueError:  # more than there are labels: that trial will say so, and must not be the one fitted for others
         return -1
 
@@ -261,21 +275,27 @@ def _run_family(trials: Sequence[Trial], group: Group, moments: Moments, X_test:
         output = estimator.output(X_test)
         output_seconds = time.perf_counter() - start
         wanted = {METRICS[name].needs for _, name, _ in group.metrics}
-        space = estimator.label_space_
+        space, code = estimator.label_space_, _code(family)
+        parameter = _size_parameter(code) if code is not None else ""
+        learned = hasattr(estimator.threshold, "fit")
         bound = space.error_terms(Y_test, output) if "bound" in wanted and hasattr(space, "error_terms") else None
     except Exception as error:
         return [Score(trial.key, None, _explain(error)) for trial in trials]
     scores = []
     for trial in trials:
         try:
+            part = _code(trial.spec) if trial.spec is not family else None
+            size = part.value(parameter) if part is not None else None
+            fit_seconds = fitting.seconds
+            if learned:
+                with metered() as refitting:
+                    estimator.threshold_of(size)
+                fit_seconds += refitting.seconds
             start = time.perf_counter()
-            size = None
-            if trial.spec is not family and trial.spec.label_space is not None:
-                size = trial.spec.label_space.value("n_components")
             labels = estimator.labels_of(output, size)
             outcome = Outcome(
                 Counts(Y_test, labels),
-                fit_seconds=fitting.seconds,
+                fit_seconds=fit_seconds,
                 predict_seconds=output_seconds + time.perf_counter() - start,
             )
             if bound is not None:
@@ -295,12 +315,13 @@ def build(spec: MethodSpec) -> ComposedClassifier:
         label_space=spec.label_space.build(check=False) if spec.label_space else None,
         feature_space=[step.build(check=False) for step in spec.feature_space] or None,
         threshold=spec.threshold.build(check=False) if spec.threshold else None,
+        dual_space=spec.dual_space.build(check=False) if spec.dual_space else None,
     )
 
 
 def _seeded(estimator: ComposedClassifier, seed: int, trial: Trial) -> ComposedClassifier:
     """Give every part with an open `random_state` one of its own, from the data set's, split's and method's names."""
-    parts = [estimator.label_space, estimator.learner, *(estimator.feature_space or ())]
+    parts = [estimator.label_space, estimator.learner, *(estimator.feature_space or ()), estimator.dual_space]
     for position, part in enumerate(parts):
         if part is None:
             continue

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from mlcdr.linalg import n_kept
@@ -38,12 +39,13 @@ class LinearLabelSpace(BaseEstimator):
     directions_ : array of shape (M, K)
         V, with orthonormal rows.
     mean_ : array of shape (K,)
-        ȳ, the mean of the training labels.
+        ȳ, the mean of the training labels (or another offset, where a method takes one).
     n_components_ : int
         M.
     """
 
     nested: ClassVar[bool] = True
+    size_parameter: ClassVar[str] = "n_components"  # the parameter that says how many dimensions the code has
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
@@ -61,7 +63,7 @@ class LinearLabelSpace(BaseEstimator):
     def fit_moments(self, moments: Moments) -> LinearLabelSpace:
         """Find the directions from the moments of a training set (parameters and data are not checked again)."""
         self.n_features_in_ = moments.n_features
-        self.n_components_ = n_kept(self.n_components, moments.n_labels)
+        self.n_components_ = self.n_dimensions(self.n_components, moments.n_labels)
         self.mean_ = moments.mean_y
         self.directions_ = self._find_directions(moments, self.n_components_)
         return self
@@ -69,6 +71,11 @@ class LinearLabelSpace(BaseEstimator):
     def _find_directions(self, moments: Moments, n: int) -> Array:
         """V, with `n` rows (n×K): the method itself."""
         raise NotImplementedError
+
+    @classmethod
+    def n_dimensions(cls, n_components: float | int | None, n_labels: int) -> int:
+        """How many dimensions of the code `n_components` means."""
+        return n_kept(n_components, n_labels)
 
     def encode(self, Y: Any) -> Array:
         """The codes (Y − ȳ)Vᵀ (n×M) of label vectors Y (n×K)."""
@@ -88,7 +95,7 @@ class LinearLabelSpace(BaseEstimator):
             When that is more than were fitted.
         """
         check_is_fitted(self, "directions_")
-        size = n_kept(n_components, len(self.mean_))
+        size = self.n_dimensions(n_components, len(self.mean_))
         if size > self.n_components_:
             raise ValueError(f"{size} dimensions are asked for, {self.n_components_} were fitted")
         return size
@@ -157,3 +164,31 @@ def as_label_matrix(Y: Any, n: int) -> Any:
     if Y.shape[0] != n:
         raise ValueError(f"X has {n} rows and y has {Y.shape[0]}")
     return Y
+
+
+def as_binary(y: Any, n: int) -> tuple[Any, NDArray[Any], bool]:
+    """Label sets as an n×K matrix of {0, 1} (sparse stays CSR), the two values y had, and whether it was a vector.
+
+    Raises
+    ------
+    ValueError
+        When y holds more than two values, or has not `n` rows.
+    """
+    if sp.issparse(y):
+        matrix = as_label_matrix(y, n)
+        if not np.isin(matrix.data, (0, 1)).all():
+            raise ValueError("a sparse y must hold label sets: an n×K matrix of 0 and 1")
+        return matrix, np.array([0, 1]), False
+    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    check_classification_targets(y)
+    values, codes = np.unique(y, return_inverse=True)
+    if len(y) != n:
+        raise ValueError(f"X has {n} rows and y has {len(y)}")
+    if len(values) > 2:
+        raise ValueError(
+            f"Only binary classification is supported for each label: y must hold 0 and 1, found {len(values)} values"
+        )
+    if set(values.tolist()) <= {0, 1}:  # all labels absent, or all present, mean just that
+        values, codes = np.array([0, 1], dtype=y.dtype), np.asarray(y)
+    codes = codes.reshape(y.shape).astype(np.uint8)
+    return (codes[:, None] if y.ndim == 1 else codes), values, y.ndim == 1

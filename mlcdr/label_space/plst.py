@@ -1,9 +1,13 @@
 """Principal label space transformation (PLST): the directions that lose least of the labels.
 
-Source: Tai & Lin 2012; Chen & Lin 2012, section 2.1 and Table 1.
+Source: Tai & Lin 2012; Chen & Lin 2012, section 2.1 and Table 1; uncentred: Tai & Lin 2010.
 """
 
 from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
 
 from mlcdr.label_space.linear import Array, LinearLabelSpace
 from mlcdr.linalg import leading_eigenvectors
@@ -14,8 +18,29 @@ class PLST(LinearLabelSpace):
     """V: the M leading eigenvectors of ZᵀZ (K×K), Z = Y − ȳ; they minimise the encoding error ‖Z − ZVᵀV‖².
 
     Blind to the features. Cost about 9K³ (a truncated solver takes over where K is large and M small).
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        Number of dimensions M, as in `LinearLabelSpace`.
+    centre : bool
+        False: Z = Y, the raw label sets, and no mean is added in decoding (`mean_` is 0), as in the first version of
+        the method and in Pacharawongsakda & Theeramunkong 2012.
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinearLabelSpace._parameter_constraints,
+        "centre": ["boolean"],
+    }
+
+    def __init__(self, n_components: float | int | None = None, centre: bool = True):
+        super().__init__(n_components)
+        self.centre = centre
+
     def _find_directions(self, moments: Moments, n: int) -> Array:
-        self.eigenvalues_, directions = leading_eigenvectors(moments.yy, n)
+        scatter = moments.yy
+        if not self.centre:
+            scatter = scatter + moments.n * np.outer(moments.mean_y, moments.mean_y)
+            self.mean_ = np.zeros(moments.n_labels)
+        self.eigenvalues_, directions = leading_eigenvectors(scatter, n)
         return directions

@@ -149,10 +149,12 @@ def test_a_split_is_a_group(arff: Path) -> None:
 # -------------------------------------------------------------------- one fit for all sizes
 
 
+@pytest.mark.parametrize("threshold", ["round", "maximise"])
 @pytest.mark.parametrize("name", FOUR)
 def test_one_fit_serves_all_sizes_as_a_fit_for_each_would(
-    name: str, arff: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, threshold: str, arff: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    method = {name: {**FOUR[name], "threshold": threshold}}
     sizes = [3, "20%", 1, "100%", "60%"]
     fits = []
     fit = ComposedClassifier.fit_moments
@@ -163,10 +165,10 @@ def test_one_fit_serves_all_sizes_as_a_fit_for_each_would(
 
     monkeypatch.setattr(ComposedClassifier, "fit_moments", counted)
     metrics = ["hamming_loss", "f1", "encoding_error", "prediction_error", "loss_bound"]
-    together = scores_of(small.experiment(arff, methods={name: FOUR[name]}, sweep={SIZES: sizes}, metrics=metrics))
+    together = scores_of(small.experiment(arff, methods=method, sweep={SIZES: sizes}, metrics=metrics))
     assert len(fits) == 4, "a split of a method is to cost one fit"
     for size in sizes:
-        alone = scores_of(small.experiment(arff, methods={name: FOUR[name]}, sweep={SIZES: [size]}, metrics=metrics))
+        alone = scores_of(small.experiment(arff, methods=method, sweep={SIZES: [size]}, metrics=metrics))
         assert len(alone) == 4
         for where, values in alone.items():
             assert together[where] == pytest.approx(values, rel=1e-9, abs=1e-12)

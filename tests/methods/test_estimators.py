@@ -7,17 +7,21 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mlcdr import registry
 from mlcdr.composition import ComposedClassifier
+from mlcdr.dual_space.idsr import IDSR
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.thresholds import Maximise
 
 
 def estimators():
     """One of each, at its defaults."""
-    for family in ("feature_space", "label_space", "learner"):
+    for family in ("feature_space", "dual_space", "label_space", "learner"):
         for name in registry.names(family):
             yield registry.resolve(family, name)()
     yield ComposedClassifier(LeastSquares())
     yield ComposedClassifier(LeastSquares(), label_space=PLST())
+    yield ComposedClassifier(LeastSquares(), dual_space=IDSR(), threshold=Maximise())
+    yield ComposedClassifier(LeastSquares(), threshold=Maximise())
 
 
 @parametrize_with_checks(list(estimators()))
@@ -25,7 +29,7 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("family", ["feature_space", "label_space", "learner", "threshold"])
+@pytest.mark.parametrize("family", ["feature_space", "dual_space", "label_space", "learner", "threshold"])
 def test_docstrings_and_signatures_agree(family):
     """Every parameter is described, and nothing is described that is no parameter."""
     import inspect

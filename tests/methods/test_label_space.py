@@ -121,6 +121,18 @@ def test_pbr_learns_its_labels_and_predicts_no_other():
     assert len({tuple(PBR(random_state=s).fit(X, Y).labels_) for s in range(20)}) > 10
 
 
+def test_plst_of_raw_labels_is_their_singular_value_decomposition():
+    X, Y = problem("plain")
+    _, singular, right = np.linalg.svd(Y.astype(float))
+    for moments in (Moments.from_arrays(X, Y), Moments.from_arrays(X, sp.csr_array(Y)).settled()):
+        space = PLST(3, centre=False).fit_moments(moments)
+        np.testing.assert_allclose(space.eigenvalues_, singular[:3] ** 2)
+        np.testing.assert_allclose(space.decode(space.encode(Y)), Y @ right[:3].T @ right[:3], atol=1e-10)
+    codes = np.random.default_rng(0).standard_normal((len(Y), 3))
+    encoding, prediction = space.error_terms(Y, codes)
+    assert encoding[1] + prediction[1] >= np.sum((space.decode(codes[:, :2]) - Y) ** 2) / len(Y) - 1e-9
+
+
 def test_identity_is_binary_relevance():
     X, Y = problem("plain")
     np.testing.assert_array_equal(Identity().fit(X, Y).directions_, np.eye(6))

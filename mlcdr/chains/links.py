@@ -1,0 +1,121 @@
+"""What binary relevance and the chains share: links, which are models of one label each, and the estimator's contract.
+
+A link's base is a regressor, which decides at ½, or a binary classifier. It is fitted from the moments of the features
+and the labels it looks at, which are blocks of those of [X, Y], if it can be; from the rows otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mlcdr.label_space.linear import as_binary, as_dense
+from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.moments import Moments
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A fitted model of one label; `model` is None where a classifier's label was the same in all training rows."""
+
+    model: Any
+    constant: float = 0.0
+
+    @classmethod
+    def fitted(cls, base: Any, moments: Moments, label: int, inputs: Sequence[int] = ()) -> Link:
+        """Fit a clone of `base` to one label, from the features and the labels `inputs`."""
+        part = moments.with_labels(inputs, [label])
+        model = clone(base)
+        if hasattr(model, "fit_moments"):
+            return cls(model.fit_moments(part))
+        X, y = part.rows()
+        y = as_dense(y)[:, 0]
+        if is_classifier(model) and y.min() == y.max():
+            return cls(None, float(y[0]) - 0.5)
+        return cls(model.fit(X, y))
+
+    def score(self, X: Any) -> Array:
+        """How surely (n,) the label is there: positive where it is predicted."""
+        if self.model is None:
+            return np.full(X.shape[0], self.constant)
+        if hasattr(self.model, "decision_function"):
+            return np.asarray(self.model.decision_function(X), dtype=np.float64)
+        if hasattr(self.model, "predict_proba"):
+            return self.model.predict_proba(X)[:, 1] - 0.5
+        return np.asarray(self.model.predict(X), dtype=np.float64).reshape(X.shape[0]) - 0.5
+
+
+class LinkedClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the multi-label classifiers that are made of links.
+
+    Parameters
+    ----------
+    base : estimator or None
+        The model of a label: a regressor, of which a prediction above ½ means that the label is there, or a binary
+        classifier. None: least squares.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        The values of y: label absent, label present.
+    """
+
+    component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"base": [HasMethods(["fit", "predict"]), None]}
+
+    def __init__(self, base: Any = None):
+        self.base = base
+
+    def fit(self, X: Any, y: Any) -> LinkedClassifier:
+        """Fit from features X (n×d, dense or CSR) and label sets y (n×K of two values; or n, for one label)."""
+        self._validate_params()
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        Y, classes, is_vector = as_binary(y, X.shape[0])
+        self.fit_moments(Moments.from_arrays(X, Y))
+        self.classes_, self._is_vector = classes, is_vector
+        return self
+
+    def fit_moments(self, moments: Moments) -> LinkedClassifier:
+        """Fit from the moments of a training set (with its rows, if the base asks for them)."""
+        self.n_features_in_ = moments.n_features
+        self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
+        self._fit_links(LeastSquares() if self.base is None else self.base, moments)
+        return self
+
+    def _fit_links(self, base: Any, moments: Moments) -> None:
+        """Fit the links: the method itself."""
+        raise NotImplementedError
+
+    def _scores(self, X: Any) -> Array:
+        """Scores (n×K) of X (n×d): the method itself."""
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores (n×K, or n where y was a vector) of X (n×d): positive where the label is predicted."""
+        check_is_fitted(self, "classes_")
+        scores = self._scores(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+        return scores.ravel() if self._is_vector else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label sets (n×K) of X (n×d), in the values and the shape that y had."""
+        positive = self.decision_function(X) > 0
+        return self.classes_.take(positive, mode="clip")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,1 @@
+"""Dual-space reduction: features and labels reduced together. One method a file."""

@@ -1,0 +1,63 @@
+"""Independent dual space reduction (IDSR): the directions in which features vary most, and those in which labels do.
+
+Source: Pacharawongsakda & Theeramunkong 2012, section 3.2.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval
+
+from mlcdr.dual_space.linear import Array, DualSpace
+from mlcdr.linalg import leading_eigenvectors, n_kept
+from mlcdr.moments import Moments
+
+_SIZE = [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None]
+
+
+class IDSR(DualSpace):
+    """U: the D leading eigenvectors of S (d×d), the features' covariance; V: the K' leading of T (K×K), the labels'.
+
+    x' = Uᵀx and t = Vy. D stops at the rank of the centred features: what lies beyond has no variance. Both are
+    nested: all D of a split share one decomposition of S, and all K' one fit of a learner of independent outputs.
+    Cost, beside S: 9d³ for the eigenvectors (for d > n, or where rounding in S hides the small ones, an SVD of the
+    dense rows), 9K³, and ndr for the reduced rows, r the rank; a truncated solver takes over for D ≤ d/10, d ≥ 1000.
+
+    Parameters
+    ----------
+    n_features : int, float or None
+        D: an int, a fraction of the d features, or None for all. (D in the paper; the x of its Table 2.)
+    n_labels : int, float or None
+        K': an int, a fraction of the K labels, or None for all. (K in the paper; the y of its Table 2.)
+
+    Attributes
+    ----------
+    feature_variances_ : array of shape (D,)
+        Eigenvalues of S, in descending order; sums of squares, not divided by n.
+    eigenvalues_ : array of shape (K',)
+        Those of T.
+    """
+
+    size_parameter: ClassVar[str] = "n_labels"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_features": _SIZE, "n_labels": _SIZE}
+
+    def __init__(self, n_features: float | int | None = None, n_labels: float | int | None = None):
+        super().__init__()
+        self.n_features = n_features
+        self.n_labels = n_labels
+
+    def _find_both(self, moments: Moments) -> tuple[Array, Array]:
+        n = n_kept(self.n_features, moments.n_features, nearest=True)
+        values, directions = moments.principal_directions(n)
+        self.feature_variances_ = values
+        self.eigenvalues_, label_directions = leading_eigenvectors(
+            moments.yy, n_kept(self.n_labels, moments.n_labels, nearest=True)
+        )
+        return directions.T, label_directions
+
+    def transform_moments(self, moments: Moments) -> Moments:
+        """The moments of the reduced features: S is diagonal there."""
+        return moments.principal_moments(len(self.feature_variances_))

@@ -1,0 +1,64 @@
+"""What the dual-space reducers share: features x' = Uᵀx, and a code t = Vy of the labels, decoded as ŷ = Vᵀt.
+
+A dual space is a feature step (`transform`) and a label space (`encode`, `decode`), fitted together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mlcdr.label_space.linear import Array, LinearLabelSpace
+from mlcdr.linalg import n_kept
+from mlcdr.moments import Moments
+
+
+class DualSpace(TransformerMixin, LinearLabelSpace):
+    """Base of the linear dual spaces of Pacharawongsakda & Theeramunkong 2012.
+
+    Neither side is centred, as in the paper's section 3: the regression's intercept takes care of x', and the constant
+    that is missing from ŷ where V is not square moves a fitted threshold alike. A fraction p of a size means
+    max(1, round(p·size)) dimensions, as their tables show, a half going to the even number (R's and IEEE's rule).
+
+    Attributes
+    ----------
+    feature_directions_ : array of shape (d, D)
+        U, with orthonormal columns.
+    directions_ : array of shape (K', K)
+        V, with orthonormal rows.
+    mean_ : array of shape (K,)
+        0: what decoding adds.
+    n_components_ : int
+        K', the number of dimensions of the code.
+    """
+
+    feature_directions_: Array
+
+    def fit_moments(self, moments: Moments) -> DualSpace:
+        """Find the directions from the moments of a training set (parameters and data are not checked again)."""
+        self.n_features_in_ = moments.n_features
+        self.mean_ = np.zeros(moments.n_labels)
+        self.feature_directions_, self.directions_ = self._find_both(moments)
+        self.n_components_ = len(self.directions_)
+        return self
+
+    def _find_both(self, moments: Moments) -> tuple[Array, Array]:
+        """U (d×D) and V (K'×K): the method itself."""
+        raise NotImplementedError
+
+    @classmethod
+    def n_dimensions(cls, n_components: float | int | None, n_labels: int) -> int:
+        """How many dimensions of the code `n_components` means."""
+        return n_kept(n_components, n_labels, nearest=True)
+
+    def transform(self, X: Any) -> Array:
+        """The reduced features XU (n×D) of X (n×d, dense or CSR)."""
+        check_is_fitted(self, "directions_")
+        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64) @ self.feature_directions_
+
+    def transform_moments(self, moments: Moments) -> Moments:
+        """The moments of the reduced features, from those of the features."""
+        return moments.map_features(self.feature_directions_)

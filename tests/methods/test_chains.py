@@ -1,0 +1,112 @@
+"""Binary relevance, BR+ and classifier chains: by plain loops over scikit-learn's models, dense, sparse, by moments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.multioutput import ClassifierChain as TheirChain
+from sklearn.tree import DecisionTreeClassifier
+
+from mlcdr import registry
+from mlcdr.chains.binary_relevance import BinaryRelevance
+from mlcdr.chains.br_plus import BRPlus
+from mlcdr.chains.classifier_chain import ClassifierChain
+from mlcdr.composition import ComposedClassifier
+from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.learners.ridge import Ridge as OurRidge
+from mlcdr.moments import Moments
+from mlcdr.registry import Component
+from mlcdr.thresholds import Maximise
+from tests.methods.problems import NAMES, as_sparse, problem
+
+ALL = [BinaryRelevance, BRPlus, ClassifierChain]
+
+
+def by_loops(cls, make, X, Y, new):
+    """Scores of new instances; `make()` gives a regressor, which decides at ½."""
+    K = Y.shape[1]
+    first = [make().fit(X, Y[:, k]) for k in range(K)]
+    scores = np.column_stack([model.predict(new) for model in first])
+    if cls is BRPlus:
+        said = (scores > 0.5).astype(float)
+        for k in range(K):
+            model = make().fit(np.hstack([X, np.delete(Y, k, 1)]), Y[:, k])
+            scores[:, k] = model.predict(np.hstack([new, np.delete(said, k, 1)]))
+    if cls is ClassifierChain:
+        for k in range(K):
+            model = make().fit(np.hstack([X, Y[:, :k]]), Y[:, k])
+            scores[:, k] = model.predict(np.hstack([new, scores[:, :k] > 0.5]))
+    return scores
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("cls", ALL)
+def test_ridge_links_by_loops(cls, name):
+    X, Y = problem(name)
+    X = X / np.abs(X).max(axis=0).clip(1e-300)
+    expected = by_loops(cls, lambda: Ridge(0.5), X[:-12], Y[:-12].astype(float), X[-12:])
+    for model in (OurRidge(0.5), Ridge(0.5)):  # by moments, by rows
+        found = cls(model).fit(X[:-12], Y[:-12])
+        np.testing.assert_allclose(found.decision_function(X[-12:]) + 0.5, expected, atol=1e-8)
+        np.testing.assert_array_equal(found.predict(X[-12:]), expected > 0.5)
+    found = cls(OurRidge(0.5)).fit(as_sparse(X[:-12]), sp.csr_array(Y[:-12]))
+    np.testing.assert_allclose(found.decision_function(as_sparse(X[-12:])) + 0.5, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_least_squares_links_by_loops(cls):
+    X, Y = problem("plain")
+    Y = Y[:, [0, 1, 2, 3, 5]]
+    expected = by_loops(cls, LinearRegression, X[:-30], Y[:-30].astype(float), X[-30:])
+    held_out = Moments.from_arrays(X, Y).without(np.arange(90, 120))
+    for rule in ("minimum_norm", "drop_aliased"):
+        found = cls(LeastSquares(rule)).fit_moments(held_out)
+        np.testing.assert_allclose(found.decision_function(X[-30:]) + 0.5, expected, atol=1e-8)
+    assert cls().fit(X, Y).decision_function(X).shape == Y.shape
+
+
+def test_dependent_columns_in_a_chain_go_by_the_rule_of_lm():
+    """A label that repeats one before it is explained by it alone; a copy of it as a later input is aliased."""
+    X, Y = problem("dependent")
+    Y = np.column_stack([Y[:, :3], Y[:, 0]])
+    found = ClassifierChain(LeastSquares("drop_aliased")).fit(X, Y)
+    coefficients = found.links_[3].model.coef_[0]
+    np.testing.assert_allclose(coefficients, np.eye(20)[17], atol=1e-9)
+    np.testing.assert_array_equal(found.predict(X)[:, 3], found.predict(X)[:, 0])
+
+
+@pytest.mark.parametrize("order", [None, [3, 0, 4, 1, 2]])
+@pytest.mark.parametrize("base", [LogisticRegression(), DecisionTreeClassifier(random_state=0)], ids=["linear", "tree"])
+def test_a_chain_of_classifiers_is_scikit_learns(base, order):
+    X, Y = problem("plain")
+    Y = Y[:, [0, 1, 2, 3, 5]]
+    theirs = TheirChain(base, order=order or list(range(5))).fit(X[:80], Y[:80])
+    ours = ClassifierChain(base, order).fit(X[:80], Y[:80])
+    np.testing.assert_array_equal(ours.predict(X[80:]), theirs.predict(X[80:]))
+    if order:
+        with pytest.raises(ValueError, match="each of the 5 labels"):
+            ClassifierChain(base, [0, 1, 1, 2, 3]).fit(X, Y)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_a_classifier_of_a_constant_label_says_the_constant(cls):
+    X, Y = problem("plain")
+    Y[:, 3] = 1
+    said = cls(LogisticRegression()).fit(X, Y).predict(X)
+    assert said[:, 3].all()
+    assert not said[:, 4].any()
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_in_the_line_of_a_method(cls):
+    X, Y = problem("plain")
+    model = ComposedClassifier(cls(OurRidge(0.5)), threshold=Maximise()).fit(X, Y)
+    scores = cls(OurRidge(0.5)).fit(X, Y).decision_function(X)
+    np.testing.assert_array_equal(model.predict(X), Maximise().fit(scores, Y).apply(scores))
+    plain = ComposedClassifier(cls(OurRidge(0.5))).fit(X, Y)
+    np.testing.assert_array_equal(plain.predict(X), scores > 0)
+    (name,) = [n for n in registry.names("learner") if registry.resolve("learner", n) is cls]
+    built = Component.parse("learner", {name: {"base": {"ridge": {"alpha": 0.5}}}}).build()
+    np.testing.assert_array_equal(built.fit(X, Y).predict(X), plain.predict(X))

@@ -1,0 +1,256 @@
+"""The dual spaces: the paper's steps written out with NumPy, then laws, then sweeps that share their work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
+
+from mlcdr import registry
+from mlcdr.composition import ComposedClassifier
+from mlcdr.dual_space.ddsr import DDSR
+from mlcdr.dual_space.idsr import IDSR
+from mlcdr.errors import ConfigError
+from mlcdr.experiment import trials as trials_module
+from mlcdr.experiment.trials import DataSource, build, groups, plan, run_group
+from mlcdr.feature_space.pca import PCA
+from mlcdr.label_space.plst import PLST
+from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.moments import Moments
+from mlcdr.thresholds import Maximise
+from tests import small
+from tests.methods.problems import NAMES, as_sparse, problem
+
+ALL = [DDSR, IDSR]
+
+
+def by_the_paper(cls, X, Y, d, k):
+    """U' (M×d) and V' (L×k) from covariance matrices by `numpy.linalg.svd`, sections 3.1 and 3.2."""
+    x, y = X - X.mean(0), Y - Y.mean(0)
+    if cls is DDSR:
+        U, _, V = np.linalg.svd(x.T @ y / (len(X) - 1))
+        return U[:, :d], V[:k].T
+    return np.linalg.svd(np.cov(X.T))[0][:, :d], np.linalg.svd(np.cov(Y.T))[0][:, :k]
+
+
+def scores_by_the_paper(cls, X, Y, new, d, k):
+    U, V = by_the_paper(cls, X, Y, d, k)
+    A, B = (np.column_stack([np.ones(len(x)), x @ U]) for x in (X, new))
+    W = np.linalg.lstsq(A, Y @ V, rcond=None)[0]
+    return A @ W @ V.T, B @ W @ V.T
+
+
+@pytest.mark.parametrize(
+    ("space", "d", "k"),
+    [(DDSR(3), 3, 3), (DDSR(0.5), 3, 3), (DDSR(), 5, 5), (IDSR(4, 2), 4, 2), (IDSR(0.2, 0.4), 3, 2), (IDSR(), 17, 6)],
+    ids=str,
+)
+def test_scores_are_the_papers(space, d, k):
+    X, Y = problem("plain")
+    train, test = slice(0, 90), slice(90, 120)
+    model = ComposedClassifier(LeastSquares(), dual_space=space, threshold=Maximise()).fit(X[train], Y[train])
+    of_train, of_test = scores_by_the_paper(type(space), X[train], Y[train], X[test], d, k)
+    np.testing.assert_allclose(model.label_space_.decode(model.output(X[test])), of_test, atol=1e-8)
+    cut = Maximise().fit(of_train, Y[train])
+    keep = np.isfinite(cut.values_)
+    np.testing.assert_allclose(model.threshold_.values_[keep], cut.values_[keep], atol=1e-8)
+    np.testing.assert_array_equal(model.predict(X[test]), cut.apply(of_test))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_idsr_directions_have_the_largest_variances(name):
+    X, Y = problem(name)
+    space = IDSR().fit(X, Y)
+    singular = np.linalg.svd(X - X.mean(0), compute_uv=False)
+    rank = np.count_nonzero(singular > 1e-11 * singular[0])
+    U = space.feature_directions_
+    assert U.shape == (X.shape[1], rank)
+    np.testing.assert_allclose(U.T @ U, np.eye(rank), atol=1e-12)
+    spread = np.linalg.norm((X - X.mean(0)) @ U, axis=0)
+    np.testing.assert_allclose(spread, singular[:rank], rtol=1e-6, atol=1e-12 * singular[0])
+    np.testing.assert_allclose(np.sqrt(space.feature_variances_), singular[:rank], rtol=1e-6, atol=1e-12 * singular[0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ddsr_directions_have_the_largest_covariances(name):
+    X, Y = problem(name)
+    space = DDSR().fit(X, Y)
+    x, y = X - X.mean(0), Y - Y.mean(0)
+    C = x.T @ y
+    singular = np.linalg.svd(C, compute_uv=False)
+    U, V = space.feature_directions_, space.directions_
+    rank = U.shape[1]
+    assert rank == np.linalg.matrix_rank(C, tol=1e-12 * singular[0])
+    np.testing.assert_allclose(U.T @ C @ V[:rank].T, np.diag(singular[:rank]), atol=1e-11 * singular[0])
+    np.testing.assert_allclose(U.T @ U, np.eye(rank), atol=1e-12)
+    np.testing.assert_allclose(V @ V.T, np.eye(len(V)), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_idsr_with_all_dimensions_is_least_squares(name):
+    """A rotation changes neither the minimum-norm solution nor what it predicts."""
+    X, Y = problem(name)
+    model = ComposedClassifier(LeastSquares(), dual_space=IDSR()).fit(X[:-10], Y[:-10])
+    plain = LeastSquares().fit(X[:-10], Y[:-10].astype(float))
+    said = model.label_space_.decode(model.output(X[-10:]))
+    size = np.abs(X[-10:]).max(axis=0) @ np.abs(plain.coef_.T)
+    assert np.max(np.abs(said - plain.predict(X[-10:])) / (1 + size)) < 1e-7
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("cls", ALL)
+def test_reduced_moments_are_those_of_the_reduced_rows(cls, name):
+    X, Y = problem(name)
+    moments = Moments.from_arrays(X, Y).without(np.arange(5))
+    space = cls().fit_moments(moments)
+    reduced, exact = space.transform_moments(moments), Moments.from_arrays(space.transform(X[5:]), Y[5:])
+    scale = np.sqrt(np.diag(exact.xx).max())
+    np.testing.assert_allclose(reduced.mean_x, exact.mean_x, atol=1e-9 * (1 + np.abs(exact.mean_x).max()))
+    np.testing.assert_allclose(reduced.xx, exact.xx, atol=1e-9 * scale**2)
+    np.testing.assert_allclose(reduced.xy, exact.xy, atol=1e-9 * scale)
+    np.testing.assert_allclose(reduced.rows()[0], space.transform(X[5:]), atol=1e-9 * (1 + np.abs(X).max()))
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_dense_sparse_and_settled_moments_agree(cls):
+    X, Y = problem("sparse counts")
+    moments = [
+        Moments.from_arrays(X, Y),
+        Moments.from_arrays(as_sparse(X), sp.csr_array(Y)),
+        Moments.from_arrays(X, Y).settled(),
+    ]
+    found = []
+    for m in moments:
+        model = ComposedClassifier(LeastSquares(), dual_space=cls()).fit_moments(m)
+        found.append(model.label_space_.decode(model.output(X)))
+    np.testing.assert_allclose(found[1], found[0], atol=1e-8)
+    np.testing.assert_allclose(found[2], found[0], atol=1e-8)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_laws_of_rotation_and_of_order(cls):
+    """Rotating, shifting and scaling all of X, or permuting labels or rows, changes nothing else."""
+    X, Y = problem("plain")
+    Y = Y[:, [0, 1, 2, 3, 5]]
+    rng = np.random.default_rng(0)
+    rotation = np.linalg.qr(rng.standard_normal((17, 17)))[0]
+    rows, labels = rng.permutation(len(X)), rng.permutation(5)
+    space = {DDSR: DDSR(3), IDSR: IDSR(6, 3)}[cls]
+
+    def scores(x, y, new):
+        model = ComposedClassifier(LeastSquares(), dual_space=space, threshold=Maximise()).fit(x, y)
+        return model.decision_function(new)
+
+    expected = scores(X, Y, X)
+    np.testing.assert_allclose(scores(3 * X @ rotation + 5, Y, 3 * X @ rotation + 5), expected, atol=1e-8)
+    np.testing.assert_allclose(scores(X, Y[:, labels], X), expected[:, labels], atol=1e-8)
+    np.testing.assert_allclose(scores(X[rows], Y[rows], X), expected, atol=1e-8)
+    constant = np.column_stack([X, np.full(len(X), 7.0)])
+    np.testing.assert_allclose(scores(constant, Y, constant), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_sizes_are_rounded_and_nested(cls):
+    X, Y = problem("plain")
+    whole = cls().fit(X, Y)
+    for p, size in ((0.2, 1), (0.4, 2), (0.6, 4), (0.8, 5), (1.0, 6), (0.25, 2), (0.05, 1)):
+        space = (DDSR(p) if cls is DDSR else IDSR(n_labels=p)).fit(X, Y)
+        assert space.n_components_ == size
+        np.testing.assert_allclose(space.directions_, whole.directions_[:size], atol=1e-10)
+    np.testing.assert_array_equal(whole.decode(whole.encode(Y)).round(9), Y)
+    if cls is IDSR:
+        assert [IDSR(p).fit(X, Y).feature_directions_.shape[1] for p in (0.2, 0.5, 9)] == [3, 8, 9]
+    with pytest.raises(ValueError, match="is more than the"):
+        cls(99).fit(X, Y)
+    assert clone(whole).get_params() == whole.get_params()
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_degenerate_data(cls):
+    X, Y = problem("plain")
+    for x, y in ((X, np.zeros((120, 4))), (X, np.ones((120, 4))), (np.ones((120, 3)), Y), (X[:, :1], Y), (X, Y[:, :1])):
+        model = ComposedClassifier(LeastSquares(), dual_space=cls(), threshold=Maximise()).fit(x, y)
+        assert model.predict(x).shape == y.shape
+    assert not model.fit(X, np.zeros((120, 2))).predict(X).any()
+    assert model.fit(X, np.ones((120, 2))).predict(X).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("space", [DDSR(2), IDSR(3, 2)], ids=str)
+def test_a_dual_space_follows_a_feature_space(space, name):
+    X, Y = problem(name)
+    both = ComposedClassifier(LeastSquares(), feature_space=[PCA(4)], dual_space=space, threshold=Maximise()).fit(X, Y)
+    reduced = both.feature_steps_[0].transform(X)
+    alone = ComposedClassifier(LeastSquares(), dual_space=space, threshold=Maximise()).fit(reduced, Y)
+    np.testing.assert_allclose(both.output(X), alone.output(reduced), atol=1e-8)
+
+
+def test_what_does_not_fit_together_is_refused():
+    X, Y = problem("plain")
+    with pytest.raises(ValueError, match="leave `label_space` out"):
+        ComposedClassifier(LeastSquares(), label_space=PLST(), dual_space=DDSR()).fit(X, Y)
+    with pytest.raises(ValueError, match="take a regressor"):
+        ComposedClassifier(KNeighborsClassifier(), dual_space=DDSR()).fit(X, Y)
+
+
+# -------------------------------------------------------------------- in experiments
+
+LABELS, FEATURES, SIZE = "dual_space.n_labels", "dual_space.n_features", "dual_space.n_components"
+METHODS = {
+    "IDSR": {"dual_space": "idsr", "learner": "least_squares", "threshold": {"maximise": "f1"}},
+    "DDSR": {"dual_space": "ddsr", "learner": "least_squares", "threshold": {"maximise": "f1"}},
+}
+
+
+def scores_of(experiment):
+    source = DataSource.of(experiment.datasets[0], experiment.splits)
+    dataset = source.load()
+    trials = {t.key: t for t in plan(experiment, source, dataset)}
+    found = [s for group in groups(experiment, source.stamped(dataset), trials.values()) for s in run_group(group)]
+    return [(trials[s.key], s.values) for s in found]
+
+
+def test_a_sweep_scores_as_a_fit_for_each_point_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fits, fit = [], ComposedClassifier.fit_moments
+
+    def counted(self, *arguments, **options):
+        fits.append(type(self.dual_space))
+        return fit(self, *arguments, **options)
+
+    sweep = {LABELS: ["20%", "60%", "100%"], FEATURES: ["40%", "100%"], SIZE: [1, "100%"]}
+    arff = small.write_dataset(tmp_path / "data")
+    splits = {"kind": "kfold", "folds": 3, "seed": 1}
+    experiment = small.experiment(arff, methods=METHODS, sweep=sweep, splits=splits, metrics=["hamming_loss"])
+    with monkeypatch.context() as patch:
+        patch.setattr(ComposedClassifier, "fit_moments", counted)
+        found = scores_of(experiment)
+    assert (fits.count(IDSR), fits.count(DDSR)) == (3 * 2, 3 * 2), "one fit is to serve all sizes of the code"
+    assert len(found) == 3 * (6 + 2)
+    dataset, _ = small.planned(experiment)
+    divided = DataSource.of(experiment.datasets[0], experiment.splits).divide(dataset)
+    for trial, values in found:
+        assert values is not None
+        split = divided[trial.split]
+        estimator = trials_module._seeded(build(trial.spec), experiment.seed, trial)
+        said = estimator.fit(dataset.X[split.train], dataset.Y[split.train]).predict(dataset.X[split.test])
+        assert values["hamming_loss"] == pytest.approx(np.mean(said != dataset.Y[split.test]), abs=1e-12)
+
+
+def test_a_config_writes_a_dual_space_and_not_a_label_space_beside_it(tmp_path: Path) -> None:
+    arff = small.write_dataset(tmp_path / "data")
+    method = {**METHODS["IDSR"], "dual_space": {"idsr": {"n_features": "40%", "n_labels": 2}}}
+    experiment = small.experiment(arff, methods={"M": method}, sweep={})
+    assert experiment.resolved()["methods"]["M"] == {
+        "dual_space": {"idsr": {"n_features": "40%", "n_labels": 2}},
+        "learner": "least_squares",
+        "threshold": {"maximise": {"metric": "f1"}},
+    }
+    space = build(experiment.methods["M"]).dual_space
+    assert (space.n_features, space.n_labels) == (0.4, 2)
+    with pytest.raises(ConfigError, match="leave one of the two out"):
+        small.experiment(arff, methods={"M": {**method, "label_space": "plst"}}, sweep={})
+    assert registry.names("dual_space") == ["ddsr", "idsr"]
