@@ -17,6 +17,7 @@ from mlcdr.errors import ConfigError, UserError
 if TYPE_CHECKING:
     from mlcdr.experiment.model import Experiment
     from mlcdr.experiment.runner import RunReport
+    from mlcdr.experiment.trials import Trial
     from mlcdr.reporting.results import Results
 
 app = typer.Typer(
@@ -153,23 +154,28 @@ def _conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
     if report.done:
         found = results.load(report.folder)
         written = tables.write_all(found)
+        if not quiet:
+            _print_tables(found)
         if experiment.figures and not report.interrupted and not report.failures:
             from mlcdr.reporting import figures
 
             written += figures.write_all(found)
         if not quiet:
-            _print_tables(found)
             _say(f"{report.planned} trials, {report.computed} computed now, in {report.seconds:.1f} s")
             _say(f"results in {report.folder}: scores.csv, summary.csv, {_listed(written, report.folder)}")
-    for trial, error in report.failures[:3]:
-        point = ", ".join(f"{path} {value}" for path, value in trial.point)
-        where = f"{trial.dataset}, {trial.method}{f' ({point})' if point else ''}, split {trial.split}"
-        print(f"failed: {where}: {_reason(error)}", file=sys.stderr)
+    kinds: dict[tuple[str, str, str], list[Trial]] = {}
+    for trial, error in report.failures:
+        kinds.setdefault((trial.dataset, trial.method, _reason(error)), []).append(trial)
+    for (dataset, method, reason), trials in list(kinds.items())[:10]:
+        point = ", ".join(f"{path} {value}" for path, value in trials[0].point)
+        first = f"{dataset}, {method}{f' ({point})' if point else ''}, split {trials[0].split}"
+        more = f" (and {len(trials) - 1} more trials of {method})" if len(trials) > 1 else ""
+        print(f"failed: {first}: {reason}{more}", file=sys.stderr)
     if report.failures:
-        more = f" (the first {min(3, len(report.failures))} above)"
+        rest = f"; {len(kinds) - 10} more kinds of failure" if len(kinds) > 10 else ""
         print(
-            f"error: {len(report.failures)} of {report.planned} trials failed{more}; "
-            f"tracebacks are in {report.folder / 'trials.sqlite'}",
+            f"error: {len(report.failures)} of {report.planned} trials failed{rest}; "
+            f"tracebacks are in {report.folder / 'trials.sqlite'} (table trials, column error)",
             file=sys.stderr,
         )
     if report.interrupted:

@@ -170,9 +170,8 @@ def test_failed_trials_are_told_and_the_others_shown(here: Path, mlcdr: Callable
     assert done.code == 1
     assert "PLST" in done.out
     failures = [line for line in done.err.splitlines() if line.startswith("failed: ")]
-    assert failures[0].startswith("failed: tiny, Bad, split 0: RuntimeError: no luck today")
-    assert len(failures) == 3
-    assert "error: 4 of 12 trials failed (the first 3 above)" in done.err
+    assert failures == ["failed: tiny, Bad, split 0: RuntimeError: no luck today (and 3 more trials of Bad)"]
+    assert "error: 4 of 12 trials failed; tracebacks are in" in done.err
     quiet = mlcdr("run", path, "-j", 1, "--quiet")
     assert (quiet.code, quiet.out) == (1, "")
     assert "4 of 12 trials failed" in quiet.err

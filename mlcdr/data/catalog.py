@@ -5,6 +5,7 @@ Downloads go to the user's cache folder, file by file, each checked against its 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -160,6 +161,9 @@ def fetch(name: str, progress: bool = True, *, folder: Path | str | None = None,
                 _download(f"{root}/{file.path}", file, target, progress)
     except OSError as error:
         raise DataError(f"{target}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            target.rmdir()  # if nothing came: an empty folder would pass for a data set
     return target
 
 
@@ -218,4 +222,6 @@ def _reason(error: Exception) -> str:
     text = str(error)
     if "IncompleteRead" in text or "Connection broken" in text:
         return "the connection was cut"
+    if "Max retries exceeded" in text or "ConnectionError" in type(error).__name__:
+        return "no connection to the server"
     return text.splitlines()[0][:200] if text else type(error).__name__

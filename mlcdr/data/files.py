@@ -55,13 +55,18 @@ def checkout_folder() -> Path | None:
 
 
 def data_folders() -> list[Path]:
-    """The folders that hold data sets, in order: $MLCDR_DATASETS, ./datasets, the checkout's, the user's cache."""
+    """The folders that hold data sets, in order: $MLCDR_DATASETS, ./datasets, the checkout's, the user's cache.
+
+    Outside a checkout, the package's own copy of the embedded data set comes last.
+    """
     folders = [Path(part).expanduser() for part in os.environ.get("MLCDR_DATASETS", "").split(os.pathsep) if part]
     folders.append(Path("datasets"))
     checkout = checkout_folder()
     if checkout is not None:
         folders.append(checkout)
     folders.append(cache_folder() / "datasets")
+    if checkout is None:
+        folders.append(Path(__file__).parent / "embedded")
     return folders
 
 

@@ -167,6 +167,7 @@ def run(
             write_summary(folder / "summary.csv", list(trials.values()), scores_by_key, *columns)
             report.seconds = time.time() - start
             manifest = _manifest(experiment, parts, report, start, jobs, backend)
+            manifest["computed_by"] = _history(folder, fresh, manifest)
             write_whole(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     return report
 
@@ -315,6 +316,19 @@ def _manifest(
             "cores": os.cpu_count(),
         },
     }
+
+
+def _history(folder: Path, fresh: bool, manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """One entry for each run that computed trials of this folder and ended by itself, the last one last.
+
+    What stands above it in the manifest is of the last run alone, which may have computed nothing.
+    """
+    try:
+        earlier = [] if fresh else read_manifest(folder)["computed_by"]
+    except (ResultsError, KeyError):
+        earlier = []
+    about = ("started", "seconds", "jobs", "backend", "trials", "mlcdr", "python", "packages", "blas", "machine")
+    return [*earlier, *([{key: manifest[key] for key in about}] if manifest["trials"]["computed"] else [])]
 
 
 def _version(package: str) -> str | None:

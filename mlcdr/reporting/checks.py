@@ -46,6 +46,11 @@ def _unfit(layout: TableLayout | FigureLayout, experiment: Mapping[str, Any]) ->
         for name in metrics
         if name not in measured
     ]
+    if isinstance(layout, FigureLayout):
+        others = [
+            path for path, values in (experiment.get("sweep") or {}).items() if path != layout.x and len(values) > 1
+        ]
+        lines += [f"{path} is swept too, so a method has several curves; a figure shows one sweep" for path in others]
     return lines + [
         f"needs a sweep of {path}{did_you_mean(path, swept)} (swept: {', '.join(swept) or 'nothing'})"
         for path in paths

@@ -204,7 +204,8 @@ class _Builder:
         header = (*(text(self._head(name)) for name in self.down), *self._column_heads(columns))
         notes = self._notes([c for row in cells for c in row], any(b for row in bold for b in row))
         sheet = Sheet(self._caption(), header, shown, len(self.down), tuple(groups), notes)
-        label = "tab:" + layouts.stem({"layout": self.name}).replace("_", "-")
+        parts = (self.results.name, layouts.stem({"layout": self.name}), *filter(None, [self.layout.metric]))
+        label = "tab:" + layouts.file_name("-".join(parts)).replace("_", "-")
         return Table(sheet, *self._records(itertools.chain(*grid), itertools.chain(*cells)), label)
 
     def _default(self) -> Place:

@@ -262,6 +262,8 @@ def test_the_manifest(arff: Path, tmp_path: Path) -> None:
     assert (manifest["jobs"], manifest["backend"]) == (2, "loky")
     assert manifest["packages"]["joblib"] == joblib.__version__
     assert {"mlcdr", "python", "machine", "blas", "started", "seconds"} <= manifest.keys()
+    assert [part["trials"]["computed"] for part in manifest["computed_by"]] == [16]
+    assert manifest["computed_by"][0]["packages"] == manifest["packages"]
     (report.folder / "manifest.json").write_text("[")
     with pytest.raises(ResultsError, match=r"manifest\.json: cannot be read"):
         read_manifest(report.folder)

@@ -174,7 +174,7 @@ def test_methods_may_go_across(tmp_path):
     assert bold_cells(table) == {(0, 2), (1, 2)}
     assert table.csv().splitlines()[0] == "dataset,method,mean,std"
     assert "Bold: the best of its data set." in table.sheet.notes
-    assert r"\label{tab:mine}" in table.latex()
+    assert r"\label{tab:trial-mine-accuracy}" in table.latex()
 
 
 def test_csv_has_the_numbers_of_the_summary_in_full(table3_folder):
