@@ -18,10 +18,19 @@ from mlcdr import registry
 from mlcdr.data.files import Part, is_path, locate, short_name
 from mlcdr.errors import DataError
 from mlcdr.experiment.components import build_problem, read_component
-from mlcdr.experiment.model import DatasetSpec, Experiment, LayoutSpec, MethodSpec, MetricSpec, method_text
+from mlcdr.experiment.model import (
+    FAMILIES,
+    DatasetSpec,
+    Experiment,
+    LayoutSpec,
+    MethodSpec,
+    MetricSpec,
+    method_text,
+)
 from mlcdr.experiment.overrides import apply_overrides
 from mlcdr.experiment.problems import Problems, found, near, worded
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, find_fold_file
+from mlcdr.experiment.tune import TuneSpec
 from mlcdr.experiment.yaml_reader import Document, KeyPath, Place, read_yaml
 from mlcdr.metrics import METRICS
 from mlcdr.registry import Component
@@ -132,6 +141,8 @@ def _known_keys(location: KeyPath) -> Iterable[str]:
     kinds: dict[Any, type[BaseModel]] = {"shuffle": Shuffle, "kfold": KFold, "predefined": Predefined, "file": FromFile}
     if location[:1] == ("splits",):
         return kinds[location[1]].model_fields
+    if "tune" in location:
+        return TuneSpec.model_fields
     return MethodSpec.model_fields if location else Experiment.model_fields
 
 
@@ -276,14 +287,19 @@ def _method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[str,
     if not isinstance(written, dict):
         return written
     result = dict(written)
+    tune = written.get("tune")
+    grid = tune.get("grid") if isinstance(tune, dict) else None
+    varied = [path for path in (*sweep, *(grid if isinstance(grid, dict) else ())) if isinstance(path, str)]
 
     def read(part: Any, family: str, place: KeyPath, prefix: str) -> Component:
-        swept = [swept.removeprefix(prefix).split(".")[0] for swept in sweep if swept.startswith(prefix)]
+        swept = [path.removeprefix(prefix).split(".")[0] for path in varied if path.startswith(prefix)]
         return read_component(part, family, place, problems, swept) or _UNREADABLE
 
     if written.get("dual_space") is not None and written.get("label_space") is not None:
         problems.add((*path, "label_space"), "a dual space reduces the labels itself; leave one of the two out")
-    for family in ("feature_space", "dual_space", "label_space", "learner", "threshold"):
+    if tune is None:
+        result.pop("tune", None)
+    for family in FAMILIES:
         part = written.get(family)
         if part is None:
             # `learner:` with nothing after it is as much a missing learner as none.
@@ -323,7 +339,9 @@ def _check_names(data: Mapping[str, Any], problems: Problems) -> None:
 
 
 def _check_sweep(sweep: Mapping[str, Any], methods: Any, problems: Problems) -> None:
-    """Every swept path must be a parameter of some method that does not set it itself, and every value possible."""
+    """Every swept path must be a parameter of some method that does not set it itself, and every value possible; the
+    same for each method's own grid.
+    """
     specs: dict[str, MethodSpec] = {}
     for name, parts in (methods if isinstance(methods, dict) else {}).items():
         with contextlib.suppress(ValidationError):
@@ -333,30 +351,46 @@ def _check_sweep(sweep: Mapping[str, Any], methods: Any, problems: Problems) -> 
     all_read = isinstance(methods, dict) and len(specs) == len(methods)
     for path, values in sweep.items():
         here: KeyPath = ("sweep", path)
-        listed = values if isinstance(values, list) else []
-        texts = [method_text(value) for value in listed]
-        for i, text in enumerate(texts):
-            if text in texts[:i]:
-                problems.add((*here, i), f"the value {text} is listed twice")
         having = {name: spec for name, spec in specs.items() if spec.with_value(path, None) is not None}
         if not having and all_read:
             known = _sweepable(specs.values())
             problems.add(
                 here, f"no method has this parameter{near(path, known)} (there are: {', '.join(known) or 'none'})"
             )
+        _check_values(having, path, values if isinstance(values, list) else [], here, problems)
+    for name, spec in specs.items():
+        for path, values in (spec.tune.grid if spec.tune else {}).items():
+            here = ("methods", name, "tune", "grid", path)
+            if path in sweep:
+                problems.add(here, "is swept, too; leave it out in one of the two places")
+            elif spec.with_value(path, None) is None:
+                known = _sweepable([spec])
+                problems.add(here, f"the method has no such parameter{near(path, known)} (it has: {', '.join(known)})")
+            else:
+                _check_values({name: spec}, path, values, here, problems)
+
+
+def _check_values(
+    having: Mapping[str, MethodSpec], path: str, values: Sequence[Any], here: KeyPath, problems: Problems
+) -> None:
+    """Each value must be listed once and be possible for the methods `having` the parameter, none of which may set it."""
+    texts = [method_text(value) for value in values]
+    for i, text in enumerate(texts):
+        if text in texts[:i]:
+            problems.add((*here, i), f"the value {text} is listed twice")
+    for name, spec in having.items():
+        component, keys, _ = spec.component_at(path) or (_UNREADABLE, (), None)
+        if keys[0] in component.params and len(keys) == 1:
+            problems.add(here, f"the method {name} sets {keys[0]} itself; leave it out there, or do not sweep it")
+    for i, value in enumerate(values):
+        failing = {}
         for name, spec in having.items():
-            component, keys, _ = spec.component_at(path) or (_UNREADABLE, (), None)
-            if keys[0] in component.params and len(keys) == 1:
-                problems.add(here, f"the method {name} sets {keys[0]} itself; leave it out there, or do not sweep it")
-        for i, value in enumerate(listed):
-            failing = {}
-            for name, spec in having.items():
-                at = (spec.with_value(path, value) or spec).component_at(path)
-                message = build_problem(at[0]) if at else None
-                if message:
-                    failing[name] = message
-            if failing:
-                problems.add((*here, i), f"impossible for {', '.join(failing)}: {next(iter(failing.values()))}")
+            at = (spec.with_value(path, value) or spec).component_at(path)
+            message = build_problem(at[0]) if at else None
+            if message:
+                failing[name] = message
+        if failing:
+            problems.add((*here, i), f"impossible for {', '.join(failing)}: {next(iter(failing.values()))}")
 
 
 def _sweepable(specs: Iterable[MethodSpec]) -> list[str]:

@@ -16,8 +16,12 @@ from pydantic.json_schema import WithJsonSchema
 from mlcdr.experiment.components import with_parameter
 from mlcdr.experiment.problems import placed
 from mlcdr.experiment.splits import SplitSpec
+from mlcdr.experiment.tune import TuneSpec
 from mlcdr.experiment.yaml_reader import KeyPath, Place, dump_yaml
 from mlcdr.registry import Component
+
+FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "threshold")
+"""What a method is made of, in the order of the line."""
 
 _FOLDER_NAME = re.compile(r"[^\W_][\w.\-]{0,99}")
 
@@ -76,7 +80,8 @@ class MetricSpec(_Spec):
 class MethodSpec(_Spec):
     """What fills the line x → feature space → learner → label space → threshold; only the learner is required.
 
-    A dual space stands for the last step of the feature space and for the label space.
+    A dual space stands for the last step of the feature space and for the label space. `tune` leaves some parameters to
+    be chosen.
     """
 
     feature_space: Annotated[tuple[_Part, ...], BeforeValidator(_tuple)] = ()
@@ -84,16 +89,24 @@ class MethodSpec(_Spec):
     label_space: _Part | None = None
     learner: _Part
     threshold: _Part | None = None
+    tune: TuneSpec | None = None
 
     def plain(self) -> dict[str, Any]:
         """As a config writes it, components in their shortest form."""
         steps = [step.plain() for step in self.feature_space]
         result: dict[str, Any] = {"feature_space": steps[0] if len(steps) == 1 else steps} if steps else {}
-        for family in ("dual_space", "label_space", "learner", "threshold"):
+        for family in FAMILIES[1:]:
             component = getattr(self, family)
             if component is not None:
                 result[family] = component.plain()
+        if self.tune is not None:
+            result["tune"] = self.tune.plain()
         return result
+
+    @property
+    def shown_grid(self) -> dict[str, tuple[Any, ...]]:
+        """The grid of which every point is a result of its own (`tune: {scope: test}`)."""
+        return self.tune.grid if self.tune is not None and self.tune.scope == "test" else {}
 
     def with_value(self, swept: str, value: Any) -> "MethodSpec | None":
         """The method with one parameter changed (`label_space.n_components`); None if it has no such parameter."""
@@ -115,7 +128,7 @@ class MethodSpec(_Spec):
         A single step of the feature space needs no number: `feature_space.n_components`. None if nothing is there.
         """
         family, *keys = swept.split(".")
-        if family not in type(self).model_fields:
+        if family not in FAMILIES:
             return None
         part, position = getattr(self, family), None
         if isinstance(part, tuple):
@@ -194,15 +207,22 @@ class Experiment(_Spec):
         """The seed that the methods' own randomness is derived from: that of the splits (0 where these have none)."""
         return int(getattr(self.splits, "seed", 0))
 
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """The key paths in which a method's results may differ: the sweep's, then those of grids shown as a whole."""
+        grids = (path for spec in self.methods.values() for path in spec.shown_grid)
+        return tuple(dict.fromkeys((*self.sweep, *grids)))
+
     def points(self, method: str) -> tuple[dict[str, Any], ...]:
         """The sweep of one method: a dict of swept key path → value as written, for each combination, in config order.
 
-        Only paths that are parameters of the method take part; `({},)` if none is.
+        Only paths that are parameters of the method take part; `({},)` if none is. A grid of which every point is run
+        (`tune: {scope: test}`) belongs to it.
         """
         spec = self.methods[method]
-        paths = [path for path, values in self.sweep.items() if spec.with_value(path, values[0]) is not None]
-        combinations = itertools.product(*(self.sweep[path] for path in paths))
-        return tuple(dict(zip(paths, values, strict=True)) for values in combinations)
+        swept = {path: values for path, values in self.sweep.items() if spec.with_value(path, values[0]) is not None}
+        swept |= spec.shown_grid
+        return tuple(dict(zip(swept, values, strict=True)) for values in itertools.product(*swept.values()))
 
     def method_at(self, method: str, point: Mapping[str, Any]) -> MethodSpec:
         """The method with the values of one of its `points` put in.
@@ -218,7 +238,7 @@ class Experiment(_Spec):
             if changed is None:
                 raise KeyError(f"{method} has no parameter {path}")
             spec = changed
-        return spec
+        return spec.model_copy(update={"tune": None}) if spec.shown_grid else spec
 
     def resolved(self) -> dict[str, Any]:
         """The experiment as plain data in a config's own form, defaults of the splits written out; reads back equal."""

@@ -160,7 +160,7 @@ def run(
         if planned:
             ordered = list(trials)
             report.failures = [(trials[key], error) for key, error in store.failures(ordered).items()]
-            columns = (list(experiment.sweep), [metric.label for metric in experiment.metrics])
+            columns = (list(experiment.varied), [metric.label for metric in experiment.metrics])
             scores_by_key = store.scores(ordered)
             report.done = len(scores_by_key)
             write_scores(folder / "scores.csv", list(trials.values()), scores_by_key, *columns)

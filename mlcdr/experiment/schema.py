@@ -5,9 +5,17 @@ import re
 from typing import Any
 
 from mlcdr import registry
-from mlcdr.experiment.config import DATASET_OPTIONS, Experiment, MethodSpec
+from mlcdr.experiment.config import DATASET_OPTIONS, Experiment
+from mlcdr.experiment.model import FAMILIES
 from mlcdr.metrics import METRICS
 
+_NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3}
+_GRID_VALUES = {
+    "anyOf": [
+        {"type": "array", "minItems": 1},
+        *({"type": "object", "properties": {k: _NUMBERS}, "required": [k]} for k in ("log2", "log10")),
+    ]
+}
 _DOTTED = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$"
 
 
@@ -20,13 +28,15 @@ def schema() -> dict[str, Any]:
     definitions["MetricSpec"] = _metric()
     definitions["LayoutSpec"] = _layout()
     method = definitions["MethodSpec"]["properties"]
-    for family in MethodSpec.model_fields:
+    for family in FAMILIES:
         definitions[family] = _component(family)
         reference = {"$ref": f"#/$defs/{family}"}
         method[family] = reference
         if family == "feature_space":
             method[family] = {"anyOf": [reference, {"type": "array", "items": reference}], "default": []}
-    result["properties"]["sweep"]["propertyNames"] = {"pattern": rf"^({'|'.join(MethodSpec.model_fields)})\..+$"}
+    paths = {"pattern": rf"^({'|'.join(FAMILIES)})\..+$"}
+    result["properties"]["sweep"]["propertyNames"] = paths
+    definitions["TuneSpec"]["properties"]["grid"] |= {"propertyNames": paths, "additionalProperties": _GRID_VALUES}
     return result
 
 

@@ -21,7 +21,7 @@ from mlcdr.reporting.metric_facts import MetricFacts, metric_facts
 from mlcdr.reporting.ranking import is_among_best, ranks
 from mlcdr.reporting.results import Cell, Point, Results
 from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, text
-from mlcdr.reporting.tables import mean_and_spread, over_splits, short_path
+from mlcdr.reporting.tables import best_note, mean_and_spread, over_splits, short_path
 
 Block = tuple[str, Point]
 """What a ranking is over: one data set at one point of the sweep."""
@@ -162,6 +162,8 @@ class _Comparer:
             notes.append(f"Mean ± standard error {over_splits(c.n for c in present)}. Bold: the best mean.")
         if self.facts.note:
             notes.append(self.facts.note)
+        if tuned := [method for method in self.contestants if method in self.results.grids]:
+            notes.append(best_note(tuned))
         if self.facts.higher_is_better is None:
             notes.append(f"mlcdr does not know which way {self.facts.title} is better: nothing is bold or ranked.")
         elif len(self.contestants) < 2:

@@ -18,10 +18,14 @@ A table's keys, all but `kind` and `columns` with a default:
     spread: standard_error                 # or std, none
     digits: 4
     bold: one_standard_error               # or best, none
+    names: {scene: "scene‡", hamming_loss: HL}   # how data sets, methods and metrics are called in it
+    settings: {IDSR: "({dual_space.n_features},{dual_space.n_labels})"}   # set behind a number that is the best of a
+                                           # grid (`tune: {scope: test}`), with the values taken (without percent signs)
     notes: ["…"]                           # set below the table, before those that the table adds itself
 
 `rows` and `columns` together must hold dataset and method; swept paths that stand in neither are added to the rows.
 `first` heads the first column and `other` the rest; `percent_of` stands behind a percentage in the first ("M = 20% K").
+In `settings`, `{path:features}` is a share of the smaller of features and labels, in percent of the features.
 Bold are, of each data set, metric and sweep value of the column, all cells within one standard error of the best
 (`one_standard_error`: no worse than the best mean and its own standard error), or only the best ones (`best`).
 
@@ -86,6 +90,8 @@ class TableLayout(_Strict):
     spread: Spread = "standard_error"
     digits: int = pydantic.Field(default=4, ge=0, le=15)
     bold: Literal["one_standard_error", "best", "none"] = "one_standard_error"
+    names: dict[str, str] = {}
+    settings: dict[str, str] = {}
     notes: tuple[str, ...] = ()
 
 

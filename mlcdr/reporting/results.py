@@ -1,8 +1,10 @@
 """Reading a results folder.
 
-A results folder is what `mlcdr run` leaves. Read are `experiment.yaml` (the resolved config) and `summary.csv` (one row
-for each data set, method, sweep point and metric). Whatever is missing or broken in them raises `ResultsError` with the
-file, the line and what is wrong.
+A results folder is what `mlcdr run` leaves. Read are `experiment.yaml` (the resolved config), `summary.csv` (one row
+for each data set, method, sweep point and metric) and, where single splits matter, `scores.csv`. Whatever is missing or
+broken in them raises `ResultsError` with the file, the line and what is wrong.
+
+A method with `tune: {scope: test}` shows one number where it has a grid: the best on the test rows (`mlcdr.reporting.best`).
 """
 
 from __future__ import annotations
@@ -21,12 +23,19 @@ import pandas as pd
 from mlcdr.data.files import Part, short_name
 from mlcdr.errors import ConfigError, ResultsError
 from mlcdr.experiment.model import method_text
+from mlcdr.experiment.runner import read_manifest
 from mlcdr.experiment.yaml_reader import read_yaml
+from mlcdr.metrics import METRICS
+from mlcdr.reporting.best import Best, Setting, best_of, grids, named, repetition_of
 
 Point = tuple[str, ...]
 """A point of the sweep: one text for each swept path, `""` where a method has no such parameter."""
 
+Key = tuple[str, str, Point, str]
+"""Of a cell: data set, method, point, metric."""
+
 _SUMMARY = ("metric", "mean", "std", "se", "n")
+_SCORES = ("split", "metric", "value")
 _SHAPES = {"datasets": list, "metrics": list, "tables": list, "figures": list, "methods": dict, "sweep": dict}
 
 
@@ -34,13 +43,14 @@ _SHAPES = {"datasets": list, "metrics": list, "tables": list, "figures": list, "
 class Cell:
     """One summarised number: the mean over `n` splits, their standard deviation (n−1) and the mean's standard error.
 
-    `std` and `se` are NaN where there is one split only.
+    `std` and `se` are NaN where there is one split only. `setting`: what was taken of a grid, if the method has one.
     """
 
     mean: float
     std: float
     se: float
     n: int
+    setting: Setting = ()
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,11 @@ class Results:
     datasets, methods, metrics : tuple of str
         In the config's order; data sets and methods of the config that never got a result are among them, metrics not.
     summary : DataFrame
-        `dataset, method, *swept, metric, mean, std, se, n`.
+        `dataset, method, *swept, metric, mean, std, se, n`; of a grid (`grids`) only the best.
+    grids : dict
+        Method → the paths of its grid, for methods of which only the best of a grid is shown.
+    best : dict
+        (data set, method, point, metric) → what was taken of a grid.
     """
 
     folder: Path
@@ -70,6 +84,8 @@ class Results:
     methods: tuple[str, ...]
     metrics: tuple[str, ...]
     summary: pd.DataFrame
+    grids: dict[str, tuple[str, ...]]
+    best: dict[Key, Best]
 
     @property
     def name(self) -> str:
@@ -77,7 +93,7 @@ class Results:
         return str(self.experiment.get("name", self.folder.name))
 
     @cached_property
-    def cells(self) -> dict[tuple[str, str, Point, str], Cell]:
+    def cells(self) -> dict[Key, Cell]:
         """(data set, method, point, metric) → cell, exactly as summary.csv has them. Undefined means are left out."""
         keys = zip(
             self.summary["dataset"],
@@ -91,10 +107,51 @@ class Results:
         )
         numbers = self.summary[["mean", "std", "se", "n"]].itertuples(index=False, name=None)
         return {
-            key: Cell(mean, std, se, int(n))
+            key: Cell(mean, std, se, int(n), self.best[key].setting if key in self.best else ())
             for key, (mean, std, se, n) in zip(keys, numbers, strict=True)
             if not math.isnan(mean)
         }
+
+    def facts(self, dataset: str) -> Mapping[str, Any]:
+        """What manifest.json says of a data set: `n_features`, `n_labels` …
+
+        Raises
+        ------
+        ResultsError
+            When it says nothing.
+        """
+        found = self._manifest.get("datasets", {}).get(dataset)
+        if not isinstance(found, Mapping) or not {"n_features", "n_labels"} <= found.keys():
+            raise ResultsError(f"{self.folder / 'manifest.json'}: says nothing of the data set {dataset}")
+        return found
+
+    @cached_property
+    def _manifest(self) -> dict[str, Any]:
+        return read_manifest(self.folder)
+
+    def repetitions(self, dataset: str, method: str, point: Point, metric: str) -> tuple[float, ...]:
+        """The means of each repetition of the protocol: each repeat of a k-fold cross-validation; else one, of all splits.
+
+        Raises
+        ------
+        ResultsError
+            When scores.csv cannot be read.
+        """
+        key = (dataset, method, self._own(method, point), metric)
+        return self.best[key].repetitions if key in self.best else self._repetitions.get(key, ())
+
+    @cached_property
+    def _repetitions(self) -> dict[Key, tuple[float, ...]]:
+        """`repetitions` of all cells without a grid."""
+        scores, columns = _read_scores(self.folder / "scores.csv")
+        scores = scores[~scores["method"].isin(list(self.grids))]
+        repeat = scores["split"].map(repetition_of(self.experiment))
+        means: dict[Key, list[float]] = {}
+        keys = ["dataset", "method", *self.swept, "metric"]
+        for found, mean in scores.groupby([*keys, repeat], sort=True)["value"].mean().items():
+            dataset, method, *point, metric, _ = found
+            means.setdefault((dataset, method, tuple(point), metric), []).append(float(mean))
+        return {key: tuple(values) for key, values in means.items()}
 
     @cached_property
     def _absent(self) -> dict[str, frozenset[int]]:
@@ -110,9 +167,12 @@ class Results:
 
     def cell(self, dataset: str, method: str, point: Point, metric: str) -> Cell | None:
         """The number there, or None. A method without a swept parameter has the same number at all its values."""
+        return self.cells.get((dataset, method, self._own(method, point), metric))
+
+    def _own(self, method: str, point: Point) -> Point:
+        """The point without the parameters that the method does not have."""
         absent = self._absent.get(method, ())
-        own = tuple("" if k in absent else value for k, value in enumerate(point))
-        return self.cells.get((dataset, method, own, metric))
+        return tuple("" if k in absent else value for k, value in enumerate(point))
 
     def points_of(self, method: str) -> tuple[Point, ...]:
         """The points of `method`, in the sweep's order."""
@@ -140,6 +200,13 @@ def load(folder: str | Path) -> Results:
     summary, swept = _read_summary(folder / "summary.csv")
     _refuse_uncounted(folder / "summary.csv", summary)
     _refuse_repeats(folder / "summary.csv", summary, ["dataset", "method", *swept, "metric"])
+    best: dict[Key, Best] = {}
+    shown_grids = {method: paths for method, paths in grids(experiment).items() if set(paths) <= set(swept)}
+    if shown_grids:
+        gone = {path for paths in shown_grids.values() for path in paths}
+        swept, columns = tuple(path for path in swept if path not in gone), swept
+        best = _best(folder / "scores.csv", shown_grids, swept, experiment)
+        summary = _with_best(summary.drop(columns=[c for c in columns if c in gone]), shown_grids, swept, best)
     return Results(
         folder=folder,
         experiment=experiment,
@@ -149,7 +216,55 @@ def load(folder: str | Path) -> Results:
         methods=_ordered(summary["method"], _names(experiment.get("methods"))),
         metrics=_ordered(summary["metric"], (m for m in metric_labels(experiment) if (summary["metric"] == m).any())),
         summary=summary,
+        grids=shown_grids,
+        best=best,
     )
+
+
+def _best(
+    path: Path, shown: Mapping[str, tuple[str, ...]], swept: tuple[str, ...], experiment: Mapping[str, Any]
+) -> dict[Key, Best]:
+    """The best of each grid, from the scores of the single splits."""
+    scores, columns = _read_scores(path)
+    scores = scores[scores["method"].isin(list(shown))]
+    directions = _directions(experiment)
+    grid: dict[Key, dict[Setting, dict[int, float]]] = {}
+    names = ["dataset", "method", *columns, *_SCORES]
+    for dataset, method, *values, split, metric, value in scores[names].itertuples(index=False, name=None):
+        if metric not in directions:
+            raise ResultsError(f"{path}: {metric!r}: mlcdr does not know which way it is better, so nothing is the best")
+        point = tuple(values)
+        own = tuple(point[columns.index(name)] for name in swept)
+        of_grid = grid.setdefault((dataset, method, own, metric), {})
+        of_grid.setdefault(named(shown[method], point, columns), {})[split] = value
+    repetition = repetition_of(experiment)
+    return {key: best_of(points, directions[key[3]], repetition) for key, points in grid.items()}
+
+
+def _with_best(
+    summary: pd.DataFrame, shown: Mapping[str, tuple[str, ...]], swept: tuple[str, ...], best: Mapping[Key, Best]
+) -> pd.DataFrame:
+    """The summary with one row for each grid in place of all its points."""
+    keys = ["dataset", "method", *swept, "metric"]
+    tuned = summary["method"].isin(list(shown))
+    result = summary[~tuned | ~summary.duplicated(keys)].reset_index(drop=True)
+    for i in result.index[result["method"].isin(list(shown))]:
+        dataset, method, *point, metric = result.loc[i, keys]
+        found = best.get((dataset, method, tuple(point), metric))
+        if found is not None:
+            result.loc[i, list(_SUMMARY[1:])] = found.summary
+    return result
+
+
+def _directions(experiment: Mapping[str, Any]) -> dict[str, bool]:
+    """Metric label → whether higher is better, for the metrics that mlcdr knows."""
+    entries = experiment.get("metrics") or []
+    known = {}
+    for label, entry in zip(metric_labels(experiment), entries, strict=True):
+        name = next(iter(entry)) if isinstance(entry, Mapping) else str(entry)
+        if name in METRICS:
+            known[label] = METRICS[name].higher_is_better
+    return known
 
 
 def metric_labels(experiment: Mapping[str, Any]) -> list[str]:
@@ -234,6 +349,25 @@ def _read_summary(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
             raise ResultsError(f"{path}:{line}: column {name}: {table[name].iloc[line - 2]!r} is not a number")
         table[name] = values
     return table, columns[2 : -len(_SUMMARY)]
+
+
+def _read_scores(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """scores.csv, whose columns are `dataset, method, <swept> …, *_SCORES`; and the swept columns' names."""
+    if not path.is_file():
+        raise ResultsError(f"{path}: missing; run the experiment again (only what is not done yet will run)")
+    rows = _rows(path)
+    columns = tuple(rows[0])
+    if columns[:2] != ("dataset", "method") or columns[-len(_SCORES) :] != _SCORES:
+        wanted = ",".join(("dataset", "method", "<swept …>", *_SCORES))
+        raise ResultsError(f"{path}:1: the columns are {','.join(columns)}; they should be {wanted}")
+    table = pd.DataFrame(rows[1:], columns=list(columns), dtype=object)
+    for name in ("split", "value"):
+        values = pd.to_numeric(table[name], errors="coerce")
+        if values.isna().any():
+            line = _line(values.isna())
+            raise ResultsError(f"{path}:{line}: column {name}: {table[name].iloc[line - 2]!r} is not a number")
+        table[name] = values
+    return table, columns[2 : -len(_SCORES)]
 
 
 def _rows(path: Path) -> list[list[str]]:

@@ -10,6 +10,7 @@ import csv
 import io
 import itertools
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from mlcdr.reporting.layouts import TableLayout
 from mlcdr.reporting.metric_facts import MetricFacts, metric_facts
 from mlcdr.reporting.ranking import is_among_best
 from mlcdr.reporting.results import Cell, Results
-from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, template, text
+from mlcdr.reporting.sheet import DASH, Sheet, Text, escape_latex, listing, template, text
 
 SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
 _BOLD = {
@@ -124,13 +125,16 @@ def number(value: float) -> str:
     return "" if math.isnan(value) else repr(float(value))
 
 
-def mean_and_spread(mean: float, spread: float | None, digits: int, bold: bool = False) -> Text:
-    """`0.2069 ± 0.0008`; an unknown spread (NaN) is a dash, and None leaves it out."""
+def mean_and_spread(mean: float, spread: float | None, digits: int, bold: bool = False, raised: str = "") -> Text:
+    """`0.2069 ± 0.0008`; an unknown spread (NaN) is a dash, and None leaves it out. `raised`: a superscript."""
     plain = latex = f"{mean:.{digits}f}"
     if spread is not None:
         known = not math.isnan(spread)
         plain += f" ± {spread:.{digits}f}" if known else f" ± {DASH}"
         latex += rf" \pm {spread:.{digits}f}" if known else r" \pm \mbox{--}"
+    if raised:
+        plain += f" {raised}"
+        latex += rf"^{{\mathrm{{{escape_latex(raised)}}}}}"
     return Text(plain, f"${latex}$", bold)
 
 
@@ -196,7 +200,10 @@ class _Builder:
         cells = [[self._cell(place) for place in places] for places in grid]
         bold = self._bold(grid, cells)
         shown = tuple(
-            (*self._labels(rows, k), *(self._show(cell, b) for cell, b in zip(cells[k], bold[k], strict=True)))
+            (
+                *self._labels(rows, k),
+                *(self._show(*each) for each in zip(grid[k], cells[k], bold[k], strict=True)),
+            )
             for k in range(len(rows))
         )
         outer = self.down[0]
@@ -265,15 +272,34 @@ class _Builder:
         return labels
 
     def _value(self, name: str, value: str) -> str:
+        if value in self.layout.names and name in ("dataset", "method", "metric"):
+            return self.layout.names[value]
         if name == "metric":
             return self.facts[value].title
         return value or DASH
 
-    def _show(self, cell: Cell | None, bold: bool) -> Text:
+    def _show(self, place: Place, cell: Cell | None, bold: bool) -> Text:
         if cell is None:
             return Text(DASH, "--")
         spread = {"standard_error": cell.se, "std": cell.std, "none": None}[self.layout.spread]
-        return mean_and_spread(cell.mean, spread, self.layout.digits, bold)
+        pattern = self.layout.settings.get(place["method"])
+        raised = self._setting(pattern, place["dataset"], dict(cell.setting)) if pattern and cell.setting else ""
+        return mean_and_spread(cell.mean, spread, self.layout.digits, bold, raised)
+
+    def _setting(self, pattern: str, dataset: str, taken: Mapping[str, str]) -> str:
+        """A layout's `settings` text with the values that were taken of the grid."""
+
+        def value(match: re.Match[str]) -> str:
+            path, of = match.groups()
+            if path not in taken:
+                raise ResultsError(f"layout {self.name}: settings: {path} is not tuned (tuned: {', '.join(taken)})")
+            written = taken[path]
+            if of and written.endswith("%"):
+                d, k = (self.results.facts(dataset)[key] for key in ("n_features", "n_labels"))
+                return str(round(float(written[:-1]) * min(d, k) / d))
+            return written.removesuffix("%")
+
+        return re.sub(r"\{([\w.]+)(:features)?\}", value, pattern)
 
     def _head(self, name: str) -> str:
         headers = self.layout.headers
@@ -317,6 +343,8 @@ class _Builder:
             spread = SPREADS.get(self.layout.spread)
             what = f"Mean ± {spread}" if spread else "Mean"
             notes.append(f"{what} {over_splits(c.n for c in present)}.")
+        if any(cell.setting for cell in present):
+            notes.append(best_note([m for m in self.domain["method"] if m in self.results.grids]))
         if bold:
             column = "" if self.across in ("dataset", "method") else " and column"
             notes.append(f"{_BOLD[self.layout.bold]}{column}.")
@@ -343,9 +371,20 @@ class _Builder:
         for place, cell in zip(places, cells, strict=True):
             own = {**place, **{p: "" for p in self.results.swept if self.results.lacks(place["method"], p)}}
             values = [number(getattr(cell, name)) if cell else "" for name in ("mean", *spread)]
+            if self.results.grids:
+                values.append(";".join(f"{path}={value}" for path, value in cell.setting) if cell else "")
             key = tuple(own[name] for name in keys)
             records[key] = (*key, *values)
-        return (*keys, "mean", *spread), tuple(records.values())
+        last = ("setting",) if self.results.grids else ()
+        return (*keys, "mean", *spread, *last), tuple(records.values())
+
+
+def best_note(methods: Sequence[str]) -> str:
+    """What must be said of numbers that are the best of a grid."""
+    return (
+        f"{listing(methods)}: of each grid the best *on the test rows* for each metric, which flatters; "
+        f"`tune: {{scope: split}}` chooses honestly."
+    )
 
 
 def short_path(path: str, swept: Sequence[str]) -> str:

@@ -1,0 +1,91 @@
+"""`tune:` of a method, as data: the grid that is searched, and on which rows the search looks.
+
+    tune: {grid: {learner.alpha: {log2: [-10, 0, 1]}}, metric: hamming_loss, folds: 5, scope: split}
+
+`scope` says what the choice is made for, and thereby what it may see:
+
+`split`     for each training set by itself, by cross-validation within it: nothing of the test set is seen;
+`dataset`   once for a data set, by cross-validation over all its rows: the test rows have been seen;
+`test`      not at all: every point of the grid is run, and a table shows for each metric the best *on the test rows*.
+            That is how many papers report; it flatters, and is named for what it is.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from mlcdr.metrics import METRICS
+
+ALL_SIZES = "_all_dims"
+_STEPS = {"log2": 2.0, "log10": 10.0}
+
+
+def _values(written: object) -> object:
+    """A list of values, or {log2: [from, to, step]} spelt out: 2^from, …, 2^to."""
+    if isinstance(written, dict) and len(written) == 1:
+        ((name, numbers),) = written.items()
+        if name in _STEPS:
+            right = f"must be `{name}: [from, to, step]` with numbers, from ≤ to, step > 0"
+            if not isinstance(numbers, list | tuple) or len(numbers) not in (2, 3):
+                raise ValueError(right)
+            if any(isinstance(n, bool) or not isinstance(n, int | float) for n in numbers):
+                raise ValueError(right)
+            first, last, step = (*numbers, 1)[:3]
+            if step <= 0 or last < first or last > 300 or first < -300:
+                raise ValueError(right)
+            count = int((last - first) / step + 1e-9) + 1
+            return tuple(_STEPS[name] ** (first + i * step) for i in range(count))
+    return tuple(written) if isinstance(written, list) else written
+
+
+Values = Annotated[tuple[Any, ...], Field(min_length=1), BeforeValidator(_values)]
+
+
+class TuneSpec(BaseModel):
+    """How a method's parameters are chosen; see the module's text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    grid: Annotated[
+        dict[str, Values],
+        Field(min_length=1, description="Key path of the method → list of values, or {log2: [from, to, step]}."),
+    ]
+    scope: Annotated[
+        Literal["split", "dataset", "test"],
+        Field(description="What the choice is made for, and may see: a training set, all rows, or the test rows."),
+    ] = "split"
+    metric: Annotated[
+        str | None,
+        Field(description=f"Metric to choose by (hamming_loss); with `{ALL_SIZES}`, summed over all sizes of the code."),
+    ] = None
+    folds: Annotated[int | None, Field(ge=2, description="Folds of the cross-validation (5).")] = None
+
+    @model_validator(mode="after")
+    def _fits_scope(self) -> "TuneSpec":
+        if self.scope == "test":
+            for name in ("metric", "folds"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"`scope: test` takes each metric's own best on the test rows; leave out `{name}`")
+        elif self.metric is not None:
+            known = [name for name, metric in METRICS.items() if metric.needs != "timing"]
+            if self.metric.removesuffix(ALL_SIZES) not in known:
+                raise ValueError(f"metric: {self.metric!r} cannot be chosen by (known: {', '.join(known)})")
+        return self
+
+    @property
+    def chosen_by(self) -> str:
+        """The metric to choose by."""
+        return self.metric or "hamming_loss"
+
+    @property
+    def n_folds(self) -> int:
+        """Folds of the cross-validation."""
+        return self.folds or 5
+
+    def plain(self) -> dict[str, Any]:
+        """As a config writes it, the grid spelt out."""
+        result: dict[str, Any] = {"grid": {path: list(values) for path, values in self.grid.items()}}
+        result["scope"] = self.scope
+        if self.scope != "test":
+            result |= {"metric": self.chosen_by, "folds": self.n_folds}
+        return result
