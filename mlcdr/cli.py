@@ -279,11 +279,11 @@ def compare(
         raise typer.BadParameter(
             "a published table has its own metric; leave one of the two out", param_hint="--metric"
         )
-    for folder in folders:
-        found = results.load(folder)
-        if published:
-            _show(published_tables.compare(found, published))
-        else:
+    if published:
+        for beside in published_tables.compare_all([results.load(folder) for folder in folders], published):
+            _show(beside)
+    else:
+        for found in map(results.load, folders):
             compared = [comparison.compare(found, metric)] if metric else comparison.compare_all(found)
             for each in compared:
                 _show(each)

@@ -5,7 +5,8 @@ hyphens do not matter), metric, and setting: `label_dim=20%` is the cell whose `
 fixed in the method, was written `20%` or `0.2`.
 
 How a cell is judged. `difference` is ours − published, `z` = difference / √(se² + published se²). It *agrees* if
-|z| ≤ 3 or |difference| ≤ 0.0005, else it *differs*. Three things bound what that can say:
+|z| ≤ 3 or |difference| ≤ 0.0005, else it *differs*. A table may have rules of its own (`mlcdr.reporting.judging`), and
+cells that are known to be *not reproducible*: these are shown, not judged. Three things bound what that can say:
 
 - A printed number is rounded: the mean is known to half a unit of its last place, and so is the difference. Nothing
   is shown to more places than the paper prints.
@@ -28,12 +29,14 @@ import csv
 import io
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
 from mlcdr.errors import ResultsError, did_you_mean
+from mlcdr.reporting.judging import Rules, rules_for
 from mlcdr.reporting.results import Cell, Point, Results
 from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, text
 from mlcdr.reporting.tables import mean_and_spread
@@ -41,10 +44,9 @@ from mlcdr.reporting.tables import mean_and_spread
 if TYPE_CHECKING:  # its home moved in Python 3.11
     from importlib.resources.abc import Traversable
 
-Verdict = Literal["agrees", "differs", "undecided", "not run", "n/a"]
+Verdict = Literal["agrees", "differs", "undecided", "not reproducible", "not run", "n/a"]
 
 MAX_Z = 3.0
-TOLERANCE = 0.0005
 _ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
 
 _HEADER = ["dataset", "method", "setting", "metric", "mean", "spread", "spread_kind", "rank", "note"]
@@ -87,7 +89,10 @@ class PublishedCell:
 
 @dataclass(frozen=True)
 class ComparedCell:
-    """One row of a comparison. Numbers are NaN where there are none."""
+    """One row of a comparison. Numbers are NaN where there are none; `setting` is what ours took of a grid.
+
+    `ours_se` is the standard error, or what the table's rules have in its place.
+    """
 
     published: PublishedCell
     ours: float
@@ -97,6 +102,7 @@ class ComparedCell:
     difference: float
     z: float
     verdict: Verdict
+    setting: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,12 +118,15 @@ class PublishedComparison:
     rows : tuple of ComparedCell
     only_ours : tuple of str
         Methods of the folder that the table does not have.
+    rules : Rules
+        By which the cells were judged.
     """
 
     table: str
     folder: str
     rows: tuple[ComparedCell, ...]
     only_ours: tuple[str, ...]
+    rules: Rules = Rules()
 
     def count(self, verdict: Verdict) -> int:
         """How many cells have this verdict."""
@@ -125,29 +134,31 @@ class PublishedComparison:
 
     @property
     def compared(self) -> int:
-        """How many cells could be compared: neither not run nor n/a."""
-        return len(self.rows) - self.count("not run") - self.count("n/a")
+        """How many cells could be judged: neither not run nor n/a nor known to be not reproducible."""
+        return len(self.rows) - self.count("not run") - self.count("n/a") - self.count("not reproducible")
 
     @property
     def worst(self) -> ComparedCell | None:
         """The cell with the largest |z|: of those that differ, or of all if none does."""
-        judged = [row for row in self.rows if not math.isnan(row.z)]
+        judged = [row for row in self.rows if not math.isnan(row.z) and row.verdict != "not reproducible"]
         differing = [row for row in judged if row.verdict == "differs"]
         return max(differing or judged, key=lambda row: abs(row.z), default=None)
 
     def summary(self) -> str:
         """One line: how many cells agree, the worst, and what could not be compared."""
-        parts = [
-            f"{self.count('agrees')} of {self.compared} cells within {MAX_Z:g} standard errors of the difference "
-            f"or {TOLERANCE:g}"
-        ]
+        unit = {
+            "standard_error": "standard errors of the difference",
+            "repetitions": "standard deviations over our repetitions",
+        }[self.rules.spread]
+        agreeing = f"{self.count('agrees')} of {self.compared} cells within {MAX_Z:g} {unit} or {self.rules.tolerance:g}"
+        parts = [agreeing]
         if worst := self.worst:
             cell = worst.published
             setting = " ".join(cell.settings.values())
             where = " ".join(filter(None, (cell.dataset, cell.method, setting)))
             several = len({row.published.metric for row in self.rows}) > 1
             parts.append(f"worst: {where}{' ' + cell.metric if several else ''} z={worst.z:.1f}")
-        others: tuple[Verdict, ...] = ("undecided", "not run", "n/a")
+        others: tuple[Verdict, ...] = ("undecided", "not reproducible", "not run", "n/a")
         for verdict in others:
             if count := self.count(verdict):
                 parts.append(f"{count} {verdict}")
@@ -166,6 +177,9 @@ class PublishedComparison:
         labels = ["Dataset", "Method"]
         labels += [_SHORT.get(single, "Setting")] if keys != {()} else []
         labels += ["Metric"] if len(metrics) > 1 else []
+        any_at = any(row.setting for row in shown)
+        stub = len(labels)
+        labels += ["Ours at"] if any_at else []
         lines: list[tuple[Text, ...]] = []
         groups = []
         before: tuple[str, str] = ("", "")
@@ -177,17 +191,25 @@ class PublishedComparison:
             left.append(cell.method if (cell.dataset, cell.method) != before else "")
             left += [cell.settings[single] if single else cell.setting] if keys != {()} else []
             left += [cell.metric] if len(metrics) > 1 else []
-            lines.append((*map(text, left), *_shown(row)))
+            at = [row.setting or DASH] if any_at else []
+            lines.append((*map(text, [*left, *at]), *_shown(row)))
             before = (cell.dataset, cell.method)
         header = (*labels, "Ours", "Published", "Diff.", "z", "Verdict")
         of = f" ({metrics[0]})" if len(metrics) == 1 else ""
         caption = text(f"{self.folder} beside {self.table}{of}")
+        reasons: dict[str, list[str]] = {}
+        for row in shown:
+            if row.verdict == "not reproducible":
+                cell = row.published
+                why = self.rules.why_not(cell.dataset, cell.method, cell.metric)
+                reasons.setdefault(why, []).append(f"{cell.dataset} {cell.method}")
         notes = [self.summary() + ".", "The cells of a data set share their splits, so their z move together."]
+        notes += [f"Not reproducible, {listing(list(dict.fromkeys(who)))}: {why}." for why, who in reasons.items()]
         notes += [f"No cell of {listing(absent)} in the results."] if absent else []
         notes += [f"Not in the published table: {listing(self.only_ours)}."] if self.only_ours else []
         left_columns = (len(header) - 1,)
         return Sheet(
-            caption, tuple(map(text, header)), tuple(lines), len(labels), tuple(groups), tuple(notes), left_columns
+            caption, tuple(map(text, header)), tuple(lines), stub, tuple(groups), tuple(notes), left_columns
         )
 
     def _absent(self) -> list[str]:
@@ -216,48 +238,70 @@ def load(table: str) -> tuple[PublishedCell, ...]:
     return _read(table)
 
 
-def compare(results: Results, table: str) -> PublishedComparison:
-    """Every cell of a published table beside ours.
+def compare(results: Results | Sequence[Results], table: str) -> PublishedComparison:
+    """Every cell of a published table beside ours, looked for in each of the `results` in turn.
 
     Raises
     ------
     ResultsError
-        When there is no such table, or the folder has not one of its cells.
+        When there is no such table, or the folders have not one of its cells.
     """
-    cells = load(table)
-    ours = _Finder(results)
-    rows = tuple(_judge(cell, ours.find(cell)) for cell in cells)
+    cells, rules = load(table), rules_for(table)
+    every = (results,) if isinstance(results, Results) else tuple(results)
+    finders = [_Finder(each, rules) for each in every]
+    rows = tuple(_judge(cell, next(filter(None, (f.find(cell) for f in finders)), None), rules) for cell in cells)
     if all(row.verdict in ("not run", "n/a") for row in rows):
+        have = "; ".join(
+            f"{each.folder}: data sets {_few(each.datasets)}; methods {_few(each.methods)}; swept "
+            f"{'; '.join(f'{p} {_few(each.values(p))}' for p in each.swept)}; metrics {_few(each.metrics)}"
+            for each in every
+        )
         raise ResultsError(
-            f"{results.folder} has no cell of {table}. The table: data sets {_few(c.dataset for c in cells)}; methods "
-            f"{_few(c.method for c in cells)}; settings {_few(c.setting for c in cells)}; metrics "
-            f"{_few(c.metric for c in cells)}. The folder: data sets {_few(results.datasets)}; methods "
-            f"{_few(results.methods)}; swept {'; '.join(f'{p} {_few(results.values(p))}' for p in results.swept)}; "
-            f"metrics {_few(results.metrics)}"
+            f"{listing([str(each.folder) for each in every])} has no cell of {table}. The table: data sets "
+            f"{_few(c.dataset for c in cells)}; methods {_few(c.method for c in cells)}; settings "
+            f"{_few(c.setting for c in cells)}; metrics {_few(c.metric for c in cells)}. The folder {have}"
         )
     theirs = {_key(cell.method) for cell in cells}
-    only_ours = tuple(method for method in results.methods if _key(method) not in theirs)
-    return PublishedComparison(table, str(results.folder), rows, only_ours)
+    only_ours = tuple(dict.fromkeys(m for each in every for m in each.methods if _key(m) not in theirs))
+    return PublishedComparison(table, listing([str(each.folder) for each in every]), rows, only_ours, rules)
+
+
+def compare_all(results: Sequence[Results], table: str) -> list[PublishedComparison]:
+    """One comparison of all folders together if no cell of the table is in two of them; else one of each."""
+    if len(results) > 1:
+        cells, rules = load(table), rules_for(table)
+        finders = [_Finder(each, rules) for each in results]
+        if all(sum(finder.find(cell) is not None for finder in finders) < 2 for cell in cells):
+            return [compare(results, table)]
+    return [compare(each, table) for each in results]
 
 
 class _Finder:
     """Finds the cell of a results folder that a published cell speaks of."""
 
-    def __init__(self, results: Results):
-        self.results = results
+    def __init__(self, results: Results, rules: Rules):
+        self.results, self.rules = results, rules
         self.datasets = {_key(name): name for name in results.datasets}
         self.methods = {_key(name): name for name in results.methods}
 
     def find(self, cell: PublishedCell) -> Cell | None:
+        """Our cell, its `se` what the rules measure a difference by."""
         dataset, method = self.datasets.get(_key(cell.dataset)), self.methods.get(_key(cell.method))
         if dataset is None or method is None:
             return None
         points = self.results.points_of(method)
-        if cell.settings:
+        if cell.settings and self.rules.settings == "conditions":
             points = tuple(p for p in points if self._fits(method, p, cell.settings))
-        found = [c for p in points if (c := self.results.cell(dataset, method, p, cell.metric))]
+        found = [(p, c) for p in points if (c := self.results.cell(dataset, method, p, cell.metric))]
         # Without a setting in the table, or with further swept parameters, several may fit: then none is the one.
-        return found[0] if len(found) == 1 else None
+        if len(found) != 1:
+            return None
+        ((point, ours),) = found
+        if self.rules.spread == "repetitions":
+            means = self.results.repetitions(dataset, method, point, cell.metric)
+            if len(means) > 1:
+                ours = replace(ours, se=statistics.stdev(means))
+        return ours
 
     def _fits(self, method: str, point: Point, settings: Mapping[str, str]) -> bool:
         for key, wanted in settings.items():
@@ -297,7 +341,7 @@ def _share(written: str) -> float | None:
     return float(written) if re.fullmatch(r"\d*\.\d+", written) and float(written) <= 1 else None
 
 
-def _judge(cell: PublishedCell, ours: Cell | None) -> ComparedCell:
+def _judge(cell: PublishedCell, ours: Cell | None, rules: Rules) -> ComparedCell:
     nan = float("nan")
     mean = float(cell.mean) if cell.mean else nan
     if ours is None:
@@ -305,15 +349,18 @@ def _judge(cell: PublishedCell, ours: Cell | None) -> ComparedCell:
         return ComparedCell(cell, nan, nan, mean, cell.standard_error(nan), nan, nan, verdict)
     published_se = cell.standard_error(ours.n)
     difference = ours.mean - mean
-    spread = math.hypot(ours.se, published_se)
+    spread = ours.se if rules.spread == "repetitions" else math.hypot(ours.se, published_se)
     z = difference / spread if spread > 0 else nan
     if math.isnan(difference):
         verdict = "n/a"
-    elif abs(difference) <= TOLERANCE + _ROUNDING or abs(z) <= MAX_Z:
+    elif rules.why_not(cell.dataset, cell.method, cell.metric):
+        verdict = "not reproducible"
+    elif abs(difference) <= rules.tolerance + _ROUNDING or abs(z) <= MAX_Z:
         verdict = "agrees"
     else:
         verdict = "undecided" if math.isnan(z) else "differs"
-    return ComparedCell(cell, ours.mean, ours.se, mean, published_se, difference, z, verdict)
+    setting = ",".join(value for _, value in ours.setting)
+    return ComparedCell(cell, ours.mean, ours.se, mean, published_se, difference, z, verdict, setting)
 
 
 def _shown(row: ComparedCell) -> tuple[Text, ...]:
@@ -333,7 +380,7 @@ def _signed(value: float, digits: int) -> str:
 
 
 def _key(name: str) -> str:
-    return re.sub(r"[\W_]", "", name.casefold())
+    return re.sub(r"[^\w+]|_", "", name.casefold())  # BR+ is not BR
 
 
 def _few(items: Any) -> str:

@@ -1,6 +1,6 @@
 import pytest
 
-from mlcdr.reporting import checks
+from mlcdr.reporting import checks, layouts
 from tests.reporting.results_folders import PATH, experiment
 
 TABLE3 = {"layout": "chen_lin_2012/table3", "metric": "hamming_loss"}
@@ -38,7 +38,7 @@ def test_an_experiment_that_fits_has_no_problem():
         (
             experiment(["y"], ["A"], ["f1"], {}, ["genric"]),
             "tables.0: unknown layout 'genric'; did you mean 'generic'? (known: "
-            "chen_lin_2012/figure1, chen_lin_2012/table3, generic; or your own file, NAME.yaml)",
+            f"{', '.join(layouts.names())}; or your own file, NAME.yaml)",
         ),
     ],
 )

@@ -1,0 +1,66 @@
+"""How a number is judged beside a published one: `published/PAPER/TABLE.yaml`, beside the table's CSV; all keys optional.
+
+    spread: standard_error     # of both numbers, over splits; or `repetitions`: see below
+    settings: conditions       # the settings of the CSV are where to look; `results`: they are what was best
+    tolerance: 0.0005          # a difference no larger than this agrees, whatever its z
+    not_reproducible:          # cells that are shown but not judged
+      - {datasets: […], methods: […], metrics: […], why: …}     # a key left out means all
+
+`spread: repetitions` is for tables without a spread, whose every number is one run of a protocol: z is then the
+difference over the standard deviation of our repetitions of it (with a single repetition, over the standard error of its
+mean over splits).
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from mlcdr.experiment.yaml_reader import read_yaml_text
+
+_Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NotReproducible(_Strict):
+    """Cells of a published table that no reading of the paper gives, and why."""
+
+    why: str
+    datasets: _Names = ()
+    methods: _Names = ()
+    metrics: _Names = ()
+
+    def covers(self, dataset: str, method: str, metric: str) -> bool:
+        """Whether a cell is one of them."""
+        wanted = ((self.datasets, dataset), (self.methods, method), (self.metrics, metric))
+        return all(not names or name in names for names, name in wanted)
+
+
+class Rules(_Strict):
+    """The rules for one table; the module's text explains each key."""
+
+    spread: Literal["standard_error", "repetitions"] = "standard_error"
+    settings: Literal["conditions", "results"] = "conditions"
+    tolerance: float = 0.0005
+    not_reproducible: Annotated[
+        tuple[NotReproducible, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
+    ] = ()
+
+    def why_not(self, dataset: str, method: str, metric: str) -> str:
+        """Why a cell is not reproducible; empty if it is."""
+        found = (each.why for each in self.not_reproducible if each.covers(dataset, method, metric))
+        return next(found, "")
+
+
+def rules_for(table: str) -> Rules:
+    """The rules of a packaged table, `PAPER/TABLE`."""
+    path = (files("mlcdr") / "published").joinpath(*f"{table}.yaml".split("/"))
+    if not path.is_file():
+        return Rules()
+    content: Any = read_yaml_text(path.read_text(encoding="utf-8"), f"published {table}.yaml").data
+    return Rules.model_validate(content)
