@@ -303,8 +303,12 @@ class Moments:
         sum_y = sums.total(Y_out) - len(index) * self.mean_y
         shift_x, shift_y = sum_x / np.sqrt(n), sum_y / np.sqrt(n)
         mean_x, mean_y = self.mean_x - sum_x / n, self.mean_y - sum_y / n
-        exact = self._weakened(X, X_out, shift_x, keep)
+        left, exact = self._left(X, X_out, shift_x, keep)
         exact.put_means(mean_x)
+
+        def spread() -> Array:
+            exact.put_spreads(left)
+            return left
 
         def xx() -> Array:
             lower = np.array(self.xx_lower, order="F")
@@ -326,18 +330,20 @@ class Moments:
             xy,
             lambda: self.yy - sums.cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y),
             lambda: (sums.frozen(X[keep]), sums.frozen(Y[keep])),
+            spread,
             _part_of=self,
         )
 
-    def _weakened(self, X: Any, X_out: Any, shift: Array, keep: NDArray[np.bool_]) -> ExactColumns:
-        """The features to sum anew when the rows `X_out` go: little or nothing of them is left in the others."""
+    def _left(self, X: Any, X_out: Any, shift: Array, keep: NDArray[np.bool_]) -> tuple[Array, ExactColumns]:
+        """Σ(x−x̄)² that is left of each feature when the rows `X_out` go, and those to sum anew since little is left."""
         spread = self.memo.get("spread", self._spread)  # type: ignore[arg-type]
         gone = sums.squares(X_out) - self.mean_x * (2 * sums.total(X_out) - len(keep[~keep]) * self.mean_x) + shift**2
-        weak = spread - gone < _CANCELLED * spread
+        left = spread - gone
+        weak = left < _CANCELLED * spread
         if not sp.issparse(X):
-            return ExactColumns(X, np.flatnonzero(weak), np.zeros(0, dtype=np.intp), keep)
+            return left, ExactColumns(X, np.flatnonzero(weak), np.zeros(0, dtype=np.intp), keep)
         entries = self.memo.get("entries", lambda: _entries(X)) - _entries(X_out)
-        return ExactColumns(X, np.flatnonzero(weak & (entries > 0)), np.flatnonzero(entries == 0), keep)
+        return left, ExactColumns(X, np.flatnonzero(weak & (entries > 0)), np.flatnonzero(entries == 0), keep)
 
     # ---------------------------------------------------------------- maps
 

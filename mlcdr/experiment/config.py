@@ -373,7 +373,7 @@ def _check_sweep(sweep: Mapping[str, Any], methods: Any, problems: Problems) -> 
 def _check_values(
     having: Mapping[str, MethodSpec], path: str, values: Sequence[Any], here: KeyPath, problems: Problems
 ) -> None:
-    """Each value must be listed once and be possible for the methods `having` the parameter, none of which may set it."""
+    """Each value must be listed once and be possible for the methods `having` the parameter; none may set it itself."""
     texts = [method_text(value) for value in values]
     for i, text in enumerate(texts):
         if text in texts[:i]:

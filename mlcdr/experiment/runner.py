@@ -25,7 +25,7 @@ from mlcdr import __version__
 from mlcdr.errors import ConfigError, ResultsError
 from mlcdr.experiment.config import DatasetSpec, Experiment
 from mlcdr.experiment.store import Store
-from mlcdr.experiment.tabulate import write_scores, write_summary, write_whole
+from mlcdr.experiment.tabulate import write_chosen, write_scores, write_summary, write_whole
 from mlcdr.experiment.trials import DataSource, Group, Score, Trial, groups, plan, run_group, watch_parent
 
 BACKENDS = ("loky", "threading")
@@ -137,6 +137,9 @@ def run(
                 trials = {trial.key: trial for part in parts for trial in part.trials}
                 done = store.done() & trials.keys()
                 write_whole(folder / "experiment.yaml", experiment.to_yaml())
+                for name, spec in experiment.methods.items():
+                    if spec.shown_grid:
+                        listener.notice(f"{name}: `tune: {{scope: test}}` picks by the test rows; its numbers flatter")
                 report.planned, report.kept = len(trials), len(done)
                 planned = True
                 listener.begin(experiment.name, len(trials), len(done))
@@ -165,6 +168,8 @@ def run(
             report.done = len(scores_by_key)
             write_scores(folder / "scores.csv", list(trials.values()), scores_by_key, *columns)
             write_summary(folder / "summary.csv", list(trials.values()), scores_by_key, *columns)
+            if any(spec.tune is not None and not spec.shown_grid for spec in experiment.methods.values()):
+                write_chosen(folder / "chosen.csv", list(trials.values()), store.choices(ordered), columns[0])
             report.seconds = time.time() - start
             manifest = _manifest(experiment, parts, report, start, jobs, backend)
             manifest["computed_by"] = _history(folder, fresh, manifest)

@@ -44,6 +44,14 @@ CREATE TABLE scores (
     PRIMARY KEY (key, metric)
 ) WITHOUT ROWID;
 """
+_CHOICES = """
+CREATE TABLE IF NOT EXISTS choices (         -- parameters that a trial tuned
+    key   TEXT NOT NULL REFERENCES trials (key) ON DELETE CASCADE,
+    path  TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (key, path)
+) WITHOUT ROWID;
+"""
 
 
 class Store:
@@ -121,6 +129,7 @@ class Store:
                 if damage != "ok":
                     raise ResultsError(f"{self.path}: damaged ({damage.splitlines()[-1]}); {way_out}")
                 db.execute("PRAGMA foreign_keys = ON")
+                db.execute(_CHOICES)  # older records have none
             except BaseException:
                 db.close()
                 raise
@@ -149,6 +158,7 @@ class Store:
         """
         rows: list[tuple[Any, ...]] = []
         values: list[tuple[Any, ...]] = []
+        choices: list[tuple[Any, ...]] = []
         for score in scores:
             trial = trials[score.key]
             status = "failed" if score.values is None else "done"
@@ -156,12 +166,14 @@ class Store:
             rows.append((score.key, trial.dataset, trial.method, point, trial.split, status, score.error))
             for metric, value in (score.values or {}).items():
                 values.append((score.key, metric, None if math.isnan(value) else value))
+            choices += [(score.key, path, value) for path, value in score.chosen]
         with self._told("cannot record results"), self._transaction():
             self._db.executemany("DELETE FROM trials WHERE key = ?", [row[:1] for row in rows])
             self._db.executemany(
                 "INSERT INTO trials (key, dataset, method, point, split, status, error) VALUES (?,?,?,?,?,?,?)", rows
             )
             self._db.executemany("INSERT INTO scores (key, metric, value) VALUES (?,?,?)", values)
+            self._db.executemany("INSERT INTO choices (key, path, value) VALUES (?,?,?)", choices)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -183,6 +195,16 @@ class Store:
             for key, metric, value in self._db.execute(query):
                 if key in wanted:
                     found.setdefault(key, {})[metric] = value
+        return found
+
+    def choices(self, keys: Sequence[str]) -> dict[str, dict[str, str]]:
+        """What finished trials among `keys` tuned: key → path → value, as a config would write it."""
+        wanted = set(keys)
+        found: dict[str, dict[str, str]] = {}
+        with self._told("cannot be read"):
+            for key, path, value in self._db.execute("SELECT key, path, value FROM choices JOIN trials USING (key)"):
+                if key in wanted:
+                    found.setdefault(key, {})[path] = value
         return found
 
     def failures(self, keys: Sequence[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""From recorded trials to `scores.csv` and `summary.csv`, the two files that other programs read."""
+"""From recorded trials to `scores.csv` and `summary.csv`, which other programs read, and `chosen.csv`."""
 
 from __future__ import annotations
 
@@ -52,6 +52,18 @@ def write_summary(
         numbers = ["" if math.isnan(v) else f"{v:.12g}" for v in (mean, std, std / math.sqrt(n))]
         rows.append([*cell, *numbers, n])
     _write(path, ["dataset", "method", *swept, "metric", "mean", "std", "se", "n"], rows)
+
+
+def write_chosen(
+    path: Path, trials: Sequence[Trial], choices: Mapping[str, Mapping[str, str]], swept: Sequence[str]
+) -> None:
+    """`chosen.csv`: what trials tuned: dataset, method, a column for each swept path, split, parameter, value."""
+    rows = []
+    for trial in trials:
+        point = dict(trial.point)
+        start = [trial.dataset, trial.method, *(point.get(path, "") for path in swept), trial.split]
+        rows += [[*start, parameter, value] for parameter, value in choices.get(trial.key, {}).items()]
+    _write(path, ["dataset", "method", *swept, "split", "parameter", "value"], rows)
 
 
 def _defined(values: Mapping[str, float | None], metrics: Sequence[str]) -> Iterator[tuple[str, float]]:

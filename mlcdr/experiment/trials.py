@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import threading
 import time
@@ -24,6 +25,7 @@ from mlcdr import registry
 from mlcdr.composition import ComposedClassifier
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import DataError, UserError
+from mlcdr.experiment.choose import choose, without_tune
 from mlcdr.experiment.config import DatasetSpec, Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import Splits, SplitSpec, make_splits, seed_sequence
 from mlcdr.label_space.linear import as_dense
@@ -113,11 +115,15 @@ class DataSource:
 
 @dataclass(frozen=True)
 class Score:
-    """What came of a trial: values by metric label, or the traceback of what went wrong."""
+    """What came of a trial: values by metric label, or the traceback of what went wrong.
+
+    `chosen`: the parameters that were tuned, as (path, text).
+    """
 
     key: str
     values: Mapping[str, float] | None
     error: str | None = None
+    chosen: tuple[tuple[str, str], ...] = ()
 
 
 # -------------------------------------------------------------------- the plan
@@ -229,6 +235,7 @@ class _Context:
             raise DataError(f"{source.name}: the data set or its folds changed while the run was going on; run again")
         # Sums over the whole data set serve every split, and no single method is charged for them.
         self.moments = Moments.from_arrays(self.dataset.X, self.dataset.Y, Memo(charged=False))
+        self.choices = Memo(charged=False)  # of parameters, once for the data set
 
 
 _lock = threading.Lock()
@@ -256,16 +263,78 @@ def run_group(group: Group) -> list[Score]:
         Y_test = frozen(as_dense(context.dataset.Y[split.test]))
     except Exception as error:  # no memory for this split, say
         return [Score(trial.key, None, _explain(error)) for trial in group.trials]
-    families: dict[int, list[Trial]] = {}
-    for trial in group.trials:
-        families.setdefault(id(trial.family), []).append(trial)
-    scores: list[Score] = []
-    for trials in families.values():
-        scores += _run_family(trials, group, moments, X_test, Y_test)
+    scores = _run_all([t for t in group.trials if t.family.tune is None], group, moments, X_test, Y_test)
+    for trials in _by_family([t for t in group.trials if t.family.tune is not None]):
+        scores += _run_tuned(trials, group, context, moments, X_test, Y_test)
     return scores
 
 
-def _run_family(trials: Sequence[Trial], group: Group, moments: Moments, X_test: Any, Y_test: Any) -> list[Score]:
+def _run_tuned(
+    trials: Sequence[Trial], group: Group, context: _Context, moments: Moments, X_test: Any, Y_test: Any
+) -> list[Score]:
+    """Choose the parameters of a family's trials, then run them; the choice is a part of the fit, and of its time."""
+    tune = trials[0].family.tune
+    assert tune is not None
+    n_labels = moments.n_labels
+
+    def evaluate(specs: Sequence[MethodSpec], metric: str, part: Moments, X: Any, Y: Any) -> list[float]:
+        inner = replace(group, metrics=((metric, metric, {}),))
+        pairs = zip(specs, _families(specs, n_labels), strict=True)
+        every = [replace(trials[0], key=str(i), spec=s, family=f) for i, (s, f) in enumerate(pairs)]
+        found = {score.key: score for score in _run_all(every, inner, part, X, Y)}
+        return [(found[trial.key].values or {}).get(metric, math.nan) for trial in every]
+
+    try:
+        specs = [trial.spec for trial in trials]
+        with metered() as choosing:
+            if tune.scope == "dataset":
+                key = _digest([trials[0].method, *(spec.plain() for spec in specs)])
+                folds = (group.seed, f"{trials[0].dataset}, tuning")
+                chosen = context.choices.get(
+                    key, lambda: choose(specs, context.moments, folds, evaluate, lambda s: _all_sizes(s, n_labels))
+                )
+            else:
+                folds = (group.seed, f"{trials[0].dataset}, split {group.split}, tuning")
+                chosen = choose(specs, moments, folds, evaluate, lambda s: _all_sizes(s, n_labels))
+    except Exception as error:
+        return [Score(trial.key, None, _explain(error)) for trial in trials]
+    settled = [without_tune(spec, point) for spec, point in zip(specs, chosen, strict=True)]
+    families = _families(settled, n_labels)
+    ready = [replace(t, spec=s, family=f) for t, s, f in zip(trials, settled, families, strict=True)]
+    shown = {t.key: tuple((path, method_text(v)) for path, v in p.items()) for t, p in zip(trials, chosen, strict=True)}
+    scores = _run_all(ready, group, moments, X_test, Y_test, choosing.seconds)
+    return [replace(score, chosen=shown[score.key]) for score in scores]
+
+
+def _all_sizes(spec: MethodSpec, n_labels: int) -> list[MethodSpec]:
+    """The method at every size of its code, 1 … K; itself if it has no code whose size can be chosen."""
+    part = _code(spec)
+    path = f"{part.family}.{_size_parameter(part)}" if part is not None else ""
+    if part is None or spec.with_value(path, 1) is None:
+        return [spec]
+    return [sized for size in range(1, n_labels + 1) if (sized := spec.with_value(path, size)) is not None]
+
+
+def _run_all(
+    trials: Sequence[Trial], group: Group, moments: Moments, X_test: Any, Y_test: Any, seconds: float = 0.0
+) -> list[Score]:
+    """The scores of trials, family by family; `seconds` were spent on each before it was fitted."""
+    return [
+        score for family in _by_family(trials) for score in _run_family(family, group, moments, X_test, Y_test, seconds)
+    ]
+
+
+def _by_family(trials: Iterable[Trial]) -> list[list[Trial]]:
+    """The trials that one fit serves, together."""
+    families: dict[int, list[Trial]] = {}
+    for trial in trials:
+        families.setdefault(id(trial.family), []).append(trial)
+    return list(families.values())
+
+
+def _run_family(
+    trials: Sequence[Trial], group: Group, moments: Moments, X_test: Any, Y_test: Any, seconds: float = 0.0
+) -> list[Score]:
     family = trials[0].family
     try:
         estimator = _seeded(build(family), group.seed, trials[0])
@@ -286,7 +355,7 @@ def _run_family(trials: Sequence[Trial], group: Group, moments: Moments, X_test:
         try:
             part = _code(trial.spec) if trial.spec is not family else None
             size = part.value(parameter) if part is not None else None
-            fit_seconds = fitting.seconds
+            fit_seconds = seconds + fitting.seconds
             if learned:
                 with metered() as refitting:
                     estimator.threshold_of(size)

@@ -56,7 +56,9 @@ class TuneSpec(BaseModel):
     ] = "split"
     metric: Annotated[
         str | None,
-        Field(description=f"Metric to choose by (hamming_loss); with `{ALL_SIZES}`, summed over all sizes of the code."),
+        Field(
+            description=f"Metric to choose by (hamming_loss); with `{ALL_SIZES}`, summed over all sizes of the code."
+        ),
     ] = None
     folds: Annotated[int | None, Field(ge=2, description="Folds of the cross-validation (5).")] = None
 

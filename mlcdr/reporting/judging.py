@@ -1,4 +1,6 @@
-"""How a number is judged beside a published one: `published/PAPER/TABLE.yaml`, beside the table's CSV; all keys optional.
+"""How a number is judged beside a published one: `published/PAPER/TABLE.yaml`, beside the table's CSV.
+
+All keys are optional:
 
     spread: standard_error     # of both numbers, over splits; or `repetitions`: see below
     settings: conditions       # the settings of the CSV are where to look; `results`: they are what was best
@@ -7,8 +9,8 @@
       - {datasets: […], methods: […], metrics: […], why: …}     # a key left out means all
 
 `spread: repetitions` is for tables without a spread, whose every number is one run of a protocol: z is then the
-difference over the standard deviation of our repetitions of it (with a single repetition, over the standard error of its
-mean over splits).
+difference over the standard deviation of our repetitions of it (with a single repetition, over the standard error of
+its mean over splits).
 """
 
 from __future__ import annotations

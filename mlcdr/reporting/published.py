@@ -126,7 +126,7 @@ class PublishedComparison:
     folder: str
     rows: tuple[ComparedCell, ...]
     only_ours: tuple[str, ...]
-    rules: Rules = Rules()
+    rules: Rules
 
     def count(self, verdict: Verdict) -> int:
         """How many cells have this verdict."""
@@ -150,7 +150,9 @@ class PublishedComparison:
             "standard_error": "standard errors of the difference",
             "repetitions": "standard deviations over our repetitions",
         }[self.rules.spread]
-        agreeing = f"{self.count('agrees')} of {self.compared} cells within {MAX_Z:g} {unit} or {self.rules.tolerance:g}"
+        agreeing = (
+            f"{self.count('agrees')} of {self.compared} cells within {MAX_Z:g} {unit} or {self.rules.tolerance:g}"
+        )
         parts = [agreeing]
         if worst := self.worst:
             cell = worst.published
@@ -208,9 +210,7 @@ class PublishedComparison:
         notes += [f"No cell of {listing(absent)} in the results."] if absent else []
         notes += [f"Not in the published table: {listing(self.only_ours)}."] if self.only_ours else []
         left_columns = (len(header) - 1,)
-        return Sheet(
-            caption, tuple(map(text, header)), tuple(lines), stub, tuple(groups), tuple(notes), left_columns
-        )
+        return Sheet(caption, tuple(map(text, header)), tuple(lines), stub, tuple(groups), tuple(notes), left_columns)
 
     def _absent(self) -> list[str]:
         """The data sets of which the results have no cell: a note says it as well as ten rows of dashes."""

@@ -4,7 +4,8 @@ A results folder is what `mlcdr run` leaves. Read are `experiment.yaml` (the res
 for each data set, method, sweep point and metric) and, where single splits matter, `scores.csv`. Whatever is missing or
 broken in them raises `ResultsError` with the file, the line and what is wrong.
 
-A method with `tune: {scope: test}` shows one number where it has a grid: the best on the test rows (`mlcdr.reporting.best`).
+A method with `tune: {scope: test}` shows one number where it has a grid: the best on the test rows (see
+`mlcdr.reporting.best`).
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class Results:
         return read_manifest(self.folder)
 
     def repetitions(self, dataset: str, method: str, point: Point, metric: str) -> tuple[float, ...]:
-        """The means of each repetition of the protocol: each repeat of a k-fold cross-validation; else one, of all splits.
+        """The mean of each repetition of the protocol: each repeat of a k-fold cross-validation, or all splits.
 
         Raises
         ------
@@ -143,7 +144,7 @@ class Results:
     @cached_property
     def _repetitions(self) -> dict[Key, tuple[float, ...]]:
         """`repetitions` of all cells without a grid."""
-        scores, columns = _read_scores(self.folder / "scores.csv")
+        scores, _ = _read_scores(self.folder / "scores.csv")
         scores = scores[~scores["method"].isin(list(self.grids))]
         repeat = scores["split"].map(repetition_of(self.experiment))
         means: dict[Key, list[float]] = {}
@@ -232,7 +233,9 @@ def _best(
     names = ["dataset", "method", *columns, *_SCORES]
     for dataset, method, *values, split, metric, value in scores[names].itertuples(index=False, name=None):
         if metric not in directions:
-            raise ResultsError(f"{path}: {metric!r}: mlcdr does not know which way it is better, so nothing is the best")
+            raise ResultsError(
+                f"{path}: {metric!r}: mlcdr does not know which way it is better, so nothing is the best"
+            )
         point = tuple(values)
         own = tuple(point[columns.index(name)] for name in swept)
         of_grid = grid.setdefault((dataset, method, own, metric), {})
