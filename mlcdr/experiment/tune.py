@@ -62,27 +62,34 @@ class TuneSpec(BaseModel):
     ] = None
     folds: Annotated[int | None, Field(ge=2, description="Folds of the cross-validation (5).")] = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("scope") != "test":
+            return {"metric": "hamming_loss", "folds": 5} | {k: v for k, v in data.items() if v is not None}
+        return data
+
     @model_validator(mode="after")
     def _fits_scope(self) -> "TuneSpec":
         if self.scope == "test":
             for name in ("metric", "folds"):
                 if getattr(self, name) is not None:
                     raise ValueError(f"`scope: test` takes each metric's own best on the test rows; leave out `{name}`")
-        elif self.metric is not None:
+        else:
             known = [name for name, metric in METRICS.items() if metric.needs != "timing"]
-            if self.metric.removesuffix(ALL_SIZES) not in known:
+            if self.chosen_by.removesuffix(ALL_SIZES) not in known:
                 raise ValueError(f"metric: {self.metric!r} cannot be chosen by (known: {', '.join(known)})")
         return self
 
     @property
     def chosen_by(self) -> str:
-        """The metric to choose by."""
-        return self.metric or "hamming_loss"
+        """The metric to choose by (`scope: test` has none)."""
+        return self.metric or ""
 
     @property
     def n_folds(self) -> int:
-        """Folds of the cross-validation."""
-        return self.folds or 5
+        """Folds of the cross-validation (`scope: test` has none)."""
+        return self.folds or 0
 
     def plain(self) -> dict[str, Any]:
         """As a config writes it, the grid spelt out."""

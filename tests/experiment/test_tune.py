@@ -1,0 +1,226 @@
+"""Tuning: what a grid means, what a choice may see, and that it is the one a plain loop makes."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mlcdr.errors import ConfigError
+from mlcdr.experiment.config import experiment_from
+from mlcdr.experiment.runner import run
+from mlcdr.experiment.splits import KFold, make_splits
+from mlcdr.experiment.trials import DataSource
+from mlcdr.label_space.linear import as_dense
+from mlcdr.label_space.plst import PLST
+from mlcdr.learners.ridge import Ridge
+from tests import small
+from tests.small import FOUR, SIZES
+
+ALPHAS = [0.01, 1.0, 100.0, 10000.0]
+SPLITS = {"kind": "kfold", "folds": 3, "repeats": 2, "seed": 1}
+
+
+def tuned(scope: str = "split", metric: str = "hamming_loss", label_space: str | None = None, **more: object) -> dict:
+    tune = {"grid": {"learner.alpha": ALPHAS}, "scope": scope}
+    if scope != "test":
+        tune |= {"metric": metric, "folds": 4}
+    return {**({"label_space": label_space} if label_space else {}), "learner": "ridge", "tune": tune | more}
+
+
+@pytest.fixture
+def arff(tmp_path: Path) -> Path:
+    return small.write_dataset(tmp_path / "data", n=90, d=12)
+
+
+def config(arff: Path, methods: dict, **changes: object):
+    defaults = {"splits": SPLITS, "sweep": {}, "metrics": ["hamming_loss", "f1"], "methods": methods}
+    return small.experiment(arff, **defaults | changes)
+
+
+# -------------------------------------------------------------------- the grid as data
+
+
+def test_a_grid_is_written_out(arff: Path) -> None:
+    method = tuned() | {"tune": {"grid": {"learner.alpha": {"log2": [-1, 2]}}}}
+    experiment = config(arff, {"A": method})
+    assert experiment.methods["A"].plain()["tune"] == {
+        "grid": {"learner.alpha": [0.5, 1.0, 2.0, 4.0]},
+        "scope": "split",
+        "metric": "hamming_loss",
+        "folds": 5,
+    }
+    assert experiment_from(experiment.resolved()) == experiment
+    half_steps = config(arff, {"A": method | {"tune": {"grid": {"learner.alpha": {"log10": [-1, 1, 0.5]}}}}})
+    assert np.allclose(half_steps.methods["A"].tune.grid["learner.alpha"], [0.1, 10**-0.5, 1, 10**0.5, 10])
+
+
+@pytest.mark.parametrize(
+    ("tune", "message"),
+    [
+        (
+            {"grid": {"learner.alhpa": [1]}},
+            "methods.A.tune.grid.learner.alhpa: the method has no such parameter; did y",
+        ),
+        ({"grid": {"learner.alpha": [1, 1]}}, "methods.A.tune.grid.learner.alpha.1: the value 1 is listed twice"),
+        ({"grid": {"learner.alpha": [0]}}, "methods.A.tune.grid.learner.alpha.0: impossible for A: The 'alpha' param"),
+        ({"grid": {"learner.alpha": []}}, "methods.A.tune.grid.learner.alpha: must not be empty"),
+        ({"grid": {"learner.alpha": {"log2": [3, 1]}}}, "methods.A.tune.grid.learner.alpha: must be `log2: [from, to"),
+        ({"grid": {"learner.alpha": {"log2": ["a", 1]}}}, "methods.A.tune.grid.learner.alpha: must be `log2: [from, t"),
+        ({"grid": {}}, "methods.A.tune.grid: must not be empty"),
+        ({"gird": {}, "grid": {"learner.alpha": [1]}}, "methods.A.tune.gird: unknown key; did you mean 'grid'?"),
+        ({"grid": {"learner.alpha": [1]}, "scope": "fold"}, "methods.A.tune.scope: "),
+        ({"grid": {"learner.alpha": [1]}, "folds": 1}, "methods.A.tune.folds: must be at least 2, found 1"),
+        (
+            {"grid": {"learner.alpha": [1]}, "metric": "speed"},
+            "methods.A.tune: metric: 'speed' cannot be chosen by (kno",
+        ),
+        (
+            {"grid": {"learner.alpha": [1]}, "scope": "test", "folds": 3},
+            "methods.A.tune: `scope: test` takes each metr",
+        ),
+        ({"grid": {"label_space.n_components": [1]}}, "methods.A.tune.grid.label_space.n_components: is swept, too"),
+    ],
+)
+def test_a_wrong_grid_is_one_line(arff: Path, tune: dict, message: str) -> None:
+    methods = {"A": FOUR["PLST"] | {"learner": "ridge", "tune": tune}}
+    with pytest.raises(ConfigError) as raised:
+        config(arff, methods, sweep={SIZES: [1]})
+    (line,) = raised.value.problems
+    assert line.split(": ", 1)[1].startswith(message)
+
+
+def test_a_value_that_the_method_sets_itself_cannot_be_tuned(arff: Path) -> None:
+    with pytest.raises(ConfigError, match="the method A sets alpha itself"):
+        config(arff, {"A": tuned() | {"learner": {"ridge": {"alpha": 2}}}})
+
+
+# -------------------------------------------------------------------- scope: test
+
+
+def test_every_point_of_a_grid_on_the_test_rows_is_a_result(arff: Path, tmp_path: Path) -> None:
+    experiment = config(arff, {"A": tuned("test"), "B": {"learner": "least_squares"}})
+    assert experiment.varied == ("learner.alpha",)
+    report = run(experiment, tmp_path)
+    scores = pd.read_csv(report.folder / "scores.csv")
+    assert scores.groupby("method")["learner.alpha"].nunique(dropna=False).to_dict() == {"A": 4, "B": 1}
+    # a point of a grid is the trial that a sweep makes of it: nothing is computed twice
+    sweep = {"learner.alpha": ALPHAS}
+    swept = config(arff, {"A": {"learner": "ridge"}, "B": {"learner": "least_squares"}}, sweep=sweep)
+    assert run(swept, tmp_path).computed == 0
+    assert (report.folder / "scores.csv").read_text() == scores.to_csv(index=False, lineterminator="\n")
+    assert not (report.folder / "chosen.csv").exists()
+
+
+# -------------------------------------------------------------------- scope: split and dataset
+
+
+def dense(arff: Path, experiment) -> tuple[np.ndarray, np.ndarray, list]:
+    source = DataSource.of(experiment.datasets[0], experiment.splits)
+    dataset = source.load()
+    return np.asarray(dataset.X), as_dense(dataset.Y), [source.divide(dataset)[i] for i in range(6)]
+
+
+def plain_criterion(X, Y, name: str, alpha: float, sizes: list[int] | None = None) -> float:
+    """Hamming loss by four folds of these rows, with ridge on PLST's codes, summed over sizes; or on the labels."""
+    total = 0.0
+    folds = make_splits(KFold(kind="kfold", folds=4, seed=1), name, len(X))
+    for fold in (folds[i] for i in range(4)):
+        for size in sizes or [None]:
+            space = PLST(n_components=size or Y.shape[1]).fit(X[fold.train], Y[fold.train])
+            model = Ridge(alpha=alpha).fit(X[fold.train], space.encode(Y[fold.train]))
+            labels = space.decode(model.predict(X[fold.test])) > 0.5
+            total += np.mean(labels != Y[fold.test])
+    return total
+
+
+def test_a_choice_for_a_split_is_that_of_a_plain_loop_in_its_training_rows(arff: Path, tmp_path: Path) -> None:
+    experiment = config(arff, {"A": tuned(), "B": {"learner": "ridge"}}, sweep={})
+    report = run(experiment, tmp_path)
+    assert report.failures == []
+    chosen = pd.read_csv(report.folder / "chosen.csv")
+    X, Y, splits = dense(arff, experiment)
+    expected = [
+        min(ALPHAS, key=lambda a: round(plain_criterion(X[s.train], Y[s.train], f"tiny, split {i}, tuning", a), 10))
+        for i, s in enumerate(splits)
+    ]
+    assert chosen["value"].tolist() == expected
+    assert len(set(expected)) > 1  # else nothing was shown
+    scores = pd.read_csv(report.folder / "scores.csv").query("method == 'A' and metric == 'hamming_loss'")
+    for split, alpha, value in zip(splits, expected, scores["value"], strict=True):
+        model = Ridge(alpha=alpha).fit(X[split.train], Y[split.train])
+        assert value == pytest.approx(np.mean((model.predict(X[split.test]) > 0.5) != Y[split.test]))
+
+
+def test_a_choice_by_all_sizes_is_made_once_for_a_data_set(arff: Path, tmp_path: Path) -> None:
+    method = tuned("dataset", "hamming_loss_all_dims", "plst")
+    experiment = config(arff, {"A": method}, sweep={SIZES: [1, 3]})
+    report = run(experiment, tmp_path)
+    chosen = pd.read_csv(report.folder / "chosen.csv")
+    X, Y, _ = dense(arff, experiment)
+    sizes = list(range(1, Y.shape[1] + 1))
+    best = min(ALPHAS, key=lambda a: round(plain_criterion(X, Y, "tiny, tuning", a, sizes), 10))
+    assert chosen["value"].tolist() == [best] * 12
+    assert chosen["parameter"].unique().tolist() == ["learner.alpha"]
+
+
+def test_the_test_rows_of_a_split_are_not_seen(arff: Path, tmp_path: Path) -> None:
+    """Other labels in the test rows of a split change none of what is chosen for it."""
+    base = small.plain(arff, sweep={}, methods={"A": tuned()}, splits={"kind": "predefined"})
+    lines = arff.read_text().splitlines()
+    start = lines.index("@data") + 1
+    train, test = lines[start : start + 60], lines[start + 60 :]
+    flipped = [",".join(v if i < 12 else str(1 - int(v)) for i, v in enumerate(r.split(","))) for r in test]
+    found = []
+    for name, rows in (("one", test), ("two", flipped)):
+        folder = tmp_path / name / "tiny"
+        folder.mkdir(parents=True)
+        (folder / "tiny-train.arff").write_text("\n".join([*lines[:start], *train]) + "\n")
+        (folder / "tiny-test.arff").write_text("\n".join([*lines[:start], *rows]) + "\n")
+        (folder / "tiny.xml").write_text(arff.with_suffix(".xml").read_text())
+        report = run(experiment_from(base | {"datasets": [str(folder)]}), tmp_path / name / "out")
+        found.append((report.folder / "chosen.csv").read_text())
+    assert found[0] == found[1]
+
+
+def test_choices_are_the_same_for_any_jobs_and_survive_a_rerun(arff: Path, tmp_path: Path) -> None:
+    methods = {"A": tuned(), "B": tuned("dataset", "f1"), "C": tuned("test")}
+    files = []
+    for name, jobs, backend in (("one", 1, "loky"), ("two", 2, "loky"), ("three", 2, "threading")):
+        report = run(config(arff, methods), tmp_path / name, jobs=jobs, backend=backend)
+        files.append([(report.folder / f).read_text() for f in ("scores.csv", "chosen.csv", "summary.csv")])
+    assert files[0] == files[1] == files[2]
+    assert run(config(arff, methods), tmp_path / "one").computed == 0
+    assert (tmp_path / "one" / "small" / "chosen.csv").read_text() == files[0][1]
+
+
+def test_the_time_of_a_choice_is_a_part_of_the_fit(arff: Path, tmp_path: Path) -> None:
+    methods = {"A": tuned(), "B": {"learner": "ridge"}}
+    report = run(config(arff, methods, metrics=["fit_seconds"]), tmp_path)
+    seconds = pd.read_csv(report.folder / "scores.csv").groupby("method")["value"].sum()
+    assert seconds["A"] > seconds["B"]
+
+
+def test_a_point_that_fails_is_not_chosen(arff: Path, tmp_path: Path) -> None:
+    def method(sizes: list) -> dict:
+        grid = {"feature_space.n_components": sizes}
+        return {"feature_space": "pca", "learner": "least_squares", "tune": {"grid": grid, "folds": 3}}
+
+    report = run(config(arff, {"A": method([99, 12])}), tmp_path / "one")
+    assert report.failures == []
+    assert set(pd.read_csv(report.folder / "chosen.csv")["value"]) == {12}
+    report = run(config(arff, {"A": method([99])}), tmp_path / "two")
+    assert {error.splitlines()[-1] for _, error in report.failures} == {
+        "tune: no point of the grid could be fitted and measured by hamming_loss"
+    }
+
+
+def test_grid_points_in_order(arff: Path) -> None:
+    from mlcdr.experiment.choose import grid_points
+
+    grid = {"learner.alpha": ALPHAS, "label_space.n_components": [1, 2]}
+    spec = config(arff, {"A": FOUR["PLST"] | {"learner": "ridge", "tune": {"grid": grid}}}).methods["A"]
+    assert [tuple(p.values()) for p in grid_points(spec.tune)] == list(itertools.product(ALPHAS, [1, 2]))

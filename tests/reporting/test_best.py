@@ -1,0 +1,162 @@
+"""The best of a grid on the test rows, as results show it."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from mlcdr.errors import ResultsError
+from mlcdr.reporting import comparison, published, results, tables
+from mlcdr.reporting.best import best_of
+from mlcdr.reporting.judging import rules_for
+from tests.reporting.results_folders import experiment, write_folder
+
+D, L = "dual_space.n_features", "dual_space.n_labels"
+
+
+def setting(**values):
+    return tuple(values.items())
+
+
+def test_the_best_of_each_repetition_and_the_setting_that_was_best_most_often():
+    a, b, c = setting(k="1"), setting(k="2"), setting(k="3")
+    points = {
+        a: {0: 0.1, 1: 0.3, 2: 0.5, 3: 0.5, 4: 0.1, 5: 0.1},
+        b: {0: 0.3, 1: 0.3, 2: 0.2, 3: 0.2, 4: 0.4, 5: 0.4},
+        c: {0: 0.0},  # lacks splits that others have
+    }
+    best = best_of(points, higher=False, repetition=lambda split: split // 2)
+    assert best.values == (0.1, 0.3, 0.2, 0.2, 0.1, 0.1)
+    assert best.repetitions == pytest.approx((0.2, 0.2, 0.1))
+    assert best.setting == a
+    mean, std, se, n = best.summary
+    assert (mean, std, n) == (pytest.approx(1 / 6), pytest.approx(np.std(best.values, ddof=1)), 6)
+    assert se == pytest.approx(std / math.sqrt(6))
+    assert best_of(points, higher=True, repetition=lambda split: split // 2).repetitions == pytest.approx(
+        (0.3, 0.5, 0.4)
+    )
+
+
+def test_of_equally_good_points_the_first():
+    points = {setting(k="b"): {0: 0.1 + 0.2}, setting(k="a"): {0: 0.3}}
+    assert best_of(points, higher=True, repetition=lambda split: 0).setting == setting(k="b")
+
+
+def folder(tmp_path, datasets=("emotions",), repeats=2):
+    rng = np.random.default_rng(0)
+    methods = ["BR", "IDSR"]
+    config = experiment(datasets, methods, ["hamming_loss", "f1"])
+    config["splits"] = {"kind": "kfold", "folds": 3, "repeats": repeats, "seed": 1}
+    grid = {D: ["20%", "100%"], L: ["50%", "100%"]}
+    config["methods"]["IDSR"] = {
+        "dual_space": "idsr",
+        "learner": "least_squares",
+        "tune": {"grid": grid, "scope": "test"},
+    }
+    values = {}
+    for dataset in datasets:
+        for metric in ("hamming_loss", "f1"):
+            values[dataset, "BR", "", "", metric] = 0.2 + 0.01 * rng.random(3 * repeats)
+            for i, d in enumerate(grid[D]):
+                for j, k in enumerate(grid[L]):
+                    values[dataset, "IDSR", d, k, metric] = 0.2 + 0.1 * (i + j) + 0.01 * rng.random(3 * repeats)
+    written = write_folder(tmp_path / "trial", config, values, [D, L])
+    facts = {name: {"n_features": 72, "n_labels": 6} for name in datasets}
+    (written / "manifest.json").write_text(json.dumps({"datasets": facts}))
+    return results.load(written), values
+
+
+def test_a_grid_is_one_number_with_its_setting(tmp_path):
+    found, values = folder(tmp_path)
+    assert found.swept == ()
+    assert found.grids == {"IDSR": (D, L)}
+    low, high = found.cell("emotions", "IDSR", (), "hamming_loss"), found.cell("emotions", "IDSR", (), "f1")
+    assert low.setting == ((D, "20%"), (L, "50%"))
+    assert high.setting == ((D, "100%"), (L, "100%"))
+    assert low.mean == pytest.approx(np.mean(values["emotions", "IDSR", "20%", "50%", "hamming_loss"]))
+    assert found.cell("emotions", "BR", (), "f1").setting == ()
+    means = np.mean(np.reshape(values["emotions", "BR", "", "", "f1"], (2, 3)), axis=1)
+    assert found.repetitions("emotions", "BR", (), "f1") == pytest.approx(means)
+    best = np.mean(np.reshape(values["emotions", "IDSR", "100%", "100%", "f1"], (2, 3)), axis=1)
+    assert found.repetitions("emotions", "IDSR", (), "f1") == pytest.approx(best)
+
+
+def test_a_table_shows_the_setting_and_says_what_it_is(tmp_path):
+    found, _ = folder(tmp_path)
+    entry = {"layout": "generic", "columns": "method", "rows": ["dataset", "metric"], "spread": "none"}
+    names = {"names": {"emotions": "emotions‡", "f1": "F1 ↑"}, "bold": "best"}
+    table = tables.render(found, entry | names | {"settings": {"IDSR": f"({{{D}}},{{{L}:features}})"}})
+    assert "(100,8)" in table.markdown()
+    assert r"^{\mathrm{(100,8)}}" in table.latex()
+    assert r"emotions\ddag{}" in table.latex()
+    assert r"F1 $\uparrow$" in table.latex()
+    assert "IDSR: of each grid the best *on the test rows* for each metric, which flatters" in table.terminal(300)
+    assert f"{D}=20%;{L}=50%" in table.csv()
+    assert "which flatters" in comparison.compare(found, "f1").terminal(300)
+
+
+def test_a_setting_that_is_not_tuned_is_told(tmp_path):
+    found, _ = folder(tmp_path)
+    with pytest.raises(ResultsError, match=r"layout generic: settings: learner\.alpha is not tuned \(tuned: dual_s"):
+        tables.render(found, {"layout": "generic", "settings": {"IDSR": "{learner.alpha}"}})
+
+
+def test_without_scores_there_is_no_best(tmp_path):
+    found, _ = folder(tmp_path)
+    (found.folder / "scores.csv").unlink()
+    with pytest.raises(ResultsError, match=r"scores\.csv: missing"):
+        results.load(found.folder)
+
+
+# -------------------------------------------------------------------- beside the published table
+
+TABLE2 = "pacharawongsakda_2012/table2"
+METRICS = ["hamming_loss", "macro_f1", "accuracy", "zero_one_loss"]
+
+
+def test_twenty_one_cells_of_table_2_are_not_judged():
+    rules = rules_for(TABLE2)
+    why = [rules.why_not(cell.dataset, cell.method, cell.metric) for cell in published.load(TABLE2)]
+    assert len(why) == 168
+    assert sum(map(bool, why)) == 21
+    assert rules_for("chen_lin_2012/table3").tolerance == 0.0005
+
+
+def as_printed(tmp_path, datasets, shift, name="trial"):
+    """A folder with the printed numbers of some data sets, `shift`(cell) added, two repeats ±.001 around them."""
+    methods = ["BR", "BR+", "CC", "PLST", "DDSR", "IDSR"]
+    config = experiment(datasets, methods, METRICS)
+    config["splits"] = {"kind": "kfold", "folds": 2, "repeats": 2, "seed": 1}
+    values = {}
+    for cell in published.load(TABLE2):
+        if cell.dataset in datasets:
+            mean = float(cell.mean) + shift(cell)
+            values[cell.dataset, cell.method, cell.metric] = [mean - 0.004, mean + 0.002, mean - 0.002, mean + 0.004]
+    return results.load(write_folder(tmp_path / name, config, values))
+
+
+def test_the_printed_numbers_agree_with_themselves(tmp_path):
+    small = as_printed(tmp_path, ["emotions", "yeast"], lambda cell: 0.0)
+    large = as_printed(tmp_path, ["bibtex"], lambda cell: 0.0, "large")
+    (together,) = published.compare_all([small, large], TABLE2)
+    assert together.count("agrees") == together.compared == 3 * 24 - 21
+    assert together.count("not reproducible") == 21
+    assert together.count("not run") == 4 * 24
+    assert "21 not reproducible" in together.summary()
+    assert len(published.compare_all([small, small], TABLE2)) == 2
+    text = together.terminal(300)
+    assert "Not reproducible, yeast PLST: printed worse than BR" in text
+
+
+@pytest.mark.parametrize(("shift", "verdict"), [(0.0059, "agrees"), (0.0061, "differs"), (-0.01, "differs")])
+def test_three_standard_deviations_of_repetitions_or_the_tables_own_tolerance(tmp_path, shift, verdict):
+    # repetitions at mean ∓ .001: a standard deviation of .00141
+    got = published.compare(as_printed(tmp_path, ["emotions"], lambda cell: shift), TABLE2)
+    assert {row.verdict for row in got.rows if row.published.dataset == "emotions"} == {verdict}
+    (row,) = (r for r in got.rows if (r.published.dataset, r.published.method, r.published.metric) == KEY)
+    assert row.z == pytest.approx(shift / (0.002 / math.sqrt(2)))
+    assert "within 3 standard deviations over our repetitions or 0.006" in got.summary()
+
+
+KEY = ("emotions", "BR+", "accuracy")
