@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlcdr.errors import ConfigError, UserError
+from mlcdr.errors import ConfigError, UserError, did_you_mean
 
 if TYPE_CHECKING:
     from mlcdr.experiment.model import Experiment
@@ -296,7 +296,6 @@ def compare(
 @app.command()
 def methods(name: Annotated[str | None, typer.Argument(help="Show this one in full.")] = None) -> None:
     """List the components a method can be made of, or describe one."""
-    import difflib
     import inspect
 
     from mlcdr import registry
@@ -311,8 +310,7 @@ def methods(name: Annotated[str | None, typer.Argument(help="Show this one in fu
     families = [family for family in registry.BUILT_IN if name in registry.names(family)]
     if not families and "." not in name:
         known = [each for family in registry.BUILT_IN for each in registry.names(family)]
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(name, known)
         raise UserError(f"unknown component {name!r}{hint} (known: {', '.join(known)}; or a dotted path to a class)")
     _import_from_here()
     for family in families or ["learner"]:  # a class of one's own is of whatever family a config uses it in

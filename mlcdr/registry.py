@@ -8,7 +8,6 @@ package installed beside mlcdr adds its own through the entry-point groups `mlcd
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib
 import inspect
@@ -23,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from mlcdr.errors import UserError
+from mlcdr.errors import UserError, did_you_mean
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "feature_space": {
@@ -98,9 +97,7 @@ def resolve(family: str, name: str) -> type:
         module_name, _, class_name = name.rpartition(".")
         target = f"{module_name}:{class_name}"
     if target is None:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        listing = ", ".join(sorted(known)) or "none yet"
+        hint, listing = did_you_mean(name, known), ", ".join(sorted(known)) or "none yet"
         raise UnknownComponent(
             f"unknown {family} {name!r}{hint} (known: {listing}; or a dotted path to your own class)"
         )
@@ -162,8 +159,7 @@ class Component:
             params = {next(iter(allowed)): params}
         for key in params:
             if key not in allowed:
-                near = difflib.get_close_matches(str(key), allowed, n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
+                hint = did_you_mean(str(key), allowed)
                 raise UserError(
                     f"{family} {name!r} has no parameter {key!r}{hint} (it has: {', '.join(allowed) or 'none'})"
                 )

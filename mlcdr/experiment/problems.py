@@ -1,12 +1,11 @@
 """Collects everything that is wrong with a config and words it for people."""
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
-from mlcdr.errors import ConfigError
+from mlcdr.errors import ConfigError, did_you_mean
 from mlcdr.experiment.yaml_reader import Document, KeyPath, Place
 
 
@@ -73,8 +72,7 @@ def dotted(path: KeyPath) -> str:
 
 def near(name: object, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` if one of `known` is close to `name`, else nothing."""
-    matches = difflib.get_close_matches(str(name), list(known), n=1)
-    return f"; did you mean {matches[0]!r}?" if matches else ""
+    return did_you_mean(str(name), known)
 
 
 def found(value: object) -> str:
