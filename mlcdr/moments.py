@@ -83,6 +83,7 @@ class Moments:
     memo: Memo = field(default_factory=Memo)
     _image: tuple[Moments, Array, Array] | None = None  # by `map_labels`: of which moments, with what offset and matrix
     _part_of: Moments | None = None  # the larger set of rows these were taken from, by `without`
+    _kept: NDArray[np.intp] | None = None  # and which of its rows they are
 
     # ---------------------------------------------------------------- construction
 
@@ -238,6 +239,34 @@ class Moments:
             raise ValueError("these moments no longer have their rows")
         return self.memo.get("rows", self._rows) if self._image is None else self._rows()
 
+    def whole(self) -> tuple[Moments, NDArray[np.intp] | None]:
+        """The largest set of rows that these are a part of, and which of its rows they are, in order (None: all).
+
+        What is computed for pairs of rows (a kernel matrix) can be kept there, and serves every part.
+        """
+        larger, index = self._labelled, None
+        while larger._part_of is not None:
+            assert larger._kept is not None
+            index = larger._kept if index is None else larger._kept[index]
+            larger = larger._part_of._labelled
+        return larger, index
+
+    def source(self) -> tuple[Moments, Array | None]:
+        """The moments of the labels, and the matrix (K×M) that makes these codes of them; (self, None) if none does.
+
+        What is linear in the labels, as the coefficients of a regression are, is best computed (`once`) for the labels,
+        and times the matrix it is that of the codes.
+        """
+        if self._shares_root:
+            root, _, matrix = self._image  # type: ignore[misc]
+            return root, matrix
+        return self, None
+
+    @property
+    def _labelled(self) -> Moments:
+        """These moments before their labels were mapped."""
+        return self if self._image is None else self._image[0]
+
     # ---------------------------------------------------------------- arithmetic
 
     def __add__(self, other: Moments) -> Moments:
@@ -327,6 +356,7 @@ class Moments:
             lambda: self.yy - sums.cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y),
             lambda: (sums.frozen(X[keep]), sums.frozen(Y[keep])),
             _part_of=self,
+            _kept=np.flatnonzero(keep),
         )
 
     def _weakened(self, X: Any, X_out: Any, shift: Array, keep: NDArray[np.bool_]) -> ExactColumns:
@@ -528,7 +558,7 @@ class Moments:
             np.zeros(svd.rank),
             self.mean_y,
             lambda: np.diag(s**2),
-            lambda: s[:, None] * (svd.left.T @ self._centred_y()),
+            lambda: s[:, None] * (svd.left.T @ self.centred_labels()),
             lambda: self.yy,
             lambda: (svd.left * s, self.rows()[1]),
             lambda: s**2,
@@ -696,7 +726,7 @@ class Moments:
         X -= X.mean(axis=0)
         norms = np.sqrt(np.einsum("ij,ij->j", X, X) + self.n * self.mean_x**2)
         factor = linalg.FileOrder.of_rows(X, norms)
-        return factor.coefficients(factor.whiten(np.zeros((0, 0)), self._centred_y))
+        return factor.coefficients(factor.whiten(np.zeros((0, 0)), self.centred_labels))
 
     def constant_coefficients(self, ridge: float = 0.0) -> Array:
         """W (d,): coefficients of the constant target 1 on the features (0 where these are centred).
@@ -717,9 +747,16 @@ class Moments:
         return self._image is not None and self._image[0].n_labels <= max(1000, 4 * self.n_labels)
 
     def _whiten(self, ridge: float) -> Array:
-        return self.factor(ridge).whiten(self.xy, self._centred_y)
+        return self.factor(ridge).whiten(self.xy, self.centred_labels)
 
-    def _centred_y(self) -> Array:
+    def centred_labels(self) -> Array:
+        """Z = Y − ȳ (n×K), dense.
+
+        Raises
+        ------
+        ValueError
+            When the rows are no longer at hand.
+        """
         return sums.dense(self.rows()[1]) - self.mean_y
 
 
