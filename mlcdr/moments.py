@@ -332,7 +332,8 @@ class Moments:
         sum_y = sums.total(Y_out) - len(index) * self.mean_y
         shift_x, shift_y = sum_x / np.sqrt(n), sum_y / np.sqrt(n)
         mean_x, mean_y = self.mean_x - sum_x / n, self.mean_y - sum_y / n
-        exact = self._weakened(X, X_out, shift_x, keep)
+        left = self._spread_left(X_out, shift_x)
+        exact = self._weakened(X, X_out, left, keep)
         exact.put_means(mean_x)
 
         def xx() -> Array:
@@ -347,6 +348,10 @@ class Moments:
             exact.put_cross(product, Y)
             return product
 
+        def spread() -> Array:
+            exact.put_spreads(left)
+            return left
+
         return Moments(
             n,
             mean_x,
@@ -355,15 +360,20 @@ class Moments:
             xy,
             lambda: self.yy - sums.cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y),
             lambda: (sums.frozen(X[keep]), sums.frozen(Y[keep])),
+            spread,
             _part_of=self,
             _kept=np.flatnonzero(keep),
         )
 
-    def _weakened(self, X: Any, X_out: Any, shift: Array, keep: NDArray[np.bool_]) -> ExactColumns:
-        """The features to sum anew when the rows `X_out` go: little or nothing of them is left in the others."""
+    def _spread_left(self, X_out: Any, shift: Array) -> Array:
+        """Σ(x−x̄)² of each feature when the rows `X_out` go, but for what rounding leaves of those that become weak."""
         spread = self.memo.get("spread", self._spread)  # type: ignore[arg-type]
-        gone = sums.squares(X_out) - self.mean_x * (2 * sums.total(X_out) - len(keep[~keep]) * self.mean_x) + shift**2
-        weak = spread - gone < _CANCELLED * spread
+        gone = sums.squares(X_out) - self.mean_x * (2 * sums.total(X_out) - X_out.shape[0] * self.mean_x) + shift**2
+        return spread - gone
+
+    def _weakened(self, X: Any, X_out: Any, left: Array, keep: NDArray[np.bool_]) -> ExactColumns:
+        """The features to sum anew when the rows `X_out` go: little or nothing of them is left in the others."""
+        weak = left < _CANCELLED * self.memo.get("spread", self._spread)  # type: ignore[arg-type]
         if not sp.issparse(X):
             return ExactColumns(X, np.flatnonzero(weak), np.zeros(0, dtype=np.intp), keep)
         entries = self.memo.get("entries", lambda: _entries(X)) - _entries(X_out)

@@ -38,7 +38,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Of the kernels "poly", (γxᵀx' + coef0)^degree, and "sigmoid", tanh(γxᵀx' + coef0).
     solver : {"cholesky", "eigen"}
         How K + αI is inverted: by a Cholesky factorisation for each α, or by one eigendecomposition of K (about 9n³)
-        for all values of α, which pays from about ten of them.
+        for all values of α, which pays from about a dozen of them.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ def test_an_experiment_that_fits_has_no_problem():
         (
             experiment(["y"], ["A"], ["f1"], {}, ["genric"]),
             "tables.0: unknown layout 'genric'; did you mean 'generic'? (known: "
-            "chen_lin_2012/figure1, chen_lin_2012/table3, generic; or your own file, NAME.yaml)",
+            "chen_lin_2012/figure1, chen_lin_2012/table3, chen_lin_2012/table5, generic; or your own file, NAME.yaml)",
         ),
     ],
 )

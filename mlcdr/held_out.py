@@ -1,0 +1,140 @@
+"""Cross-validation of kernel ridge regression: the held-out scores of every fold and every α, from one decomposition.
+
+With K = U diag(w) Uᵀ (n×n) of all rows, δ = 1/(w + α), Q = (K + αI)⁻¹ = U diag(δ) Uᵀ and A = QY, the regression on the
+rows outside a fold J misses the fold's labels by
+
+    B = Q_JJ⁻¹ A_J,    and its coefficients are    A − Q_·J B,    which are 0 on J
+
+(block inversion; for folds of one row the well-known leave-one-out formula). The targets of a fold are centred by its
+own training rows, so a column of ones goes with Y, and what is said of Y − 1ȳᵀ follows from what is said of [Y, 1].
+Neither the kernel matrix of a fold's training rows nor anything of its size is ever factorised: a fold costs
+n·|J|·(|J| + 4K) for each α, beside the 9n³ for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from mlcdr.kernels import Decomposition, explained
+from mlcdr.sums import dense
+
+Array = NDArray[np.float64]
+
+# With an α smaller than this beside ‖K‖, Q is known too badly: each fold's own kernel matrix is decomposed instead.
+_SMALL = 1e-10
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What the regression on the rows outside a fold J says of the rows in it, and of its own.
+
+    Attributes
+    ----------
+    alpha : float
+        α.
+    fold : int
+        Number of the fold.
+    rows : array of shape (m,)
+        J.
+    mean : array of shape (K,)
+        ȳ, the mean labels of the training rows.
+    deviations : array of shape (m, K)
+        f(x) − ȳ for the rows in J: the code predicted with directions V (M×K) is `deviations @ V.T`.
+    scatter : array of shape (K, K)
+        ZᵀZ, Z = Y − ȳ of the training rows: PLST takes its eigenvectors.
+    explained : array of shape (K, K)
+        ZᵀF + FᵀZ − FᵀF, F what the regression fits of Z: kernel-CPLST takes its eigenvectors, and kernel OCCA those of
+        `explained - scatter`.
+    """
+
+    alpha: float
+    fold: int
+    rows: NDArray[np.intp]
+    mean: Array
+    deviations: Array
+    scatter: Array
+    explained: Array
+
+    def scores(self, directions: Array) -> Iterator[Array]:
+        """Scores ȳ + (f(x) − ȳ)VᵀV (m×K) with the first 1, 2, … of orthonormal directions V (M×K); copy to keep one."""
+        result = np.tile(self.mean, (len(self.rows), 1))
+        for code, direction in zip((self.deviations @ directions.T).T, directions, strict=True):
+            result += np.outer(code, direction)
+            yield result
+
+
+def held_out(matrix: Array, Y: Any, folds: Sequence[NDArray[np.intp]], alphas: Sequence[float]) -> Iterator[HeldOut]:
+    """Every fold left out in turn, for every α: all folds of the first α, then those of the second, …
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n)
+        K of all rows, of which the lower triangle is read.
+    Y : array or CSR of shape (n, K)
+        Labels.
+    folds : sequence of arrays of int
+        The rows of each fold J; it is trained on all others.
+    alphas : sequence of float
+        α > 0.
+
+    Raises
+    ------
+    ValueError
+        When a fold is empty, names a row twice or leaves none to train on, or K + αI is not positive definite.
+    """
+    Y = dense(Y)
+    n = len(Y)
+    folds = [np.asarray(fold, dtype=np.intp) for fold in folds]
+    for i, fold in enumerate(folds):
+        if not 0 < len(fold) < n or len(np.unique(fold)) != len(fold):
+            raise ValueError(f"fold {i} must hold some of the {n} rows, each once, and leave some to train on")
+    if any(not alpha > 0 for alpha in alphas):
+        raise ValueError(f"alpha must be positive, found {min(alphas)}")
+    ones = np.column_stack([Y, np.ones(n)])
+    whole = Decomposition.of(np.array(matrix, order="F"))
+    largest = float(np.max(np.abs(whole.values)))
+    projected = whole.vectors.T @ ones
+    parts = [whole.vectors[fold] for fold in folds]
+    for alpha in alphas:
+        if alpha < _SMALL * largest:
+            for i, fold in enumerate(folds):
+                yield _directly(matrix, Y, fold, alpha, i)
+            continue
+        delta = whole.inverse(alpha)
+        for i, (fold, part) in enumerate(zip(folds, parts, strict=True)):
+            root = part * np.sqrt(delta)
+            _, missed, info = lapack.dposv(root @ root.T, part @ (delta[:, None] * projected), lower=1)
+            if info:
+                raise ValueError(f"K + αI is not positive definite beyond rounding for alpha = {alpha:.3g}")
+            # the coefficients in the basis U, where their inner products are the same
+            coefficients = delta[:, None] * (projected - part.T @ missed)
+            mean, scatter = _centre(Y, fold)
+            own = coefficients[:, :-1] - np.outer(coefficients[:, -1], mean)
+            deviations = Y[fold] - missed[:, :-1] - np.outer(1 - missed[:, -1], mean)
+            # Z − F = αA: what is not explained
+            yield HeldOut(alpha, i, fold, mean, deviations, scatter, scatter - alpha**2 * (own.T @ own))
+
+
+def _centre(Y: Array, fold: NDArray[np.intp]) -> tuple[Array, Array]:
+    """ȳ and ZᵀZ of the rows outside a fold."""
+    kept = np.delete(Y, fold, axis=0)
+    mean = kept.mean(axis=0)
+    return mean, (kept - mean).T @ (kept - mean)
+
+
+def _directly(matrix: Array, Y: Array, fold: NDArray[np.intp], alpha: float, number: int) -> HeldOut:
+    """One fold by the decomposition of its training rows' kernel matrix, which makes out the limit of small α."""
+    kept = np.delete(np.arange(len(Y)), fold)
+    lower = np.tril(matrix) + np.tril(matrix, -1).T
+    values, vectors, _ = own = Decomposition.of(np.array(lower[np.ix_(kept, kept)], order="F"))
+    mean, scatter = _centre(Y, fold)
+    Z = Y[kept] - mean
+    scaled = own.inverse(alpha)[:, None] * (vectors.T @ Z)
+    deviations = lower[np.ix_(fold, kept)] @ (vectors @ scaled)
+    return HeldOut(alpha, number, fold, mean, deviations, scatter, explained(Z, vectors @ (values[:, None] * scaled)))
