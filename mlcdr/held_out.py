@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from mlcdr.kernels import Decomposition, explained
+from mlcdr.kernels import Decomposition, KernelRegression, explained
+from mlcdr.memo import Memo
+from mlcdr.moments import Moments
 from mlcdr.sums import dense
 
 Array = NDArray[np.float64]
@@ -42,6 +44,8 @@ class HeldOut:
         Number of the fold.
     rows : array of shape (m,)
         J.
+    n_training : int
+        Number of training rows.
     mean : array of shape (K,)
         ȳ, the mean labels of the training rows.
     deviations : array of shape (m, K)
@@ -56,10 +60,27 @@ class HeldOut:
     alpha: float
     fold: int
     rows: NDArray[np.intp]
+    n_training: int
     mean: Array
     deviations: Array
     scatter: Array
     explained: Array
+
+    def training(self, regression: KernelRegression) -> Moments:
+        """The training rows as label spaces see them: ȳ, ZᵀZ, and what `regression`, of this kernel and α, explains.
+
+        So PLST, kernel-CPLST and any other that asks no more can be fitted as in an experiment. Of the features there
+        is nothing: who asks for them gets a ValueError.
+        """
+
+        def nothing() -> Array:
+            raise ValueError("held-out scores of a kernel know no moments of the features")
+
+        moments = Moments(
+            self.n_training, np.zeros(0), self.mean, nothing, nothing, lambda: self.scatter, memo=Memo(charged=False)
+        )
+        regression.put_explained(moments, self.explained)
+        return moments
 
     def scores(self, directions: Array) -> Iterator[Array]:
         """Scores ȳ + (f(x) − ȳ)VᵀV (m×K) with the first 1, 2, … of orthonormal directions V (M×K); copy to keep one."""
@@ -118,7 +139,8 @@ def held_out(matrix: Array, Y: Any, folds: Sequence[NDArray[np.intp]], alphas: S
             own = coefficients[:, :-1] - np.outer(coefficients[:, -1], mean)
             deviations = Y[fold] - missed[:, :-1] - np.outer(1 - missed[:, -1], mean)
             # Z − F = αA: what is not explained
-            yield HeldOut(alpha, i, fold, mean, deviations, scatter, scatter - alpha**2 * (own.T @ own))
+            found = scatter - alpha**2 * (own.T @ own)
+            yield HeldOut(alpha, i, fold, n - len(fold), mean, deviations, scatter, found)
 
 
 def _centre(Y: Array, fold: NDArray[np.intp]) -> tuple[Array, Array]:
@@ -137,4 +159,5 @@ def _directly(matrix: Array, Y: Array, fold: NDArray[np.intp], alpha: float, num
     Z = Y[kept] - mean
     scaled = own.inverse(alpha)[:, None] * (vectors.T @ Z)
     deviations = lower[np.ix_(fold, kept)] @ (vectors @ scaled)
-    return HeldOut(alpha, number, fold, mean, deviations, scatter, explained(Z, vectors @ (values[:, None] * scaled)))
+    found = explained(Z, vectors @ (values[:, None] * scaled))
+    return HeldOut(alpha, number, fold, len(kept), mean, deviations, scatter, found)

@@ -29,7 +29,7 @@ SOLVERS = ("cholesky", "eigen")
 _MATRICES = 4  # kernel matrices kept for a data set
 _DECOMPOSITIONS = 1  # eigendecompositions kept for a training set
 _ROWS = 2048  # rows predicted at a time
-# With a smaller share of ‖K‖ on its diagonal, K + αI is left to the eigendecomposition, which knows what is rounding.
+# An α smaller than this beside tr K ≥ ‖K‖ is left to the eigendecomposition, which knows what is rounding.
 _CHOLESKY = 1e-10
 
 
@@ -157,7 +157,7 @@ class KernelRegression:
     alpha : float
         α.
     solver : {"cholesky", "eigen"}
-        "cholesky": n³/3 for each α (where α < 1e-10‖K‖ it is "eigen" after all); "eigen": about 9n³ for all α.
+        "cholesky": n³/3 for each α (where α < 1e-10 tr K it is "eigen" after all); "eigen": about 9n³ for all α.
     """
 
     kernel: Kernel = Kernel()
@@ -186,6 +186,10 @@ class KernelRegression:
             ("kernel explained", self), lambda: explained(moments.centred_labels(), self.solve(moments).fitted)
         )
 
+    def put_explained(self, moments: Moments, matrix: Array) -> None:
+        """Let `matrix` be what `explained` says of `moments`, where it has been found in another way."""
+        moments.once(("kernel explained", self), lambda: matrix)
+
     def predict(self, X: Any, rows: Any, coefficients: Array) -> Array:
         """Σ_i k(x, x_i) a_i (m×q) for X (m×d), from the training rows (n×d) and A (n×q)."""
         blocks = range(0, X.shape[0], _ROWS)
@@ -195,7 +199,7 @@ class KernelRegression:
         Z = moments.centred_labels()
         if self.solver == "cholesky":
             matrix = self.kernel.of(moments)
-            if self.alpha >= _CHOLESKY * float(np.max(np.sum(np.abs(matrix), axis=0))):
+            if self.alpha >= _CHOLESKY * float(np.sum(np.abs(np.diag(matrix)))):
                 matrix[np.diag_indices_from(matrix)] += self.alpha
                 _, coefficients, info = lapack.dposv(matrix, Z, lower=1, overwrite_a=1)
                 if info == 0:

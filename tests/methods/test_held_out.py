@@ -10,7 +10,8 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from mlcdr.composition import ComposedClassifier
 from mlcdr.held_out import held_out
-from mlcdr.kernels import Kernel
+from mlcdr.kernels import Kernel, KernelRegression
+from mlcdr.label_space.cplst import CPLST
 from mlcdr.label_space.kernel_cplst import KernelCPLST
 from mlcdr.label_space.kernel_occa import KernelOCCA
 from mlcdr.label_space.plst import PLST
@@ -27,7 +28,7 @@ def folds_of(n, kind):
     return {
         "five": np.array_split(order, 5),
         "uneven": [order[:50], order[50:53], order[53:]],
-        "leave one out": [[i] for i in range(n)],
+        "of one row": [[i] for i in range(0, n, 10)],
         "not all rows": [order[:10], order[20:40]],
         "overlapping": [order[:30], order[20:60]],
     }[kind]
@@ -45,7 +46,7 @@ def loop(K, Y, folds, alphas):
             yield alpha, i, model.predict(K[np.ix_(fold, train)]), mean, Z.T @ Z, Z.T @ F + F.T @ Z - F.T @ F
 
 
-@pytest.mark.parametrize("kind", ["five", "uneven", "leave one out", "not all rows", "overlapping"])
+@pytest.mark.parametrize("kind", ["five", "uneven", "of one row", "not all rows", "overlapping"])
 @pytest.mark.parametrize("kernel", [Kernel("gaussian", 0.1), Kernel("linear"), Kernel("poly", 0.1, 2)], ids=str)
 def test_a_plain_loop_gives_the_same(kernel, kind):
     X, Y = problem("plain")
@@ -58,6 +59,7 @@ def test_a_plain_loop_gives_the_same(kernel, kind):
     for held, (alpha, fold, deviations, mean, scatter, explained) in zip(found, loop(K, Y, folds, ALPHAS), strict=True):
         assert (held.alpha, held.fold) == (alpha, fold)
         np.testing.assert_array_equal(held.rows, folds[fold])
+        assert held.n_training == 120 - len(folds[fold])
         np.testing.assert_allclose(held.deviations, deviations, atol=1e-9)
         np.testing.assert_allclose(held.mean, mean, atol=1e-12)
         np.testing.assert_allclose(held.scatter, scatter, atol=1e-9)
@@ -89,9 +91,23 @@ def test_the_methods_themselves_give_the_same_scores():
             directions = leading_eigenvectors(matrix, 6)[1]
             model = ComposedClassifier(learner, cls()).fit_moments(whole.without(held.rows))
             output = model.output(X[held.rows])
+            space = cls() if cls is PLST else cls(regression=learner)
+            space.fit_moments(held.training(learner.kernel_regression()))
+            np.testing.assert_array_equal(space.directions_, directions)
+            np.testing.assert_allclose(space.mean_, model.label_space_.mean_, atol=1e-12)
             for m, scores in enumerate(held.scores(directions), start=1):
                 if m < 5 or cls is not KernelOCCA:  # with its last two, any basis is as good
                     np.testing.assert_allclose(scores, model.label_space_.decode(output[:, :m]), atol=1e-7)
+
+
+def test_a_label_space_that_asks_for_features_is_refused():
+    X, Y = problem("plain")
+    kernel = Kernel("gaussian", 0.1)
+    held = next(held_out(kernel.matrix(X), Y, [np.arange(9)], [1.0]))
+    with pytest.raises(ValueError, match="know no moments of the features"):
+        CPLST().fit_moments(held.training(KernelRegression(kernel)))
+    with pytest.raises(ValueError, match="no longer have their rows"):  # another kernel than that of the scores
+        KernelCPLST(regression=KernelRidge(gamma=3)).fit_moments(held.training(KernelRegression(kernel)))
 
 
 def test_an_alpha_below_rounding_is_the_limit():
