@@ -1,4 +1,4 @@
-"""Cross-validation of kernel ridge regression: the held-out scores of every fold and every α, from one decomposition.
+"""Cross-validation of kernel ridge regression: what every fold and every α say of rows held out, without refitting.
 
 With K = U diag(w) Uᵀ (n×n) of all rows, δ = 1/(w + α), Q = (K + αI)⁻¹ = U diag(δ) Uᵀ and A = QY, the regression on the
 rows outside a fold J misses the fold's labels by
@@ -7,8 +7,8 @@ rows outside a fold J misses the fold's labels by
 
 (block inversion; for folds of one row the well-known leave-one-out formula). The targets of a fold are centred by its
 own training rows, so a column of ones goes with Y, and what is said of Y − 1ȳᵀ follows from what is said of [Y, 1].
-Neither the kernel matrix of a fold's training rows nor anything of its size is ever factorised: a fold costs
-n·|J|·(|J| + 4K) for each α, beside the 9n³ for all.
+Nothing of the size of a fold's training set is factorised: a fold costs n|J|(|J| + 4K) for each α. For many α the
+decomposition comes first, about 9n³ once; for few, Q comes from a Cholesky factorisation, n³ for each α.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from mlcdr.sums import dense
 
 Array = NDArray[np.float64]
 
-# With an α smaller than this beside ‖K‖, Q is known too badly: each fold's own kernel matrix is decomposed instead.
+# With an α smaller than this beside tr K ≥ ‖K‖, Q is known too badly: each fold's own kernel matrix is decomposed.
 _SMALL = 1e-10
+_FEW = 8  # up to so many values of α, inverting K + αI for each is quicker than decomposing K
 
 
 @dataclass(frozen=True)
@@ -118,29 +119,77 @@ def held_out(matrix: Array, Y: Any, folds: Sequence[NDArray[np.intp]], alphas: S
     if any(not alpha > 0 for alpha in alphas):
         raise ValueError(f"alpha must be positive, found {min(alphas)}")
     ones = np.column_stack([Y, np.ones(n)])
-    whole = Decomposition.of(np.array(matrix, order="F"))
-    largest = float(np.max(np.abs(whole.values)))
-    projected = whole.vectors.T @ ones
-    parts = [whole.vectors[fold] for fold in folds]
+    trace = float(np.sum(np.abs(np.diag(matrix))))
+    large = [alpha for alpha in alphas if alpha >= _SMALL * trace]
+    whole = _Decomposed.of(matrix, ones, folds) if len(large) > _FEW else _Inverted(matrix, ones, folds)
     for alpha in alphas:
-        if alpha < _SMALL * largest:
+        if alpha < _SMALL * trace:
             for i, fold in enumerate(folds):
                 yield _directly(matrix, Y, fold, alpha, i)
             continue
-        delta = whole.inverse(alpha)
-        for i, (fold, part) in enumerate(zip(folds, parts, strict=True)):
-            root = part * np.sqrt(delta)
-            _, missed, info = lapack.dposv(root @ root.T, part @ (delta[:, None] * projected), lower=1)
-            if info:
-                raise ValueError(f"K + αI is not positive definite beyond rounding for alpha = {alpha:.3g}")
-            # the coefficients in the basis U, where their inner products are the same
-            coefficients = delta[:, None] * (projected - part.T @ missed)
+        for i, (fold, (missed, coefficients)) in enumerate(zip(folds, whole.by_fold(alpha), strict=True)):
             mean, scatter = _centre(Y, fold)
             own = coefficients[:, :-1] - np.outer(coefficients[:, -1], mean)
             deviations = Y[fold] - missed[:, :-1] - np.outer(1 - missed[:, -1], mean)
-            # Z − F = αA: what is not explained
+            # Z − F is α times the coefficients: what is not explained
             found = scatter - alpha**2 * (own.T @ own)
             yield HeldOut(alpha, i, fold, n - len(fold), mean, deviations, scatter, found)
+
+
+@dataclass(frozen=True)
+class _Decomposed:
+    """Q by the eigendecomposition of K: for each α, the diagonal of Q in the basis U, and nothing more."""
+
+    whole: Decomposition
+    targets: Array  # Uᵀ[Y, 1]
+    parts: list[Array]  # the rows of U that are a fold's
+
+    @classmethod
+    def of(cls, matrix: Array, ones: Array, folds: Sequence[NDArray[np.intp]]) -> _Decomposed:
+        whole = Decomposition.of(np.array(matrix, order="F"))
+        return cls(whole, whole.vectors.T @ ones, [whole.vectors[fold] for fold in folds])
+
+    def by_fold(self, alpha: float) -> Iterator[tuple[Array, Array]]:
+        """B, and the coefficients in the basis U, where their inner products are the same."""
+        delta = self.whole.inverse(alpha)
+        for part in self.parts:
+            root = part * np.sqrt(delta)
+            missed = _solved(root @ root.T, part @ (delta[:, None] * self.targets), alpha)
+            yield missed, delta[:, None] * (self.targets - part.T @ missed)
+
+
+@dataclass(frozen=True)
+class _Inverted:
+    """Q by a Cholesky factorisation and inversion of K + αI for each α."""
+
+    matrix: Array
+    ones: Array
+    folds: list[NDArray[np.intp]]
+
+    def by_fold(self, alpha: float) -> Iterator[tuple[Array, Array]]:
+        """B, and the coefficients."""
+        inverse = np.array(self.matrix, order="F")
+        inverse[np.diag_indices_from(inverse)] += alpha
+        inverse, info = lapack.dpotrf(inverse, lower=1, overwrite_a=1)
+        if not info:
+            inverse, info = lapack.dpotri(inverse, lower=1, overwrite_c=1)
+        if info:
+            raise ValueError(f"K + αI is not positive definite for alpha = {alpha:.3g}: take a larger alpha")
+        diagonal = np.diag(inverse).copy()
+        inverse += inverse.T  # the upper triangle was 0
+        np.fill_diagonal(inverse, diagonal)
+        coefficients = inverse @ self.ones
+        for fold in self.folds:
+            missed = _solved(inverse[np.ix_(fold, fold)], coefficients[fold], alpha)
+            yield missed, coefficients - inverse[:, fold] @ missed
+
+
+def _solved(matrix: Array, right: Array, alpha: float) -> Array:
+    """B = Q_JJ⁻¹A_J."""
+    _, solution, info = lapack.dposv(matrix, right, lower=1)
+    if info:
+        raise ValueError(f"K + αI is not positive definite beyond rounding for alpha = {alpha:.3g}")
+    return solution
 
 
 def _centre(Y: Array, fold: NDArray[np.intp]) -> tuple[Array, Array]:

@@ -296,19 +296,19 @@ def _method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[str,
             )
         else:
             result[family] = (read(part, family, (*path, family), f"{family}."),)
-    _check_pair(result.get("label_space"), result.get("learner"), (*path, "label_space"), problems)
+    if "label_space.regression" not in sweep:
+        _check_pair(result.get("label_space"), result.get("learner"), (*path, "label_space"), problems)
     return result
 
 
 def _check_pair(space: Any, learner: Any, path: KeyPath, problems: Problems) -> None:
-    """Some label spaces are for learners of one kind, and say themselves (`misfit`) whether the two go together."""
-    if not isinstance(space, Component) or _UNREADABLE in (space, learner):
+    """A label space that takes its kernel from the learner says itself (`misfit`) whether the two go together."""
+    if not (isinstance(space, Component) and isinstance(learner, Component)) or _UNREADABLE in (space, learner):
         return
     misfit = getattr(registry.resolve(space.family, space.name), "misfit", None)
-    if misfit is not None and isinstance(learner, Component):
-        message = misfit(registry.resolve(learner.family, learner.name), space.params.get("regression"))
-        if message:
-            problems.add(path, message)
+    message = misfit and misfit(registry.resolve(learner.family, learner.name), space.params.get("regression"))
+    if message:
+        problems.add(path, message)
 
 
 # Stands in for a component whose problems have been told already.

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.kernel_ridge import KernelRidge as Sklearns
 from sklearn.metrics.pairwise import pairwise_kernels
 
+import mlcdr.held_out
 from mlcdr.composition import ComposedClassifier
 from mlcdr.held_out import held_out
 from mlcdr.kernels import Kernel, KernelRegression
@@ -46,12 +47,14 @@ def loop(K, Y, folds, alphas):
             yield alpha, i, model.predict(K[np.ix_(fold, train)]), mean, Z.T @ Z, Z.T @ F + F.T @ Z - F.T @ F
 
 
+@pytest.mark.parametrize("few", [0, 10], ids=["decomposed", "inverted"])
 @pytest.mark.parametrize("kind", ["five", "uneven", "of one row", "not all rows", "overlapping"])
 @pytest.mark.parametrize("kernel", [Kernel("gaussian", 0.1), Kernel("linear"), Kernel("poly", 0.1, 2)], ids=str)
-def test_a_plain_loop_gives_the_same(kernel, kind):
+def test_a_plain_loop_gives_the_same(kernel, kind, few, monkeypatch):
     X, Y = problem("plain")
     Y = Y.astype(float)
     K, folds = kernel.matrix(X), folds_of(120, kind)
+    monkeypatch.setattr(mlcdr.held_out, "_FEW", few)
     before = K.copy()
     found = list(held_out(K, Y, folds, ALPHAS))
     np.testing.assert_array_equal(K, before)
@@ -67,7 +70,9 @@ def test_a_plain_loop_gives_the_same(kernel, kind):
 
 
 @pytest.mark.parametrize("name", ["wide", "dependent", "sparse counts"])
-def test_awkward_problems(name):
+@pytest.mark.parametrize("few", [0, 10], ids=["decomposed", "inverted"])
+def test_awkward_problems(name, few, monkeypatch):
+    monkeypatch.setattr(mlcdr.held_out, "_FEW", few)
     X, Y = problem(name)
     X, Y = np.vstack([X, X[:20]]), np.vstack([Y, Y[:20]])  # rows that stand on both sides of a fold, too
     K, folds = pairwise_kernels(X, metric="rbf", gamma=0.3), folds_of(len(X), "five")
@@ -139,5 +144,6 @@ def test_what_cannot_be_is_refused():
             next(held_out(K, Y, folds, [1.0]))
     with pytest.raises(ValueError, match="alpha must be positive, found 0"):
         next(held_out(K, Y, [[1]], [1.0, 0.0]))
-    with pytest.raises(ValueError, match="not positive definite"):
-        next(held_out(-K, Y, [[1]], [0.5]))
+    for alphas in ([0.5], [0.5 + 0.01 * i for i in range(20)]):
+        with pytest.raises(ValueError, match="not positive definite"):
+            next(held_out(-K, Y, [[1]], alphas))

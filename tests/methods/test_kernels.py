@@ -360,14 +360,14 @@ def test_a_second_kernel_is_refused_and_one_is_needed():
     np.testing.assert_array_equal(other.label_space_.directions_, expected)
 
 
-def experiment(**method):
+def experiment(sweep=None, **method):
     return experiment_from(
         {
             "name": "kernels",
             "datasets": ["emotions"],
             "splits": {"kind": "shuffle", "repeats": 100, "train_size": 0.9, "seed": 2012},
             "metrics": ["hamming_loss"],
-            "sweep": {"label_space.n_components": ["20%", "40%", "60%", "80%", "100%"]},
+            "sweep": sweep or {"label_space.n_components": ["20%", "40%", "60%", "80%", "100%"]},
             "methods": {"M": method},
         },
         look_up=False,
@@ -378,6 +378,8 @@ def test_a_config_hears_of_it_at_once():
     ridge = {"kernel_ridge": {"gamma": 0.1, "alpha": 0.2}}
     experiment(label_space="kernel_cplst", learner=ridge)
     experiment(label_space={"kernel_cplst": {"regression": ridge}}, learner="least_squares")
+    experiment({"label_space.regression": ["kernel_ridge", ridge]}, label_space="kernel_cplst", learner="least_squares")
+    experiment({"learner.gamma": [0.1, 0.2]}, label_space="kernel_cplst", learner="kernel_ridge")
     for space, learner, message in (
         ("kernel_cplst", "ridge", r"methods\.M\.label_space: the learner Ridge has no kernel for KernelCPLST to take"),
         ({"kernel_occa": {"regression": ridge}}, ridge, r"methods\.M\.label_space: KernelOCCA takes the kernel of the"),
