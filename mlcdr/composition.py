@@ -129,7 +129,10 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
             self.feature_steps_.append(self.label_space_)
         else:
             self.label_space_ = Identity() if self.label_space is None else prepared(self.label_space)
-            _fit(self.label_space_, moments)
+            if hasattr(self.label_space_, "fit_moments_for"):  # its directions are for this very learner
+                self.label_space_.fit_moments_for(self.learner_, moments)
+            else:
+                _fit(self.label_space_, moments)
         if hasattr(self.label_space_, "encode_moments"):
             _fit(self.learner_, self.label_space_.encode_moments(moments))
         else:

@@ -27,6 +27,7 @@ class Memo:
         self._values: dict[Any, Any] = {}
         self._needs: dict[Any, frozenset[_Cost]] = {}
         self._charged = charged
+        self._latest: dict[str, dict[Any, None]] = {}  # of each kind of `latest`, its keys in the order of their use
         self._lock = threading.RLock()  # threads that share a data set's sums must not all compute them
 
     def get(self, key: Any, compute: Callable[[], T]) -> T:
@@ -45,6 +46,20 @@ class Memo:
         if outer:
             outer[-1].needs |= self._needs[key]
         return self._values[key]
+
+    def latest(self, kind: str, key: Any, compute: Callable[[], T], at_most: int) -> T:
+        """As `get`; but of all values of a `kind` only the `at_most` used last are kept: for those that fill memory."""
+        start = time.perf_counter()
+        with self._lock:
+            if outer := _frames():
+                outer[-1].elsewhere += time.perf_counter() - start  # waiting for another thread
+            value = self.get((kind, key), compute)
+            order = self._latest.setdefault(kind, {})
+            order.pop(key, None)
+            order[key] = None
+            for old in list(order)[:-at_most]:
+                del order[old], self._values[kind, old], self._needs[kind, old]
+        return value
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,6 +83,7 @@ class Moments:
     memo: Memo = field(default_factory=Memo)
     _image: tuple[Moments, Array, Array] | None = None  # by `map_labels`: of which moments, with what offset and matrix
     _part_of: Moments | None = None  # the larger set of rows these were taken from, by `without`
+    _kept: NDArray[np.intp] | None = None  # and which of its rows they are
 
     # ---------------------------------------------------------------- construction
 
@@ -238,6 +239,34 @@ class Moments:
             raise ValueError("these moments no longer have their rows")
         return self.memo.get("rows", self._rows) if self._image is None else self._rows()
 
+    def whole(self) -> tuple[Moments, NDArray[np.intp] | None]:
+        """The largest set of rows that these are a part of, and which of its rows they are, in order (None: all).
+
+        What is computed for pairs of rows (a kernel matrix) can be kept there, and serves every part.
+        """
+        larger, index = self._labelled, None
+        while larger._part_of is not None:
+            assert larger._kept is not None
+            index = larger._kept if index is None else larger._kept[index]
+            larger = larger._part_of._labelled
+        return larger, index
+
+    def source(self) -> tuple[Moments, Array | None]:
+        """The moments of the labels, and the matrix (K×M) that makes these codes of them; (self, None) if none does.
+
+        What is linear in the labels, as the coefficients of a regression are, is best computed (`once`) for the labels,
+        and times the matrix it is that of the codes.
+        """
+        if self._shares_root:
+            root, _, matrix = self._image  # type: ignore[misc]
+            return root, matrix
+        return self, None
+
+    @property
+    def _labelled(self) -> Moments:
+        """These moments before their labels were mapped."""
+        return self if self._image is None else self._image[0]
+
     # ---------------------------------------------------------------- arithmetic
 
     def __add__(self, other: Moments) -> Moments:
@@ -303,12 +332,9 @@ class Moments:
         sum_y = sums.total(Y_out) - len(index) * self.mean_y
         shift_x, shift_y = sum_x / np.sqrt(n), sum_y / np.sqrt(n)
         mean_x, mean_y = self.mean_x - sum_x / n, self.mean_y - sum_y / n
-        left, exact = self._left(X, X_out, shift_x, keep)
+        left = self._spread_left(X_out, shift_x)
+        exact = self._weakened(X, X_out, left, keep)
         exact.put_means(mean_x)
-
-        def spread() -> Array:
-            exact.put_spreads(left)
-            return left
 
         def xx() -> Array:
             lower = np.array(self.xx_lower, order="F")
@@ -322,6 +348,10 @@ class Moments:
             exact.put_cross(product, Y)
             return product
 
+        def spread() -> Array:
+            exact.put_spreads(left)
+            return left
+
         return Moments(
             n,
             mean_x,
@@ -332,18 +362,22 @@ class Moments:
             lambda: (sums.frozen(X[keep]), sums.frozen(Y[keep])),
             spread,
             _part_of=self,
+            _kept=np.flatnonzero(keep),
         )
 
-    def _left(self, X: Any, X_out: Any, shift: Array, keep: NDArray[np.bool_]) -> tuple[Array, ExactColumns]:
-        """Σ(x−x̄)² that is left of each feature when the rows `X_out` go, and those to sum anew since little is left."""
+    def _spread_left(self, X_out: Any, shift: Array) -> Array:
+        """Σ(x−x̄)² of each feature when the rows `X_out` go, but for what rounding leaves of those that become weak."""
         spread = self.memo.get("spread", self._spread)  # type: ignore[arg-type]
-        gone = sums.squares(X_out) - self.mean_x * (2 * sums.total(X_out) - len(keep[~keep]) * self.mean_x) + shift**2
-        left = spread - gone
-        weak = left < _CANCELLED * spread
+        gone = sums.squares(X_out) - self.mean_x * (2 * sums.total(X_out) - X_out.shape[0] * self.mean_x) + shift**2
+        return spread - gone
+
+    def _weakened(self, X: Any, X_out: Any, left: Array, keep: NDArray[np.bool_]) -> ExactColumns:
+        """The features to sum anew when the rows `X_out` go: little or nothing of them is left in the others."""
+        weak = left < _CANCELLED * self.memo.get("spread", self._spread)  # type: ignore[arg-type]
         if not sp.issparse(X):
-            return left, ExactColumns(X, np.flatnonzero(weak), np.zeros(0, dtype=np.intp), keep)
+            return ExactColumns(X, np.flatnonzero(weak), np.zeros(0, dtype=np.intp), keep)
         entries = self.memo.get("entries", lambda: _entries(X)) - _entries(X_out)
-        return left, ExactColumns(X, np.flatnonzero(weak & (entries > 0)), np.flatnonzero(entries == 0), keep)
+        return ExactColumns(X, np.flatnonzero(weak & (entries > 0)), np.flatnonzero(entries == 0), keep)
 
     # ---------------------------------------------------------------- maps
 
@@ -534,7 +568,7 @@ class Moments:
             np.zeros(svd.rank),
             self.mean_y,
             lambda: np.diag(s**2),
-            lambda: s[:, None] * (svd.left.T @ self._centred_y()),
+            lambda: s[:, None] * (svd.left.T @ self.centred_labels()),
             lambda: self.yy,
             lambda: (svd.left * s, self.rows()[1]),
             lambda: s**2,
@@ -702,7 +736,7 @@ class Moments:
         X -= X.mean(axis=0)
         norms = np.sqrt(np.einsum("ij,ij->j", X, X) + self.n * self.mean_x**2)
         factor = linalg.FileOrder.of_rows(X, norms)
-        return factor.coefficients(factor.whiten(np.zeros((0, 0)), self._centred_y))
+        return factor.coefficients(factor.whiten(np.zeros((0, 0)), self.centred_labels))
 
     def constant_coefficients(self, ridge: float = 0.0) -> Array:
         """W (d,): coefficients of the constant target 1 on the features (0 where these are centred).
@@ -723,9 +757,16 @@ class Moments:
         return self._image is not None and self._image[0].n_labels <= max(1000, 4 * self.n_labels)
 
     def _whiten(self, ridge: float) -> Array:
-        return self.factor(ridge).whiten(self.xy, self._centred_y)
+        return self.factor(ridge).whiten(self.xy, self.centred_labels)
 
-    def _centred_y(self) -> Array:
+    def centred_labels(self) -> Array:
+        """Z = Y − ȳ (n×K), dense.
+
+        Raises
+        ------
+        ValueError
+            When the rows are no longer at hand.
+        """
         return sums.dense(self.rows()[1]) - self.mean_y
 
 

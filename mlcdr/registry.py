@@ -40,6 +40,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "plst": "mlcdr.label_space.plst:PLST",
         "occa": "mlcdr.label_space.occa:OCCA",
         "cplst": "mlcdr.label_space.cplst:CPLST",
+        "kernel_occa": "mlcdr.label_space.kernel_occa:KernelOCCA",
+        "kernel_cplst": "mlcdr.label_space.kernel_cplst:KernelCPLST",
     },
     "dual_space": {
         "ddsr": "mlcdr.dual_space.ddsr:DDSR",
@@ -48,6 +50,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
     "learner": {
         "least_squares": "mlcdr.learners.least_squares:LeastSquares",
         "ridge": "mlcdr.learners.ridge:Ridge",
+        "kernel_ridge": "mlcdr.learners.kernel_ridge:KernelRidge",
         "binary_relevance": "mlcdr.chains.binary_relevance:BinaryRelevance",
         "br_plus": "mlcdr.chains.br_plus:BRPlus",
         "classifier_chain": "mlcdr.chains.classifier_chain:ClassifierChain",

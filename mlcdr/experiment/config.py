@@ -312,7 +312,19 @@ def _method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[str,
             )
         else:
             result[family] = (read(part, family, (*path, family), f"{family}."),)
+    if "label_space.regression" not in sweep:
+        _check_pair(result.get("label_space"), result.get("learner"), (*path, "label_space"), problems)
     return result
+
+
+def _check_pair(space: Any, learner: Any, path: KeyPath, problems: Problems) -> None:
+    """A label space that takes its kernel from the learner says itself (`misfit`) whether the two go together."""
+    if not (isinstance(space, Component) and isinstance(learner, Component)) or _UNREADABLE in (space, learner):
+        return
+    misfit = getattr(registry.resolve(space.family, space.name), "misfit", None)
+    message = misfit and misfit(registry.resolve(learner.family, learner.name), space.params.get("regression"))
+    if message:
+        problems.add(path, message)
 
 
 # Stands in for a component whose problems have been told already.

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from mlcdr import registry
 from mlcdr.label_space.cplst import CPLST
 from mlcdr.label_space.identity import Identity
+from mlcdr.label_space.kernel import KernelLabelSpace
 from mlcdr.label_space.occa import OCCA
 from mlcdr.label_space.pbr import PBR
 from mlcdr.label_space.plst import PLST
@@ -85,11 +86,9 @@ def test_all_dimensions_lose_nothing(cls):
 @pytest.mark.parametrize("cls", ALL)
 def test_dense_sparse_and_moments_agree(cls):
     X, Y = problem("sparse counts")
-    spaces = [
-        make(cls).fit(X, Y),
-        make(cls).fit(as_sparse(X), sp.csr_array(Y)),
-        make(cls).fit_moments(Moments.from_arrays(X, Y).settled()),
-    ]
+    spaces = [make(cls).fit(X, Y), make(cls).fit(as_sparse(X), sp.csr_array(Y))]
+    if not issubclass(cls, KernelLabelSpace):  # moments say nothing of a kernel
+        spaces.append(make(cls).fit_moments(Moments.from_arrays(X, Y).settled()))
     for space in spaces[1:]:
         np.testing.assert_allclose(space.encode(Y) ** 2, spaces[0].encode(Y) ** 2, atol=1e-7)
     np.testing.assert_allclose(spaces[1].encode(sp.csr_array(Y)), spaces[1].encode(Y))

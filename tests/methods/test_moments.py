@@ -52,6 +52,21 @@ def test_training_moments_are_the_whole_minus_the_fold(name):
         np.testing.assert_array_equal(rows_y, Y[keep])
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_part_of_a_part(name):
+    """Rows are taken from a training set as from the whole, as for its own cross-validation."""
+    X, Y = problem(name)
+    X[:, 2] = 0
+    X[[0, 9], 2] = 1, 2  # constant once row 0 and what was row 9 have gone
+    for features in (X, as_sparse(X)):
+        m = Moments.from_arrays(features, Y).without(np.arange(9)).without(np.array([0, 5, 20]))
+        keep = np.delete(np.arange(9, len(X)), [0, 5, 20])
+        assert_moments(m, X[keep], Y[keep], rtol=1e-6 if "scales" in name else 1e-9)
+        assert not m.xx[2].any()
+        np.testing.assert_array_equal(m.rows()[1], Y[keep])
+        np.testing.assert_array_equal(m.whole()[1], keep)
+
+
 def test_moments_add_subtract_and_stream():
     X, Y = problem("plain")
     a, b = Moments.from_arrays(X[:50], Y[:50]), Moments.from_arrays(X[50:], Y[50:])

@@ -8,7 +8,7 @@ TABLE = "kind: table\ncolumns: auto\n"
 
 def test_every_packaged_layout_is_valid():
     known = layouts.names()
-    assert {"chen_lin_2012/figure1", "chen_lin_2012/table3", "generic"} <= set(known)
+    assert {"chen_lin_2012/figure1", "chen_lin_2012/table3", "chen_lin_2012/table5", "generic"} <= set(known)
     for name in known:
         kind = layouts.load_figure if "figure" in name else layouts.load_table
         kind({"layout": name})

@@ -1,0 +1,408 @@
+"""Kernel ridge, kernel-CPLST and kernel OCCA: scikit-learn's answers, the paper's formula, laws, sharing, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.kernel_ridge import KernelRidge as Sklearns
+from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
+
+from mlcdr import kernels
+from mlcdr.composition import ComposedClassifier
+from mlcdr.errors import UserError
+from mlcdr.experiment.config import experiment_from
+from mlcdr.feature_space.pca import PCA
+from mlcdr.kernels import Kernel, KernelRegression
+from mlcdr.label_space.cplst import CPLST
+from mlcdr.label_space.kernel_cplst import KernelCPLST
+from mlcdr.label_space.kernel_occa import KernelOCCA
+from mlcdr.label_space.occa import OCCA
+from mlcdr.label_space.plst import PLST
+from mlcdr.learners.kernel_ridge import KernelRidge
+from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.memo import Memo, metered
+from mlcdr.moments import Moments
+from tests.methods.problems import NAMES, as_sparse, problem
+
+KERNELS = [
+    {"kernel": "gaussian", "gamma": 0.05},
+    {"kernel": "rbf"},
+    {"kernel": "linear", "gamma": 3.0},
+    {"kernel": "poly", "gamma": 0.1, "degree": 2, "coef0": 0.5},
+    {"kernel": "laplacian", "gamma": 0.1},
+    {"kernel": "cosine"},
+    {"kernel": "chi2"},
+]
+SPACES = (PLST, KernelCPLST, KernelOCCA)
+
+
+def sklearn_scores(X, Y, new, alpha, **kernel):
+    """Scores by scikit-learn's learner, on centred labels."""
+    name = {"gaussian": "rbf"}.get(kernel["kernel"], kernel["kernel"])
+    if kernel.get("gamma") is None and name == "chi2":
+        kernel = {**kernel, "gamma": 1.0}
+    model = Sklearns(alpha=alpha, **{**kernel, "kernel": name}).fit(X, Y - Y.mean(0))
+    return model.predict(new) + Y.mean(0)
+
+
+def hat(X, alpha, gamma):
+    """H = KQ."""
+    K = rbf_kernel(X, gamma=gamma)
+    return K @ np.linalg.inv(K + alpha * np.eye(len(K)))
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigen"])
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k["kernel"])
+def test_predictions_are_scikit_learns(kernel, solver):
+    X, Y = problem("sparse counts")
+    expected = sklearn_scores(X[:90], Y[:90].astype(float), X[90:], 0.3, **kernel)
+    learner = KernelRidge(0.3, **kernel, solver=solver)
+    np.testing.assert_allclose(learner.fit(X[:90], Y[:90]).predict(X[90:]), expected, atol=1e-8)
+    one = learner.fit(X[:90], Y[:90, 2])
+    np.testing.assert_allclose(one.predict(X[90:]), expected[:, 2], atol=1e-8)
+    if kernel["kernel"] != "chi2":
+        rows = as_sparse(X)
+        np.testing.assert_allclose(learner.fit(rows[:90], Y[:90]).predict(rows[90:]), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("solver", ["cholesky", "eigen"])
+def test_the_limit_of_small_alpha_is_least_squares_of_minimum_norm(name, solver):
+    X, Y = problem(name)
+    Z = Y - Y.mean(0)
+    # features are not centred, and squares of scales as far apart as 1e9 are beyond a kernel matrix
+    X = X / np.maximum(np.linalg.norm(X, axis=0), 1e-300)
+    expected = X @ (np.linalg.pinv(X, rcond=1e-10) @ Z) + Y.mean(0)
+    model = KernelRidge(1e-300, "linear", solver=solver).fit(X, Y)
+    np.testing.assert_allclose(model.predict(X), expected, atol=1e-6)
+
+
+def test_predictions_in_blocks_are_the_same(monkeypatch):
+    X, Y = problem("plain")
+    model = KernelRidge().fit(X, Y)
+    expected = model.predict(X)
+    monkeypatch.setattr(kernels, "_ROWS", 7)
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-12)
+
+
+def test_far_from_all_rows_the_mean_is_predicted():
+    X, Y = problem("plain")
+    np.testing.assert_allclose(KernelRidge(gamma=1.0).fit(X, Y).predict(X[:1] + 1e3), [Y.mean(0)])
+
+
+def test_rows_that_come_twice_halve_alpha():
+    X, Y = problem("plain")
+    twice = KernelRidge(1.0, gamma=0.1).fit(np.vstack([X, X]), np.vstack([Y, Y]))
+    once = KernelRidge(0.5, gamma=0.1).fit(X, Y)
+    np.testing.assert_allclose(twice.predict(X), once.predict(X), atol=1e-10)
+    tiny = KernelRidge(1e-300, gamma=0.1).fit(np.vstack([X, X]), np.vstack([Y, Y]))
+    np.testing.assert_allclose(tiny.predict(X), Y, atol=1e-6)
+
+
+def test_a_kernel_that_is_not_positive_semi_definite_needs_alpha():
+    X, Y = problem("sparse counts")
+    lowest = np.linalg.eigvalsh(pairwise_kernels(X, metric="additive_chi2"))[0]
+    for solver in ("cholesky", "eigen"):
+        with pytest.raises(ValueError, match=r"K \+ αI is not positive definite .* larger alpha"):
+            KernelRidge(1e-3, "additive_chi2", solver=solver).fit(X, Y)
+        enough = KernelRidge(1 - lowest, "additive_chi2", solver=solver).fit(X, Y)
+        expected = sklearn_scores(X, Y.astype(float), X, 1 - lowest, kernel="additive_chi2")
+        np.testing.assert_allclose(enough.predict(X), expected, atol=1e-8)
+
+
+def test_impossible_parameters_and_features_are_refused():
+    X, Y = problem("plain")
+    for wrong in ({"alpha": 0.0}, {"gamma": -1.0}, {"kernel": "guassian"}, {"solver": "lu"}, {"degree": -1}):
+        with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter"):
+            KernelRidge(**wrong).fit(X, Y)
+    with pytest.raises(ValueError, match=r"poly.* overflows on these features"):
+        KernelRidge(kernel="poly", degree=200).fit(X * 1e6, Y)
+    with pytest.raises(ValueError, match="no longer have their rows"):
+        KernelRidge().fit_moments(Moments.from_arrays(X, Y).settled())
+
+
+# -------------------------------------------------------------------- sharing
+
+
+@pytest.fixture
+def count(monkeypatch):
+    """How often kernel matrices of training rows, and solves, are computed."""
+    counted = {"matrix": 0, "solve": 0}
+    matrix, solve = Kernel.matrix, KernelRegression._solve
+
+    def counting_matrix(self, X, Y=None):
+        counted["matrix"] += Y is None
+        return matrix(self, X, Y)
+
+    def counting_solve(self, moments):
+        counted["solve"] += 1
+        return solve(self, moments)
+
+    monkeypatch.setattr(Kernel, "matrix", counting_matrix)
+    monkeypatch.setattr(KernelRegression, "_solve", counting_solve)
+    return counted
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigen"])
+def test_splits_and_methods_share_one_kernel_matrix_and_one_solve(count, solver):
+    X, Y = problem("plain")
+    whole = Moments.from_arrays(X, Y, Memo(charged=False))
+    for test in (np.arange(10), np.arange(60, 80)):
+        part = whole.without(test)
+        for space in (None, *(cls(3) for cls in SPACES)):
+            model = ComposedClassifier(KernelRidge(0.2, gamma=0.1, solver=solver), space).fit_moments(part)
+            rows = np.delete(np.arange(120), test)
+            plain = ComposedClassifier(model.learner, space).fit(X[rows], Y[rows])
+            np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-9)
+    assert count["matrix"] == 1 + 2 * 4
+    assert count["solve"] == 2 * (1 + 4)
+
+
+def test_parts_of_parts_slice_the_whole(count):
+    X, Y = problem("plain")
+    whole = Moments.from_arrays(X, Y)
+    part = whole.without(np.array([3, 0, 50])).without(np.array([0, 1, 100]))
+    kept = np.delete(np.delete(np.arange(120), [0, 3, 50]), [0, 1, 100])
+    root, index = part.map_labels(np.zeros(6), np.eye(6)[:, :2]).whole()
+    assert root is whole
+    np.testing.assert_array_equal(index, kept)
+    kernel = Kernel("gaussian", 0.1)
+    np.testing.assert_allclose(kernel.of(part), rbf_kernel(X[kept], gamma=0.1), atol=1e-12)
+    np.testing.assert_array_equal(part.rows()[0], X[kept])
+    kernel.of(whole)[:] = 0  # a copy
+    np.testing.assert_allclose(kernel.of(whole), rbf_kernel(X, gamma=0.1), atol=1e-12)
+    assert count["matrix"] == 1
+
+
+def test_reduced_features_have_a_kernel_of_their_own():
+    X, Y = problem("plain")
+    part = Moments.from_arrays(X, Y).without(np.arange(20))
+    model = ComposedClassifier(KernelRidge(0.2, gamma=0.1), KernelCPLST(3), [PCA(4)]).fit_moments(part)
+    reduced = PCA(4).fit(X[20:], Y[20:]).transform(X)
+    plain = ComposedClassifier(KernelRidge(0.2, gamma=0.1), KernelCPLST(3)).fit(reduced[20:], Y[20:])
+    np.testing.assert_allclose(model.decision_function(X), plain.decision_function(reduced), atol=1e-8)
+
+
+def test_no_more_than_four_kernel_matrices_are_kept(count):
+    X, Y = problem("plain")
+    moments = Moments.from_arrays(X, Y)
+    for gamma in (1, 2, 3, 4, 1, 5, 1, 3):
+        Kernel("gaussian", gamma).of(moments)
+    assert count["matrix"] == 5
+    Kernel("gaussian", 2).of(moments)
+    assert count["matrix"] == 6
+    kept = [value for value in moments.memo._values.values() if getattr(value, "shape", None) == (120, 120)]
+    assert len(kept) == 4
+
+
+def test_the_values_used_last_are_kept_and_charged_to_all():
+    import time
+
+    memo = Memo()
+    computed = []
+
+    def get(key):
+        def compute():
+            computed.append(key)
+            time.sleep(0.01)
+            return key
+
+        with metered() as meter:
+            assert memo.latest("kind", key, compute, at_most=2) == key
+        return meter.seconds
+
+    assert min(get(key) for key in "aabacb") >= 0.01
+    assert computed == ["a", "b", "c", "b"]  # c drove out b, since a was used after it
+
+
+def test_parameters_that_a_kernel_has_not_make_no_other_kernel():
+    assert Kernel("linear", 1.0) == Kernel("linear", 2.0, 7, 3)
+    assert Kernel("gaussian", 1.0) == Kernel("rbf", 1.0, 5) != Kernel("rbf", 2.0)
+    assert Kernel("poly", 1.0, 2) != Kernel("poly", 1.0, 3)
+    assert len({Kernel("gaussian", 1), Kernel("rbf", 1.0)}) == 1
+    assert str(Kernel("poly", 0.5)) == "poly(coef0=1, degree=3, gamma=0.5)"
+
+
+# -------------------------------------------------------------------- the label spaces
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigen"])
+def test_directions_are_those_of_the_formula(solver):
+    X, Y = problem("plain")
+    Z = Y - Y.mean(0)
+    K = rbf_kernel(X, gamma=0.1)
+    Q = np.linalg.inv(K + 0.3 * np.eye(120))
+    regression = KernelRidge(0.3, gamma=0.1, solver=solver)
+    for cls, identity in ((KernelCPLST, 0), (KernelOCCA, 1)):
+        matrix = Z.T @ (2 * K @ Q - Q @ K @ K @ Q - identity * np.eye(120)) @ Z
+        space = cls(regression=regression).fit(X, Y)
+        np.testing.assert_allclose(space.eigenvalues_, np.linalg.eigvalsh(matrix)[::-1], atol=1e-9)
+        V = space.directions_
+        np.testing.assert_allclose(V @ matrix @ V.T, np.diag(space.eigenvalues_), atol=1e-9)
+        np.testing.assert_allclose(V @ V.T, np.eye(6), atol=1e-12)
+
+
+@pytest.mark.parametrize("cls", SPACES)
+def test_no_other_directions_do_better(cls):
+    """Each minimises its own error of kernel ridge regression on the training set, by random search and by descent."""
+    X, Y = problem("plain")
+    Z = Y - Y.mean(0)
+    H = hat(X, 0.3, 0.1)
+
+    def error(V):
+        encoding = np.sum((Z - Z @ V.T @ V) ** 2)
+        prediction = np.sum((H @ Z @ V.T - Z @ V.T) ** 2)
+        return {PLST: encoding, KernelOCCA: prediction, KernelCPLST: encoding + prediction}[cls]
+
+    rng = np.random.default_rng(0)
+    parameters = {} if cls is PLST else {"regression": KernelRidge(0.3, gamma=0.1)}
+    for m in (1, 2, 4):
+        found = cls(m, **parameters).fit(X, Y).directions_
+        best = min(error(np.linalg.qr(rng.standard_normal((6, m)))[0].T) for _ in range(200))
+        start, step = np.linalg.qr(rng.standard_normal((6, m)))[0].T, 1.0
+        for _ in range(1500):
+            other = np.linalg.qr((start + step * rng.standard_normal((m, 6))).T)[0].T
+            if error(other) < error(start):
+                start = other
+            else:
+                step = max(step * 0.98, 1e-4)
+        assert error(found) <= min(best, error(start)) + 1e-9
+        assert error(start) <= error(found) * 1.02 + 1e-3  # and the search gets there
+
+
+def test_with_a_linear_kernel_and_small_alpha_it_is_cplst():
+    """The kernel is not centred: on centred features it is CPLST, on others CPLST without centring."""
+    X, Y = problem("plain")
+    X += 2
+    linear = KernelRidge(1e-300, "linear")
+    for rows, centre in ((X - X.mean(0), True), (X, False)):
+        for kernel, plain in ((KernelCPLST, CPLST), (KernelOCCA, OCCA)):
+            space, expected = kernel(regression=linear).fit(rows, Y), plain(centre=centre).fit(X, Y)
+            np.testing.assert_allclose(space.eigenvalues_, expected.eigenvalues_, atol=1e-8)
+            np.testing.assert_allclose(space.encode(Y)[:, :5] ** 2, expected.encode(Y)[:, :5] ** 2, atol=1e-6)
+
+
+def test_where_the_kernel_is_the_identity_cplst_is_plst_and_occa_its_reverse():
+    X, Y = problem("plain")
+    regression = KernelRidge(0.5, gamma=1e6)
+    plst = PLST().fit(X, Y)
+    cplst, occa = (cls(regression=regression).fit(X, Y) for cls in (KernelCPLST, KernelOCCA))
+    np.testing.assert_allclose(cplst.eigenvalues_, plst.eigenvalues_ * (1 - (1 / 3) ** 2), atol=1e-9)
+    np.testing.assert_allclose(occa.eigenvalues_, -plst.eigenvalues_[::-1] / 9, atol=1e-9)
+    np.testing.assert_allclose(np.abs(cplst.directions_), np.abs(plst.directions_), atol=1e-7)
+    np.testing.assert_allclose(np.abs(occa.directions_[::-1]), np.abs(plst.directions_), atol=1e-7)
+
+
+def test_cplst_is_occa_and_plst_together():
+    X, Y = problem("plain")
+    spaces = [PLST().fit(X, Y)]
+    spaces += [cls(regression=KernelRidge(0.3, gamma=0.1)).fit(X, Y) for cls in (KernelOCCA, KernelCPLST)]
+    plst, occa, cplst = (s.directions_.T * s.eigenvalues_ @ s.directions_ for s in spaces)
+    np.testing.assert_allclose(cplst, occa + plst, atol=1e-9)
+
+
+@pytest.mark.parametrize("cls", SPACES)
+def test_all_dimensions_are_plain_kernel_ridge(cls):
+    X, Y = problem("plain")
+    learner = KernelRidge(0.2, gamma=0.1)
+    plain = ComposedClassifier(learner).fit(X[:90], Y[:90])
+    whole = ComposedClassifier(learner, cls()).fit(X[:90], Y[:90])
+    np.testing.assert_allclose(whole.decision_function(X), plain.decision_function(X), atol=1e-10)
+    np.testing.assert_array_equal(whole.predict(X), plain.predict(X))
+    expected = sklearn_scores(X[:90], Y[:90].astype(float), X[90:], 0.2, kernel="gaussian", gamma=0.1)
+    np.testing.assert_allclose(plain.decision_function(X[90:]) + 0.5, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("cls", SPACES)
+def test_order_of_labels_and_of_rows_does_not_matter(cls):
+    X, Y = problem("plain")
+    rng = np.random.default_rng(0)
+    rows, labels = rng.permutation(90), rng.permutation(6)
+    learner = KernelRidge(0.2, gamma=0.1)
+    expected = ComposedClassifier(learner, cls(3)).fit(X[:90], Y[:90]).decision_function(X)
+    moved = ComposedClassifier(learner, cls(3)).fit(X[rows], Y[rows][:, labels]).decision_function(X)
+    np.testing.assert_allclose(moved, expected[:, labels], atol=1e-8)
+
+
+@pytest.mark.parametrize("cls", SPACES)
+def test_a_label_never_positive_is_never_predicted(cls):
+    X, Y = problem("plain")
+    assert not Y[:, 4].any()
+    model = ComposedClassifier(KernelRidge(0.01, gamma=0.1), cls(4)).fit(X, sp.csr_array(Y))
+    assert not model.predict(X)[:, 4].any()
+    none = ComposedClassifier(KernelRidge(0.01, gamma=0.1), cls(2)).fit(X, np.zeros((120, 3), dtype=int))
+    assert not none.predict(X).any()
+
+
+# -------------------------------------------------------------------- whose kernel it is
+
+
+def test_the_label_space_takes_the_learners_kernel():
+    X, Y = problem("plain")
+    learner = KernelRidge(0.03, "laplacian", gamma=0.2, solver="eigen")
+    model = ComposedClassifier(learner, KernelCPLST(2)).fit(X, Y)
+    assert model.label_space_.regression_ == learner.kernel_regression()
+    alone = KernelCPLST(2, regression=learner).fit(X, Y)
+    np.testing.assert_array_equal(model.label_space_.directions_, alone.directions_)
+
+
+def test_a_second_kernel_is_refused_and_one_is_needed():
+    X, Y = problem("plain")
+    with pytest.raises(ValueError, match="KernelCPLST takes the kernel of the learner KernelRidge: leave"):
+        ComposedClassifier(KernelRidge(), KernelCPLST(regression=KernelRidge())).fit(X, Y)
+    with pytest.raises(ValueError, match="LeastSquares has no kernel for KernelOCCA to take"):
+        ComposedClassifier(LeastSquares(), KernelOCCA()).fit(X, Y)
+    with pytest.raises(ValueError, match="'regression' parameter"):
+        KernelCPLST(regression=LeastSquares()).fit(X, Y)
+    other = ComposedClassifier(LeastSquares(), KernelCPLST(2, regression=KernelRidge(0.03))).fit(X, Y)
+    expected = KernelCPLST(2, regression=KernelRidge(0.03)).fit(X, Y).directions_
+    np.testing.assert_array_equal(other.label_space_.directions_, expected)
+
+
+def experiment(sweep=None, **method):
+    return experiment_from(
+        {
+            "name": "kernels",
+            "datasets": ["emotions"],
+            "splits": {"kind": "shuffle", "repeats": 100, "train_size": 0.9, "seed": 2012},
+            "metrics": ["hamming_loss"],
+            "sweep": sweep or {"label_space.n_components": ["20%", "40%", "60%", "80%", "100%"]},
+            "methods": {"M": method},
+        },
+        look_up=False,
+    )
+
+
+def test_a_config_hears_of_it_at_once():
+    ridge = {"kernel_ridge": {"gamma": 0.1, "alpha": 0.2}}
+    experiment(label_space="kernel_cplst", learner=ridge)
+    experiment(label_space={"kernel_cplst": {"regression": ridge}}, learner="least_squares")
+    experiment({"label_space.regression": ["kernel_ridge", ridge]}, label_space="kernel_cplst", learner="least_squares")
+    experiment({"learner.gamma": [0.1, 0.2]}, label_space="kernel_cplst", learner="kernel_ridge")
+    for space, learner, message in (
+        ("kernel_cplst", "ridge", r"methods\.M\.label_space: the learner Ridge has no kernel for KernelCPLST to take"),
+        ({"kernel_occa": {"regression": ridge}}, ridge, r"methods\.M\.label_space: KernelOCCA takes the kernel of the"),
+        ({"kernel_occa": {"regression": "ridge"}}, "ridge", "'regression' parameter of KernelOCCA must be"),
+        ("kernel_cplst", {"kernel_ridge": {"gamma": 0}}, "'gamma' parameter of KernelRidge must be"),
+    ):
+        with pytest.raises(UserError, match=message):
+            experiment(label_space=space, learner=learner)
+
+
+def test_the_printed_cells_of_emotions(real_dataset):
+    """Chen & Lin 2012, Table 5, with the parameters that cross-validation finds: within three standard errors."""
+    from mlcdr.experiment.trials import DataSource, groups, plan, run_group
+
+    dataset = real_dataset("emotions")
+    ridge = {"kernel_ridge": {"gamma": 2.0**-17, "alpha": 2.0**-14}}
+    described = experiment(label_space="kernel_cplst", learner=ridge)
+    source = DataSource.of(described.datasets[0], described.splits).stamped(dataset)
+    trials = plan(described, source, dataset)
+    found = {s.key: s.values["hamming_loss"] for group in groups(described, source, trials) for s in run_group(group)}
+    printed = {"20%": (0.2231, 0.0020), "40%": (0.2071, 0.0024), "60%": (0.1981, 0.0025)}
+    printed |= {"80%": (0.1973, 0.0027), "100%": (0.1988, 0.0027)}
+    for size, (mean, error) in printed.items():
+        losses = [found[trial.key] for trial in trials if trial.point[0][1] == size]
+        assert len(losses) == 100
+        assert abs(np.mean(losses) - mean) <= 3 * np.hypot(error, np.std(losses, ddof=1) / 10)
