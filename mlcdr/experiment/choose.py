@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from mlcdr.errors import ConfigError
+from mlcdr.experiment import choose_kernel
 from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.splits import KFold, make_splits
 from mlcdr.experiment.tune import ALL_SIZES, TuneSpec
@@ -23,8 +24,22 @@ from mlcdr.moments import Moments
 from mlcdr.sums import frozen
 
 Point = Mapping[str, Any]
-Evaluate = Callable[[Sequence[MethodSpec], str, Moments, Any, Any], list[float]]
-"""Values of a metric (by name) for specs fitted from moments, on test rows X and Y; NaN where one failed."""
+
+
+class Work(Protocol):
+    """How methods are fitted and measured, which is the business of trials."""
+
+    def values(self, specs: Sequence[MethodSpec], metric: str, moments: Moments, X: Any, Y: Any) -> list[float]:
+        """A metric (by name) of specs fitted from moments, on test rows X and Y; NaN where one failed."""
+
+    def families(self, specs: Sequence[MethodSpec]) -> list[MethodSpec]:
+        """For each spec the one with the largest code whose fit serves it."""
+
+    def size(self, spec: MethodSpec, space: Any) -> int:
+        """How many dimensions of the code a spec has, in a fitted label space of its family."""
+
+    def all_sizes(self, spec: MethodSpec) -> list[MethodSpec]:
+        """The spec at each size of its code, for the metrics that are summed over them."""
 
 
 def grid_points(tune: TuneSpec) -> list[dict[str, Any]]:
@@ -45,8 +60,7 @@ def choose(
     specs: Sequence[MethodSpec],
     moments: Moments,
     folds_of: tuple[int, str],
-    evaluate: Evaluate,
-    sizes: Callable[[MethodSpec], Sequence[MethodSpec]],
+    work: Work,
 ) -> list[dict[str, Any]]:
     """For each of a method's specs the best point of its grid.
 
@@ -58,10 +72,8 @@ def choose(
         Of the rows that the choice may see, with their rows.
     folds_of : (seed, name)
         What the folds are drawn from.
-    evaluate : callable
+    work : Work
         Fits and measures.
-    sizes : callable
-        A spec at each size of its code, for the metrics that are summed over them.
 
     Raises
     ------
@@ -73,16 +85,20 @@ def choose(
     summed = tune.chosen_by.endswith(ALL_SIZES)
     metric = tune.chosen_by.removesuffix(ALL_SIZES)
     points = grid_points(tune)
-    wanted = [list(sizes(specs[0]))] if summed else [[spec] for spec in specs]
+    wanted = [work.all_sizes(specs[0])] if summed else [[spec] for spec in specs]
     flat = [without_tune(spec, point) for point in points for group in wanted for spec in group]
-    totals = [0.0] * len(flat)
-    X, Y = moments.rows()
     seed, name = folds_of
-    folds = make_splits(KFold(kind="kfold", folds=tune.n_folds, seed=seed), name, moments.n)
-    for fold in (folds[i] for i in range(len(folds))):
-        X_test, Y_test = frozen(X[fold.test]), frozen(as_dense(Y[fold.test]))
-        values = evaluate(flat, metric, moments.without(fold.test), X_test, Y_test)
-        totals = [total + value for total, value in zip(totals, values, strict=True)]
+    splits = make_splits(KFold(kind="kfold", folds=tune.n_folds, seed=seed), name, moments.n)
+    folds = [splits[i].test for i in range(len(splits))]
+    if all(choose_kernel.applies(spec, metric) for spec in flat):
+        totals = choose_kernel.totals(flat, work.families(flat), metric, moments, folds, work.size)
+    else:
+        totals = [0.0] * len(flat)
+        X, Y = moments.rows()
+        for rows in folds:
+            X_test, Y_test = frozen(X[rows]), frozen(as_dense(Y[rows]))
+            values = work.values(flat, metric, moments.without(rows), X_test, Y_test)
+            totals = [total + value for total, value in zip(totals, values, strict=True)]
     per_group = [len(group) for group in wanted]
     starts = [sum(per_group[:g]) for g in range(len(wanted))]
     sign = -1.0 if METRICS[metric].higher_is_better else 1.0

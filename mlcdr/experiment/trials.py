@@ -277,25 +277,17 @@ def _run_tuned(
     assert tune is not None
     n_labels = moments.n_labels
 
-    def evaluate(specs: Sequence[MethodSpec], metric: str, part: Moments, X: Any, Y: Any) -> list[float]:
-        inner = replace(group, metrics=((metric, metric, {}),))
-        pairs = zip(specs, _families(specs, n_labels), strict=True)
-        every = [replace(trials[0], key=str(i), spec=s, family=f) for i, (s, f) in enumerate(pairs)]
-        found = {score.key: score for score in _run_all(every, inner, part, X, Y)}
-        return [(found[trial.key].values or {}).get(metric, math.nan) for trial in every]
-
+    work = _Work(trials[0], group, n_labels)
     try:
         specs = [trial.spec for trial in trials]
         with metered() as choosing:
             if tune.scope == "dataset":
                 key = _digest([trials[0].method, *(spec.plain() for spec in specs)])
                 folds = (group.seed, f"{trials[0].dataset}, tuning")
-                chosen = context.choices.get(
-                    key, lambda: choose(specs, context.moments, folds, evaluate, lambda s: _all_sizes(s, n_labels))
-                )
+                chosen = context.choices.get(key, lambda: choose(specs, context.moments, folds, work))
             else:
                 folds = (group.seed, f"{trials[0].dataset}, split {group.split}, tuning")
-                chosen = choose(specs, moments, folds, evaluate, lambda s: _all_sizes(s, n_labels))
+                chosen = choose(specs, moments, folds, work)
     except Exception as error:
         return [Score(trial.key, None, _explain(error)) for trial in trials]
     settled = [without_tune(spec, point) for spec, point in zip(specs, chosen, strict=True)]
@@ -306,13 +298,35 @@ def _run_tuned(
     return [replace(score, chosen=shown[score.key]) for score in scores]
 
 
-def _all_sizes(spec: MethodSpec, n_labels: int) -> list[MethodSpec]:
-    """The method at every size of its code, 1 … K; itself if it has no code whose size can be chosen."""
-    part = _code(spec)
-    path = f"{part.family}.{_size_parameter(part)}" if part is not None else ""
-    if part is None or spec.with_value(path, 1) is None:
-        return [spec]
-    return [sized for size in range(1, n_labels + 1) if (sized := spec.with_value(path, size)) is not None]
+@dataclass(frozen=True)
+class _Work:
+    """`choose.Work` for one method on one split."""
+
+    trial: Trial
+    group: Group
+    n_labels: int
+
+    def values(self, specs: Sequence[MethodSpec], metric: str, moments: Moments, X: Any, Y: Any) -> list[float]:
+        inner = replace(self.group, metrics=((metric, metric, {}),))
+        pairs = zip(specs, self.families(specs), strict=True)
+        every = [replace(self.trial, key=str(i), spec=s, family=f) for i, (s, f) in enumerate(pairs)]
+        found = {score.key: score for score in _run_all(every, inner, moments, X, Y)}
+        return [(found[trial.key].values or {}).get(metric, math.nan) for trial in every]
+
+    def families(self, specs: Sequence[MethodSpec]) -> list[MethodSpec]:
+        return _families(specs, self.n_labels)
+
+    def size(self, spec: MethodSpec, space: Any) -> int:
+        part = _code(spec)
+        return space.n_components_ if part is None else space.size_of(part.value(_size_parameter(part)))
+
+    def all_sizes(self, spec: MethodSpec) -> list[MethodSpec]:
+        part = _code(spec)
+        path = f"{part.family}.{_size_parameter(part)}" if part is not None else ""
+        if part is None or spec.with_value(path, 1) is None:
+            return [spec]
+        sizes = range(1, self.n_labels + 1)
+        return [sized for size in sizes if (sized := spec.with_value(path, size)) is not None]
 
 
 def _run_all(

@@ -14,6 +14,8 @@ from mlcdr.moments import Moments
 class Identity(LinearLabelSpace):
     """V = I: with a regressor of independent outputs this is binary relevance, whatever the number of labels."""
 
+    from_labels: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     def __init__(self) -> None:

@@ -31,6 +31,7 @@ class KernelLabelSpace(LinearLabelSpace):
         The regression that the directions are for.
     """
 
+    from_labels: ClassVar[bool] = True
     component_parameters: ClassVar[dict[str, str]] = {"regression": "learner"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinearLabelSpace._parameter_constraints,

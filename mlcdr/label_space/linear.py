@@ -45,6 +45,7 @@ class LinearLabelSpace(BaseEstimator):
     """
 
     nested: ClassVar[bool] = True
+    from_labels: ClassVar[bool] = False  # whether ȳ and ZᵀZ (and what a kernel regression explains) are all it asks for
     size_parameter: ClassVar[str] = "n_components"  # the parameter that says how many dimensions the code has
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

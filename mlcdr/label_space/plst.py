@@ -28,6 +28,8 @@ class PLST(LinearLabelSpace):
         the method and in Pacharawongsakda & Theeramunkong 2012.
     """
 
+    from_labels: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinearLabelSpace._parameter_constraints,
         "centre": ["boolean"],

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from mlcdr.errors import ConfigError
+from mlcdr.experiment import choose_kernel
 from mlcdr.experiment.config import experiment_from
 from mlcdr.experiment.runner import run
 from mlcdr.experiment.splits import KFold, make_splits
@@ -224,3 +225,58 @@ def test_grid_points_in_order(arff: Path) -> None:
     grid = {"learner.alpha": ALPHAS, "label_space.n_components": [1, 2]}
     spec = config(arff, {"A": FOUR["PLST"] | {"learner": "ridge", "tune": {"grid": grid}}}).methods["A"]
     assert [tuple(p.values()) for p in grid_points(spec.tune)] == list(itertools.product(ALPHAS, [1, 2]))
+
+
+# -------------------------------------------------------------------- kernel ridge regression
+
+
+def kernel_methods(scope: str, metric: str) -> dict:
+    grid = {"learner.gamma": [0.01, 0.1, 1.0], "learner.alpha": {"log2": [-8, 2, 5]}}
+    tune = {"grid": grid, "folds": 4, "metric": metric, "scope": scope}
+    parts = {"PLST": "plst", "kernel-CPLST": "kernel_cplst", "kernel OCCA": "kernel_occa", "Binary": None}
+    return {
+        name: {**({"label_space": space} if space else {}), "learner": "kernel_ridge", "tune": tune}
+        for name, space in parts.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("scope", "metric"),
+    [
+        ("dataset", "hamming_loss_all_dims"),
+        ("split", "hamming_loss_all_dims"),
+        ("split", "f1"),
+        ("dataset", "macro_f1"),
+    ],
+)
+def test_held_out_scores_choose_as_fitting_every_fold_does(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scope: str, metric: str
+) -> None:
+    experiment = config(
+        arff, kernel_methods(scope, metric), sweep={SIZES: [1, 3, "100%"]}, splits=SPLITS | {"repeats": 1}
+    )
+    seen = []
+    totals = choose_kernel.totals
+    monkeypatch.setattr(choose_kernel, "totals", lambda *args: seen.append(1) or totals(*args))
+    quick = run(experiment, tmp_path / "quick")
+    assert seen
+    monkeypatch.setattr(choose_kernel, "applies", lambda spec, metric: False)
+    plain = run(experiment, tmp_path / "plain")
+    assert quick.failures == plain.failures == []
+    for name in ("chosen.csv", "scores.csv"):
+        assert (quick.folder / name).read_text() == (plain.folder / name).read_text()
+    chosen = pd.read_csv(quick.folder / "chosen.csv")
+    assert chosen.groupby("parameter")["value"].nunique().max() > 1  # else nothing was shown
+
+
+def test_other_methods_are_fitted_in_every_fold(arff: Path) -> None:
+    def spec(**parts: object):
+        return config(arff, {"A": {"learner": "kernel_ridge", **parts}}).methods["A"]
+
+    assert choose_kernel.applies(spec(label_space="plst"), "f1")
+    assert not choose_kernel.applies(spec(label_space="plst"), "encoding_error")
+    assert not choose_kernel.applies(spec(label_space="cplst"), "f1")
+    assert not choose_kernel.applies(spec(label_space="pbr"), "f1")
+    assert not choose_kernel.applies(spec(feature_space="pca"), "f1")
+    assert not choose_kernel.applies(spec(threshold={"maximise": "f1"}), "f1")
+    assert not choose_kernel.applies(spec(learner="ridge"), "f1")
