@@ -56,6 +56,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
     "threshold": {
         "fixed": "mlcdr.thresholds:Fixed",
         "maximise": "mlcdr.thresholds:Maximise",
+        "p_cut": "mlcdr.thresholds:PCut",
+        "r_cut": "mlcdr.thresholds:RCut",
         "round": "mlcdr.thresholds:Round",
         "zero": "mlcdr.thresholds:Zero",
     },

@@ -47,7 +47,7 @@ class DDSR(DualSpace):
         super().__init__(n_components)
 
     def _find_both(self, moments: Moments) -> tuple[Array, Array]:
-        m = n_kept(self.n_components, min(moments.n_features, moments.n_labels), nearest=True)
+        m = n_kept(self.n_components, min(moments.n_features, moments.n_labels), rounding="nearest")
         left, singular, right, rank = moments.once("cross-covariance SVD", lambda: _decomposed(moments))
         self.singular_values_ = singular[:m]
         return left[:, : max(1, min(m, rank))], right[:m]

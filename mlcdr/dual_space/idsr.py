@@ -50,11 +50,11 @@ class IDSR(DualSpace):
         self.n_labels = n_labels
 
     def _find_both(self, moments: Moments) -> tuple[Array, Array]:
-        n = n_kept(self.n_features, moments.n_features, nearest=True)
+        n = n_kept(self.n_features, moments.n_features, rounding="nearest")
         values, directions = moments.principal_directions(n)
         self.feature_variances_ = values
         self.eigenvalues_, label_directions = leading_eigenvectors(
-            moments.yy, n_kept(self.n_labels, moments.n_labels, nearest=True)
+            moments.yy, n_kept(self.n_labels, moments.n_labels, rounding="nearest")
         )
         return directions.T, label_directions
 

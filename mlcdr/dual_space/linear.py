@@ -49,10 +49,9 @@ class DualSpace(TransformerMixin, LinearLabelSpace):
         """U (d×D) and V (K'×K): the method itself."""
         raise NotImplementedError
 
-    @classmethod
-    def n_dimensions(cls, n_components: float | int | None, n_labels: int) -> int:
+    def n_dimensions(self, n_components: float | int | None, n_labels: int) -> int:
         """How many dimensions of the code `n_components` means."""
-        return n_kept(n_components, n_labels, nearest=True)
+        return n_kept(n_components, n_labels, rounding="nearest")
 
     def transform(self, X: Any) -> Array:
         """The reduced features XU (n×D) of X (n×d, dense or CSR)."""
