@@ -139,10 +139,10 @@ class PCut(BaseEstimator):
     """Proportional cut: a label gets the share of the instances it is given that it had in training (Yang 2001, PCut).
 
     With a share p_k of the training instances positive, the round(p_k·n) highest of the n scores of label k are
-    predicted, a half going to the even number. Equal scores stand or fall together: all are predicted if that number is
-    as near as without them or nearer, but a label without positives never is. So a prediction depends on the *batch*
-    that it is made with, and one instance alone gets the labels that most instances have, whatever its scores. Cost:
-    n log n for each label.
+    predicted, a half going to the even number. Equal scores (or such as `Maximise` takes for equal) stand or fall
+    together: they are predicted if the number with them is as near as without them, or nearer; but a label without
+    positives never is. So a prediction depends on the *batch* that it is made with, and one instance alone gets the
+    labels that most instances have, whatever its scores. Cost: n log n for each label.
 
     Attributes
     ----------
@@ -169,7 +169,8 @@ class PCut(BaseEstimator):
         ranked = -np.sort(-scores, axis=0)
         # the numbers of instances that a cut can part from the others, and how far off each is
         counts = np.arange(n + 1)[:, None]
-        possible = np.vstack([[True] * n_labels, ranked[:-1] > ranked[1:], [True] * n_labels])[: n + 1]
+        tolerance = 1e-12 * np.max(np.abs(scores), axis=0, initial=0.0)
+        possible = np.vstack([[True] * n_labels, ranked[:-1] - ranked[1:] > tolerance, [True] * n_labels])[: n + 1]
         wanted = np.round(np.round(self.shares_ * n, 9))
         off = np.where(possible, np.abs(counts - wanted), np.inf)
         off[1:, self.shares_ == 0] = np.inf
@@ -193,11 +194,13 @@ class Maximise(BaseEstimator):
 
     The macro-averaged F that the paper reports, 2PR/(P+R) of the labels' mean precision P (of those predicted) and mean
     recall R (of those with positives), is no sum over labels. Its cuts are found by coordinate ascent: label by label,
-    all others held, the cut is moved where the F of all is greatest, until no move of a single label raises it. It
-    starts from the best of the cuts that maximise each label's F1, and those that maximise wP + (1−w)R, which labels do
-    each for itself, for w = 1/16, …, 15/16. At the optimum over cuts that may be mixed, some w is exact (F is concave
-    and homogeneous in P and R), so little is left to gain; it is a maximum against single moves, never less than that
-    of the labels' own F1, and not always the greatest of all. Cost: 16 nK, and nK for each of a few rounds.
+    all others held, the cut is moved to where the F of all is greatest, until no move of a single label raises it. It
+    is done from 16 starts, of which the best end is taken (the first of equals): the cuts of the labels' own F1, and
+    those that maximise wP + (1−w)R, which labels do each for itself, for w = 1/16, …, 15/16. (F is concave in P and R,
+    so over mixtures of cuts some w would be exact.) What is found is never below the F of the labels' own F1, and no
+    move of one label betters it; but it need not be the greatest of all. With least squares, and every label predicted,
+    no cuts could exceed it by more than 1.4e-4 on yeast, 5e-5 on bibtex, 6e-3 on enron. Cost: about 50 to 100 passes
+    over the n×K scores.
 
     Parameters
     ----------
@@ -281,17 +284,21 @@ def _jointly_best(hits: Scores, cuts: NDArray[np.bool_]) -> NDArray[np.intp]:
 
     weighted = (w * precision + (1 - w) * recall for w in np.arange(1, 16) / 16)
     starts = [np.argmax(np.where(cuts, value, -np.inf), axis=0) for value in (_f1(hits), *weighted)]
-    chosen = max(starts, key=of)
-    reached, moved = of(chosen), True
-    while moved:
-        moved = False
-        for k in columns:
-            rest = columns != k
-            others = precision[chosen[rest], columns[rest]].sum(), recall[chosen[rest], columns[rest]].sum()
-            some = np.arange(len(hits)) > 0
-            values = macro_f(others[0] + precision[:, k], others[1] + recall[:, k], (chosen[rest] > 0).sum() + some)
-            at = int(np.argmax(np.where(cuts[:, k], values, -np.inf)))
-            if values[at] > reached * (1 + 1e-12):
-                chosen[k], reached, moved = at, float(values[at]), True
+
+    def ascended(chosen: NDArray[np.intp]) -> NDArray[np.intp]:
+        reached, moved = of(chosen), True
+        while moved:
+            moved = False
+            for k in columns:
+                rest = columns != k
+                others = precision[chosen[rest], columns[rest]].sum(), recall[chosen[rest], columns[rest]].sum()
+                some = np.arange(len(hits)) > 0
+                values = macro_f(others[0] + precision[:, k], others[1] + recall[:, k], (chosen[rest] > 0).sum() + some)
+                at = int(np.argmax(np.where(cuts[:, k], values, -np.inf)))
+                if values[at] > reached * (1 + 1e-12):
+                    chosen[k], reached, moved = at, float(values[at]), True
+        return chosen
+
+    chosen = max(map(ascended, starts), key=of)
     best[learned] = chosen
     return best
