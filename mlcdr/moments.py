@@ -449,6 +449,33 @@ class Moments:
             rows if self._rows is not None else None,
         )
 
+    def with_targets(self, of_labels: Array, of_features: Array, offset: Array) -> Moments:
+        """The moments of targets t = yA + xB + c in the labels' place (A is K×q, B d×q, c has q entries). Cost: d²q.
+
+        S stays as it is, but what is factorised of it is not shared.
+        """
+        if not self.centred or self._image is not None:
+            raise ValueError("targets come before the features are uncentred or the labels mapped")
+
+        def rows() -> tuple[Any, Any]:
+            X, Y = self.rows()
+            return X, Y @ of_labels + X @ of_features + offset
+
+        def yy() -> Array:
+            mixed = of_labels.T @ self.xy.T @ of_features
+            own = of_labels.T @ self.yy @ of_labels + of_features.T @ self._times_xx(of_features)
+            return own + mixed + mixed.T
+
+        return replace(
+            self,
+            mean_y=self.mean_y @ of_labels + self.mean_x @ of_features + offset,
+            _xx=lambda: self.xx_lower,
+            _xy=lambda: self.xy @ of_labels + self._times_xx(of_features),
+            _yy=yy,
+            _rows=rows if self._rows is not None else None,
+            memo=Memo(),
+        )
+
     def principal_directions(self, n: int) -> tuple[Array, Array]:
         """The `n` largest eigenvalues of S, descending, and their eigenvectors as rows; fewer if S has not that rank.
 

@@ -41,6 +41,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "plst": "mlcdr.label_space.plst:PLST",
         "occa": "mlcdr.label_space.occa:OCCA",
         "cplst": "mlcdr.label_space.cplst:CPLST",
+        "faie": "mlcdr.label_space.faie:FaIE",
     },
     "dual_space": {
         "ddsr": "mlcdr.dual_space.ddsr:DDSR",

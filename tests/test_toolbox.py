@@ -25,6 +25,7 @@ ROWS = {
     "MLDA": "MLDA+BR(dim=L)",
     "PLST": "PLST(dim=0.6L)",
     "CPLST": "CPLST(dim=0.6L)",
+    "FaIE": "FaIE(dim=0.6L)",
 }
 METRICS = {
     "exact": "exact_match",
@@ -67,6 +68,7 @@ def test_every_row_fold_by_fold(expected, tmp_path):
         ("CPLST", "label_space.cplst.alpha=0"),
         ("CPLST", "learner.ridge.alpha=1"),
         ("PLST", "label_space.plst.rounding=floor"),
+        ("FaIE", "label_space.faie.weight=1000"),
         ("PCA", "threshold.fixed.fallback=none"),
     ],
 )
