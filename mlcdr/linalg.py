@@ -425,8 +425,10 @@ def leading_eigenvectors(matrix: Array, n: int) -> tuple[Array, Array]:
         found = scipy.linalg.eigh(
             matrix, subset_by_index=[size - n, size - 1] if n < size else None, check_finite=False
         )
+        if len(found[0]) < n:  # LAPACK's partial solver may leave some out where one wanted equals many that are not
+            found = scipy.linalg.eigh(matrix, check_finite=False)
     values, vectors = found
-    order = np.argsort(-values, kind="stable")
+    order = np.argsort(-values, kind="stable")[:n]
     return values[order], signed(vectors[:, order])
 
 

@@ -22,6 +22,7 @@ from mlcdr.thresholds import Zero
 from tests.methods.problems import NAMES, as_sparse, problem
 
 ALL = [pytest.param(registry.resolve("label_space", name), id=name) for name in registry.names("label_space")]
+ORTHONORMAL = [p for p in ALL if p.id != "faie"]  # its code is not linear in the labels alone
 
 
 def make(cls, **params):
@@ -70,7 +71,7 @@ def test_no_other_directions_do_better(cls):
         assert best <= min(others) + 1e-9
 
 
-@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("cls", ORTHONORMAL)
 def test_directions_are_nested_and_orthonormal(cls):
     X, Y = problem("plain")
     whole = make(cls).fit(X, Y).directions_
@@ -100,7 +101,7 @@ def test_dense_sparse_and_moments_agree(cls):
     np.testing.assert_allclose(spaces[1].encode(sp.csr_array(Y)), spaces[1].encode(Y))
 
 
-@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("cls", ORTHONORMAL)
 def test_error_terms_are_the_bounds_two_norms(cls):
     X, Y = problem("plain")
     space = make(cls).fit(X[:80], Y[:80])
