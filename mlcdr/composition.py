@@ -41,8 +41,8 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         `label_space`.
     threshold : estimator or None
         From scores to label sets. None: round-based decoding for regressors (at 0 where a label space gives scores of
-        ±1, and says so by a `score_boundary`); a classifier's own decision. One that has
-        `fit(scores, Y)` is fitted to what the fitted learner says of the training instances.
+        ±1, and says so by a `score_boundary`); a classifier's own decision. One that has `fit(scores, Y)` is fitted to
+        what the fitted learner says of the training instances.
 
     Attributes
     ----------

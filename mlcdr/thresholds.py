@@ -142,7 +142,8 @@ class PCut(BaseEstimator):
     predicted, a half going to the even number. Equal scores (or such as `Maximise` takes for equal) stand or fall
     together: they are predicted if the number with them is as near as without them, or nearer; but a label without
     positives never is. So a prediction depends on the *batch* that it is made with, and one instance alone gets the
-    labels that most instances have, whatever its scores. Cost: n log n for each label.
+    labels that most instances have, whatever its scores. (Yang's shares are multiplied by a number to be tuned; here it
+    is the one that keeps them.) Cost: n log n for each label.
 
     Attributes
     ----------
