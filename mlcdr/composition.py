@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mlcdr.label_space.identity import Identity
 from mlcdr.label_space.linear import as_binary, as_dense
 from mlcdr.moments import Moments
-from mlcdr.thresholds import Round
+from mlcdr.thresholds import Fixed, Round
 
 Array = NDArray[np.float64]
 
@@ -40,8 +40,9 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         A feature step, after those of `feature_space`, and a label space, fitted together; it takes the place of a
         `label_space`.
     threshold : estimator or None
-        From scores to label sets. None: round-based decoding for regressors; a classifier's own decision. One that has
-        `fit(scores, Y)` is fitted to what the fitted learner says of the training instances.
+        From scores to label sets. None: round-based decoding for regressors (at 0 where a label space gives scores of
+        ±1, and says so by a `score_boundary`); a classifier's own decision. One that has `fit(scores, Y)` is fitted to
+        what the fitted learner says of the training instances.
 
     Attributes
     ----------
@@ -156,7 +157,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         instances, and what was fitted, are kept.
         """
         if self._training is None:
-            return Round() if self.threshold is None and self.label_space_ is not None else self.threshold
+            return self._midway() if self.threshold is None and self.label_space_ is not None else self.threshold
         output, Y = self._training
         size = None
         if self.label_space_ is not None:
@@ -165,6 +166,11 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
             scores = output if size is None else self.label_space_.decode(output[:, :size])
             self._thresholds[size] = clone(self.threshold).fit(scores, Y)
         return self._thresholds[size]
+
+    def _midway(self) -> Any:
+        """The threshold where none is asked for: half-way between the scores of absence and presence."""
+        boundary = getattr(self.label_space_, "score_boundary", 0.5)
+        return Round() if boundary == 0.5 else Fixed(boundary)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label sets (n×K) of X (n×d), in the values and the shape that y had."""

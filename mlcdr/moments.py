@@ -423,6 +423,40 @@ class Moments:
         )
         return mapped
 
+    def standardised(self) -> Moments:
+        """The moments of the features at unit scatter, x_j/√S_jj: S is their correlation matrix. Cost: d².
+
+        A constant feature becomes 0: it has no correlation, with itself neither. Sparse rows stay sparse.
+        """
+        if not self.centred or self._image is not None:
+            raise ValueError("standardise centred features, before the labels are mapped")
+        return self.memo.get("standardised", self._standardised)
+
+    def _standardised(self) -> Moments:
+        unit = inverse_root(self._spreads())
+
+        def rows() -> tuple[Any, Any]:
+            X, Y = self.rows()
+            return sums.frozen(sp.csr_array(X @ sp.diags_array(unit)) if sp.issparse(X) else X * unit), Y
+
+        return Moments(
+            self.n,
+            self.mean_x * unit,
+            self.mean_y,
+            lambda: np.multiply(self.xx_lower * unit, unit[:, None], order="F"),
+            lambda: self.xy * unit[:, None],
+            lambda: self.yy,
+            rows if self._rows is not None else None,
+            lambda: (unit > 0).astype(np.float64),
+        )
+
+    def _spreads(self) -> Array:
+        """Σ(x−x̄)² of each feature (d,), exactly 0 where it is constant; without S where that is the larger side."""
+        if self.n_features <= self.n or self._rows is None:
+            return np.diag(self.xx_lower)
+        of = self if self._spread is not None else Moments.from_arrays(*self.rows())
+        return self.memo.get("spread", of._spread)  # type: ignore[arg-type]
+
     def _times_xx(self, matrix: Array) -> Array:
         """S @ matrix (d×m); without S where there are more features than rows at hand."""
         if self.n_features <= self.n or self._rows is None:
@@ -453,6 +487,33 @@ class Moments:
             lambda: np.vstack([self.xy[:, t], self.yy[np.ix_(i, t)]]),
             lambda: self.yy[np.ix_(t, t)],
             rows if self._rows is not None else None,
+        )
+
+    def with_targets(self, of_labels: Array, of_features: Array, offset: Array) -> Moments:
+        """The moments of targets t = yA + xB + c in the labels' place (A is K×q, B d×q, c has q entries). Cost: d²q.
+
+        S stays as it is, but what is factorised of it is not shared.
+        """
+        if not self.centred or self._image is not None:
+            raise ValueError("targets come before the features are uncentred or the labels mapped")
+
+        def rows() -> tuple[Any, Any]:
+            X, Y = self.rows()
+            return X, Y @ of_labels + X @ of_features + offset
+
+        def yy() -> Array:
+            mixed = of_labels.T @ self.xy.T @ of_features
+            own = of_labels.T @ self.yy @ of_labels + of_features.T @ self._times_xx(of_features)
+            return own + mixed + mixed.T
+
+        return replace(
+            self,
+            mean_y=self.mean_y @ of_labels + self.mean_x @ of_features + offset,
+            _xx=lambda: self.xx_lower,
+            _xy=lambda: self.xy @ of_labels + self._times_xx(of_features),
+            _yy=yy,
+            _rows=rows if self._rows is not None else None,
+            memo=Memo(),
         )
 
     def principal_directions(self, n: int) -> tuple[Array, Array]:
@@ -773,6 +834,11 @@ class Moments:
 def beside(X: Any, columns: Array) -> Any:
     """X (n×d, dense or CSR) with more columns (n×q, dense) behind its own; as sparse as it came."""
     return sp.csr_array(sp.hstack([X, columns])) if sp.issparse(X) else np.hstack([X, columns])
+
+
+def inverse_root(squares: Array, rounding: float = 0.0) -> Array:
+    """1/√s of each, and 0 where s is no more than `rounding`."""
+    return np.divide(1.0, np.sqrt(np.maximum(squares, 0.0)), out=np.zeros(len(squares)), where=squares > rounding)
 
 
 def _entries(X: Any) -> NDArray[np.intp]:

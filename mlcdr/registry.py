@@ -42,6 +42,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "cplst": "mlcdr.label_space.cplst:CPLST",
         "kernel_occa": "mlcdr.label_space.kernel_occa:KernelOCCA",
         "kernel_cplst": "mlcdr.label_space.kernel_cplst:KernelCPLST",
+        "faie": "mlcdr.label_space.faie:FaIE",
     },
     "dual_space": {
         "ddsr": "mlcdr.dual_space.ddsr:DDSR",
@@ -58,6 +59,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
     "threshold": {
         "fixed": "mlcdr.thresholds:Fixed",
         "maximise": "mlcdr.thresholds:Maximise",
+        "p_cut": "mlcdr.thresholds:PCut",
+        "r_cut": "mlcdr.thresholds:RCut",
         "round": "mlcdr.thresholds:Round",
         "zero": "mlcdr.thresholds:Zero",
     },

@@ -75,12 +75,16 @@ def test_the_forms_of_a_component(written: object, params: dict) -> None:
         ({"plst": {}, "pbr": {}}, "a label_space is a name"),
         (["plst"], "a label_space is a name"),
         ({"plst": {"n_component": 5}}, "no parameter 'n_component'; did you mean 'n_components'"),
-        ({"identity": 3}, "takes no parameter"),
     ],
 )
 def test_other_forms_are_refused(written: object, message: str) -> None:
     with pytest.raises(UserError, match=message):
         Component.parse("label_space", written)
+
+
+def test_a_value_for_what_takes_none_is_refused() -> None:
+    with pytest.raises(UserError, match="takes no parameter"):
+        Component.parse("threshold", {"round": 3})
 
 
 @pytest.mark.parametrize(("written", "value"), [("20%", 0.2), ("100%", 1.0), ("12.5%", 0.125), (7, 7), (0.3, 0.3)])

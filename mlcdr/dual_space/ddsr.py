@@ -12,13 +12,13 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils._param_validation import Interval
 
-from mlcdr.dual_space.linear import Array, DualSpace
+from mlcdr.dual_space.linear import Array, DualSpace, unit_labels
 from mlcdr.linalg import n_kept
 from mlcdr.moments import Moments
 
 
 class DDSR(DualSpace):
-    """C = UΣV (d×K), C = Σ(x−x̄)(y−ȳ)ᵀ; the m leading columns of U and rows of V reduce features and labels alike.
+    """UΣV = C (d×K), C = Σ(x−x̄)(y−ȳ)ᵀ; the m leading columns of U and rows of V reduce features and labels alike.
 
     x' = Uᵀx and t = Vy both have m ≤ min(d, K) dimensions. A direction without covariance (a singular value that is
     nothing but rounding) still serves the labels, but is left out of the features, where rounding would choose it.
@@ -29,6 +29,8 @@ class DDSR(DualSpace):
     ----------
     n_components : int, float or None
         m: an int, a fraction of min(d, K), or None for all. (The paper's K; the x of its Table 2 is m/d.)
+    dependency : {"covariance", "correlation"}
+        Whether C is as above, or C_jk/√(S_jj T_kk), as in `DualSpace`.
 
     Attributes
     ----------
@@ -40,24 +42,32 @@ class DDSR(DualSpace):
     nested: ClassVar[bool] = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DualSpace._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
     }
 
-    def __init__(self, n_components: float | int | None = None):
-        super().__init__(n_components)
+    def __init__(self, n_components: float | int | None = None, dependency: str = "covariance"):
+        super().__init__(n_components, dependency)
 
     def _find_both(self, moments: Moments) -> tuple[Array, Array]:
-        m = n_kept(self.n_components, min(moments.n_features, moments.n_labels), nearest=True)
-        left, singular, right, rank = moments.once("cross-covariance SVD", lambda: _decomposed(moments))
+        m = n_kept(self.n_components, min(moments.n_features, moments.n_labels), rounding="nearest")
+        key = ("SVD of features with labels", self.dependency)
+        left, singular, right, rank = moments.once(key, lambda: _decomposed(self._matrix(moments)))
         self.singular_values_ = singular[:m]
         return left[:, : max(1, min(m, rank))], right[:m]
 
+    def _matrix(self, moments: Moments) -> Array:
+        """C (d×K)."""
+        if self.dependency == "covariance":
+            return moments.xy
+        return moments.standardised().xy * unit_labels(moments)
 
-def _decomposed(moments: Moments) -> tuple[Array, Array, Array, int]:
+
+def _decomposed(matrix: Array) -> tuple[Array, Array, Array, int]:
     """U (d×q), the singular values, V (q×K) and the rank of C, q = min(d, K); V's largest entries are positive."""
-    left, singular, right = scipy.linalg.svd(moments.xy, full_matrices=False, check_finite=False)
+    left, singular, right = scipy.linalg.svd(matrix, full_matrices=False, check_finite=False)
     peak = np.argmax(np.abs(right), axis=1)
     signs = np.where(right[np.arange(len(right)), peak] < 0, -1.0, 1.0)
     # C's own rounding: a sum of n products for each of its entries
-    rounding = max(*moments.xy.shape, 10) * np.finfo(float).eps * np.max(singular, initial=0.0)
+    rounding = max(*matrix.shape, 10) * np.finfo(float).eps * np.max(singular, initial=0.0)
     return left * signs, singular, right * signs[:, None], int(np.count_nonzero(singular > rounding))

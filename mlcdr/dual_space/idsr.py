@@ -8,9 +8,10 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from mlcdr.dual_space.linear import Array, DualSpace
+from mlcdr.dual_space.linear import Array, DualSpace, unit_labels
 from mlcdr.linalg import leading_eigenvectors, n_kept
 from mlcdr.moments import Moments
 
@@ -31,33 +32,49 @@ class IDSR(DualSpace):
         D: an int, a fraction of the d features, or None for all. (D in the paper; the x of its Table 2.)
     n_labels : int, float or None
         K': an int, a fraction of the K labels, or None for all. (K in the paper; the y of its Table 2.)
+    dependency : {"covariance", "correlation"}
+        Whether S and T are covariances or correlations, as in `DualSpace`.
 
     Attributes
     ----------
     feature_variances_ : array of shape (D,)
-        Eigenvalues of S, in descending order; sums of squares, not divided by n.
+        Eigenvalues of S, in descending order; sums of squares, not divided by n (of correlations, as they are).
     eigenvalues_ : array of shape (K',)
         Those of T.
     """
 
     size_parameter: ClassVar[str] = "n_labels"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_features": _SIZE, "n_labels": _SIZE}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DualSpace._parameter_constraints,
+        "n_features": _SIZE,
+        "n_labels": _SIZE,
+    }
 
-    def __init__(self, n_features: float | int | None = None, n_labels: float | int | None = None):
-        super().__init__()
+    def __init__(
+        self,
+        n_features: float | int | None = None,
+        n_labels: float | int | None = None,
+        dependency: str = "covariance",
+    ):
+        super().__init__(dependency=dependency)
         self.n_features = n_features
         self.n_labels = n_labels
 
     def _find_both(self, moments: Moments) -> tuple[Array, Array]:
-        n = n_kept(self.n_features, moments.n_features, nearest=True)
-        values, directions = moments.principal_directions(n)
-        self.feature_variances_ = values
+        n = n_kept(self.n_features, moments.n_features, rounding="nearest")
+        features, labels = moments, moments.yy
+        if self.dependency == "correlation":
+            unit = unit_labels(moments)
+            features, labels = moments.standardised(), labels * np.outer(unit, unit)
+        self.feature_variances_, directions = features.principal_directions(n)
         self.eigenvalues_, label_directions = leading_eigenvectors(
-            moments.yy, n_kept(self.n_labels, moments.n_labels, nearest=True)
+            labels, n_kept(self.n_labels, moments.n_labels, rounding="nearest")
         )
         return directions.T, label_directions
 
     def transform_moments(self, moments: Moments) -> Moments:
-        """The moments of the reduced features: S is diagonal there."""
+        """The moments of the reduced features; with covariances, S is diagonal there."""
+        if self.dependency == "correlation":
+            return super().transform_moments(moments)
         return moments.principal_moments(len(self.feature_variances_))

@@ -205,7 +205,7 @@ def _size_parameter(part: Component) -> str:
 def _size(spec: MethodSpec, n_labels: int) -> int:
     part = _code(spec)
     assert part is not None
-    dimensions = getattr(registry.resolve(part.family, part.name), "n_dimensions", n_kept)
+    dimensions = getattr(part.build(check=False), "n_dimensions", n_kept)  # as its `rounding`, if any, has it
     try:
         return int(dimensions(part.value(_size_parameter(part)), n_labels))
     except ValueError:  # more than there are labels: that trial will say so, and must not be the one fitted for others

@@ -25,21 +25,39 @@ class HatLabelSpace(LinearLabelSpace):
     centre : bool
         Whether X is centred in H. True is the regression with intercept that the paper's results come from; the
         authors' later program leaves X as it is.
+    constant : bool
+        Whether a column of ones joins the features in H, its coefficient penalised like the others (MLC Toolbox). Only
+        where X is not centred: centred, that column is 0 and changes nothing.
+    rounding : {"floor", "nearest", "ceiling"}
+        What a fraction of K means, as in `LinearLabelSpace`.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinearLabelSpace._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left")],
         "centre": ["boolean"],
+        "constant": ["boolean"],
     }
 
-    def __init__(self, n_components: float | int | None = None, alpha: float = 0.0, centre: bool = True):
-        super().__init__(n_components)
+    def __init__(
+        self,
+        n_components: float | int | None = None,
+        alpha: float = 0.0,
+        centre: bool = True,
+        constant: bool = False,
+        rounding: str = "floor",
+    ):
+        super().__init__(n_components, rounding)
         self.alpha = alpha
         self.centre = centre
+        self.constant = constant
 
     def _explained(self, moments: Moments) -> Array:
         """ZᵀHZ (K×K) = BᵀB, shared by all methods of a split."""
-        if not self.centre:
-            moments = moments.uncentred()
-        return moments.explained(self.alpha)
+        return self._regressors(moments).explained(self.alpha)
+
+    def _regressors(self, moments: Moments) -> Moments:
+        """The moments of what H projects on: the features as `centre` and `constant` have them."""
+        if self.centre:
+            return moments
+        return (moments.with_constant() if self.constant else moments).uncentred()

@@ -24,6 +24,8 @@ class KernelLabelSpace(LinearLabelSpace):
     regression : estimator or None
         The kernel ridge regression, with its kernel and α. None: that of the method's learner (fitted by itself, the
         label space takes a `kernel_ridge` at its defaults).
+    rounding : {"floor", "nearest", "ceiling"}
+        What a fraction of K means, as in `LinearLabelSpace`.
 
     Attributes
     ----------
@@ -38,8 +40,8 @@ class KernelLabelSpace(LinearLabelSpace):
         "regression": [HasMethods(["kernel_regression"]), None],
     }
 
-    def __init__(self, n_components: float | int | None = None, regression: Any = None):
-        super().__init__(n_components)
+    def __init__(self, n_components: float | int | None = None, regression: Any = None, rounding: str = "floor"):
+        super().__init__(n_components, rounding)
         self.regression = regression
 
     def fit_moments(self, moments: Moments) -> KernelLabelSpace:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -33,6 +33,9 @@ class LinearLabelSpace(BaseEstimator):
     ----------
     n_components : int, float or None
         Number of dimensions M of the code: an int, a fraction p of the K labels (max(1, ⌊pK⌋)), or None for all K.
+    rounding : {"floor", "nearest", "ceiling"}
+        The whole number that a fraction of K means: ⌊pK⌋ (Chen & Lin 2012), the nearest, a half going to the even one
+        (Pacharawongsakda & Theeramunkong 2012), or ⌈pK⌉; 1 at least.
 
     Attributes
     ----------
@@ -50,10 +53,12 @@ class LinearLabelSpace(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+        "rounding": [StrOptions({"floor", "nearest", "ceiling"})],
     }
 
-    def __init__(self, n_components: float | int | None = None):
+    def __init__(self, n_components: float | int | None = None, rounding: str = "floor"):
         self.n_components = n_components
+        self.rounding = rounding
 
     def fit(self, X: Any, y: Any) -> LinearLabelSpace:
         """Find the directions from features X (n×d, dense or CSR) and labels y (n×K, or n for one label)."""
@@ -73,10 +78,9 @@ class LinearLabelSpace(BaseEstimator):
         """V, with `n` rows (n×K): the method itself."""
         raise NotImplementedError
 
-    @classmethod
-    def n_dimensions(cls, n_components: float | int | None, n_labels: int) -> int:
-        """How many dimensions of the code `n_components` means."""
-        return n_kept(n_components, n_labels)
+    def n_dimensions(self, n_components: float | int | None, n_labels: int) -> int:
+        """How many dimensions of the code another value of `n_components` means, rounded as this estimator does."""
+        return n_kept(n_components, n_labels, self.rounding)
 
     def encode(self, Y: Any) -> Array:
         """The codes (Y − ȳ)Vᵀ (n×M) of label vectors Y (n×K)."""

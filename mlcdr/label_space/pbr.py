@@ -27,6 +27,8 @@ class PBR(LinearLabelSpace):
         Number M of labels learned, as in `LinearLabelSpace`.
     random_state : int, RandomState instance or None
         Seed of the order.
+    rounding : {"floor", "nearest", "ceiling"}
+        What a fraction of K means, as in `LinearLabelSpace`.
 
     Attributes
     ----------
@@ -39,8 +41,8 @@ class PBR(LinearLabelSpace):
         "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
     }
 
-    def __init__(self, n_components: float | int | None = None, random_state: Any = None):
-        super().__init__(n_components)
+    def __init__(self, n_components: float | int | None = None, random_state: Any = None, rounding: str = "floor"):
+        super().__init__(n_components, rounding)
         self.random_state = random_state
 
     def _find_directions(self, moments: Moments, n: int) -> Array:

@@ -26,6 +26,8 @@ class PLST(LinearLabelSpace):
     centre : bool
         False: Z = Y, the raw label sets, and no mean is added in decoding (`mean_` is 0), as in the first version of
         the method and in Pacharawongsakda & Theeramunkong 2012.
+    rounding : {"floor", "nearest", "ceiling"}
+        What a fraction of K means, as in `LinearLabelSpace`.
     """
 
     from_labels: ClassVar[bool] = True
@@ -35,8 +37,8 @@ class PLST(LinearLabelSpace):
         "centre": ["boolean"],
     }
 
-    def __init__(self, n_components: float | int | None = None, centre: bool = True):
-        super().__init__(n_components)
+    def __init__(self, n_components: float | int | None = None, centre: bool = True, rounding: str = "floor"):
+        super().__init__(n_components, rounding)
         self.centre = centre
 
     def _find_directions(self, moments: Moments, n: int) -> Array:

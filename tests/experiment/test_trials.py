@@ -176,6 +176,27 @@ def test_one_fit_serves_all_sizes_as_a_fit_for_each_would(
     assert len({tuple(values.values()) for values in together.values()}) > len(sizes), "sizes must differ for a test"
 
 
+@pytest.mark.parametrize(("rounding", "sizes"), [("floor", (4, 1)), ("nearest", (4, 2)), ("ceiling", (5, 2))])
+@pytest.mark.parametrize("name", FOUR)
+def test_one_fit_serves_the_sizes_as_the_label_space_rounds_them(
+    name: str, rounding: str, sizes: tuple[int, int], arff: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 6 labels 75 % are 4.5, and 25 % are 1.5: the fit of the largest must be large enough, and cut as asked."""
+    method = {name: {"label_space": {name.lower(): {"rounding": rounding}}, "learner": "least_squares"}}
+    as_numbers = {name: FOUR[name]}
+    metrics = ["hamming_loss", "encoding_error", "prediction_error"]
+    fits = []
+    fit = ComposedClassifier.fit_moments
+    monkeypatch.setattr(ComposedClassifier, "fit_moments", lambda *a, **o: (fits.append(a), fit(*a, **o))[1])
+    found = scores_of(small.experiment(arff, methods=method, sweep={SIZES: [4, "75%", "25%"]}, metrics=metrics))
+    assert len(fits) == 4
+    plain = scores_of(small.experiment(arff, methods=as_numbers, sweep={SIZES: [*sizes]}, metrics=metrics))
+    for written, size in zip(("75%", "25%"), sizes, strict=True):
+        for split in range(4):
+            expected = plain[name, ((SIZES, str(size)),), split]
+            assert found[name, ((SIZES, written),), split] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
 @pytest.mark.parametrize("name", FOUR)
 @pytest.mark.parametrize("source", ["tiny", "yeast"])
 def test_trials_score_as_the_estimator_does_point_for_point(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -26,19 +27,33 @@ from tests import small
 from tests.methods.problems import NAMES, as_sparse, problem
 
 ALL = [DDSR, IDSR]
+CORRELATION = "correlation"
 
 
-def by_the_paper(cls, X, Y, d, k):
-    """U' (M×d) and V' (L×k) from covariance matrices by `numpy.linalg.svd`, sections 3.1 and 3.2."""
-    x, y = X - X.mean(0), Y - Y.mean(0)
-    if cls is DDSR:
-        U, _, V = np.linalg.svd(x.T @ y / (len(X) - 1))
+def dependencies(A, B, dependency):
+    """The matrix of covariances or correlations of the columns of A with those of B, entry by entry."""
+    matrix = np.zeros((A.shape[1], B.shape[1]))
+    for i, a in enumerate(A.T):
+        for j, b in enumerate(B.T):
+            matrix[i, j] = np.mean((a - a.mean()) * (b - b.mean()))
+            if dependency == "correlation":
+                varies = np.ptp(a) > 0 and np.ptp(b) > 0
+                matrix[i, j] = matrix[i, j] / (a.std() * b.std()) if varies else 0
+    return matrix
+
+
+def by_the_paper(space, X, Y, d, k):
+    """U' (M×d) and V' (L×k) from matrices of dependencies by `numpy.linalg.svd`, sections 3.1 and 3.2."""
+    if isinstance(space, DDSR):
+        U, _, V = np.linalg.svd(dependencies(X, Y, space.dependency))
         return U[:, :d], V[:k].T
-    return np.linalg.svd(np.cov(X.T))[0][:, :d], np.linalg.svd(np.cov(Y.T))[0][:, :k]
+    of_x, of_y = (dependencies(A, A, space.dependency) for A in (X, Y))
+    return np.linalg.svd(of_x)[0][:, :d], np.linalg.svd(of_y)[0][:, :k]
 
 
-def scores_by_the_paper(cls, X, Y, new, d, k):
-    U, V = by_the_paper(cls, X, Y, d, k)
+def scores_by_the_paper(space, X, Y, new, d, k):
+    """Whatever the dependencies, X and Y themselves are projected."""
+    U, V = by_the_paper(space, X, Y, d, k)
     A, B = (np.column_stack([np.ones(len(x)), x @ U]) for x in (X, new))
     W = np.linalg.lstsq(A, Y @ V, rcond=None)[0]
     return A @ W @ V.T, B @ W @ V.T
@@ -46,14 +61,18 @@ def scores_by_the_paper(cls, X, Y, new, d, k):
 
 @pytest.mark.parametrize(
     ("space", "d", "k"),
-    [(DDSR(3), 3, 3), (DDSR(0.5), 3, 3), (DDSR(), 5, 5), (IDSR(4, 2), 4, 2), (IDSR(0.2, 0.4), 3, 2), (IDSR(), 17, 6)],
+    [
+        *[(DDSR(3), 3, 3), (DDSR(0.5), 3, 3), (DDSR(), 5, 5), (IDSR(4, 2), 4, 2), (IDSR(0.2, 0.4), 3, 2)],
+        *[(IDSR(), 17, 6), (DDSR(3, CORRELATION), 3, 3), (DDSR(None, CORRELATION), 5, 5)],
+        *[(IDSR(4, 2, CORRELATION), 4, 2), (IDSR(0.2, 5, CORRELATION), 3, 5), (IDSR(None, None, CORRELATION), 17, 6)],
+    ],
     ids=str,
 )
 def test_scores_are_the_papers(space, d, k):
     X, Y = problem("plain")
     train, test = slice(0, 90), slice(90, 120)
     model = ComposedClassifier(LeastSquares(), dual_space=space, threshold=Maximise()).fit(X[train], Y[train])
-    of_train, of_test = scores_by_the_paper(type(space), X[train], Y[train], X[test], d, k)
+    of_train, of_test = scores_by_the_paper(space, X[train], Y[train], X[test], d, k)
     np.testing.assert_allclose(model.label_space_.decode(model.output(X[test])), of_test, atol=1e-8)
     cut = Maximise().fit(of_train, Y[train])
     keep = np.isfinite(cut.values_)
@@ -88,6 +107,71 @@ def test_ddsr_directions_have_the_largest_covariances(name):
     np.testing.assert_allclose(U.T @ C @ V[:rank].T, np.diag(singular[:rank]), atol=1e-11 * singular[0])
     np.testing.assert_allclose(U.T @ U, np.eye(rank), atol=1e-12)
     np.testing.assert_allclose(V @ V.T, np.eye(len(V)), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("cls", ALL)
+def test_directions_of_correlations(cls, name):
+    """The matrices are those of the correlations, whatever the scales; what is constant takes no part."""
+    X, Y = problem(name)
+    space = cls(dependency=CORRELATION).fit(X, Y)
+    U, V = space.feature_directions_, space.directions_
+    np.testing.assert_allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-9)
+    np.testing.assert_allclose(V @ V.T, np.eye(len(V)), atol=1e-12)
+    if cls is DDSR:
+        R = dependencies(X, Y, CORRELATION)
+        rank = np.linalg.matrix_rank(R, tol=1e-9)
+        assert U.shape[1] == rank
+        np.testing.assert_allclose(space.singular_values_, np.linalg.svd(R, compute_uv=False), atol=1e-9)
+        np.testing.assert_allclose(U.T @ R @ V[:rank].T, np.diag(space.singular_values_[:rank]), atol=1e-9)
+    else:
+        for R, D, values in (
+            (dependencies(X, X, CORRELATION), U, space.feature_variances_),
+            (dependencies(Y, Y, CORRELATION), V.T, space.eigenvalues_),
+        ):
+            exact = np.linalg.eigvalsh(R)[::-1]
+            np.testing.assert_allclose(values, exact[: len(values)], atol=1e-9)
+            np.testing.assert_allclose(D.T @ R @ D, np.diag(values), atol=1e-9)
+            assert np.all(exact[len(values) :] < 1e-9)
+    constant = np.ptp(X, axis=0) == 0
+    assert np.max(np.abs(U[constant]), initial=0.0) < 1e-14
+    rescaled = cls(dependency=CORRELATION).fit(X * 10.0 ** (np.arange(X.shape[1]) % 5) + 3, Y)
+    np.testing.assert_allclose(rescaled.directions_, V, atol=1e-6)
+
+
+@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("name", ["plain", "dependent", "wide", "sparse counts"])
+def test_correlations_from_dense_sparse_and_downdated_moments_agree(cls, name):
+    """Of the training rows one label has none, another all positives: neither may take part by its rounding."""
+    X, Y = problem(name)
+    Y = np.column_stack([Y, np.arange(len(Y)) < 9, np.arange(len(Y)) >= 9]).astype(np.uint8)
+    X = np.column_stack([X, (np.arange(len(Y)) < 9) * 3.7])
+    train, test = np.arange(9, len(Y)), np.arange(9)
+    expected = cls(dependency=CORRELATION).fit(X[train], Y[train])
+    found = [
+        cls(dependency=CORRELATION).fit_moments(Moments.from_arrays(X, Y).without(test)),
+        cls(dependency=CORRELATION).fit_moments(Moments.from_arrays(as_sparse(X), sp.csr_array(Y)).without(test)),
+        cls(dependency=CORRELATION).fit(as_sparse(X[train]), Y[train]),
+    ]
+    model = ComposedClassifier(LeastSquares(), dual_space=cls(dependency=CORRELATION), threshold=Maximise())
+    scores = model.fit(X[train], Y[train]).decision_function(X)
+    np.testing.assert_allclose(model.fit(as_sparse(X[train]), Y[train]).decision_function(X), scores, atol=1e-7)
+    for space in found:
+        U, expected_u = space.feature_directions_, expected.feature_directions_
+        assert np.max(np.abs(U[-1])) < 1e-14
+        np.testing.assert_allclose(U @ U.T, expected_u @ expected_u.T, atol=1e-8)
+        varying = [j for j in range(Y.shape[1]) if 0 < Y[train, j].sum() < len(train)]
+        rank = len(varying)
+        np.testing.assert_allclose(space.directions_[:rank] ** 2, expected.directions_[:rank] ** 2, atol=1e-7)
+        assert np.max(np.abs(np.delete(space.directions_[:rank], varying, axis=1))) < 1e-14
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_the_dependency_is_one_of_two(cls):
+    X, Y = problem("plain")
+    with pytest.raises(ValueError, match="'dependency' parameter"):
+        cls(dependency="cosine").fit(X, Y)
+    assert np.max(np.abs(cls().fit(X, Y).directions_ - cls(dependency=CORRELATION).fit(X, Y).directions_)) > 1e-3
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -172,8 +256,10 @@ def test_sizes_are_rounded_and_nested(cls):
 @pytest.mark.parametrize("cls", ALL)
 def test_degenerate_data(cls):
     X, Y = problem("plain")
-    for x, y in ((X, np.zeros((120, 4))), (X, np.ones((120, 4))), (np.ones((120, 3)), Y), (X[:, :1], Y), (X, Y[:, :1])):
-        model = ComposedClassifier(LeastSquares(), dual_space=cls(), threshold=Maximise()).fit(x, y)
+    shapes = ((X, np.zeros((120, 4))), (X, np.ones((120, 4))), (np.ones((120, 3)), Y), (X[:, :1], Y), (X, Y[:, :1]))
+    for (x, y), dependency in itertools.product(shapes, ("correlation", "covariance")):
+        space = cls(dependency=dependency)
+        model = ComposedClassifier(LeastSquares(), dual_space=space, threshold=Maximise()).fit(x, y)
         assert model.predict(x).shape == y.shape
     assert not model.fit(X, np.zeros((120, 2))).predict(X).any()
     assert model.fit(X, np.ones((120, 2))).predict(X).all()

@@ -233,6 +233,26 @@ def test_leading_eigenvectors():
     assert (dense[1][np.arange(40), peak] > 0).all()
 
 
+@pytest.mark.parametrize("loses", [0, 2])
+def test_leading_eigenvectors_are_all_there_where_eigenvalues_are_equal(loses, monkeypatch):
+    """Many equal ones, of which some are wanted: of these LAPACK's partial solver, now and then, leaves some out."""
+    solve = linalg.scipy.linalg.eigh
+
+    def partial(matrix, subset_by_index=None, **options):
+        values, vectors = solve(matrix, subset_by_index=subset_by_index, **options)
+        return (values, vectors) if subset_by_index is None else (values[loses:], vectors[:, loses:])
+
+    monkeypatch.setattr(linalg.scipy.linalg, "eigh", partial)
+    q = np.linalg.qr(np.random.default_rng(0).standard_normal((23, 23)))[0]
+    exact = np.append([37.0, 16, 12, 11, 9], np.full(18, 2.0))
+    A = (q * exact) @ q.T
+    for n in range(1, 24):
+        values, vectors = linalg.leading_eigenvectors((A + A.T) / 2, n)
+        np.testing.assert_allclose(values, exact[:n], atol=1e-10)
+        np.testing.assert_allclose(vectors @ vectors.T, np.eye(n), atol=1e-10)
+        np.testing.assert_allclose(vectors @ A, values[:, None] * vectors, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("asked", "size", "kept"),
     [(None, 14, 14), (0.2, 14, 2), (0.4, 14, 5), (0.6, 14, 8), (0.8, 14, 11), (1.0, 14, 14), (0.2, 6, 1), (0.01, 6, 1),
@@ -240,6 +260,18 @@ def test_leading_eigenvectors():
 )  # fmt: skip
 def test_number_of_dimensions(asked, size, kept):
     assert linalg.n_kept(asked, size) == kept
+
+
+@pytest.mark.parametrize(
+    ("asked", "size", "floor", "nearest", "ceiling"),
+    [(0.6, 6, 3, 4, 4), (0.6, 14, 8, 8, 9), (0.2, 14, 2, 3, 3), (0.6, 5, 3, 3, 3), (0.25, 6, 1, 2, 2),
+     (0.75, 6, 4, 4, 5), (0.01, 6, 1, 1, 1), (0.29, 100, 29, 29, 29), (0.07, 100, 7, 7, 7), (1.0, 6, 6, 6, 6),
+     (None, 6, 6, 6, 6), (2, 6, 2, 2, 2)],
+)  # fmt: skip
+def test_roundings_of_a_fraction(asked, size, floor, nearest, ceiling):
+    assert linalg.n_kept(asked, size) == linalg.n_kept(asked, size, "floor") == floor
+    assert linalg.n_kept(asked, size, "nearest") == nearest
+    assert linalg.n_kept(asked, size, "ceiling") == ceiling
 
 
 def test_more_dimensions_than_there_are():

@@ -1,0 +1,82 @@
+"""The config of MLC Toolbox's ridge on fixed folds, run as a user runs it, against what the toolbox itself gave.
+
+The toolbox ran under GNU Octave; its results have ten digits.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mlcdr.experiment.config import load_experiment
+from mlcdr.experiment.runner import run
+
+CONFIG = Path(__file__).parents[1] / "configs" / "mlc_toolbox" / "ridge_5fold.yaml"
+ROWS = {
+    "BR": "BR",
+    "PCA": "PCA+BR(dim=30)",
+    "MDDM": "MDDM+BR(dim=L)",
+    "CCA": "CCA+BR(dim=L)",
+    "OPLS": "OPLS+BR(dim=L)",
+    "MLSI": "MLSI+BR(dim=30)",
+    "MLDA": "MLDA+BR(dim=L)",
+    "PLST": "PLST(dim=0.6L)",
+    "CPLST": "CPLST(dim=0.6L)",
+    "FaIE": "FaIE(dim=0.6L)",
+}
+METRICS = {
+    "exact": "exact_match",
+    "hamming": "hamming_score",
+    "acc": "accuracy",
+    "fscore": "f1",
+    "macroF1": "macro_f1",
+    "microF1": "micro_f1",
+}
+
+
+@pytest.fixture
+def expected(reference, real_dataset) -> pd.DataFrame:
+    """method, dataset, split, metric, value: the toolbox's, in the bench's words."""
+    found = pd.read_csv(reference("toolbox_ridge_5fold") / "metrics.csv")
+    if not os.environ.get("MLCDR_FOLDS"):
+        pytest.skip("needs the fixed folds: set MLCDR_FOLDS to the folder that holds them")
+    for name in ("emotions", "yeast"):
+        real_dataset(name)
+    found["method"] = found["method"].map({row: method for method, row in ROWS.items()})
+    found["metric"] = found["metric"].map(METRICS)
+    found["split"] = found["fold"] - 1
+    return found.dropna(subset="method").drop(columns="fold")
+
+
+def test_every_row_fold_by_fold(expected, tmp_path):
+    report = run(load_experiment(CONFIG), tmp_path)
+    ours = pd.read_csv(report.folder / "scores.csv")
+    both = ours.merge(expected, on=["method", "dataset", "split", "metric"], suffixes=("", "_theirs"))
+    # nothing is missing on either side, and no row of the config is one that the toolbox has not
+    assert len(both) == len(ours) == len(expected) == len(ROWS) * 2 * 5 * len(METRICS)
+    off = (both["value"] - both["value_theirs"]).abs()
+    assert off.max() < 1e-9, both[off >= 1e-9]
+
+
+@pytest.mark.parametrize(
+    ("method", "change"),
+    [
+        ("BR", "label_space=identity"),
+        ("CPLST", "label_space.cplst.alpha=0"),
+        ("CPLST", "learner.ridge.alpha=1"),
+        ("PLST", "label_space.plst.rounding=floor"),
+        ("FaIE", "label_space.faie.weight=1000"),
+        ("PCA", "threshold.fixed.fallback=none"),
+    ],
+)
+def test_each_choice_of_the_config_counts(expected, tmp_path, method, change):
+    """The test above can fail: with another coding of the labels, ridge, size or fallback, scores are others."""
+    experiment = load_experiment(CONFIG, [f"methods.{method}.{change}", "datasets=[yeast]"])
+    only = experiment.model_copy(update={"methods": {method: experiment.methods[method]}})
+    ours = pd.read_csv(run(only, tmp_path).folder / "scores.csv")
+    both = ours.merge(expected, on=["method", "dataset", "split", "metric"], suffixes=("", "_theirs"))
+    assert len(both) == 5 * len(METRICS)
+    assert (both["value"] - both["value_theirs"]).abs().max() > 1e-4
