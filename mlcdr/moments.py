@@ -319,13 +319,19 @@ class Moments:
             exact.put_cross(product, Y)
             return product
 
+        def yy() -> Array:
+            product = self.yy - sums.cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y)
+            constant = np.diag(product) <= 1e-14 * np.diag(self.yy)  # but for rounding
+            product[constant], product[:, constant] = 0.0, 0.0
+            return product
+
         return Moments(
             n,
             mean_x,
             mean_y,
             xx,
             xy,
-            lambda: self.yy - sums.cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y),
+            yy,
             lambda: (sums.frozen(X[keep]), sums.frozen(Y[keep])),
             _part_of=self,
         )

@@ -116,7 +116,8 @@ class Maximise(BaseEstimator):
         """Learn from the training scores (n×K) and the label sets Y (n×K of {0, 1}, dense)."""
         n, n_labels = scores.shape
         labels = np.arange(n_labels)
-        order = np.argsort(-scores, axis=0, kind="stable")
+        # in contiguous memory, and in any order within a tie, which no cut parts
+        order = np.argsort(-np.ascontiguousarray(scores.T), axis=1).T
         ranked = np.take_along_axis(scores, order, axis=0)
         tolerance = 1e-12 * np.max(np.abs(scores), axis=0)
         # hits[c], cuts[c]: true positives if the c highest are predicted, and whether a cut may fall there
