@@ -319,19 +319,13 @@ class Moments:
             exact.put_cross(product, Y)
             return product
 
-        def yy() -> Array:
-            product = self.yy - sums.cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y)
-            constant = np.diag(product) <= 1e-14 * np.diag(self.yy)  # but for rounding
-            product[constant], product[:, constant] = 0.0, 0.0
-            return product
-
         return Moments(
             n,
             mean_x,
             mean_y,
             xx,
             xy,
-            yy,
+            lambda: self.yy - sums.cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y),
             lambda: (sums.frozen(X[keep]), sums.frozen(Y[keep])),
             _part_of=self,
         )
@@ -400,13 +394,16 @@ class Moments:
 
     def with_labels(self, inputs: Sequence[int], targets: Sequence[int]) -> Moments:
         """The moments of the labels `targets`, with the labels `inputs` as features behind the others: all blocks of S,
-        C and T, nothing is summed anew.
+        C and T, nothing is summed anew. Of an input that is constant on these rows exact zeros are left, not rounding.
         """
         if not self.centred or self._image is not None:
             raise ValueError("labels become features before the features are uncentred or the labels mapped")
         if not len(inputs):
             return self.map_labels(np.zeros(self.n_labels), np.eye(self.n_labels)[:, list(targets)])
         i, t = np.asarray(inputs), np.asarray(targets)
+        before = np.diag(self.yy if self._part_of is None else self._part_of.yy)[i]
+        live = (np.diag(self.yy)[i] > 1e-14 * before).astype(np.float64)
+        scatter = self.yy[np.ix_(i, i)] * np.outer(live, live)
 
         def rows() -> tuple[Any, Any]:
             X, Y = self.rows()
@@ -416,8 +413,8 @@ class Moments:
             self.n,
             np.append(self.mean_x, self.mean_y[i]),
             self.mean_y[t],
-            lambda: np.block([[self.xx_lower, self.xy[:, i]], [self.xy[:, i].T, self.yy[np.ix_(i, i)]]]),
-            lambda: np.vstack([self.xy[:, t], self.yy[np.ix_(i, t)]]),
+            lambda: np.block([[self.xx_lower, live * self.xy[:, i]], [(live * self.xy[:, i]).T, scatter]]),
+            lambda: np.vstack([self.xy[:, t], live[:, None] * self.yy[np.ix_(i, t)]]),
             lambda: self.yy[np.ix_(t, t)],
             rows if self._rows is not None else None,
         )
