@@ -1,9 +1,9 @@
 """Least squares by the rule of R's `lm`: columns in file order, those that depend on the ones before them left out.
 
-The intercept comes first. A column is *aliased*, and gets coefficient 0, where the intercept and the columns kept before
-it leave less than 1e-7 of its norm (LINPACK's dqrdc2 as R changed it; the norm is that before centring). Two `Factor`s
-(see `mlcdr.linalg`) go by that rule: `FileOrderCholesky` from second moments, which sees what is left *squared* and so
-refuses all but clear cases, and `FileOrder` from the rows, a QR factorisation that decides every case.
+The intercept comes first. A column is *aliased*, and gets coefficient 0, where the intercept and the columns kept
+before it leave less than 1e-7 of its norm (LINPACK's dqrdc2 as R changed it; the norm is that before centring). Two
+`Factor`s (see `mlcdr.linalg`) go by that rule: `FileOrderCholesky` from second moments, which sees what is left
+*squared* and so refuses all but clear cases, and `FileOrder` from the rows, a QR factorisation that decides every case.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class FileOrderCholesky:
         IllConditioned
             When a pivot leaves it open whether its column is aliased, or the kept columns are nearly dependent.
         """
-        inverse = np.divide(1.0, np.sqrt(spread), out=np.zeros_like(spread), where=spread > 0)
+        inverse = np.divide(1.0, np.sqrt(np.maximum(spread, 0.0)), out=np.zeros_like(spread), where=spread > 0)
         wanted = inverse > 0
         if known is not None:
             wanted[known] = False
@@ -126,7 +126,7 @@ class FileOrderCholesky:
 
 
 def _factorised(scaled: Array, enough: Array) -> tuple[Index, Array]:
-    """Cholesky in the given order, columns whose pivots are not `enough` left out: which are kept, and the factor (m×r).
+    """Cholesky in the given order, columns whose pivots are not `enough` left out: those kept, and the factor (m×r).
 
     By blocks of columns, each by LAPACK where it keeps all its columns. Above the kept rows' diagonal the factor is
     clean; a row left out holds L⁻¹ of its column, and anything at kept columns behind it. Only the lower triangle of
@@ -209,9 +209,7 @@ class FileOrder:
         return cls.of_columns(lambda start, stop: rows[:, start:stop], rows.shape[0], norms, width)
 
     @classmethod
-    def of_columns(
-        cls, columns: Callable[[int, int], Array], n: int, norms: Array, width: int = _BLOCK
-    ) -> FileOrder:
+    def of_columns(cls, columns: Callable[[int, int], Array], n: int, norms: Array, width: int = _BLOCK) -> FileOrder:
         """From a function that gives the centred columns start, …, stop − 1 of X, so that a sparse X need never be
         dense, and the norms (d,).
         """

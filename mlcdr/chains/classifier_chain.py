@@ -18,8 +18,8 @@ from mlcdr.moments import Moments, beside
 class ClassifierChain(LinkedClassifier):
     """h_k(x, y_1, …, y_(k−1)), trained on the true labels before it; a new instance gets what was predicted, {0, 1}.
 
-    Cost: K fits of the base, to d, …, d + K − 1 features; with least squares, or ridge with a free intercept, one fit to
-    d features and about K³ + dK² (`mlcdr.chains.linear`).
+    Cost: K fits of the base, to d, …, d + K − 1 features; with least squares, or ridge with a free intercept, one fit
+    to d features and about K³ + dK² (`mlcdr.chains.linear`).
 
     Parameters
     ----------

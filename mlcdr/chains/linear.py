@@ -218,7 +218,7 @@ class LinearLinks:
     ) -> LinearLinks:
         """With the links that are not known fitted one by one."""
         weights = regression.weights - regression.weights @ on_labels
-        for k in np.flatnonzero(~known):
+        for k in np.flatnonzero(~known).tolist():
             coefficients = Link.fitted(base, moments, k, inputs[k]).model.coef_[0]
             weights[:, k], on_labels[:, k] = coefficients[: len(weights)], 0.0
             on_labels[inputs[k], k] = coefficients[len(weights) :]
