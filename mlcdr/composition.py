@@ -144,7 +144,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         return self._with_threshold(moments if self._folded is None else unreduced)
 
     def _with_threshold(self, moments: Moments) -> ComposedClassifier:
-        """Fit the threshold, if it is one to be fitted, on what the learner says of the training rows (as `_output`)."""
+        """Fit the threshold, if it is one to be fitted, on what the learner says of the training rows."""
         self._training, self._thresholds = None, {}
         if hasattr(self.threshold, "fit"):
             X, Y = moments.rows()

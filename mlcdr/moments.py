@@ -431,19 +431,20 @@ class Moments:
 
     def principal_moments(self, n: int) -> Moments:
         """The moments of the features in the `n` leading principal directions (uncentred); S is diagonal there."""
+        found = self._leading(n)[1]
+        n_found = len(found)
         values, directions = self.principal_directions(n)
 
         def rows() -> tuple[Any, Any]:
             X, Y = self.rows()
-            found = self._leading(n)[1]
-            return self.memo.get(("principal rows", len(found)), lambda: sums.frozen(X @ found.T))[:, : len(values)], Y
+            return self.memo.get(("principal rows", n_found), lambda: sums.frozen(X @ found.T))[:, : len(values)], Y
 
         return Moments(
             self.n,
             directions @ self.mean_x,
             self.mean_y,
             lambda: np.diag(values),
-            lambda: directions @ self.xy,
+            lambda: self.once(("principal xy", n_found), lambda: found @ self.xy)[: len(values)],
             lambda: self.yy,
             rows if self._rows is not None else None,
             _variances=values,
