@@ -44,10 +44,12 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     ----------
     components_ : array of shape (m, d)
         Pᵀ: the directions, as rows.
-    eigenvalues_ : array of shape (m,)
-        Their eigenvalues λ, descending.
+    eigenvalues_ : array of shape (n_positive_,)
+        All positive eigenvalues λ, descending; the first m are those of the directions.
     n_positive_ : int
         How many positive eigenvalues there are.
+    eigenvalue_share_ : float
+        The share of their sum that the first m have; NaN where there is none.
     mean_ : array of shape (d,)
         x̄, the mean of the training features.
     n_components_ : int
@@ -92,7 +94,9 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         values, components = moments.once(key, lambda: self._positive(moments))
         self.n_positive_ = len(values)
         self.n_components_ = self._size(values)
-        self.eigenvalues_, self.components_ = values[: self.n_components_], components[: self.n_components_]
+        self.eigenvalues_, self.components_ = values, components[: self.n_components_]
+        total = float(np.sum(values))
+        self.eigenvalue_share_ = float(np.sum(values[: self.n_components_])) / total if total > 0 else float("nan")
         return self
 
     def _positive(self, moments: Moments) -> tuple[Array, Array]:

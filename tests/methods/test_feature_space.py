@@ -16,8 +16,10 @@ import sklearn.decomposition
 from mlcdr import registry
 from mlcdr.composition import ComposedClassifier
 from mlcdr.feature_space.cca import LabelCCA
+from mlcdr.feature_space.dmlda import DMLDA
 from mlcdr.feature_space.mddm import MDDM
 from mlcdr.feature_space.mlda import MLDA
+from mlcdr.feature_space.mlhsl import MLHSL
 from mlcdr.feature_space.mlsi import MLSI
 from mlcdr.feature_space.mvmd import MVMD
 from mlcdr.feature_space.opls import OPLS
@@ -48,8 +50,16 @@ ALL = {
     "mlda entropy": MLDA(weights="entropy"),
     "mlda binary": MLDA(weights="binary", alpha=2.0),
     "mlda toolbox": MLDA(variant="mlc_toolbox"),
+    "mlda fuzzy": MLDA(weights="fuzzy"),
+    "mlda dependence": MLDA(weights="dependence"),
+    "dmlda": DMLDA(),
+    "dmlda binary": DMLDA(weights="binary", alpha=1.0),
+    "dmlda dependence": DMLDA(weights="dependence"),
+    "mlhsl": MLHSL(),
+    "mlhsl 3": MLHSL(n_neighbors=3, alpha=0.1),
 }
 EVERY = [pytest.param(estimator, id=name) for name, estimator in ALL.items()]
+NEED_ROWS = (MLDA, DMLDA, MLHSL)
 # problems whose features have like scales: the others' d×d matrices are beyond what brute force can do
 TAME = ("plain", "dependent", "mostly dependent", "wide", "sparse counts")
 
@@ -85,8 +95,21 @@ def pair_of(estimator, X, Y):
         case MLSI():
             K = (1 - p["beta"]) * x @ x.T + p["beta"] * y @ y.T + p["alpha"] * np.eye(n)
             return S, x.T @ np.linalg.solve(K, x) + p["alpha"] * eye
+        case MLHSL():
+            return x.T @ graph_of(Y, p["n_neighbors"]) @ x, S + p["alpha"] * eye
+        case DMLDA():
+            W = weights_of(p["weights"], Y, X)
+            columns = [k for k in range(W.shape[1]) if W[:, k].any()]
+            within, against = np.zeros((d, d)), np.zeros((d, d))
+            for k in columns:
+                m_k = W[:, k] @ X / W[:, k].sum()
+                for i in range(n):
+                    scatter = np.outer(X[i] - m_k, X[i] - m_k)
+                    within += W[i, k] * scatter
+                    against += (1 - W[i, k]) * scatter
+            return against, within + p["alpha"] * eye
         case MLDA():
-            W = weights_of(p["weights"], Y)
+            W = weights_of(p["weights"], Y, X)
             s = W.sum(1)
             columns = [k for k in range(W.shape[1]) if W[:, k].any()]
             within, between = np.zeros((d, d)), np.zeros((d, d))
@@ -100,15 +123,68 @@ def pair_of(estimator, X, Y):
     raise AssertionError(estimator)
 
 
-def weights_of(kind, Y):
+def weights_of(kind, Y, X):
     """W (n×K), instance by instance."""
     W = Y.astype(float)
+    if kind == "fuzzy":
+        return fuzzy_of(W, X - X.mean(0))
+    if kind == "dependence":
+        return dependence_of(W, X - X.mean(0))
     length = np.linalg.norm(W, axis=0)
     cosine = np.array([[W[:, j] @ W[:, k] / max(length[j] * length[k], 1) for k in range(6)] for j in range(6)])
     for i, y in enumerate(Y.astype(float)):
         if y.any() and kind != "binary":
             W[i] = y / y.sum() if kind == "entropy" else cosine @ y / y.sum()
     return W
+
+
+def fuzzy_of(Y, x):
+    """Fuzzy c-means, as Xu's program goes about it: start from entropy weights, sums over n and all."""
+    n, K = Y.shape
+    W = np.array([y / max(y.sum(), 1) for y in Y])
+    C = np.array([np.mean(W[:, [k]] * x, axis=0) for k in range(K)])
+    for _ in range(100):
+        for i in range(n):
+            nearness = np.array([Y[i, k] / np.sum((x[i] - C[k]) ** 2) for k in range(K)])
+            W[i] = nearness / nearness.sum() if nearness.any() else 0
+        new = np.array([W[:, k] ** 2 @ x / np.sum(W[:, k] ** 2) if W[:, k].any() else 0 * C[k] for k in range(K)])
+        # (a label without instances has its centre at 0 from the start)
+        moved, C = np.linalg.norm(new - C), new
+        if moved < 0.01:
+            break
+    return W
+
+
+def dependence_of(Y, x):
+    """Coordinate ascent on tr(WᵀQW) with Q (n×n) at hand, one instance after the other, until nothing changes."""
+    Q = x @ x.T
+    W = np.array([y / max(y.sum(), 1) for y in Y])
+    changed = True
+    while changed:
+        changed = False
+        for i, y in enumerate(Y):
+            labels = np.flatnonzero(y)
+            if len(labels) < 2:
+                continue
+            gains = [sum(Q[i, j] * W[j, k] for j in range(len(Y)) if j != i) for k in labels]
+            new = np.eye(Y.shape[1])[labels[int(np.argmax(gains))]]
+            if not np.array_equal(new, W[i]):
+                W[i], changed = new, True
+    return W
+
+
+def graph_of(Y, k):
+    """D^(-½)WD^(-½) (n×n) of MLHSL, row by row."""
+    n, sets = len(Y), Y.astype(int)
+    W = np.zeros((n, n))
+    for i in range(n):
+        differing = [(int(np.sum(sets[i] != sets[j])), j) for j in range(n)]
+        for _, j in sorted(differing)[: k + 1]:
+            if j != i and sets[i].any() and sets[j].any():
+                W[i, j] = W[j, i] = sets[i] @ sets[j] / np.sqrt(sets[i].sum() * sets[j].sum())
+    degrees = W.sum(1)
+    scale = np.array([0 if degree == 0 else degree**-0.5 for degree in degrees])
+    return scale[:, None] * W * scale
 
 
 @pytest.mark.parametrize("name", TAME)
@@ -175,13 +251,13 @@ def test_dense_sparse_downdated_and_settled_moments_agree(estimator, name):
         Moments.from_arrays(*whole).without(out),
         Moments.from_arrays(as_sparse(whole[0]), sp.csr_array(whole[1])).without(out),
     ]
-    if not isinstance(estimator, MLDA):
+    if not isinstance(estimator, NEED_ROWS):
         moments.append(Moments.from_arrays(X, Y).settled())
     for m in moments:
         fitted = estimator.fit_moments(m)
         np.testing.assert_allclose(fitted.eigenvalues_, values, rtol=1e-6, atol=1e-9 * values[0])
         np.testing.assert_allclose(projector(fitted), projected, atol=1e-8)
-    if isinstance(estimator, MLDA):
+    if isinstance(estimator, NEED_ROWS):
         with pytest.raises(ValueError, match="no longer have their rows"):
             estimator.fit_moments(Moments.from_arrays(X, Y).settled())
 
@@ -295,14 +371,15 @@ def test_zero_and_one_labels_are_another_beta():
 @pytest.mark.parametrize("name", ["plain", "wide"])
 @pytest.mark.parametrize("estimator", EVERY)
 def test_invariances(estimator, name):
-    """Orders of rows and labels do not matter; a rotation or shift of the features leaves the new ones as they are."""
+    """Orders of rows (where the method does not say so) and labels do not matter; a rotation or shift of the features leaves the new ones as they are."""
     X, Y = problem(name)
     rng = np.random.default_rng(3)
     values, projected = estimator.fit(X, Y).eigenvalues_, projector(estimator.fit(X, Y))
     rows, labels = rng.permutation(len(X)), rng.permutation(6)
     rotation = np.linalg.qr(rng.standard_normal((X.shape[1],) * 2))[0]
+    ordered = isinstance(estimator, MLHSL) or estimator.get_params().get("weights") == "dependence"
     for features, sets, turn in (
-        (X[rows], Y[rows], None),
+        *([] if ordered else [(X[rows], Y[rows], None)]),
         (X, Y[:, labels], None),
         (X + 5, Y, None),
         (np.column_stack([X, np.full(len(X), 3.0)]), Y, np.eye(X.shape[1] + 1)[: X.shape[1]]),
@@ -428,6 +505,7 @@ TOOLBOX = {
     "OPLS+BR(dim=L)": OPLS(alpha=1.0, norm="unit"),
     # (of MLSI) labels {0, 1} and β = ½ there are labels ±1 and β = ⅕
     "MLDA+BR(dim=L)": MLDA(alpha=1.0, norm="unit", variant="mlc_toolbox"),
+    "MHSL+BR(dim=30)": MLHSL(30, norm="unit", variant="mlc_toolbox"),
     "MLSI+BR(dim=30)": MLSI(30, beta=0.2, alpha=1.0, form="covariance", norm="unit"),
 }
 
