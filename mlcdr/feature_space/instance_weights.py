@@ -14,16 +14,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mlcdr import sums
+from mlcdr.feature_space.linear import Array, label_sets
 from mlcdr.moments import Moments
 
-Array = NDArray[np.float64]
-
 KINDS = ("correlation", "entropy", "binary", "fuzzy", "dependence")
-
-
-def label_sets(moments: Moments) -> Array:
-    """Y (n×K), dense, of {0, 1}."""
-    return (sums.dense(moments.rows()[1]) > 0).astype(np.float64)
 
 
 def weights_in(moments: Moments, kind: str) -> Array:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlcdr.linalg import n_kept, signed
 from mlcdr.moments import Moments
+from mlcdr.sums import dense
 
 Array = NDArray[np.float64]
 
@@ -145,3 +146,8 @@ def eigen(matrix: Array, metric: Array | None = None) -> tuple[Array, Array]:
     if not len(matrix):
         return np.zeros(0), np.zeros((0, 0))
     return scipy.linalg.eigh(matrix, metric, check_finite=False)
+
+
+def label_sets(moments: Moments) -> Array:
+    """Y (n×K), dense, of {0, 1}; the rows must be at hand."""
+    return (dense(moments.rows()[1]) > 0).astype(np.float64)

@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.feature_space.dependence import ScaledFeatureSpace, dependent_directions
-from mlcdr.feature_space.instance_weights import KINDS, label_sets, weights_in
-from mlcdr.feature_space.linear import Array
+from mlcdr.feature_space.instance_weights import KINDS, weights_in
+from mlcdr.feature_space.linear import Array, label_sets
 from mlcdr.moments import Moments
 
 

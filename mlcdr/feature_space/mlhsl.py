@@ -15,8 +15,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.feature_space.dependence import ScaledFeatureSpace
-from mlcdr.feature_space.instance_weights import label_sets
-from mlcdr.feature_space.linear import Array, eigen
+from mlcdr.feature_space.linear import Array, eigen, label_sets
 from mlcdr.feature_space.pca import PCA
 from mlcdr.moments import Moments
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from mlcdr.feature_space.linear import Array, LinearFeatureSpace, eigen
@@ -29,18 +30,26 @@ class MVMD(LinearFeatureSpace):
         β, from 0 (variance alone) to 1 (dependence alone). The two are weighed as they are: CCᵀ is the larger by far
         (its trace is 97 times that of S on yeast). A program that codes labels as {0, 1} with β₀ does what this one
         does with β = β₀/(4 − 3β₀).
+    normalise : bool
+        G = (1 − β)S/tr S + βCCᵀ/tr CCᵀ, so that the two weigh the same at β = ½. Not the paper's, nor (30).
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinearFeatureSpace._parameter_constraints,
         "beta": [Interval(Real, 0, 1, closed="both")],
+        "normalise": ["boolean"],
     }
 
-    def __init__(self, n_components: Any = None, beta: float = 0.5):
+    def __init__(self, n_components: Any = None, beta: float = 0.5, normalise: bool = False):
         super().__init__(n_components)
         self.beta = beta
+        self.normalise = normalise
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         space = moments.rank_coordinates()
-        values, vectors = eigen((1 - self.beta) * space.xx + 4 * self.beta * (space.xy @ space.xy.T))
+        variance, dependence = 1 - self.beta, 4 * self.beta
+        if self.normalise:
+            variance /= np.trace(space.xx) or 1.0
+            dependence /= 4 * np.sum(space.xy**2) or 1.0
+        values, vectors = eigen(variance * space.xx + dependence * (space.xy @ space.xy.T))
         return values, space.lift(vectors)

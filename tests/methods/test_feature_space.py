@@ -38,7 +38,10 @@ ALL = {
     "mddm p": MDDM(),
     "mddm f": MDDM(orthogonality="f"),
     "mddm f .9": MDDM(orthogonality="f", beta=0.9),
+    "mddm p rbf": MDDM(kernel="rbf", gamma=0.2),
+    "mddm f polynomial": MDDM(orthogonality="f", beta=0.7, kernel="polynomial", degree=2, coef0=0.5),
     "mvmd": MVMD(),
+    "mvmd normalised": MVMD(normalise=True),
     "mvmd .2": MVMD(beta=0.2),
     "cca": LabelCCA(),
     "cca 1, 0": LabelCCA(alpha=1.0, label_alpha=0.0),
@@ -59,7 +62,12 @@ ALL = {
     "mlhsl 3": MLHSL(n_neighbors=3, alpha=0.1),
 }
 EVERY = [pytest.param(estimator, id=name) for name, estimator in ALL.items()]
-NEED_ROWS = (MLDA, DMLDA, MLHSL)
+
+
+def needs_rows(estimator):
+    return isinstance(estimator, MLDA | DMLDA | MLHSL) or estimator.get_params().get("kernel", "linear") != "linear"
+
+
 # problems whose features have like scales: the others' d×d matrices are beyond what brute force can do
 TAME = ("plain", "dependent", "mostly dependent", "wide", "sparse counts")
 
@@ -81,7 +89,11 @@ def pair_of(estimator, X, Y):
         case PCA():
             return S, eye
         case MDDM():
+            L = np.array([[label_kernel(p, a, b) for b in labels] for a in labels])
+            B = x.T @ L @ x
             return B, p["beta"] * S + (1 - p["beta"]) * eye if p["orthogonality"] == "f" else eye
+        case MVMD(normalise=True):
+            return (1 - p["beta"]) * S / np.trace(S) + p["beta"] * B / np.trace(B), eye
         case MVMD():
             return (1 - p["beta"]) * S + p["beta"] * B, eye
         case LabelCCA():
@@ -121,6 +133,19 @@ def pair_of(estimator, X, Y):
                 between += W[:, k].sum() * np.outer(m_k - m, m_k - m)
             return between, within + p["alpha"] * eye
     raise AssertionError(estimator)
+
+
+def label_kernel(p, a, b):
+    """The kernel of two label sets of ±1."""
+    gamma = 1 / len(a) if p["gamma"] is None else p["gamma"]
+    match p["kernel"]:
+        case "linear":
+            return a @ b
+        case "rbf":
+            return np.exp(-gamma * np.sum((a - b) ** 2))
+        case "polynomial":
+            return (gamma * a @ b + p["coef0"]) ** p["degree"]
+    raise AssertionError(p)
 
 
 def weights_of(kind, Y, X):
@@ -251,13 +276,13 @@ def test_dense_sparse_downdated_and_settled_moments_agree(estimator, name):
         Moments.from_arrays(*whole).without(out),
         Moments.from_arrays(as_sparse(whole[0]), sp.csr_array(whole[1])).without(out),
     ]
-    if not isinstance(estimator, NEED_ROWS):
+    if not needs_rows(estimator):
         moments.append(Moments.from_arrays(X, Y).settled())
     for m in moments:
         fitted = estimator.fit_moments(m)
         np.testing.assert_allclose(fitted.eigenvalues_, values, rtol=1e-6, atol=1e-9 * values[0])
         np.testing.assert_allclose(projector(fitted), projected, atol=1e-8)
-    if isinstance(estimator, NEED_ROWS):
+    if needs_rows(estimator):
         with pytest.raises(ValueError, match="no longer have their rows"):
             estimator.fit_moments(Moments.from_arrays(X, Y).settled())
 
@@ -371,7 +396,7 @@ def test_zero_and_one_labels_are_another_beta():
 @pytest.mark.parametrize("name", ["plain", "wide"])
 @pytest.mark.parametrize("estimator", EVERY)
 def test_invariances(estimator, name):
-    """Orders of rows (where the method does not say so) and labels do not matter; a rotation or shift of the features leaves the new ones as they are."""
+    """Orders of rows (but where a method says so) and labels do not matter, nor do rotations and shifts of features."""
     X, Y = problem(name)
     rng = np.random.default_rng(3)
     values, projected = estimator.fit(X, Y).eigenvalues_, projector(estimator.fit(X, Y))
