@@ -82,7 +82,7 @@ class MLDA(ScaledFeatureSpace):
         rows = space.rows()
         w = weights_in(moments, self.weights)
         counted, present = np.flatnonzero(w.any(axis=1)), w.any(axis=0)
-        if len(counted) == 0 or rows.shape[1] == 0:
+        if len(counted) == 0 or not _varies(rows[counted]):
             return np.zeros(0), np.zeros((moments.n_features, 0))
         mean = rows.T @ self._mean_shares(moments)
         w = w[np.ix_(counted, present)]
@@ -99,3 +99,9 @@ class MLDA(ScaledFeatureSpace):
         if self.variant == "mlc_toolbox":
             s = s * label_sets(moments).sum(axis=1)
         return s / (s.sum() or 1.0)
+
+
+def _varies(rows: Any) -> bool:
+    """Whether any feature does; if none, rounding would pass for the greatest scatter there is."""
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    return bool((low != high).sum())
