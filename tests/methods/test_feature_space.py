@@ -17,9 +17,10 @@ from mlcdr import registry
 from mlcdr.composition import ComposedClassifier
 from mlcdr.feature_space.cca import LabelCCA
 from mlcdr.feature_space.dmlda import DMLDA
+from mlcdr.feature_space.instance_weights import KINDS, dependence_weights, fuzzy_weights
 from mlcdr.feature_space.mddm import MDDM
 from mlcdr.feature_space.mlda import MLDA
-from mlcdr.feature_space.mlhsl import MLHSL
+from mlcdr.feature_space.mlhsl import MLHSL, neighbour_graph
 from mlcdr.feature_space.mlsi import MLSI
 from mlcdr.feature_space.mvmd import MVMD
 from mlcdr.feature_space.opls import OPLS
@@ -354,21 +355,71 @@ def test_the_limits_of_beta(name):
     np.testing.assert_allclose(f.components_, opls.components_ / np.sqrt(0.8), atol=1e-9)
 
 
-def test_mvmd_minimises_its_least_squares():
-    """(30) attains tr(G) − Σλ (38), and no other orthonormal P does better."""
-    X, Y = problem("plain")
+@pytest.mark.parametrize("name", ["plain", "wide"])
+def test_mvmd_minimises_its_least_squares(name):
+    """(30) attains tr(G) − Σλ (38) with A = XP and B = YᵀHXP; no other orthonormal P, A or B does better."""
+    X, Y = problem(name)
     x, y = X - X.mean(0), 2.0 * Y - (2.0 * Y).mean(0)
+    d = X.shape[1]
 
-    def objective(P, beta):
-        return (1 - beta) * np.sum((x - x @ P @ P.T) ** 2) + beta * np.sum((y.T @ x - y.T @ x @ P @ P.T) ** 2)
+    def objective(P, beta, A=None, B=None):
+        A = x @ P if A is None else A
+        B = y.T @ x @ P if B is None else B
+        return (1 - beta) * np.sum((x - A @ P.T) ** 2) + beta * np.sum((y.T @ x - B @ P.T) ** 2)
 
     rng = np.random.default_rng(0)
-    for beta in (0.0, 0.3, 0.9):
-        whole = MVMD(beta=beta).fit(X, Y)
+    for beta in (0.0, 0.3, 0.9, 1.0):
+        trace = (1 - beta) * np.sum(x**2) + beta * np.sum((y.T @ x) ** 2)
         for m in (1, 4, 10):
-            best = objective(MVMD(m, beta=beta).fit(X, Y).components_.T, beta)
-            assert best == pytest.approx(whole.eigenvalues_[m:].sum(), rel=1e-8)
-            assert all(best <= objective(np.linalg.qr(rng.standard_normal((17, m)))[0], beta) for _ in range(20))
+            fitted = MVMD(m, beta=beta).fit(X, Y)
+            P, kept = fitted.components_.T, fitted.n_components_
+            assert kept == (min(m, 5) if beta == 1 else m)
+            best = objective(P, beta)
+            assert best == pytest.approx(trace - fitted.eigenvalues_[:kept].sum(), rel=1e-8, abs=1e-8 * trace)
+            for _ in range(10):
+                assert best <= objective(np.linalg.qr(rng.standard_normal((d, kept)))[0], beta)
+                near = np.linalg.qr(P + 1e-3 * rng.standard_normal(P.shape))[0]
+                assert best <= objective(near, beta)
+                A = x @ P + 1e-3 * rng.standard_normal((len(x), kept))
+                B = y.T @ x @ P + 1e-3 * rng.standard_normal((6, kept))
+                assert best <= objective(P, beta, A, B)
+
+
+@pytest.mark.parametrize("beta", [0.2, 0.5, 0.9])
+def test_mvmd_between_its_limits(beta):
+    """What it gives up of variance it gains in dependence: on both counts it lies between PCA and MDDMp."""
+    X, Y = problem("plain")
+    x, y = X - X.mean(0), 2.0 * Y
+
+    def reached(estimator):
+        P = estimator.fit(X, Y).components_.T
+        return np.sum((x @ P) ** 2), np.sum((y.T @ x @ P) ** 2)
+
+    for m in (1, 3, 5):
+        (most, _), (variance, dependence), (_, greatest) = map(reached, (PCA(m), MVMD(m, beta=beta), MDDM(m)))
+        assert variance <= most * (1 + 1e-12)
+        assert dependence <= greatest * (1 + 1e-12)
+        assert (1 - beta) * variance + beta * dependence >= (1 - beta) * most
+        # the more β, the more dependence
+        assert dependence >= reached(MVMD(m, beta=beta - 0.1))[1] * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("name", TAME)
+def test_numbers_of_positive_eigenvalues(name):
+    """MDDM, OPLS and CCA: rank of C, here rank(Y_c); MLDA: K − 1 at most; PCA, MVMD, MLSI and DMLDA: rank(X)."""
+    X, Y = problem(name)
+    x, y = X - X.mean(0), Y - Y.mean(0)
+    rank_x, rank_y, rank_c = map(np.linalg.matrix_rank, (x, y, x.T @ y))
+    assert rank_y == 5
+    assert rank_c == min(rank_x, rank_y)
+    for method in (MDDM(), MDDM(orthogonality="f"), OPLS(), LabelCCA(), MVMD(beta=1)):
+        assert method.fit(X, Y).n_positive_ == rank_c
+    for method in (PCA(), MVMD(), MLSI(), MLSI(form="covariance"), DMLDA()):
+        assert method.fit(X, Y).n_positive_ == rank_x
+    for kind in KINDS:
+        # correlation counts for labels that an instance does not have as well; none for one that nobody has
+        assert MLDA(weights=kind).fit(X, Y).n_positive_ <= min(rank_x, 4)
+    assert MVMD(normalise=True).fit(X, Y).eigenvalues_.sum() == pytest.approx(1)
 
 
 def test_canonical_correlations_are_those_of_the_subspaces():
@@ -388,6 +439,115 @@ def test_zero_and_one_labels_are_another_beta():
     values = MVMD(beta=0.5 / (4 - 1.5)).fit(X, Y).eigenvalues_
     exact = np.linalg.eigvalsh(G)[::-1]
     np.testing.assert_allclose(values / values[0], exact / exact[0], rtol=1e-9)
+
+
+# -------------------------------------------------------------------- weights and graphs
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_fuzzy_weights_are_a_fixed_point(name):
+    """Memberships of 1 in all, and on an instance's own labels; at the end each follows from the other."""
+    X, Y = problem(name)
+    Y = Y.astype(float)
+    X = X / X.std()
+    W = fuzzy_weights(Y, X, tolerance=1e-10, most=10000)
+    np.testing.assert_allclose(W.sum(1), Y.any(axis=1), atol=1e-12)
+    assert not W[Y == 0].any()
+    present = W.any(axis=0)
+    centres = (W[:, present] ** 2 / np.sum(W[:, present] ** 2, axis=0)).T @ X
+    inverse = Y[:, present] / np.maximum(np.sum((X[:, None] - centres) ** 2, axis=2), 1e-300)
+    expected = inverse / np.maximum(inverse.sum(1, keepdims=True), 1e-300)
+    np.testing.assert_allclose(W[:, present], expected, atol=1e-6)
+    np.testing.assert_allclose(fuzzy_weights(Y, as_sparse(X)), fuzzy_weights(Y, X), atol=1e-9)
+
+
+def test_an_instance_on_a_centre():
+    """The first two instances have a label each to themselves, and so are its centre; the third has both labels."""
+    Y = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 0.0]])
+    for X in (np.zeros((4, 2)), np.array([[1, 0], [1, 0], [1, 0], [5, 5.0]])):
+        for features in (X, as_sparse(X)):
+            np.testing.assert_allclose(fuzzy_weights(Y, features), [[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [0, 0, 0]])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dependence_weights_cannot_be_bettered(name):
+    """One label an instance; tr(WᵀQW) is at least that of the start, and no other choice of one instance raises it."""
+    X, Y = problem(name)
+    Y, x = Y.astype(float), X - X.mean(0)
+    Q = x @ x.T
+
+    def dependence(W):
+        return np.trace(W.T @ Q @ W)
+
+    W = dependence_weights(Y, X)
+    np.testing.assert_array_equal(np.sort(W, axis=1)[:, -1], Y.any(axis=1))
+    np.testing.assert_array_equal(W.sum(1), Y.any(axis=1))
+    assert not W[Y == 0].any()
+    reached = dependence(W)
+    assert reached >= dependence(Y / np.maximum(Y.sum(1), 1)[:, None])
+    for i in range(len(Y)):
+        for k in np.flatnonzero(Y[i]):
+            other = W.copy()
+            other[i] = np.eye(6)[k]
+            assert dependence(other) <= reached * (1 + 1e-9)
+    np.testing.assert_array_equal(dependence_weights(Y, as_sparse(X)), W)
+
+
+def test_the_graph_strikes_off_who_is_on_his_own_list():
+    """Rows 0-3 have one label set, row 4 another, row 5 none; k = 2, so that each list has three."""
+    Y = np.array([[1, 1, 0]] * 4 + [[1, 0, 0], [0, 0, 0.0]])
+    graph = neighbour_graph(Y, 2).toarray()
+    expected = np.zeros((6, 6))
+    for i, j in ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)):  # 0, 1 and 2 are the nearest of all four
+        expected[i, j] = expected[j, i] = 1.0
+    for j in (0, 1):  # as near as one another, 4 itself and 5 (by number of labels); the cosine with 5 is 0
+        expected[4, j] = expected[j, 4] = 1 / np.sqrt(2)
+    np.testing.assert_allclose(graph, expected)
+    assert neighbour_graph(Y[:1], 10).shape == (1, 1)
+    np.testing.assert_array_equal(neighbour_graph(Y[:2], 10).toarray(), [[0, 1], [1, 0]])
+
+
+def test_the_toolboxs_order_of_eigenvalues():
+    """MLC Toolbox takes the largest by magnitude, and D^½WD^½."""
+    X, Y = problem("plain")
+    x, W = X - X.mean(0), neighbour_graph(Y.astype(float), 10).toarray()
+    root = np.sqrt(W.sum(1))
+    G, M = x.T @ (root[:, None] * W * root) @ x, x.T @ x + np.eye(17)
+    exact = scipy.linalg.eigh(G, M, eigvals_only=True)
+    assert exact.min() < -0.1 * exact.max()
+    fitted = MLHSL(variant="mlc_toolbox").fit(X, Y)
+    np.testing.assert_allclose(fitted.eigenvalues_, np.sort(np.abs(exact))[::-1], rtol=1e-9)
+    P = fitted.components_.T
+    np.testing.assert_allclose(P.T @ M @ P, np.eye(17), atol=1e-9)
+    np.testing.assert_allclose(np.abs(P.T @ G @ P), np.diag(fitted.eigenvalues_), atol=1e-7)
+
+
+@pytest.mark.parametrize("orthogonality", ["p", "f"])
+def test_kernels_that_are_linear_after_all(orthogonality):
+    """(y·y′)¹ and cos of ±1 label sets are the linear kernel, the latter at 1/K; for any number of label sets."""
+    for name in ("plain", "wide", "sparse counts"):
+        X, Y = problem(name)
+        linear = MDDM(orthogonality=orthogonality).fit(X, Y)
+        polynomial = MDDM(orthogonality=orthogonality, kernel="polynomial", degree=1, gamma=1.0, coef0=0.0)
+        for other, factor in ((polynomial, 1.0), (MDDM(orthogonality=orthogonality, kernel="cosine"), 6.0)):
+            for features in (X, as_sparse(X)):
+                fitted = other.fit(features, Y)
+                np.testing.assert_allclose(factor * fitted.eigenvalues_, linear.eigenvalues_, rtol=1e-9)
+                np.testing.assert_allclose(fitted.components_, linear.components_, atol=1e-8)
+
+
+def test_an_indefinite_kernel_gives_its_positive_directions():
+    X, Y = problem("plain")
+    x = X - X.mean(0)
+    y = 2.0 * Y - 1
+    G = x.T @ np.tanh(0.3 * y @ y.T - 0.5) @ x
+    exact = np.linalg.eigvalsh(G)[::-1]
+    assert exact[-1] < -1e-3 * exact[0]
+    fitted = MDDM(kernel="sigmoid", gamma=0.3, coef0=-0.5).fit(X, Y)
+    positive = exact[exact > 1e-10 * exact[0]]
+    np.testing.assert_allclose(fitted.eigenvalues_, positive, rtol=1e-8)
+    with pytest.raises(ValueError, match="'kernel' parameter of MDDM"):
+        MDDM(kernel="chi2").fit(X, Y)
 
 
 # -------------------------------------------------------------------- laws
