@@ -90,22 +90,32 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Find the directions from the moments of a training set (parameters and data are not checked again)."""
         self.n_features_in_ = moments.n_features
         self.mean_ = moments.mean_x
-        params = {name: value for name, value in self.get_params(deep=False).items() if name != "n_components"}
+        params = {
+            name: value for name, value in self.get_params(deep=False).items() if name not in ("n_components", "solver")
+        }
         key = ("feature space", type(self), *sorted(params.items()))
-        values, components = moments.once(key, lambda: self._positive(moments))
+        values, components, total = self._spectrum(moments, key)
         self.n_positive_ = len(values)
         self.n_components_ = self._size(values)
         self.eigenvalues_, self.components_ = values, components[: self.n_components_]
-        total = float(np.sum(values))
         self.eigenvalue_share_ = float(np.sum(values[: self.n_components_])) / total if total > 0 else float("nan")
         return self
+
+    def _spectrum(self, moments: Moments, key: tuple[Any, ...]) -> tuple[Array, Array, float]:
+        """The positive eigenvalues, their directions as rows, and the sum of all positive eigenvalues there are."""
+        values, components = moments.once(key, lambda: self._positive(moments))
+        return values, components, float(np.sum(values))
 
     def _positive(self, moments: Moments) -> tuple[Array, Array]:
         values, vectors = self._find_directions(moments)
         order = np.argsort(-values, kind="stable")
-        floor = 8 * max(moments.n_features, 8) * np.finfo(float).eps * np.max(values, initial=0.0)
-        order = order[values[order] > floor]
+        order = order[values[order] > self._floor(moments, values)]
         return values[order], signed(vectors[:, order])
+
+    @staticmethod
+    def _floor(moments: Moments, values: Array) -> float:
+        """What rounding may leave of an eigenvalue that is 0."""
+        return float(8 * max(moments.n_features, 8) * np.finfo(float).eps * np.max(values, initial=0.0))
 
     def _size(self, values: Array) -> int:
         if isinstance(self.n_components, Mapping):

@@ -15,7 +15,8 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr import sums
-from mlcdr.feature_space.dependence import ScaledFeatureSpace, dependent_directions
+from mlcdr.feature_space.dependence import ScaledFeatureSpace, directions_of_codes
+from mlcdr.feature_space.implicit import SOLVERS
 from mlcdr.feature_space.linear import Array, eigen, label_sets
 from mlcdr.moments import Moments
 
@@ -52,6 +53,9 @@ class MDDM(ScaledFeatureSpace):
         Degree of the "polynomial" kernel.
     coef0 : float
         Constant of the "polynomial" and "sigmoid" kernels. With "sigmoid", B may have negative eigenvalues, too.
+    solver : {"auto", "dense", "implicit"}
+        How MDDMf with the linear kernel finds its directions, as in `DependenceFeatureSpace`. (MDDMp forms no d×d
+        matrix in any case; other kernels than the linear have no implicit solver.)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -61,6 +65,7 @@ class MDDM(ScaledFeatureSpace):
         "kernel": [StrOptions(set(_KERNELS))],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "degree": [Interval(Real, 0, None, closed="neither")],
+        "solver": [StrOptions(set(SOLVERS))],
         "coef0": [Interval(Real, None, None, closed="neither")],
     }
 
@@ -74,6 +79,7 @@ class MDDM(ScaledFeatureSpace):
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
+        solver: str = "auto",
     ):
         super().__init__(n_components, norm)
         self.orthogonality = orthogonality
@@ -82,15 +88,18 @@ class MDDM(ScaledFeatureSpace):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.solver = solver
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         if self.kernel != "linear":
+            if self.solver == "implicit":
+                raise ValueError("solver='implicit' needs kernel='linear'")
             return self._find_by_kernel(moments)
         if self.orthogonality == "p" or self.beta == 0:
             vectors, singular, _ = scipy.linalg.svd(2 * moments.xy, full_matrices=False, check_finite=False)
             return singular**2, vectors
-        codes = moments.map_labels(moments.mean_y, 2.0 * np.eye(moments.n_labels))
-        values, vectors = dependent_directions(codes, (1 - self.beta) / self.beta)
+        codes = 2.0 * np.eye(moments.n_labels)
+        values, vectors = directions_of_codes(moments, codes, (1 - self.beta) / self.beta, self.solver)
         return values / self.beta, vectors / np.sqrt(self.beta)
 
     def _find_by_kernel(self, moments: Moments) -> tuple[Array, Array]:
