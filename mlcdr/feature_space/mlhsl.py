@@ -98,17 +98,18 @@ def neighbour_graph(Y: Array, k: int) -> sp.csr_array:
     k = min(k, n - 1)
     candidates = _first_of_each(member, k + 1)
     sizes = sets.sum(axis=1)
-    nearest = np.empty((len(sets), k + 1), dtype=np.intp)
+    nearest, cosines = np.empty((len(sets), k + 1), dtype=np.intp), np.empty((len(sets), k + 1))
     for block in gen_batches(len(sets), max(1, _ENTRIES // max(len(candidates), 1))):
-        differing = sizes[block, None] + sizes - 2 * (sets[block] @ sets.T)
+        common = sets[block] @ sets.T
+        differing = sizes[block, None] + sizes - 2 * common
         keys = differing[:, member[candidates]].astype(np.int64) * n + candidates
-        nearest[block] = np.sort(np.partition(keys, k, axis=1)[:, : k + 1], axis=1) % n
-    rows, columns = np.repeat(np.arange(n), k + 1), nearest[member].ravel()
+        found = np.sort(np.partition(keys, k, axis=1)[:, : k + 1], axis=1) % n
+        lengths = np.sqrt(sizes[block, None] * sizes[member[found]])
+        nearest[block] = found
+        cosines[block] = np.take_along_axis(common, member[found], axis=1) / np.maximum(lengths, 1)
+    rows, columns, weights = np.repeat(np.arange(n), k + 1), nearest[member].ravel(), cosines[member].ravel()
     others = rows != columns
-    rows, columns = rows[others], columns[others]
-    common = np.einsum("ij,ij->i", Y[rows], Y[columns])
-    lengths = np.maximum(np.sqrt(sizes[member[rows]] * sizes[member[columns]]), 1)
-    directed = sp.csr_array((common / lengths, (rows, columns)), shape=(n, n))
+    directed = sp.csr_array((weights[others], (rows[others], columns[others])), shape=(n, n))
     graph = sp.csr_array(directed.maximum(directed.T))
     graph.eliminate_zeros()
     return graph

@@ -522,6 +522,21 @@ def test_the_toolboxs_order_of_eigenvalues():
     np.testing.assert_allclose(np.abs(P.T @ G @ P), np.diag(fitted.eigenvalues_), atol=1e-7)
 
 
+def test_dmlda_is_that_of_xus_program():
+    """Its n×n matrices, for labels that all have an instance and centred features (S_b is not symmetric there)."""
+    X, Y = problem("plain")
+    x, Y = X - X.mean(0), np.delete(Y, 4, axis=1).astype(float)
+    n, q = Y.shape
+    length = np.linalg.norm(Y, axis=0)
+    W = Y @ (Y.T @ Y / np.outer(length, length)) / np.maximum(Y.sum(1, keepdims=True), 1)
+    inverse, ones = 1 / W.sum(0), np.ones((n, 1))
+    within = x.T @ (np.diag(W.sum(1)) - W @ np.diag(inverse) @ W.T) @ x
+    all_pairs = q * np.eye(n) - 2 * ones @ inverse[None] @ W.T + n * W @ np.diag(inverse**2) @ W.T
+    between = x.T @ all_pairs @ x - within
+    exact = scipy.linalg.eigh((between + between.T) / 2, within + 0.1 * np.eye(17), eigvals_only=True)[::-1]
+    np.testing.assert_allclose(DMLDA().fit(X, Y).eigenvalues_, exact, rtol=1e-9)
+
+
 @pytest.mark.parametrize("orthogonality", ["p", "f"])
 def test_kernels_that_are_linear_after_all(orthogonality):
     """(y·y′)¹ and cos of ±1 label sets are the linear kernel, the latter at 1/K; for any number of label sets."""
