@@ -544,12 +544,13 @@ class Moments:
         return principal.scatter_operator(self.rows()[0], self._origin)
 
     def spread(self) -> Array:
-        """Σ(x−x̄)² of each feature (d,), without S where the rows are at hand."""
+        """The diagonal of S (d,), without S where the rows are at hand."""
         if self._rows is None:
-            return np.diag(self.xx_lower) - self.n * (self.mean_x - self._origin) ** 2
-        if self._spread is not None:
-            return self.memo.get("spread", self._spread)
-        return self.memo.get("spread", lambda: Moments.from_arrays(*self.rows()).spread())
+            return np.diag(self.xx_lower).copy()
+        if not self.centred:
+            return sums.squares(self.rows()[0])
+        spread = self._spread or Moments.from_arrays(*self.rows()).spread
+        return self.memo.get("spread", spread)
 
     @property
     def has_rows(self) -> bool:

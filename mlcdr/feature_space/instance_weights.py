@@ -61,7 +61,7 @@ def fuzzy_weights(Y: Array, X: Any, tolerance: float = 0.01, most: int = 100) ->
     times. The start is c_k = x̄ + Σ_i (x_i − x̄) y_ik/|y_i| / n (so Xu's program, on centred features). An instance that
     lies on centres of its labels is shared among these alone. Σ_k w_ik = 1 for all that have a label. Depends neither
     on the order of rows or labels nor on rotations and shifts of X; but on its scale, through the tolerance.
-    Cost of a round: nnz(Y)·d, or nnz(X)·K where X is sparse.
+    Cost of a round: 2ndK, or 4 nnz(X)·K where X is sparse.
     """
     weights = Y / np.maximum(Y.sum(axis=1), 1)[:, None]
     mean = sums.total(X) / X.shape[0]

@@ -46,11 +46,12 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     components_ : array of shape (m, d)
         Pᵀ: the directions, as rows.
     eigenvalues_ : array of shape (n_positive_,)
-        All positive eigenvalues λ, descending; the first m are those of the directions.
+        All positive eigenvalues λ that were computed, descending; the first m are those of the directions. Where a
+        method does not say otherwise, these are all there are.
     n_positive_ : int
-        How many positive eigenvalues there are.
+        Their number.
     eigenvalue_share_ : float
-        The share of their sum that the first m have; NaN where there is none.
+        The share of the sum of all positive eigenvalues that the first m have; NaN where there is none.
     mean_ : array of shape (d,)
         x̄, the mean of the training features.
     n_components_ : int
@@ -90,9 +91,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Find the directions from the moments of a training set (parameters and data are not checked again)."""
         self.n_features_in_ = moments.n_features
         self.mean_ = moments.mean_x
-        params = {
-            name: value for name, value in self.get_params(deep=False).items() if name not in ("n_components", "solver")
-        }
+        params = {name: value for name, value in self.get_params(deep=False).items() if name != "n_components"}
         key = ("feature space", type(self), *sorted(params.items()))
         values, components, total = self._spectrum(moments, key)
         self.n_positive_ = len(values)

@@ -37,8 +37,9 @@ class MLDA(ScaledFeatureSpace):
         The row w of an instance with label set y (K of {0, 1}, |y| of them 1): "binary", y; "entropy", y/|y|;
         "correlation", Ry/|y|, with R (K×K) the cosines between the columns of Y; "fuzzy", memberships
         w_k ∝ y_k‖x − c_k‖⁻² in fuzzy c-means clusters, c_k = Σw_k²x/Σw_k²; "dependence", 1 for the one of its labels
-        that coordinate ascent on tr(WᵀHXXᵀHW) chooses. The last two look at X and iterate, nnz(Y)·d a round: their
-        start, end and cost are in `mlcdr.feature_space.instance_weights`.
+        that coordinate ascent on tr(WᵀHXXᵀHW) chooses, row by row until none changes (so it depends on the order of
+        rows). The last two look at X and iterate: 2ndK a round, at most 100, until the centres move by less than .01
+        together; nnz(Y)·d a pass. Start and end exactly: `mlcdr.feature_space.instance_weights`.
     alpha : float
         The ridge r > 0.
     norm : {"metric", "unit"}
