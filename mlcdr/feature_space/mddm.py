@@ -5,7 +5,7 @@ Source: Zhang & Zhou 2010; Xu et al. 2016, section 4, equations (17) to (20).
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -49,7 +49,7 @@ class MDDM(ScaledFeatureSpace):
         The kernel of scikit-learn's `pairwise_kernels` on label sets, coded ±1. (On these "cosine" is "linear"/K.)
     gamma : float or None
         γ of the kernels that have it; None means 1/K.
-    degree : float
+    degree : int
         Degree of the "polynomial" kernel.
     coef0 : float
         Constant of the "polynomial" and "sigmoid" kernels. With "sigmoid", B may have negative eigenvalues, too.
@@ -64,7 +64,7 @@ class MDDM(ScaledFeatureSpace):
         "beta": [Interval(Real, 0, 1, closed="both")],
         "kernel": [StrOptions(set(_KERNELS))],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
-        "degree": [Interval(Real, 0, None, closed="neither")],
+        "degree": [Interval(Integral, 1, None, closed="left")],
         "solver": [StrOptions(set(SOLVERS))],
         "coef0": [Interval(Real, None, None, closed="neither")],
     }
@@ -77,7 +77,7 @@ class MDDM(ScaledFeatureSpace):
         norm: str = "metric",
         kernel: str = "linear",
         gamma: float | None = None,
-        degree: float = 3,
+        degree: int = 3,
         coef0: float = 1,
         solver: str = "auto",
     ):

@@ -137,7 +137,6 @@ def test_sparse_is_dense(name, shape):
     before = fitted(name, X, Y)
     for labels in (Y, sp.csr_array(Y)):
         after = clone(ALL[name]).fit_moments(Moments.from_arrays(as_sparse(X), labels))
-        after._validate_params()
         np.testing.assert_allclose(np.abs(after.components_ @ X.T), np.abs(before.components_ @ X.T), atol=1e-6)
         np.testing.assert_allclose(after.eigenvalues_, before.eigenvalues_, rtol=1e-7, atol=1e-9)
 
