@@ -855,7 +855,9 @@ class Moments:
         factor = self._basic_factor()
         if isinstance(factor, file_order.FileOrder):
             return np.flatnonzero(factor.left < 1e-2 * file_order.TOLERANCE)
-        return factor.aliased if isinstance(factor, file_order.FileOrderCholesky) else np.zeros(0, dtype=np.intp)
+        if isinstance(factor, file_order.FileOrderCholesky):
+            return np.union1d(self._known_aliased(), factor.aliased)
+        return np.zeros(0, dtype=np.intp)
 
     def constant_coefficients(self, ridge: float = 0.0) -> Array:
         """W (d,): coefficients of the constant target 1 on the features (0 where these are centred).

@@ -340,3 +340,25 @@ def test_a_config_writes_a_dual_space_and_not_a_label_space_beside_it(tmp_path: 
     with pytest.raises(ConfigError, match="leave one of the two out"):
         small.experiment(arff, methods={"M": {**method, "label_space": "plst"}}, sweep={})
     assert registry.names("dual_space") == ["ddsr", "idsr"]
+
+
+# -------------------------------------------------------------------- a linear learner folded in
+
+
+class Halved(LeastSquares):
+    """A learner that predicts otherwise than its coefficients say."""
+
+    def predict_valid(self, X):
+        return super().predict_valid(X) / 2
+
+
+@pytest.mark.parametrize("space", [DDSR(3), IDSR(5, 3)], ids=str)
+def test_a_linear_learner_is_folded_in_and_no_other(space):
+    X, Y = problem("sparse counts")
+    for rows in (X, as_sparse(X)):
+        model = ComposedClassifier(LeastSquares(), dual_space=space, feature_space=[PCA(9)]).fit(rows, Y)
+        reduced = model.label_space_.transform(model.feature_steps_[0].transform(rows))
+        np.testing.assert_allclose(model.output(rows), model.learner_.predict(reduced), atol=1e-10)
+    plain = ComposedClassifier(LeastSquares(), dual_space=space).fit(X, Y)
+    halved = ComposedClassifier(Halved(), dual_space=space).fit(X, Y)
+    np.testing.assert_allclose(halved.output(X), plain.output(X) / 2, atol=1e-10)

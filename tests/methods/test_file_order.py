@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -105,6 +107,19 @@ def test_aliased_in_a_part_only_and_nearly_gone_in_a_part():
             expected = by_rows(np.delete(x, out, 0))
             np.testing.assert_array_equal(moments._basic_factor().kept, expected.kept)
             assert (6 in expected.kept) == (40 not in out)
+
+
+def test_a_part_of_a_part():
+    X = tangled(200, 120, 70, seed=9)
+    Y = np.zeros((200, 1), dtype=np.uint8)
+    part = Moments.from_arrays(X, Y).without(np.arange(0, 200, 3))
+    part = replace(part, _spread=lambda: np.diag(part.xx_lower).copy())
+    X = np.delete(X, np.arange(0, 200, 3), 0)
+    again = part.without(np.arange(0, len(X), 4))
+    np.testing.assert_array_equal(again._basic_factor().kept, by_rows(np.delete(X, np.arange(0, len(X), 4), 0)).kept)
+    known = again._known_aliased()
+    assert len(known) > 30
+    assert not set(known.tolist()) & set(again._basic_factor().kept.tolist())
 
 
 def test_far_more_features_than_rows_go_by_blocks_of_columns():
