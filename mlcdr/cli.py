@@ -330,7 +330,8 @@ def metrics() -> None:
     from mlcdr.metrics import METRICS
 
     for metric in METRICS.values():
-        print(f"{metric.name:<18}{'higher' if metric.higher_is_better else 'lower'} is better: {metric.description}")
+        better = {True: "higher is better", False: "lower is better", None: "neither way is better"}
+        print(f"{metric.name:<18}{better[metric.higher_is_better]}: {metric.description}")
         if metric.convention:
             print(f"{'':<18}{metric.convention}")
         for option, values in metric.allowed.items():

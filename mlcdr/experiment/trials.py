@@ -3,7 +3,8 @@
 A trial is one method at one point of the sweep on one split of one data set. Its key is a digest of all that determines
 its scores, so a rerun does what is missing and nothing else. Trials of one split form a group, which one worker
 computes: the methods share the split's `Moments`, and the points of a sweep that differ only in the number of code
-dimensions share one fit.
+dimensions share one fit. With `share: false` they share nothing, and each output is fitted by itself, so that times are
+those of a program which does so.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from mlcdr import registry
 from mlcdr.composition import ComposedClassifier
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import DataError, UserError
+from mlcdr.experiment.components import separated
 from mlcdr.experiment.config import DatasetSpec, Experiment, MethodSpec, method_text
-from mlcdr.experiment.splits import Splits, SplitSpec, make_splits, seed_sequence
+from mlcdr.experiment.splits import Splits, SplitSpec, make_splits, part_read, seed_sequence
 from mlcdr.label_space.linear import as_dense
 from mlcdr.linalg import n_kept
 from mlcdr.memo import Memo, metered
@@ -72,6 +74,7 @@ class Group:
     trials: tuple[Trial, ...]
     metrics: tuple[tuple[str, str, Mapping[str, Any]], ...]
     seed: int
+    share: bool = True
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ class DataSource:
     @classmethod
     def of(cls, spec: DatasetSpec, splits: SplitSpec) -> DataSource:
         """The source of one data set of an experiment."""
-        part = "predefined" if splits.kind == "predefined" else "full"
+        part = part_read(splits.kind, getattr(splits, "train_size", None))
         return cls(spec.name, (*sorted(spec.params.items()), ("part", part)), splits)
 
     def load(self) -> Dataset:
@@ -132,7 +135,9 @@ def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[T
     for method in experiment.methods:
         points = experiment.points(method)
         specs = [experiment.method_at(method, point) for point in points]
-        families = _families(specs, dataset.n_labels)
+        if not experiment.share:
+            specs = [spec.model_copy(update={"learner": separated(spec.learner)}) for spec in specs]
+        families = _families(specs, dataset.n_labels) if experiment.share else specs
         for point, spec, family in zip(points, specs, families, strict=True):
             shown = tuple((path, method_text(value)) for path, value in point.items())
             shared = {
@@ -140,6 +145,7 @@ def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[T
                 "method": [method, spec.plain(), [component.version() for component in spec.components()]],
                 "metrics": metrics,
                 "seed": experiment.seed,
+                "share": experiment.share,
                 "evaluation": _SOURCE,
             }
             trials += [
@@ -213,7 +219,7 @@ def groups(experiment: Experiment, source: DataSource, trials: Iterable[Trial]) 
         by_split.setdefault(trial.split, []).append(trial)
     metrics = tuple((m.label, m.name, m.params) for m in experiment.metrics)
     for split in sorted(by_split):
-        yield Group(source, split, tuple(by_split[split]), metrics, experiment.seed)
+        yield Group(source, split, tuple(by_split[split]), metrics, experiment.seed, experiment.share)
 
 
 # -------------------------------------------------------------------- the work
@@ -261,7 +267,8 @@ def run_group(group: Group) -> list[Score]:
         families.setdefault(id(trial.family), []).append(trial)
     scores: list[Score] = []
     for trials in families.values():
-        scores += _run_family(trials, group, moments, X_test, Y_test)
+        own = moments if group.share else Moments.from_arrays(*moments.rows())
+        scores += _run_family(trials, group, own, X_test, Y_test)
     return scores
 
 
@@ -278,6 +285,7 @@ def _run_family(trials: Sequence[Trial], group: Group, moments: Moments, X_test:
         space, code = estimator.label_space_, _code(family)
         parameter = _size_parameter(code) if code is not None else ""
         learned = hasattr(estimator.threshold, "fit")
+        features = _features_kept(estimator) if "features" in wanted else {}
         bound = space.error_terms(Y_test, output) if "bound" in wanted and hasattr(space, "error_terms") else None
     except Exception as error:
         return [Score(trial.key, None, _explain(error)) for trial in trials]
@@ -297,6 +305,7 @@ def _run_family(trials: Sequence[Trial], group: Group, moments: Moments, X_test:
                 Counts(Y_test, labels),
                 fit_seconds=fit_seconds,
                 predict_seconds=output_seconds + time.perf_counter() - start,
+                **features,
             )
             if bound is not None:
                 last = (output.shape[1] if size is None else space.size_of(size)) - 1
@@ -306,6 +315,13 @@ def _run_family(trials: Sequence[Trial], group: Group, moments: Moments, X_test:
         except Exception as error:
             scores.append(Score(trial.key, None, _explain(error)))
     return scores
+
+
+def _features_kept(estimator: ComposedClassifier) -> dict[str, float]:
+    """What the last step of the feature space tells of its dimensions (a dual space is none: its code is not kept)."""
+    steps = [step for step in estimator.feature_steps_ if step is not estimator.label_space_]
+    told = {"n_dimensions": "n_components_", "eigenvalue_share": "eigenvalue_share_"}
+    return {key: float(getattr(steps[-1], name)) for key, name in told.items() if steps and hasattr(steps[-1], name)}
 
 
 def build(spec: MethodSpec) -> ComposedClassifier:
