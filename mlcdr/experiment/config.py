@@ -21,7 +21,7 @@ from mlcdr.experiment.components import build_problem, read_component
 from mlcdr.experiment.model import DatasetSpec, Experiment, LayoutSpec, MethodSpec, MetricSpec, method_text
 from mlcdr.experiment.overrides import apply_overrides
 from mlcdr.experiment.problems import Problems, found, near, worded
-from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, find_fold_file, part_read
+from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, find_fold_file
 from mlcdr.experiment.yaml_reader import Document, KeyPath, Place, read_yaml
 from mlcdr.metrics import METRICS
 from mlcdr.registry import Component
@@ -105,7 +105,7 @@ def _checked(document: Document, overrides: Sequence[str], folder: Path, look_up
         elif isinstance(data.get(key), dict) and key == "methods":
             data[key] = {name: read(item, (key, name), problems) for name, item in data[key].items()}
     splits = data.get("splits")
-    part = part_read(splits.get("kind"), splits.get("train_size")) if isinstance(splits, dict) else "full"
+    part: Part = "predefined" if isinstance(splits, dict) and splits.get("kind") == "predefined" else "full"
     if isinstance(data.get("datasets"), list):
         data["datasets"] = _data_sets(data["datasets"], part, look_up, problems)
         names = [short_name(spec.name, part) for spec in data["datasets"] if spec.name]

@@ -23,7 +23,6 @@ from typing import Annotated, Any, Literal, overload
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from mlcdr.data.files import Part
 from mlcdr.errors import ConfigError, DataError
 
 # Part of every split's identity: raise it when the same spec would give other rows.
@@ -245,11 +244,6 @@ def n_training_rows(train_size: float, n_instances: int) -> int:
     if isinstance(train_size, int):
         return train_size
     return int(Decimal(repr(train_size)) * n_instances + Decimal("0.5"))
-
-
-def part_read(kind: object, train_size: object = None) -> Part:
-    """The part of a data set that splits of this kind are made of: "predefined" where its train file decides."""
-    return "predefined" if "predefined" in (kind, train_size) else "full"
 
 
 def _shuffle(spec: Shuffle, name: str, n: int, n_train: int | None) -> Splits:

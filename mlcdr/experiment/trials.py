@@ -27,7 +27,7 @@ from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import DataError, UserError
 from mlcdr.experiment.components import separated
 from mlcdr.experiment.config import DatasetSpec, Experiment, MethodSpec, method_text
-from mlcdr.experiment.splits import Splits, SplitSpec, make_splits, part_read, seed_sequence
+from mlcdr.experiment.splits import Splits, SplitSpec, make_splits, seed_sequence
 from mlcdr.label_space.linear import as_dense
 from mlcdr.linalg import n_kept
 from mlcdr.memo import Memo, metered
@@ -92,7 +92,7 @@ class DataSource:
     @classmethod
     def of(cls, spec: DatasetSpec, splits: SplitSpec) -> DataSource:
         """The source of one data set of an experiment."""
-        part = part_read(splits.kind, getattr(splits, "train_size", None))
+        part = "predefined" if splits.kind == "predefined" else "full"
         return cls(spec.name, (*sorted(spec.params.items()), ("part", part)), splits)
 
     def load(self) -> Dataset:
@@ -107,7 +107,10 @@ class DataSource:
 
     def divide(self, dataset: Dataset) -> Splits:
         """Its splits."""
-        return make_splits(self.splits, dataset.name, dataset.n_instances, dataset.n_train)
+        n_train = dataset.n_train
+        if getattr(self.splits, "train_size", None) == "predefined":  # the rows are the full file's all the same
+            n_train = load_dataset(self.name, **{**dict(self.options), "part": "predefined"}).n_train
+        return make_splits(self.splits, dataset.name, dataset.n_instances, n_train)
 
     def stamped(self, dataset: Dataset) -> DataSource:
         """The same source, with the data set and the splits that it gives now."""

@@ -18,10 +18,9 @@ from typing import Any
 
 import pandas as pd
 
-from mlcdr.data.files import short_name
+from mlcdr.data.files import Part, short_name
 from mlcdr.errors import ConfigError, ResultsError
 from mlcdr.experiment.model import method_text
-from mlcdr.experiment.splits import part_read
 from mlcdr.experiment.yaml_reader import read_yaml
 
 Point = tuple[str, ...]
@@ -180,7 +179,7 @@ def _datasets(summary: pd.DataFrame, experiment: dict[str, Any]) -> tuple[str, .
     """The data sets in the config's order, by the names that `locate` gives them."""
     found = {str(name).casefold(): str(name) for name in summary["dataset"]}
     splits = experiment.get("splits")
-    part = part_read(splits.get("kind"), splits.get("train_size")) if isinstance(splits, Mapping) else "full"
+    part: Part = "predefined" if isinstance(splits, Mapping) and splits.get("kind") == "predefined" else "full"
     written = [short_name(name, part) for name in _names(experiment.get("datasets"))]
     return _ordered(summary["dataset"], (found.get(name.casefold(), name) for name in written))
 
