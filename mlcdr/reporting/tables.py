@@ -412,8 +412,8 @@ class _Builder:
                 column = " and metric"
             notes.append(f"{_BOLD[self.layout.bold]}{column}.")
         if self.layout.average_rank:
-            notes.append(f"Average rank of {listing(self.domain['method'])}: over the rows where all have a number.")
-        notes += _notes_on_metrics(self.facts)
+            notes.append("Average rank: over the rows above it in which every method has a number.")
+        notes += _notes_on_metrics(self.facts, self.layout.bold != "none")
         repeated = [m for m in self.domain["method"] if self._lacks_columns(m)]
         if repeated:
             has = "have" if len(repeated) > 1 else "has"
@@ -449,9 +449,9 @@ def short_path(path: str, swept: Sequence[str]) -> str:
     return path if sum(p.rsplit(".", 1)[-1] == last for p in swept) > 1 else last
 
 
-def _notes_on_metrics(facts: Mapping[str, MetricFacts]) -> list[str]:
+def _notes_on_metrics(facts: Mapping[str, MetricFacts], bold: bool) -> list[str]:
     notes = metric_notes(facts.values())
     unknown = [fact.title for fact in facts.values() if fact.higher_is_better is None]
-    if unknown:
+    if unknown and bold:
         notes.append(f"{listing(unknown)}: mlcdr does not know which way is better, so nothing is bold.")
     return notes
