@@ -5,8 +5,8 @@ a data set, or, where the data sets are panels, one figure a metric. What a layo
 `mlcdr.reporting.layouts`.
 
 A method keeps its colour and marker in all figures of an experiment. The colours are Okabe & Ito's (2008), told apart
-with any colour vision, without their yellow, which is too light for a line; markers and line styles tell them apart in
-grey. The same results give the same bytes.
+with any colour vision, without their yellow, which is too light for a line, and with a grey; markers and line styles
+tell them apart without colour. The same results give the same bytes.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from mlcdr.reporting.metric_facts import metric_facts
 from mlcdr.reporting.results import Results
 from mlcdr.reporting.tables import SPREADS, over_splits, short_path
 
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#8C8C8C")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _LINES = ("-", "--", "-.")
+_LEGEND = 6  # entries in a row of the legend, at most
 _MILLIMETRES = 25.4  # an inch
 _NEAREST = 1 / 15  # of the axis: ticks nearer than this run into each other, and the later one is left out
 _ROW = 58.0  # millimetres of height for each row of panels, where a layout does not say
@@ -203,7 +204,7 @@ def _draw(results: Results, layout: FigureLayout, subject: str) -> Figure:
             handles,
             [handle.get_label() for handle in handles],
             loc="outside lower center",
-            ncols=min(len(handles), 6),
+            ncols=math.ceil(len(handles) / math.ceil(len(handles) / _LEGEND)),
             frameon=False,
             handlelength=3.0,
             title=_what_is_shown(results, layout, panels),
@@ -236,7 +237,7 @@ def _draw_panel(
         ax.set_xticks([positions[k] for k in ticks], [values[k] for k in ticks])
         ax.xaxis.set_minor_locator(NullLocator())
     else:
-        ax.xaxis.set_major_locator(MaxNLocator(integer=all(x == round(x) for x in positions)))
+        ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10], integer=all(x == round(x) for x in positions)))
     return lines
 
 
