@@ -175,8 +175,8 @@ class Experiment(_Spec):
     share: Annotated[
         bool,
         Field(
-            description="Whether the methods, points and outputs of a split share work. `false` times each of them as a "
-            "program that fits every output by itself; the scores stay the same (where outputs are independent)."
+            description="Whether the methods, points and outputs of a split share work. `false` times each of them as "
+            "a program that fits every output by itself; the scores stay the same (where outputs are independent)."
         ),
     ] = True
     tables: Annotated[

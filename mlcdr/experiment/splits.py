@@ -62,9 +62,7 @@ class Shuffle(_Spec):
     @field_validator("train_size", mode="before")
     @classmethod
     def _fraction_or_count(cls, value: object) -> object:
-        right = (
-            "must be a fraction between 0 and 1 (such as 0.9 or 90%), a whole number of rows (1 or more), or `predefined`"
-        )
+        right = "must be a fraction between 0 and 1 (0.9 or 90%), a whole number of rows (1 or more) or `predefined`"
         if value == "predefined":
             return value
         if isinstance(value, str) and value.endswith("%"):

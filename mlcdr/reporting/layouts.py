@@ -51,6 +51,18 @@ A figure's keys, all but `kind`, `x` and `panels` with a default:
 There is one figure a data set. Instead of a list, `panels` may be `metrics`: one panel for each metric; or `datasets`:
 one panel for each data set, and one figure for each metric. `metrics: [accuracy, f1]` (or `metric: f1`) then chooses
 among the measured ones.
+
+The keys of a table of data sets, all but `kind` and `columns` with a default:
+
+    kind: datasets
+    caption: "Data sets"
+    columns:                               # facts: name, domain, and the statistics of `mlcdr datasets info`
+      - {fact: name, header: Dataset}
+      - {fact: cardinality, header: "Label cardinality"}
+    digits: 3                              # of what is no whole number
+    marks: true                            # a dagger behind the name of a data set with nominal features, a double one
+                                           # behind that of one with numeric features
+    notes: ["…"]
 """
 
 from __future__ import annotations
@@ -160,7 +172,26 @@ class FigureLayout(_Strict):
         return ([path for path, n in swept.items() if n > 1] or list(swept) or ["auto"])[-1]
 
 
-_Model = TypeVar("_Model", TableLayout, FigureLayout)
+class FactColumn(_Strict):
+    """One column of a table of data sets."""
+
+    fact: str
+    header: str = ""
+
+
+class DatasetsLayout(_Strict):
+    """The layout of a table of data sets; the module's text explains each key."""
+
+    kind: Literal["datasets"]
+    caption: str = "Data sets"
+    columns: tuple[FactColumn, ...] = pydantic.Field(min_length=1)
+    digits: int = pydantic.Field(default=3, ge=0, le=15)
+    marks: bool = False
+    notes: tuple[str, ...] = ()
+
+
+_Model = TypeVar("_Model", TableLayout, FigureLayout, DatasetsLayout)
+_KINDS: dict[type[_Strict], str] = {TableLayout: "table", FigureLayout: "figure", DatasetsLayout: "datasets"}
 
 
 def names() -> list[str]:
@@ -199,6 +230,11 @@ def load_figure(entry: Mapping[str, Any]) -> FigureLayout:
     return _load(FigureLayout, entry)
 
 
+def load_datasets(entry: Mapping[str, Any]) -> DatasetsLayout:
+    """The layout of a table of data sets that an entry names; otherwise as `load_table`."""
+    return _load(DatasetsLayout, entry)
+
+
 def stem(entry: Mapping[str, Any]) -> str:
     """The file stem of an entry's output: the layout's name with `_` for `/`, or a layout file's own stem."""
     name = str(entry.get("layout"))
@@ -219,7 +255,7 @@ def _load(model: type[_Model], entry: Mapping[str, Any]) -> _Model:
     if not isinstance(name, str):
         raise ResultsError(f"an entry of tables or figures needs `layout: NAME`; known: {', '.join(names())}")
     document = _read(name)
-    wanted = "table" if model is TableLayout else "figure"
+    wanted = _KINDS[model]
     kind = document.data.get("kind")
     if kind != wanted:
         raise ResultsError(f"{document.place(('kind',))}: kind: is {kind!r}; a {wanted} was asked for")

@@ -419,8 +419,11 @@ class _Builder:
             has = "have" if len(repeated) > 1 else "has"
             paths = [short_path(path, self.results.swept) for path in self.column_paths]
             none = " or ".join(filter(None, [", ".join(paths[:-1]), paths[-1]]))
-            where = "in every column" if self.layout.lacking == "repeat" else "in the last column"
-            notes.append(f"{listing(repeated)} {has} no {none}: the same number stands {where}.")
+            where = {
+                "repeat": "the same number stands in every column",
+                "last": "what there is stands in the last column",
+            }
+            notes.append(f"{listing(repeated)} {has} no {none}: {where[self.layout.lacking]}.")
         if any(cell is None for cell in cells):
             notes.append(f"{DASH}: no result (not run, failed, or not defined).")
         if self.layout.spread != "none" and any(cell.n == 1 for cell in present):
