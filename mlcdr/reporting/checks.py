@@ -55,7 +55,7 @@ def _unfit(layout: TableLayout | FigureLayout, experiment: Mapping[str, Any]) ->
     elif layout.relative_to is not None and layout.relative_to not in (experiment.get("methods") or {}):
         lines.append(f"needs the method {layout.relative_to}{did_you_mean(layout.relative_to, experiment['methods'])}")
     return lines + [
-        "needs a sweep"
+        "needs a sweep, and nothing is swept"
         if path == "auto"
         else f"needs a sweep of {path}{did_you_mean(path, swept)} (swept: {', '.join(swept) or 'nothing'})"
         for path in paths

@@ -92,7 +92,7 @@ def _plain(value: Any) -> str:
 
 @dataclass(frozen=True)
 class ComparedFact:
-    """One printed fact beside ours (None: the data set is not among those compared)."""
+    """One printed fact beside ours (None: the data set is not compared, or the fact not counted)."""
 
     published: PublishedCell
     ours: float | None
@@ -132,16 +132,11 @@ class FactsComparison:
             before = cell.dataset
         judged = self.count("agrees") + self.count("differs")
         notes = [f"{self.count('agrees')} of {judged} facts agree, rounded as printed."]
-        notes += [f"{count} of {what}." for what, count in self._left_out().items() if count]
+        left_out = {"of other data sets": self.count("not run"), "not printed, or not counted here": self.count("n/a")}
+        notes += [f"Left out: {count} facts {which}." for which, count in left_out.items() if count]
         header = tuple(map(text, ("Dataset", "Fact", "Ours", "Published", "Verdict")))
         caption = text(f"The data beside {self.table}")
         return Sheet(caption, header, tuple(lines), 2, tuple(groups), tuple(notes), (4,)).terminal(width, colour)
-
-    def _left_out(self) -> dict[str, int]:
-        return {
-            "data sets not asked for left out": self.count("not run"),
-            "facts that are not printed, or that mlcdr does not count": self.count("n/a"),
-        }
 
 
 def compare(names: Sequence[str], table: str) -> FactsComparison:

@@ -421,7 +421,7 @@ class _Builder:
             none = " or ".join(filter(None, [", ".join(paths[:-1]), paths[-1]]))
             where = {
                 "repeat": "the same number stands in every column",
-                "last": "what there is stands in the last column",
+                "last": "the number stands in the last column only",
             }
             notes.append(f"{listing(repeated)} {has} no {none}: {where[self.layout.lacking]}.")
         if any(cell is None for cell in cells):
