@@ -76,7 +76,8 @@ class TuneSpec(BaseModel):
                 if getattr(self, name) is not None:
                     raise ValueError(f"`scope: test` takes each metric's own best on the test rows; leave out `{name}`")
         else:
-            known = [name for name, metric in METRICS.items() if metric.needs != "timing"]
+            judging = (name for name, metric in METRICS.items() if metric.higher_is_better is not None)
+            known = [name for name in judging if METRICS[name].needs != "timing"]
             if self.chosen_by.removesuffix(ALL_SIZES) not in known:
                 raise ValueError(f"metric: {self.metric!r} cannot be chosen by (known: {', '.join(known)})")
         return self
