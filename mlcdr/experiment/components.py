@@ -5,8 +5,6 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sklearn.base import is_classifier
-
 from mlcdr import registry
 from mlcdr.errors import UserError
 from mlcdr.experiment.problems import Problems, found, near
@@ -98,6 +96,8 @@ def separated(learner: Component) -> Component:
 
     A classifier that has no such part stays what it is.
     """
+    from sklearn.base import is_classifier  # a config is read without it
+
     nested = getattr(registry.resolve(learner.family, learner.name), "component_parameters", {})
     parts = [key for key, family in nested.items() if family == "learner"]
     if learner.name == "separate":
