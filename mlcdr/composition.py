@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlcdr.label_space.identity import Identity
 from mlcdr.label_space.linear import as_binary, as_dense
+from mlcdr.learners.linear import LinearLearner
 from mlcdr.moments import Moments
 from mlcdr.thresholds import Fixed, Round
 
@@ -56,6 +57,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
 
     label_space_: Any
     _training: tuple[Array, NDArray[Any]] | None
+    _folded: tuple[Array, Array] | None
     _thresholds: dict[int | None, Any]
 
     component_parameters: ClassVar[dict[str, str]] = {
@@ -109,7 +111,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = moments.n_features
         self.n_labels_ = moments.n_labels
         self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
-        self.feature_steps_ = []
+        self.feature_steps_, self._folded = [], None
         for step in self.feature_space or ():
             step, moments = _fit_step(prepared(step), moments)
             self.feature_steps_.append(step)
@@ -125,6 +127,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
             self.label_space_ = None
             _fit(self.learner_, moments)
             return self._with_threshold(moments)
+        unreduced = moments
         if self.dual_space is not None:
             self.label_space_, moments = _fit_step(prepared(self.dual_space), moments)
             self.feature_steps_.append(self.label_space_)
@@ -139,10 +142,13 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         else:
             X, Y = moments.rows()
             self.learner_.fit(X, self.label_space_.encode(Y))
-        return self._with_threshold(moments)
+        if hasattr(self.label_space_, "unreduced") and _is_linear(self.learner_):
+            # no row needs to be reduced, neither here nor in `output`
+            self._folded = self.label_space_.unreduced(self.learner_.coef_.T), self.learner_.intercept_
+        return self._with_threshold(moments if self._folded is None else unreduced)
 
     def _with_threshold(self, moments: Moments) -> ComposedClassifier:
-        """Fit the threshold, if it is one to be fitted, on what the learner says of the training rows (reduced)."""
+        """Fit the threshold, if it is one to be fitted, on what the learner says of the training rows."""
         self._training, self._thresholds = None, {}
         if hasattr(self.threshold, "fit"):
             X, Y = moments.rows()
@@ -201,7 +207,9 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         return self._output(self._transform(X))
 
     def _output(self, X: Any) -> Array:
-        """`output` of features that have gone through the feature space."""
+        """`output` of features that have gone through the feature space (but for a dual space that is folded in)."""
+        if self._folded is not None:
+            return X @ self._folded[0] + self._folded[1]
         if self.label_space_ is None and self.threshold is not None:
             return _scores(self.learner_, X)
         if hasattr(self.learner_, "predict_valid"):
@@ -244,7 +252,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         return threshold.apply(self.label_space_.decode(output))
 
     def _transform(self, X: Any) -> Any:
-        for step in self.feature_steps_:
+        for step in self.feature_steps_ if self._folded is None else self.feature_steps_[:-1]:
             X = step.transform(X)
         return X
 
@@ -255,6 +263,11 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _is_linear(learner: Any) -> bool:
+    """Whether a fitted learner predicts X coef_ᵀ + intercept_, and nothing else."""
+    return isinstance(learner, LinearLearner) and type(learner).predict_valid is LinearLearner.predict_valid
 
 
 def _no_labels(classifier: ComposedClassifier) -> NDArray[np.uint8]:

@@ -339,68 +339,29 @@ class Spectral:
 
 
 @dataclass(frozen=True)
-class FileOrder:
-    """X = QR on the columns that R's `lm` keeps; the others (aliased) get coefficient 0. Cost about 4ndr.
+class Diagonal:
+    """S + αI, diagonal: of uncorrelated features. Cost dK.
 
-    Columns are taken in file order, the intercept first; one is aliased, and left out, where those kept before it leave
-    less than 1e-7 of its norm (LINPACK's dqrdc2 as R changed it). Q is found by Gram-Schmidt, twice for each block of
-    columns, which keeps it orthonormal to rounding (Giraud, Langou & Rozložník 2005).
+    A feature without variance gets coefficient 0, as the minimum norm has it.
     """
 
-    basis: Array
-    upper: Array
-    kept: NDArray[np.intp]
-    n_features: int
-
-    @property
-    def rank(self) -> int:
-        """Number of columns kept."""
-        return len(self.kept)
+    inverse_scale: Array  # 1/√(s + α); 0 where that is 0
+    rank: int
 
     @classmethod
-    def of_rows(cls, rows: Array, norms: Array, tolerance: float = 1e-7, width: int = 64) -> FileOrder:
-        """From the centred rows X (n×d, dense) and the norms (d,) that the columns had before centring."""
-        n, d = rows.shape
-        limit = min(n - 1, d)  # the intercept takes one of the n dimensions
-        q, upper = np.empty((n, limit), order="F"), np.zeros((limit, limit))
-        kept: list[int] = []
-        for start in range(0, d, width):
-            before = len(kept)
-            if before == limit:
-                break
-            block = np.array(rows[:, start : start + width], order="F")
-            shares = _take_off(q[:, :before], block)
-            shares += _take_off(q[:, :before], block)
-            for i in range(block.shape[1]):
-                r, column = len(kept), block[:, i]
-                within = _take_off(q[:, before:r], column)
-                again = _take_off(q[:, :r], column)
-                norm = float(np.linalg.norm(column))
-                if r == limit or norm <= tolerance * norms[start + i]:
-                    continue
-                upper[:before, r], upper[before:r, r], upper[r, r] = shares[:, i], within, norm
-                upper[:r, r] += again
-                q[:, r] = column / norm
-                kept.append(start + i)
-        r = len(kept)
-        return cls(q[:, :r], upper[:r, :r], np.array(kept, dtype=np.intp), d)
+    def of(cls, variances: Array, ridge: float = 0.0) -> Diagonal:
+        """From the diagonal of S (d,)."""
+        scale = np.sqrt(variances + ridge)
+        inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+        return cls(inverse, int(np.count_nonzero(inverse)))
 
     def whiten(self, xy: Array, z: Any) -> Array:
-        """B = QᵀZ."""
-        return self.basis.T @ z()
+        """B = C/√(s + α)."""
+        return xy * self.inverse_scale[:, None]
 
     def coefficients(self, whitened: Array) -> Array:
-        """W = R⁻¹B for the columns kept, 0 for the others."""
-        w = np.zeros((self.n_features, whitened.shape[1]))
-        w[self.kept] = scipy.linalg.solve_triangular(self.upper, whitened, check_finite=False)
-        return w
-
-
-def _take_off(q: Array, columns: Array) -> Array:
-    """Take off the columns, in place, what of them lies in the range of q; returns the shares qᵀcolumns."""
-    shares = q.T @ columns
-    columns -= q @ shares
-    return shares
+        """W = B/√(s + α)."""
+        return whitened * self.inverse_scale[:, None]
 
 
 def leading_eigenvectors(matrix: Array, n: int) -> tuple[Array, Array]:

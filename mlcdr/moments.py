@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from mlcdr import linalg, sums
+from mlcdr import file_order, linalg, sums
 from mlcdr.memo import Memo
 from mlcdr.sums import ExactColumns
 
@@ -84,6 +84,7 @@ class Moments:
     _image: tuple[Moments, Array, Array] | None = None  # by `map_labels`: of which moments, with what offset and matrix
     _part_of: Moments | None = None  # the larger set of rows these were taken from, by `without`
     _kept: NDArray[np.intp] | None = None  # and which of its rows they are
+    _variances: Array | None = None  # the diagonal of S, where S is diagonal
 
     # ---------------------------------------------------------------- construction
 
@@ -467,13 +468,16 @@ class Moments:
 
     def with_labels(self, inputs: Sequence[int], targets: Sequence[int]) -> Moments:
         """The moments of the labels `targets`, with the labels `inputs` as features behind the others: all blocks of S,
-        C and T, nothing is summed anew.
+        C and T, nothing is summed anew. Of an input that is constant on these rows exact zeros are left, not rounding.
         """
         if not self.centred or self._image is not None:
             raise ValueError("labels become features before the features are uncentred or the labels mapped")
         if not len(inputs):
             return self.map_labels(np.zeros(self.n_labels), np.eye(self.n_labels)[:, list(targets)])
         i, t = np.asarray(inputs), np.asarray(targets)
+        before = np.diag(self.yy if self._part_of is None else self._part_of.yy)[i]
+        live = (np.diag(self.yy)[i] > 1e-14 * before).astype(np.float64)
+        scatter = self.yy[np.ix_(i, i)] * np.outer(live, live)
 
         def rows() -> tuple[Any, Any]:
             X, Y = self.rows()
@@ -483,8 +487,8 @@ class Moments:
             self.n,
             np.append(self.mean_x, self.mean_y[i]),
             self.mean_y[t],
-            lambda: np.block([[self.xx_lower, self.xy[:, i]], [self.xy[:, i].T, self.yy[np.ix_(i, i)]]]),
-            lambda: np.vstack([self.xy[:, t], self.yy[np.ix_(i, t)]]),
+            lambda: np.block([[self.xx_lower, live * self.xy[:, i]], [(live * self.xy[:, i]).T, scatter]]),
+            lambda: np.vstack([self.xy[:, t], live[:, None] * self.yy[np.ix_(i, t)]]),
             lambda: self.yy[np.ix_(t, t)],
             rows if self._rows is not None else None,
         )
@@ -528,21 +532,23 @@ class Moments:
 
     def principal_moments(self, n: int) -> Moments:
         """The moments of the features in the `n` leading principal directions (uncentred); S is diagonal there."""
+        found = self._leading(n)[1]
+        n_found = len(found)
         values, directions = self.principal_directions(n)
 
         def rows() -> tuple[Any, Any]:
             X, Y = self.rows()
-            found = self._leading(n)[1]
-            return self.memo.get(("principal rows", len(found)), lambda: sums.frozen(X @ found.T))[:, : len(values)], Y
+            return self.memo.get(("principal rows", n_found), lambda: sums.frozen(X @ found.T))[:, : len(values)], Y
 
         return Moments(
             self.n,
             directions @ self.mean_x,
             self.mean_y,
             lambda: np.diag(values),
-            lambda: directions @ self.xy,
+            lambda: self.once(("principal xy", n_found), lambda: found @ self.xy)[: len(values)],
             lambda: self.yy,
             rows if self._rows is not None else None,
+            _variances=values,
         )
 
     def _leading(self, n: int) -> tuple[Array, Array]:
@@ -577,6 +583,7 @@ class Moments:
                 centred=False,
                 memo=Memo(),
                 _part_of=None,
+                _variances=None,
             ),
         )
 
@@ -603,6 +610,7 @@ class Moments:
                 _rows=rows if self._rows is not None else None,
                 memo=Memo(),
                 _part_of=None,
+                _variances=None,
             ),
         )
 
@@ -664,6 +672,8 @@ class Moments:
         return self.memo.get(("factor", ridge), lambda: self._factorise(ridge))
 
     def _factorise(self, ridge: float) -> linalg.Factor:
+        if self._variances is not None:
+            return linalg.Diagonal.of(self._variances, ridge)
         try:
             if self.n_features > self.n and self._rows is not None:
                 return self._factorise_dual(ridge)
@@ -766,8 +776,9 @@ class Moments:
     def basic_coefficients(self) -> Array:
         """W (d×K): least squares by the rule of R's `lm`: features that depend on those before them get 0.
 
-        Where S shows that none does (but for constant ones), that is the one solution there is; else a QR
-        factorisation of the rows decides (`linalg.FileOrder`).
+        Where S shows clearly which do, a Cholesky factorisation of the others decides, of which that of the larger set
+        of rows that these are a part of may be known beforehand; elsewhere a QR factorisation of the rows (see
+        `mlcdr.file_order`).
 
         Raises
         ------
@@ -777,27 +788,74 @@ class Moments:
         if self._image is not None:
             root, _, matrix = self._image
             return root.basic_coefficients() @ matrix
-        return self.memo.get("basic coefficients", self._basic_coefficients)
+        return self.memo.get("basic coefficients", lambda: self._basic_factor().coefficients(self.basic_whitened()))
 
-    def _basic_coefficients(self) -> Array:
+    def basic_whitened(self) -> Array:
+        """B (r×K) with BᵀB the labels' scatter that the features kept by the rule of R's `lm` explain."""
+        if self._image is not None:
+            root, _, matrix = self._image
+            return root.basic_whitened() @ matrix
+        return self.memo.get("basic whitened", lambda: self._basic_factor().whiten(self.xy, self.centred_labels))
+
+    def _basic_factor(self) -> linalg.Factor:
         if not self.centred:
             raise ValueError("the intercept comes first: features must be centred")
-        if self.n_features < self.n:
-            try:
-                factor = self.factor()
-            except linalg.IllConditioned:
-                factor = None
-            if isinstance(factor, linalg.Cholesky) and factor.null_space is None:
-                # its pivots are above 1e-8 of the variance; R asks for 1e-14 of the mean square
-                spread = np.diag(self.xx_lower)
-                live = factor.inverse_scale > 0
-                if np.all(self.n * self.mean_x[live] ** 2 <= 1e5 * spread[live]):
-                    return self.coefficients()
-        X = sums.dense(self.rows()[0]) - self.mean_x
-        X -= X.mean(axis=0)
-        norms = np.sqrt(np.einsum("ij,ij->j", X, X) + self.n * self.mean_x**2)
-        factor = linalg.FileOrder.of_rows(X, norms)
-        return factor.coefficients(factor.whiten(np.zeros((0, 0)), self.centred_labels))
+        return self.memo.get("basic factor", self._factorise_in_file_order)
+
+    def _factorise_in_file_order(self) -> linalg.Factor:
+        if self._variances is not None:  # uncorrelated features: only the intercept can explain one
+            sizes = self._variances + self.n * self.mean_x**2
+            kept = self._variances > file_order.TOLERANCE**2 * sizes
+            return linalg.Diagonal.of(np.where(kept, self._variances, 0.0))
+        # beyond that the Gram matrix is larger than the rows by far
+        if self.n_features <= 4 * self.n or self._rows is None:
+            with contextlib.suppress(linalg.IllConditioned):
+                factor = file_order.FileOrderCholesky.of(
+                    self.xx_lower, np.diag(self.xx_lower), self._sizes, self._known_aliased()
+                )
+                if not len(factor.aliased) or linalg.confirmed(
+                    self._residual(factor.probe()), np.sqrt(len(factor.aliased))
+                ):
+                    return factor
+        return self._file_order_of_rows()
+
+    def _file_order_of_rows(self) -> file_order.FileOrder:
+        X = self.rows()[0]
+        by_columns = sp.csc_array(X) if sp.issparse(X) else X
+
+        def columns(start: int, stop: int) -> Array:
+            block = sums.dense(by_columns[:, start:stop]) - self.mean_x[start:stop]
+            return block - block.mean(axis=0)
+
+        return file_order.FileOrder.of_columns(columns, self.n, np.sqrt(sums.squares(X)))
+
+    @property
+    def _sizes(self) -> Array:
+        """Σx² of each feature."""
+        return np.diag(self.xx_lower) + self.n * self.mean_x**2
+
+    def _residual(self, directions: Array) -> Array:
+        """The rows, less their mean, in these directions (n×m)."""
+        return self.rows()[0] @ directions - self._origin @ directions
+
+    def _known_aliased(self) -> NDArray[np.intp]:
+        """Features known beforehand to be aliased: those that are in the larger set these rows are a part of.
+
+        What the features before it leave of one is no larger in a part of the rows. There it was less than 1e-8 of its
+        norm, so it is less than 1e-7 here, unless little of the feature itself is left.
+        """
+        if self._part_of is None:
+            return np.zeros(0, dtype=np.intp)
+        whole = self._part_of
+        known = whole.memo.get("aliased", whole._clearly_aliased)
+        return known[self._sizes[known] >= 0.1 * whole._sizes[known]]
+
+    def _clearly_aliased(self) -> NDArray[np.intp]:
+        """Features of which the intercept and those before them leave next to nothing."""
+        factor = self._basic_factor()
+        if isinstance(factor, file_order.FileOrder):
+            return np.flatnonzero(factor.left < 1e-2 * file_order.TOLERANCE)
+        return factor.aliased if isinstance(factor, file_order.FileOrderCholesky) else np.zeros(0, dtype=np.intp)
 
     def constant_coefficients(self, ridge: float = 0.0) -> Array:
         """W (d,): coefficients of the constant target 1 on the features (0 where these are centred).

@@ -39,7 +39,13 @@ def squares(a: Any) -> Array:
 
 def symmetric(lower: Array) -> Array:
     """The symmetric matrix of which only the lower triangle is given."""
-    return np.tril(lower) + np.tril(lower, -1).T
+    full = np.array(lower)
+    for start in range(0, len(full), _COLUMNS):
+        stop = start + _COLUMNS
+        block = full[start:stop, start:stop]
+        block[:] = np.tril(block) + np.tril(block, -1).T
+        full[start:stop, stop:] = full[stop:, start:stop].T
+    return full
 
 
 def dense(a: Any) -> Array:

@@ -232,12 +232,16 @@ class Maximise(BaseEstimator):
         """Learn from the training scores (n×K) and the label sets Y (n×K of {0, 1}, dense)."""
         n, n_labels = scores.shape
         labels = np.arange(n_labels)
-        order = np.argsort(-scores, axis=0, kind="stable")
-        ranked = np.take_along_axis(scores, order, axis=0)
-        tolerance = 1e-12 * np.max(np.abs(scores), axis=0)
+        # label by label in contiguous memory; in any order within a tie, which no cut parts
+        columns, truth = np.ascontiguousarray(scores.T), np.ascontiguousarray(np.asarray(Y).T)
+        order = np.argsort(-columns, axis=1)
+        ranked = np.take_along_axis(columns, order, axis=1)
+        tolerance = 1e-12 * np.maximum(np.abs(ranked[:, 0]), np.abs(ranked[:, -1]))
         # hits[c], cuts[c]: true positives if the c highest are predicted, and whether a cut may fall there
-        hits = np.vstack([np.zeros(n_labels), np.cumsum(np.take_along_axis(Y, order, axis=0), axis=0)])
-        cuts = np.vstack([[True] * n_labels, ranked[:-1] - ranked[1:] > tolerance, [True] * n_labels])
+        hits, cuts = np.zeros((n_labels, n + 1)), np.ones((n_labels, n + 1), dtype=bool)
+        np.cumsum(np.take_along_axis(truth, order, axis=1), axis=1, out=hits[:, 1:])
+        np.greater(ranked[:, :-1] - ranked[:, 1:], tolerance[:, None], out=cuts[:, 1:-1])
+        ranked, hits, cuts = ranked.T, hits.T, cuts.T
         positives, predicted = hits[-1], np.arange(n + 1.0)[:, None]
         if self.metric == "macro_f":
             best = _jointly_best(hits, cuts)

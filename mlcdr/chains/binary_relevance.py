@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcdr.chains.linear import LinearLinks
 from mlcdr.chains.links import Array, Link, LinkedClassifier
 from mlcdr.moments import Moments
 
@@ -13,11 +14,23 @@ from mlcdr.moments import Moments
 class BinaryRelevance(LinkedClassifier):
     """h_k(x) for each label k = 1, …, K, fitted to the features alone (Tsoumakas, Katakis & Vlahavas 2010).
 
-    Cost: K fits of the base; with least squares or ridge they share the split's factorisation.
+    Cost: K fits of the base; with least squares, or ridge with a free intercept, one for all.
+
+    Attributes
+    ----------
+    links_ : list of Link
+        The models, by label.
     """
 
     def _fit_links(self, base: Any, moments: Moments) -> None:
-        self.links_ = [Link.fitted(base, moments, k) for k in range(moments.n_labels)]
+        labels = range(moments.n_labels)
+        self._linear = LinearLinks.alone(base, moments)
+        if self._linear is not None:
+            self.links_ = [self._linear.link(base, k) for k in labels]
+        else:
+            self.links_ = [Link.fitted(base, moments, k) for k in labels]
 
     def _scores(self, X: Any) -> Array:
+        if self._linear is not None:
+            return self._linear.on_features(X)
         return np.column_stack([link.score(X) for link in self.links_])

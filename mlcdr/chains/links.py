@@ -70,6 +70,7 @@ class LinkedClassifier(ClassifierMixin, BaseEstimator):
     """
 
     component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
+    _linear: Any  # the links as matrices, where they are linear and were found all at once
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"base": [HasMethods(["fit", "predict"]), None]}
 
     def __init__(self, base: Any = None):

@@ -75,6 +75,10 @@ class DualSpace(TransformerMixin, LinearLabelSpace):
         check_is_fitted(self, "directions_")
         return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64) @ self.feature_directions_
 
+    def unreduced(self, weights: Array) -> Array:
+        """The weights UW (d×q) that do on the features what `weights` (D×q) do on the reduced ones."""
+        return self.feature_directions_ @ weights
+
     def transform_moments(self, moments: Moments) -> Moments:
         """The moments of the reduced features, from those of the features."""
         return moments.map_features(self.feature_directions_)

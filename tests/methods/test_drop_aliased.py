@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from mlcdr.file_order import FileOrder
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.linalg import FileOrder
 from mlcdr.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
