@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 
 # With an α smaller than this beside tr K ≥ ‖K‖, Q is known too badly: each fold's own kernel matrix is decomposed.
 _SMALL = 1e-10
-_FEW = 8  # up to so many values of α, inverting K + αI for each is quicker than decomposing K
+_FEW = 6  # up to so many values of α, inverting K + αI for each is quicker than decomposing K
 
 
 @dataclass(frozen=True)

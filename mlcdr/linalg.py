@@ -291,7 +291,7 @@ class Spectral:
     rank: int
 
     @classmethod
-    def of_rows(cls, rows: Array, ridge: float = 0.0, offset: float = 0.0) -> Spectral:
+    def of_rows(cls, rows: Array, offset: float = 0.0) -> Spectral:
         """From the centred rows X (n×d, dense).
 
         Singular values below max(n, d)·ε·max(s₁, `offset`) count as 0: NumPy's rule, but for the size of what was
@@ -301,7 +301,7 @@ class Spectral:
         largest = max(np.max(s, initial=0.0), offset)
         rank = int(np.count_nonzero(s > max(rows.shape) * np.finfo(float).eps * largest))
         right = right[:rank]
-        return cls(left[:, :rank], s[:rank], lambda a: right.T @ a, ridge, rank)
+        return cls(left[:, :rank], s[:rank], lambda a: right.T @ a, 0.0, rank)
 
     @classmethod
     def of_outer(cls, outer: Array, transpose_apply: Any, clear: bool = False) -> Spectral:
@@ -400,17 +400,6 @@ def signed(vectors: Array) -> Array:
     peak = np.argmax(np.abs(vectors), axis=0)
     signs = np.where(vectors[peak, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
     return np.ascontiguousarray((vectors * signs).T)
-
-
-def principal_directions(rows: Array, offset: float = 0.0) -> tuple[Array, Array]:
-    """As `leading_eigenvectors` of XᵀX, from the centred rows X (n×d, dense), up to its rank (but one at least).
-
-    The rank is that of `Spectral.of_rows`. Cost: 6nd·min(n, d).
-    """
-    _, s, right = scipy.linalg.svd(rows, full_matrices=False, check_finite=False)
-    rounding = max(rows.shape) * np.finfo(float).eps * max(np.max(s, initial=0.0), offset)
-    rank = max(1, np.count_nonzero(s > rounding))
-    return s[:rank] ** 2, signed(right[:rank].T)
 
 
 def n_kept(n_components: float | int | None, size: int, rounding: str = "floor") -> int:

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from mlcdr import file_order, linalg, sums
+from mlcdr import file_order, linalg, principal, sums
 from mlcdr.memo import Memo
 from mlcdr.sums import ExactColumns
 
@@ -368,13 +368,13 @@ class Moments:
 
     def _spread_left(self, X_out: Any, shift: Array) -> Array:
         """Σ(x−x̄)² of each feature when the rows `X_out` go, but for what rounding leaves of those that become weak."""
-        spread = self.memo.get("spread", self._spread)  # type: ignore[arg-type]
+        spread = self.spread()
         gone = sums.squares(X_out) - self.mean_x * (2 * sums.total(X_out) - X_out.shape[0] * self.mean_x) + shift**2
         return spread - gone
 
     def _weakened(self, X: Any, X_out: Any, left: Array, keep: NDArray[np.bool_]) -> ExactColumns:
         """The features to sum anew when the rows `X_out` go: little or nothing of them is left in the others."""
-        weak = left < _CANCELLED * self.memo.get("spread", self._spread)  # type: ignore[arg-type]
+        weak = left < _CANCELLED * self.spread()
         if not sp.issparse(X):
             return ExactColumns(X, np.flatnonzero(weak), np.zeros(0, dtype=np.intp), keep)
         entries = self.memo.get("entries", lambda: _entries(X)) - _entries(X_out)
@@ -462,9 +462,7 @@ class Moments:
         """S @ matrix (d×m); without S where there are more features than rows at hand."""
         if self.n_features <= self.n or self._rows is None:
             return blas.dsymm(1.0, self.xx_lower, np.asfortranarray(matrix), lower=1)
-        X, mean = self.rows()[0], self._origin
-        image = X @ matrix - mean @ matrix
-        return X.T @ image - np.outer(mean, image.sum(axis=0))
+        return self.scatter_operator()(matrix)
 
     def with_labels(self, inputs: Sequence[int], targets: Sequence[int]) -> Moments:
         """The moments of the labels `targets`, with the labels `inputs` as features behind the others: all blocks of S,
@@ -564,10 +562,8 @@ class Moments:
             if self._rows is None or values[0] <= 0 or values[-1] >= 1e-10 * values[0]:
                 rank = np.count_nonzero(values > self.n_features * np.finfo(float).eps * values[0])
                 return np.maximum(values, 0.0)[: max(rank, 1)], directions[: max(rank, 1)]
-        # the SVD of `_spectral_of_rows` again, without the left side; `_principal` may take XXᵀ, which knows less
-        rows = sums.dense(self.rows()[0]) - self.mean_x
-        rows -= rows.mean(axis=0)
-        return linalg.principal_directions(rows, float(np.sqrt(self.n) * np.linalg.norm(self.mean_x)))
+        svd = self._thin_svd() if self.n_features > self.n else self._svd_of_rows()
+        return principal.axes(svd, self.n_features)
 
     def uncentred(self) -> Moments:
         """The same rows with S = Σxxᵀ about the origin: for methods that do not centre the features."""
@@ -630,7 +626,7 @@ class Moments:
         if self.n_features <= self.n or self._rows is None:
             return RankCoordinates(self, lambda a: a)
         root = self if self._image is None else self._image[0]
-        svd = root.memo.get("principal", root._principal)
+        svd = root._thin_svd()
         s = svd.singular_values
         inner = Moments(
             self.n,
@@ -645,19 +641,31 @@ class Moments:
         )
         return RankCoordinates(inner, svd.apply_right)
 
-    def _principal(self) -> linalg.Spectral:
-        """X = U diag(s) Vᵀ of the rows less their origin; from XXᵀ where X is sparse and that tells the rank."""
-        X, mean = self.rows()[0], self._origin
-        if sp.issparse(X):
-            outer = sums.outer(X, mean)
-            if np.max(np.diag(outer)) > 1e-3 * float((X * X).sum(axis=1).max()):
+    def _thin_svd(self) -> linalg.Spectral:
+        """X = U diag(s) Vᵀ of the rows less their origin, for d > n: one for all who want principal axes."""
+        return self.memo.get("thin svd", lambda: principal.thin_svd(self.rows()[0], self._origin, self.centred))
 
-                def transpose_apply(a: Array) -> Array:
-                    return X.T @ a - np.outer(mean, a.sum(axis=0))
+    def _svd_of_rows(self) -> linalg.Spectral:
+        """The same of the rows made dense, which is what knows most of small singular values."""
+        return self.memo.get("svd of rows", lambda: principal.svd_of_rows(self.rows()[0], self._origin, self.centred))
 
-                with contextlib.suppress(linalg.IllConditioned):
-                    return linalg.Spectral.of_outer(outer, transpose_apply, clear=True)
-        return self._spectral_of_rows(0.0)
+    def scatter_operator(self) -> principal.Operator:
+        """A ↦ SA (d×q), from the rows: S is not formed."""
+        return principal.scatter_operator(self.rows()[0], self._origin)
+
+    def spread(self) -> Array:
+        """The diagonal of S (d,), without S where the rows are at hand."""
+        if self._rows is None:
+            return np.diag(self.xx_lower).copy()
+        if not self.centred:
+            return sums.squares(self.rows()[0])
+        spread = self._spread or Moments.from_arrays(*self.rows()).spread
+        return self.memo.get("spread", spread)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the rows are at hand."""
+        return self._rows is not None
 
     # ---------------------------------------------------------------- solving
 
@@ -686,15 +694,7 @@ class Moments:
         except linalg.IllConditioned:
             if self._rows is None:
                 raise
-        return self._spectral_of_rows(ridge)
-
-    def _spectral_of_rows(self, ridge: float) -> linalg.Spectral:
-        rows = sums.dense(self.rows()[0]) - self._origin
-        if self.centred:
-            rows -= rows.mean(axis=0)
-        # what rounding leaves of a dependent feature is relative to its offset, too
-        offset = float(np.sqrt(self.n) * np.linalg.norm(self._origin))
-        return linalg.Spectral.of_rows(rows, ridge, offset)
+        return self._svd_of_rows().with_ridge(ridge)
 
     def _confirmed(self, factor: linalg.PivotedCholesky) -> linalg.PivotedCholesky:
         """The factorisation, once the rows have confirmed which features depend on others (if they are at hand)."""

@@ -31,7 +31,9 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "mvmd": "mlcdr.feature_space.mvmd:MVMD",
         "cca": "mlcdr.feature_space.cca:LabelCCA",
         "opls": "mlcdr.feature_space.opls:OPLS",
+        "mlhsl": "mlcdr.feature_space.mlhsl:MLHSL",
         "mlda": "mlcdr.feature_space.mlda:MLDA",
+        "dmlda": "mlcdr.feature_space.dmlda:DMLDA",
         "mlsi": "mlcdr.feature_space.mlsi:MLSI",
     },
     "label_space": {

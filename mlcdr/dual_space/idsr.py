@@ -23,8 +23,9 @@ class IDSR(DualSpace):
 
     x' = Uᵀx and t = Vy. D stops at the rank of the centred features: what lies beyond has no variance. Both are
     nested: all D of a split share one decomposition of S, and all K' one fit of a learner of independent outputs.
-    Cost, beside S: 9d³ for the eigenvectors (for d > n, or where rounding in S hides the small ones, an SVD of the
-    dense rows), 9K³, and ndr for the reduced rows, r the rank; a truncated solver takes over for D ≤ d/10, d ≥ 1000.
+    Cost, beside S: 9d³ for the eigenvectors (for d > n a thin SVD of the rows, shared with PCA and MVMD; where rounding
+    in S hides the small ones, an SVD of the dense rows), 9K³, and ndr for the reduced rows, r the rank; a truncated
+    solver takes over for D ≤ d/10, d ≥ 1000.
 
     Parameters
     ----------

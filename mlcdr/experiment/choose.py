@@ -42,9 +42,10 @@ class Work(Protocol):
         """The spec at each size of its code, for the metrics that are summed over them."""
 
 
-def grid_points(tune: TuneSpec) -> list[dict[str, Any]]:
-    """All points of the grid, its last path changing fastest."""
-    return [dict(zip(tune.grid, values, strict=True)) for values in itertools.product(*tune.grid.values())]
+def grid_points(tune: TuneSpec, dataset: str = "") -> list[dict[str, Any]]:
+    """All points of the grid (of a data set), its last path changing fastest."""
+    grid = tune.grid_of(dataset)
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
 def without_tune(spec: MethodSpec, point: Point) -> MethodSpec:
@@ -59,6 +60,7 @@ def without_tune(spec: MethodSpec, point: Point) -> MethodSpec:
 def choose(
     specs: Sequence[MethodSpec],
     moments: Moments,
+    dataset: str,
     folds_of: tuple[int, str],
     work: Work,
 ) -> list[dict[str, Any]]:
@@ -70,6 +72,8 @@ def choose(
         Specs with one and the same `tune`.
     moments : Moments
         Of the rows that the choice may see, with their rows.
+    dataset : str
+        Which data set's grid.
     folds_of : (seed, name)
         What the folds are drawn from.
     work : Work
@@ -84,7 +88,7 @@ def choose(
     assert tune is not None
     summed = tune.chosen_by.endswith(ALL_SIZES)
     metric = tune.chosen_by.removesuffix(ALL_SIZES)
-    points = grid_points(tune)
+    points = grid_points(tune, dataset)
     wanted = [work.all_sizes(specs[0])] if summed else [[spec] for spec in specs]
     flat = [without_tune(spec, point) for point in points for group in wanted for spec in group]
     seed, name = folds_of

@@ -380,6 +380,9 @@ def _check_sweep(sweep: Mapping[str, Any], methods: Any, problems: Problems) -> 
                 problems.add(here, f"the method has no such parameter{near(path, known)} (it has: {', '.join(known)})")
             else:
                 _check_values({name: spec}, path, values, here, problems)
+                for dataset, grid in (spec.tune.grids if spec.tune else {}).items():
+                    there = ("methods", name, "tune", "grids", dataset, path)
+                    _check_values({name: spec}, path, grid[path], there, problems)
 
 
 def _check_values(

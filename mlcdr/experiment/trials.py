@@ -293,10 +293,12 @@ def _run_tuned(
             if tune.scope == "dataset":
                 key = _digest([trials[0].method, *(spec.plain() for spec in specs)])
                 folds = (group.seed, f"{trials[0].dataset}, tuning")
-                chosen = context.choices.get(key, lambda: choose(specs, context.moments, folds, work))
+                chosen = context.choices.get(
+                    key, lambda: choose(specs, context.moments, trials[0].dataset, folds, work)
+                )
             else:
                 folds = (group.seed, f"{trials[0].dataset}, split {group.split}, tuning")
-                chosen = choose(specs, moments, folds, work)
+                chosen = choose(specs, moments, trials[0].dataset, folds, work)
     except Exception as error:
         return [Score(trial.key, None, _explain(error)) for trial in trials]
     settled = [without_tune(spec, point) for spec, point in zip(specs, chosen, strict=True)]

@@ -2,6 +2,8 @@
 
     tune: {grid: {learner.alpha: {log2: [-10, 0, 1]}}, metric: hamming_loss, folds: 5, scope: split}
 
+(and `grids: {yeast: {learner.alpha: …}}` for data sets with a grid of their own).
+
 `scope` says what the choice is made for, and thereby what it may see:
 
 `split`     for each training set by itself, by cross-validation within it: nothing of the test set is seen;
@@ -50,6 +52,10 @@ class TuneSpec(BaseModel):
         dict[str, Values],
         Field(min_length=1, description="Key path of the method → list of values, or {log2: [from, to, step]}."),
     ]
+    grids: Annotated[
+        dict[str, dict[str, Values]],
+        Field(description="Data set → the grid that it has in place of `grid`; over the same paths."),
+    ] = {}
     scope: Annotated[
         Literal["split", "dataset", "test"],
         Field(description="What the choice is made for, and may see: a training set, all rows, or the test rows."),
@@ -75,12 +81,22 @@ class TuneSpec(BaseModel):
             for name in ("metric", "folds"):
                 if getattr(self, name) is not None:
                     raise ValueError(f"`scope: test` takes each metric's own best on the test rows; leave out `{name}`")
+            if self.grids:
+                raise ValueError("`scope: test` has one grid for all data sets; leave out `grids`")
         else:
             judging = (name for name, metric in METRICS.items() if metric.higher_is_better is not None)
             known = [name for name in judging if METRICS[name].needs != "timing"]
             if self.chosen_by.removesuffix(ALL_SIZES) not in known:
                 raise ValueError(f"metric: {self.metric!r} cannot be chosen by (known: {', '.join(known)})")
+        for dataset, grid in self.grids.items():
+            if set(grid) != set(self.grid):
+                raise ValueError(f"grids: that of {dataset} must be over the paths of `grid`: {', '.join(self.grid)}")
         return self
+
+    def grid_of(self, dataset: str) -> dict[str, tuple[Any, ...]]:
+        """The grid of a data set, its paths in the order of `grid`."""
+        own = self.grids.get(dataset, self.grid)
+        return {path: own[path] for path in self.grid}
 
     @property
     def chosen_by(self) -> str:
@@ -95,6 +111,8 @@ class TuneSpec(BaseModel):
     def plain(self) -> dict[str, Any]:
         """As a config writes it, the grid spelt out."""
         result: dict[str, Any] = {"grid": {path: list(values) for path, values in self.grid.items()}}
+        if self.grids:
+            result["grids"] = {name: {p: list(v) for p, v in grid.items()} for name, grid in self.grids.items()}
         result["scope"] = self.scope
         if self.scope != "test":
             result |= {"metric": self.chosen_by, "folds": self.n_folds}

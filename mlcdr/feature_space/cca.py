@@ -34,6 +34,8 @@ class LabelCCA(DependenceFeatureSpace):
         The ridge r′ ≥ 0 of the labels; None means r. With 0, label combinations that do not vary are left out.
     norm : {"metric", "unit"}
         Length of the directions, as in `ScaledFeatureSpace`.
+    solver : {"auto", "dense", "implicit"}
+        How to find the directions, as in `DependenceFeatureSpace`.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -42,9 +44,14 @@ class LabelCCA(DependenceFeatureSpace):
     }
 
     def __init__(
-        self, n_components: Any = None, alpha: float = 0.1, label_alpha: float | None = None, norm: str = "metric"
+        self,
+        n_components: Any = None,
+        alpha: float = 0.1,
+        label_alpha: float | None = None,
+        norm: str = "metric",
+        solver: str = "auto",
     ):
-        super().__init__(n_components, alpha, norm)
+        super().__init__(n_components, alpha, norm, solver)
         self.label_alpha = label_alpha
 
     def _label_codes(self, moments: Moments) -> Array:

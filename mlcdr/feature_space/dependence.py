@@ -8,8 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from mlcdr.feature_space.implicit import SOLVERS
 from mlcdr.feature_space.linear import Array, LinearFeatureSpace, eigen
+from mlcdr.linalg import IllConditioned
 from mlcdr.moments import Moments
+from mlcdr.principal import conjugate_gradients
+
+GRADIENTS_FROM = 15000  # of the smaller side; below, a factorisation is quicker, and all methods share it
 
 
 class ScaledFeatureSpace(LinearFeatureSpace):
@@ -56,24 +61,29 @@ class DependenceFeatureSpace(ScaledFeatureSpace):
         The ridge r ≥ 0.
     norm : {"metric", "unit"}
         Length of the directions, as in `ScaledFeatureSpace`.
+    solver : {"auto", "dense", "implicit"}
+        "dense" factorises S + rI (or the n×n side), "implicit" solves by conjugate gradients on v ↦ Xᵀ(Xv), for r > 0:
+        4nd (or 4 nnz(X)) for each code, about 16√κ times, κ the condition of S + rI at unit diagonal. "auto": implicit
+        where min(n, d) ≥ 15000, the rows are at hand and r > 0, if it converges; else dense.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ScaledFeatureSpace._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left")],
+        "solver": [StrOptions(set(SOLVERS))],
     }
 
-    def __init__(self, n_components: Any = None, alpha: float = 0.1, norm: str = "metric"):
+    def __init__(self, n_components: Any = None, alpha: float = 0.1, norm: str = "metric", solver: str = "auto"):
         super().__init__(n_components, norm)
         self.alpha = alpha
+        self.solver = solver
 
     def _label_codes(self, moments: Moments) -> Array:
         """L (K×k), for labels of {0, 1}."""
         return 2.0 * np.eye(moments.n_labels)
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
-        codes = moments.map_labels(moments.mean_y, self._label_codes(moments))
-        return dependent_directions(codes, self.alpha)
+        return directions_of_codes(moments, self._label_codes(moments), self.alpha, self.solver)
 
 
 def dependent_directions(codes: Moments, ridge: float) -> tuple[Array, Array]:
@@ -82,3 +92,26 @@ def dependent_directions(codes: Moments, ridge: float) -> tuple[Array, Array]:
     kept = values > 0
     values, vectors = values[kept], vectors[:, kept]
     return values, codes.coefficients(ridge) @ (vectors / np.sqrt(values))
+
+
+def directions_of_codes(moments: Moments, codes: Array, ridge: float, solver: str) -> tuple[Array, Array]:
+    """As `dependent_directions`, of the codes Y_c L with L (K×k); by one of the solvers of `DependenceFeatureSpace`."""
+    if solver == "implicit" and ridge <= 0:
+        raise ValueError("solver='implicit' needs a ridge above 0")
+    large = moments.has_rows and min(moments.n, moments.n_features) >= GRADIENTS_FROM and ridge > 0
+    if solver == "implicit" or (solver == "auto" and large):
+        try:
+            return _by_gradients(moments, moments.xy @ codes, ridge)
+        except IllConditioned:
+            if solver == "implicit":
+                raise
+    return dependent_directions(moments.map_labels(moments.mean_y, codes), ridge)
+
+
+def _by_gradients(moments: Moments, xy: Array, ridge: float) -> tuple[Array, Array]:
+    times = moments.scatter_operator()
+    found = conjugate_gradients(lambda a: times(a) + ridge * a, moments.spread() + ridge, xy)
+    explained = xy.T @ found
+    values, vectors = eigen((explained + explained.T) / 2)
+    kept = values > 0
+    return values[kept], found @ (vectors[:, kept] / np.sqrt(values[kept]))

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlcdr.linalg import n_kept, signed
 from mlcdr.moments import Moments
+from mlcdr.sums import dense
 
 Array = NDArray[np.float64]
 
@@ -44,10 +45,13 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     ----------
     components_ : array of shape (m, d)
         Pᵀ: the directions, as rows.
-    eigenvalues_ : array of shape (m,)
-        Their eigenvalues λ, descending.
+    eigenvalues_ : array of shape (n_positive_,)
+        All positive eigenvalues λ that were computed, descending; the first m are those of the directions. Where a
+        method does not say otherwise, these are all there are.
     n_positive_ : int
-        How many positive eigenvalues there are.
+        Their number.
+    eigenvalue_share_ : float
+        The share of the sum of all positive eigenvalues that the first m have; NaN where there is none.
     mean_ : array of shape (d,)
         x̄, the mean of the training features.
     n_components_ : int
@@ -89,18 +93,28 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.mean_ = moments.mean_x
         params = {name: value for name, value in self.get_params(deep=False).items() if name != "n_components"}
         key = ("feature space", type(self), *sorted(params.items()))
-        values, components = moments.once(key, lambda: self._positive(moments))
+        values, components, total = self._spectrum(moments, key)
         self.n_positive_ = len(values)
         self.n_components_ = self._size(values)
-        self.eigenvalues_, self.components_ = values[: self.n_components_], components[: self.n_components_]
+        self.eigenvalues_, self.components_ = values, components[: self.n_components_]
+        self.eigenvalue_share_ = float(np.sum(values[: self.n_components_])) / total if total > 0 else float("nan")
         return self
+
+    def _spectrum(self, moments: Moments, key: tuple[Any, ...]) -> tuple[Array, Array, float]:
+        """The positive eigenvalues, their directions as rows, and the sum of all positive eigenvalues there are."""
+        values, components = moments.once(key, lambda: self._positive(moments))
+        return values, components, float(np.sum(values))
 
     def _positive(self, moments: Moments) -> tuple[Array, Array]:
         values, vectors = self._find_directions(moments)
         order = np.argsort(-values, kind="stable")
-        floor = 8 * max(moments.n_features, 8) * np.finfo(float).eps * np.max(values, initial=0.0)
-        order = order[values[order] > floor]
+        order = order[values[order] > self._floor(moments, values)]
         return values[order], signed(vectors[:, order])
+
+    @staticmethod
+    def _floor(moments: Moments, values: Array) -> float:
+        """What rounding may leave of an eigenvalue that is 0."""
+        return float(8 * max(moments.n_features, 8) * np.finfo(float).eps * np.max(values, initial=0.0))
 
     def _size(self, values: Array) -> int:
         if isinstance(self.n_components, Mapping):
@@ -141,3 +155,8 @@ def eigen(matrix: Array, metric: Array | None = None) -> tuple[Array, Array]:
     if not len(matrix):
         return np.zeros(0), np.zeros((0, 0))
     return scipy.linalg.eigh(matrix, metric, check_finite=False)
+
+
+def label_sets(moments: Moments) -> Array:
+    """Y (n×K), dense, of {0, 1}; the rows must be at hand."""
+    return (dense(moments.rows()[1]) > 0).astype(np.float64)

@@ -83,6 +83,14 @@ def test_a_grid_is_written_out(arff: Path) -> None:
             {"grid": {"learner.alpha": [1]}, "scope": "test", "folds": 3},
             "methods.A.tune: `scope: test` takes each metr",
         ),
+        (
+            {"grid": {"learner.alpha": [1]}, "grids": {"tiny": {"learner.alpha": [0]}}},
+            "methods.A.tune.grids.tiny.learner",
+        ),
+        (
+            {"grid": {"learner.alpha": [1]}, "grids": {"tiny": {}}},
+            "methods.A.tune: grids: that of tiny must be over the",
+        ),
         ({"grid": {"label_space.n_components": [1]}}, "methods.A.tune.grid.label_space.n_components: is swept, too"),
     ],
 )
@@ -224,6 +232,9 @@ def test_grid_points_in_order(arff: Path) -> None:
 
     grid = {"learner.alpha": ALPHAS, "label_space.n_components": [1, 2]}
     spec = config(arff, {"A": FOUR["PLST"] | {"learner": "ridge", "tune": {"grid": grid}}}).methods["A"]
+    own = spec.tune.model_copy(update={"grids": {"tiny": {"label_space.n_components": (3,), "learner.alpha": (9.0,)}}})
+    assert grid_points(own, "tiny") == [{"learner.alpha": 9.0, "label_space.n_components": 3}]
+    assert grid_points(own, "other") == grid_points(spec.tune)
     assert [tuple(p.values()) for p in grid_points(spec.tune)] == list(itertools.product(ALPHAS, [1, 2]))
 
 

@@ -16,8 +16,11 @@ import sklearn.decomposition
 from mlcdr import registry
 from mlcdr.composition import ComposedClassifier
 from mlcdr.feature_space.cca import LabelCCA
+from mlcdr.feature_space.dmlda import DMLDA
+from mlcdr.feature_space.instance_weights import KINDS, dependence_weights, fuzzy_weights
 from mlcdr.feature_space.mddm import MDDM
 from mlcdr.feature_space.mlda import MLDA
+from mlcdr.feature_space.mlhsl import MLHSL, neighbour_graph
 from mlcdr.feature_space.mlsi import MLSI
 from mlcdr.feature_space.mvmd import MVMD
 from mlcdr.feature_space.opls import OPLS
@@ -36,7 +39,10 @@ ALL = {
     "mddm p": MDDM(),
     "mddm f": MDDM(orthogonality="f"),
     "mddm f .9": MDDM(orthogonality="f", beta=0.9),
+    "mddm p rbf": MDDM(kernel="rbf", gamma=0.2),
+    "mddm f polynomial": MDDM(orthogonality="f", beta=0.7, kernel="polynomial", degree=2, coef0=0.5),
     "mvmd": MVMD(),
+    "mvmd normalised": MVMD(normalise=True),
     "mvmd .2": MVMD(beta=0.2),
     "cca": LabelCCA(),
     "cca 1, 0": LabelCCA(alpha=1.0, label_alpha=0.0),
@@ -48,8 +54,21 @@ ALL = {
     "mlda entropy": MLDA(weights="entropy"),
     "mlda binary": MLDA(weights="binary", alpha=2.0),
     "mlda toolbox": MLDA(variant="mlc_toolbox"),
+    "mlda fuzzy": MLDA(weights="fuzzy"),
+    "mlda dependence": MLDA(weights="dependence"),
+    "dmlda": DMLDA(),
+    "dmlda binary": DMLDA(weights="binary", alpha=1.0),
+    "dmlda dependence": DMLDA(weights="dependence"),
+    "mlhsl": MLHSL(),
+    "mlhsl 3": MLHSL(n_neighbors=3, alpha=0.1),
 }
 EVERY = [pytest.param(estimator, id=name) for name, estimator in ALL.items()]
+
+
+def needs_rows(estimator):
+    return isinstance(estimator, MLDA | DMLDA | MLHSL) or estimator.get_params().get("kernel", "linear") != "linear"
+
+
 # problems whose features have like scales: the others' d×d matrices are beyond what brute force can do
 TAME = ("plain", "dependent", "mostly dependent", "wide", "sparse counts")
 
@@ -71,7 +90,11 @@ def pair_of(estimator, X, Y):
         case PCA():
             return S, eye
         case MDDM():
+            L = np.array([[label_kernel(p, a, b) for b in labels] for a in labels])
+            B = x.T @ L @ x
             return B, p["beta"] * S + (1 - p["beta"]) * eye if p["orthogonality"] == "f" else eye
+        case MVMD(normalise=True):
+            return (1 - p["beta"]) * S / np.trace(S) + p["beta"] * B / np.trace(B), eye
         case MVMD():
             return (1 - p["beta"]) * S + p["beta"] * B, eye
         case LabelCCA():
@@ -85,8 +108,21 @@ def pair_of(estimator, X, Y):
         case MLSI():
             K = (1 - p["beta"]) * x @ x.T + p["beta"] * y @ y.T + p["alpha"] * np.eye(n)
             return S, x.T @ np.linalg.solve(K, x) + p["alpha"] * eye
+        case MLHSL():
+            return x.T @ graph_of(Y, p["n_neighbors"]) @ x, S + p["alpha"] * eye
+        case DMLDA():
+            W = weights_of(p["weights"], Y, X)
+            columns = [k for k in range(W.shape[1]) if W[:, k].any()]
+            within, against = np.zeros((d, d)), np.zeros((d, d))
+            for k in columns:
+                m_k = W[:, k] @ X / W[:, k].sum()
+                for i in range(n):
+                    scatter = np.outer(X[i] - m_k, X[i] - m_k)
+                    within += W[i, k] * scatter
+                    against += (1 - W[i, k]) * scatter
+            return against, within + p["alpha"] * eye
         case MLDA():
-            W = weights_of(p["weights"], Y)
+            W = weights_of(p["weights"], Y, X)
             s = W.sum(1)
             columns = [k for k in range(W.shape[1]) if W[:, k].any()]
             within, between = np.zeros((d, d)), np.zeros((d, d))
@@ -100,15 +136,81 @@ def pair_of(estimator, X, Y):
     raise AssertionError(estimator)
 
 
-def weights_of(kind, Y):
+def label_kernel(p, a, b):
+    """The kernel of two label sets of ±1."""
+    gamma = 1 / len(a) if p["gamma"] is None else p["gamma"]
+    match p["kernel"]:
+        case "linear":
+            return a @ b
+        case "rbf":
+            return np.exp(-gamma * np.sum((a - b) ** 2))
+        case "polynomial":
+            return (gamma * a @ b + p["coef0"]) ** p["degree"]
+    raise AssertionError(p)
+
+
+def weights_of(kind, Y, X):
     """W (n×K), instance by instance."""
     W = Y.astype(float)
+    if kind == "fuzzy":
+        return fuzzy_of(W, X - X.mean(0))
+    if kind == "dependence":
+        return dependence_of(W, X - X.mean(0))
     length = np.linalg.norm(W, axis=0)
     cosine = np.array([[W[:, j] @ W[:, k] / max(length[j] * length[k], 1) for k in range(6)] for j in range(6)])
     for i, y in enumerate(Y.astype(float)):
         if y.any() and kind != "binary":
             W[i] = y / y.sum() if kind == "entropy" else cosine @ y / y.sum()
     return W
+
+
+def fuzzy_of(Y, x):
+    """Fuzzy c-means, as Xu's program goes about it: start from entropy weights, sums over n and all."""
+    n, K = Y.shape
+    W = np.array([y / max(y.sum(), 1) for y in Y])
+    C = np.array([np.mean(W[:, [k]] * x, axis=0) for k in range(K)])
+    for _ in range(100):
+        for i in range(n):
+            nearness = np.array([Y[i, k] / np.sum((x[i] - C[k]) ** 2) for k in range(K)])
+            W[i] = nearness / nearness.sum() if nearness.any() else 0
+        new = np.array([W[:, k] ** 2 @ x / np.sum(W[:, k] ** 2) if W[:, k].any() else 0 * C[k] for k in range(K)])
+        # (a label without instances has its centre at 0 from the start)
+        moved, C = np.linalg.norm(new - C), new
+        if moved < 0.01:
+            break
+    return W
+
+
+def dependence_of(Y, x):
+    """Coordinate ascent on tr(WᵀQW) with Q (n×n) at hand, one instance after the other, until nothing changes."""
+    Q = x @ x.T
+    W = np.array([y / max(y.sum(), 1) for y in Y])
+    changed = True
+    while changed:
+        changed = False
+        for i, y in enumerate(Y):
+            labels = np.flatnonzero(y)
+            if len(labels) < 2:
+                continue
+            gains = [sum(Q[i, j] * W[j, k] for j in range(len(Y)) if j != i) for k in labels]
+            new = np.eye(Y.shape[1])[labels[int(np.argmax(gains))]]
+            if not np.array_equal(new, W[i]):
+                W[i], changed = new, True
+    return W
+
+
+def graph_of(Y, k):
+    """D^(-½)WD^(-½) (n×n) of MLHSL, row by row."""
+    n, sets = len(Y), Y.astype(int)
+    W = np.zeros((n, n))
+    for i in range(n):
+        differing = [(int(np.sum(sets[i] != sets[j])), j) for j in range(n)]
+        for _, j in sorted(differing)[: k + 1]:
+            if j != i and sets[i].any() and sets[j].any():
+                W[i, j] = W[j, i] = sets[i] @ sets[j] / np.sqrt(sets[i].sum() * sets[j].sum())
+    degrees = W.sum(1)
+    scale = np.array([0 if degree == 0 else degree**-0.5 for degree in degrees])
+    return scale[:, None] * W * scale
 
 
 @pytest.mark.parametrize("name", TAME)
@@ -175,13 +277,13 @@ def test_dense_sparse_downdated_and_settled_moments_agree(estimator, name):
         Moments.from_arrays(*whole).without(out),
         Moments.from_arrays(as_sparse(whole[0]), sp.csr_array(whole[1])).without(out),
     ]
-    if not isinstance(estimator, MLDA):
+    if not needs_rows(estimator):
         moments.append(Moments.from_arrays(X, Y).settled())
     for m in moments:
         fitted = estimator.fit_moments(m)
         np.testing.assert_allclose(fitted.eigenvalues_, values, rtol=1e-6, atol=1e-9 * values[0])
         np.testing.assert_allclose(projector(fitted), projected, atol=1e-8)
-    if isinstance(estimator, MLDA):
+    if needs_rows(estimator):
         with pytest.raises(ValueError, match="no longer have their rows"):
             estimator.fit_moments(Moments.from_arrays(X, Y).settled())
 
@@ -253,21 +355,71 @@ def test_the_limits_of_beta(name):
     np.testing.assert_allclose(f.components_, opls.components_ / np.sqrt(0.8), atol=1e-9)
 
 
-def test_mvmd_minimises_its_least_squares():
-    """(30) attains tr(G) − Σλ (38), and no other orthonormal P does better."""
-    X, Y = problem("plain")
+@pytest.mark.parametrize("name", ["plain", "wide"])
+def test_mvmd_minimises_its_least_squares(name):
+    """(30) attains tr(G) − Σλ (38) with A = XP and B = YᵀHXP; no other orthonormal P, A or B does better."""
+    X, Y = problem(name)
     x, y = X - X.mean(0), 2.0 * Y - (2.0 * Y).mean(0)
+    d = X.shape[1]
 
-    def objective(P, beta):
-        return (1 - beta) * np.sum((x - x @ P @ P.T) ** 2) + beta * np.sum((y.T @ x - y.T @ x @ P @ P.T) ** 2)
+    def objective(P, beta, A=None, B=None):
+        A = x @ P if A is None else A
+        B = y.T @ x @ P if B is None else B
+        return (1 - beta) * np.sum((x - A @ P.T) ** 2) + beta * np.sum((y.T @ x - B @ P.T) ** 2)
 
     rng = np.random.default_rng(0)
-    for beta in (0.0, 0.3, 0.9):
-        whole = MVMD(beta=beta).fit(X, Y)
+    for beta in (0.0, 0.3, 0.9, 1.0):
+        trace = (1 - beta) * np.sum(x**2) + beta * np.sum((y.T @ x) ** 2)
         for m in (1, 4, 10):
-            best = objective(MVMD(m, beta=beta).fit(X, Y).components_.T, beta)
-            assert best == pytest.approx(whole.eigenvalues_[m:].sum(), rel=1e-8)
-            assert all(best <= objective(np.linalg.qr(rng.standard_normal((17, m)))[0], beta) for _ in range(20))
+            fitted = MVMD(m, beta=beta).fit(X, Y)
+            P, kept = fitted.components_.T, fitted.n_components_
+            assert kept == (min(m, 5) if beta == 1 else m)
+            best = objective(P, beta)
+            assert best == pytest.approx(trace - fitted.eigenvalues_[:kept].sum(), rel=1e-8, abs=1e-8 * trace)
+            for _ in range(10):
+                assert best <= objective(np.linalg.qr(rng.standard_normal((d, kept)))[0], beta)
+                near = np.linalg.qr(P + 1e-3 * rng.standard_normal(P.shape))[0]
+                assert best <= objective(near, beta)
+                A = x @ P + 1e-3 * rng.standard_normal((len(x), kept))
+                B = y.T @ x @ P + 1e-3 * rng.standard_normal((6, kept))
+                assert best <= objective(P, beta, A, B)
+
+
+@pytest.mark.parametrize("beta", [0.2, 0.5, 0.9])
+def test_mvmd_between_its_limits(beta):
+    """What it gives up of variance it gains in dependence: on both counts it lies between PCA and MDDMp."""
+    X, Y = problem("plain")
+    x, y = X - X.mean(0), 2.0 * Y
+
+    def reached(estimator):
+        P = estimator.fit(X, Y).components_.T
+        return np.sum((x @ P) ** 2), np.sum((y.T @ x @ P) ** 2)
+
+    for m in (1, 3, 5):
+        (most, _), (variance, dependence), (_, greatest) = map(reached, (PCA(m), MVMD(m, beta=beta), MDDM(m)))
+        assert variance <= most * (1 + 1e-12)
+        assert dependence <= greatest * (1 + 1e-12)
+        assert (1 - beta) * variance + beta * dependence >= (1 - beta) * most
+        # the more β, the more dependence
+        assert dependence >= reached(MVMD(m, beta=beta - 0.1))[1] * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("name", TAME)
+def test_numbers_of_positive_eigenvalues(name):
+    """MDDM, OPLS and CCA: rank of C, here rank(Y_c); MLDA: K − 1 at most; PCA, MVMD, MLSI and DMLDA: rank(X)."""
+    X, Y = problem(name)
+    x, y = X - X.mean(0), Y - Y.mean(0)
+    rank_x, rank_y, rank_c = map(np.linalg.matrix_rank, (x, y, x.T @ y))
+    assert rank_y == 5
+    assert rank_c == min(rank_x, rank_y)
+    for method in (MDDM(), MDDM(orthogonality="f"), OPLS(), LabelCCA(), MVMD(beta=1)):
+        assert method.fit(X, Y).n_positive_ == rank_c
+    for method in (PCA(), MVMD(), MLSI(), MLSI(form="covariance"), DMLDA()):
+        assert method.fit(X, Y).n_positive_ == rank_x
+    for kind in KINDS:
+        # correlation counts for labels that an instance does not have as well; none for one that nobody has
+        assert MLDA(weights=kind).fit(X, Y).n_positive_ <= min(rank_x, 4)
+    assert MVMD(normalise=True).fit(X, Y).eigenvalues_.sum() == pytest.approx(1)
 
 
 def test_canonical_correlations_are_those_of_the_subspaces():
@@ -289,20 +441,145 @@ def test_zero_and_one_labels_are_another_beta():
     np.testing.assert_allclose(values / values[0], exact / exact[0], rtol=1e-9)
 
 
+# -------------------------------------------------------------------- weights and graphs
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_fuzzy_weights_are_a_fixed_point(name):
+    """Memberships of 1 in all, and on an instance's own labels; at the end each follows from the other."""
+    X, Y = problem(name)
+    Y = Y.astype(float)
+    X = X / X.std()
+    W = fuzzy_weights(Y, X, tolerance=1e-10, most=10000)
+    np.testing.assert_allclose(W.sum(1), Y.any(axis=1), atol=1e-12)
+    assert not W[Y == 0].any()
+    present = W.any(axis=0)
+    centres = (W[:, present] ** 2 / np.sum(W[:, present] ** 2, axis=0)).T @ X
+    inverse = Y[:, present] / np.maximum(np.sum((X[:, None] - centres) ** 2, axis=2), 1e-300)
+    expected = inverse / np.maximum(inverse.sum(1, keepdims=True), 1e-300)
+    np.testing.assert_allclose(W[:, present], expected, atol=1e-6)
+    np.testing.assert_allclose(fuzzy_weights(Y, as_sparse(X)), fuzzy_weights(Y, X), atol=1e-9)
+
+
+def test_an_instance_on_a_centre():
+    """The first two instances have a label each to themselves, and so are its centre; the third has both labels."""
+    Y = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 0.0]])
+    for X in (np.zeros((4, 2)), np.array([[1, 0], [1, 0], [1, 0], [5, 5.0]])):
+        for features in (X, as_sparse(X)):
+            np.testing.assert_allclose(fuzzy_weights(Y, features), [[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [0, 0, 0]])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dependence_weights_cannot_be_bettered(name):
+    """One label an instance; tr(WᵀQW) is at least that of the start, and no other choice of one instance raises it."""
+    X, Y = problem(name)
+    Y, x = Y.astype(float), X - X.mean(0)
+    Q = x @ x.T
+
+    def dependence(W):
+        return np.trace(W.T @ Q @ W)
+
+    W = dependence_weights(Y, X)
+    np.testing.assert_array_equal(np.sort(W, axis=1)[:, -1], Y.any(axis=1))
+    np.testing.assert_array_equal(W.sum(1), Y.any(axis=1))
+    assert not W[Y == 0].any()
+    reached = dependence(W)
+    assert reached >= dependence(Y / np.maximum(Y.sum(1), 1)[:, None])
+    for i in range(len(Y)):
+        for k in np.flatnonzero(Y[i]):
+            other = W.copy()
+            other[i] = np.eye(6)[k]
+            assert dependence(other) <= reached * (1 + 1e-9)
+    np.testing.assert_array_equal(dependence_weights(Y, as_sparse(X)), W)
+
+
+def test_the_graph_strikes_off_who_is_on_his_own_list():
+    """Rows 0-3 have one label set, row 4 another, row 5 none; k = 2, so that each list has three."""
+    Y = np.array([[1, 1, 0]] * 4 + [[1, 0, 0], [0, 0, 0.0]])
+    graph = neighbour_graph(Y, 2).toarray()
+    expected = np.zeros((6, 6))
+    for i, j in ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)):  # 0, 1 and 2 are the nearest of all four
+        expected[i, j] = expected[j, i] = 1.0
+    for j in (0, 1):  # as near as one another, 4 itself and 5 (by number of labels); the cosine with 5 is 0
+        expected[4, j] = expected[j, 4] = 1 / np.sqrt(2)
+    np.testing.assert_allclose(graph, expected)
+    assert neighbour_graph(Y[:1], 10).shape == (1, 1)
+    np.testing.assert_array_equal(neighbour_graph(Y[:2], 10).toarray(), [[0, 1], [1, 0]])
+
+
+def test_the_toolboxs_order_of_eigenvalues():
+    """MLC Toolbox takes the largest by magnitude, and D^½WD^½."""
+    X, Y = problem("plain")
+    x, W = X - X.mean(0), neighbour_graph(Y.astype(float), 10).toarray()
+    root = np.sqrt(W.sum(1))
+    G, M = x.T @ (root[:, None] * W * root) @ x, x.T @ x + np.eye(17)
+    exact = scipy.linalg.eigh(G, M, eigvals_only=True)
+    assert exact.min() < -0.1 * exact.max()
+    fitted = MLHSL(variant="mlc_toolbox").fit(X, Y)
+    np.testing.assert_allclose(fitted.eigenvalues_, np.sort(np.abs(exact))[::-1], rtol=1e-9)
+    P = fitted.components_.T
+    np.testing.assert_allclose(P.T @ M @ P, np.eye(17), atol=1e-9)
+    np.testing.assert_allclose(np.abs(P.T @ G @ P), np.diag(fitted.eigenvalues_), atol=1e-7)
+
+
+def test_dmlda_is_that_of_xus_program():
+    """Its n×n matrices, for labels that all have an instance and centred features (S_b is not symmetric there)."""
+    X, Y = problem("plain")
+    x, Y = X - X.mean(0), np.delete(Y, 4, axis=1).astype(float)
+    n, q = Y.shape
+    length = np.linalg.norm(Y, axis=0)
+    W = Y @ (Y.T @ Y / np.outer(length, length)) / np.maximum(Y.sum(1, keepdims=True), 1)
+    inverse, ones = 1 / W.sum(0), np.ones((n, 1))
+    within = x.T @ (np.diag(W.sum(1)) - W @ np.diag(inverse) @ W.T) @ x
+    all_pairs = q * np.eye(n) - 2 * ones @ inverse[None] @ W.T + n * W @ np.diag(inverse**2) @ W.T
+    between = x.T @ all_pairs @ x - within
+    exact = scipy.linalg.eigh((between + between.T) / 2, within + 0.1 * np.eye(17), eigvals_only=True)[::-1]
+    np.testing.assert_allclose(DMLDA().fit(X, Y).eigenvalues_, exact, rtol=1e-9)
+
+
+@pytest.mark.parametrize("orthogonality", ["p", "f"])
+def test_kernels_that_are_linear_after_all(orthogonality):
+    """(y·y′)¹ and cos of ±1 label sets are the linear kernel, the latter at 1/K; for any number of label sets."""
+    for name in ("plain", "wide", "sparse counts"):
+        X, Y = problem(name)
+        linear = MDDM(orthogonality=orthogonality).fit(X, Y)
+        polynomial = MDDM(orthogonality=orthogonality, kernel="polynomial", degree=1, gamma=1.0, coef0=0.0)
+        for other, factor in ((polynomial, 1.0), (MDDM(orthogonality=orthogonality, kernel="cosine"), 6.0)):
+            for features in (X, as_sparse(X)):
+                fitted = other.fit(features, Y)
+                np.testing.assert_allclose(factor * fitted.eigenvalues_, linear.eigenvalues_, rtol=1e-9)
+                np.testing.assert_allclose(fitted.components_, linear.components_, atol=1e-8)
+
+
+def test_an_indefinite_kernel_gives_its_positive_directions():
+    X, Y = problem("plain")
+    x = X - X.mean(0)
+    y = 2.0 * Y - 1
+    G = x.T @ np.tanh(0.3 * y @ y.T - 0.5) @ x
+    exact = np.linalg.eigvalsh(G)[::-1]
+    assert exact[-1] < -1e-3 * exact[0]
+    fitted = MDDM(kernel="sigmoid", gamma=0.3, coef0=-0.5).fit(X, Y)
+    positive = exact[exact > 1e-10 * exact[0]]
+    np.testing.assert_allclose(fitted.eigenvalues_, positive, rtol=1e-8)
+    with pytest.raises(ValueError, match="'kernel' parameter of MDDM"):
+        MDDM(kernel="chi2").fit(X, Y)
+
+
 # -------------------------------------------------------------------- laws
 
 
 @pytest.mark.parametrize("name", ["plain", "wide"])
 @pytest.mark.parametrize("estimator", EVERY)
 def test_invariances(estimator, name):
-    """Orders of rows and labels do not matter; a rotation or shift of the features leaves the new ones as they are."""
+    """Orders of rows (but where a method says so) and labels do not matter, nor do rotations and shifts of features."""
     X, Y = problem(name)
     rng = np.random.default_rng(3)
     values, projected = estimator.fit(X, Y).eigenvalues_, projector(estimator.fit(X, Y))
     rows, labels = rng.permutation(len(X)), rng.permutation(6)
     rotation = np.linalg.qr(rng.standard_normal((X.shape[1],) * 2))[0]
+    ordered = isinstance(estimator, MLHSL) or estimator.get_params().get("weights") == "dependence"
     for features, sets, turn in (
-        (X[rows], Y[rows], None),
+        *([] if ordered else [(X[rows], Y[rows], None)]),
         (X, Y[:, labels], None),
         (X + 5, Y, None),
         (np.column_stack([X, np.full(len(X), 3.0)]), Y, np.eye(X.shape[1] + 1)[: X.shape[1]]),
@@ -428,6 +705,7 @@ TOOLBOX = {
     "OPLS+BR(dim=L)": OPLS(alpha=1.0, norm="unit"),
     # (of MLSI) labels {0, 1} and β = ½ there are labels ±1 and β = ⅕
     "MLDA+BR(dim=L)": MLDA(alpha=1.0, norm="unit", variant="mlc_toolbox"),
+    "MHSL+BR(dim=30)": MLHSL(30, norm="unit", variant="mlc_toolbox"),
     "MLSI+BR(dim=30)": MLSI(30, beta=0.2, alpha=1.0, form="covariance", norm="unit"),
 }
 

@@ -1,0 +1,120 @@
+"""Principal axes of the rows of a data set, and eigenvectors of scatters that are too large to be formed.
+
+Dense routes start from S (d×d), from the n×n side, or from the rows themselves: `mlcdr.moments` chooses. Where n and d
+are both large, no square matrix of either size is wanted: `lanczos` and `conjugate_gradients` see S as v ↦ Xᵀ(Xv) only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+from mlcdr import linalg, sums
+
+Array = NDArray[np.float64]
+Operator = Callable[[Array], Array]  # A (d×q) ↦ GA (d×q)
+
+
+def svd_of_rows(X: Any, origin: Array, centred: bool) -> linalg.Spectral:
+    """X = U diag(s) Vᵀ of the rows (n×d) less their `origin`, made dense. Cost: 6nd·min(n, d)."""
+    rows = sums.dense(X) - origin
+    if centred:
+        rows -= rows.mean(axis=0)
+    # what rounding leaves of a dependent feature is relative to its offset, too
+    return linalg.Spectral.of_rows(rows, offset=float(np.sqrt(len(rows)) * np.linalg.norm(origin)))
+
+
+def thin_svd(X: Any, origin: Array, centred: bool) -> linalg.Spectral:
+    """The same for d > n; from XXᵀ where X is sparse and that tells the rank: n² inner products of rows and 9n³."""
+    if sp.issparse(X):
+        outer = sums.outer(X, origin)
+        if np.max(np.diag(outer)) > 1e-3 * float((X * X).sum(axis=1).max()):
+
+            def transpose_apply(a: Array) -> Array:
+                return X.T @ a - np.outer(origin, a.sum(axis=0))
+
+            with contextlib.suppress(linalg.IllConditioned):
+                return linalg.Spectral.of_outer(outer, transpose_apply, clear=True)
+    return svd_of_rows(X, origin, centred)
+
+
+def axes(svd: linalg.Spectral, n_features: int) -> tuple[Array, Array]:
+    """As `linalg.leading_eigenvectors` of XᵀX, up to its rank (but one at least)."""
+    if svd.rank == 0:
+        return np.zeros(1), np.eye(1, n_features)
+    order = np.argsort(-svd.singular_values, kind="stable")
+    return svd.singular_values[order] ** 2, linalg.signed(svd.apply_right(np.eye(svd.rank)[:, order]))
+
+
+def scatter_operator(X: Any, origin: Array) -> Operator:
+    """A ↦ SA, S the scatter of the rows X (n×d, dense or sparse) about `origin`. Cost: 4ndq, or 4 nnz(X)·q."""
+
+    def times(a: Array) -> Array:
+        image = X @ a - origin @ a
+        return X.T @ image - np.outer(origin, image.sum(axis=0))
+
+    return times
+
+
+def lanczos(times: Operator, size: int, n: int) -> tuple[Array, Array]:
+    """The `n` < `size` algebraically largest eigenvalues of a symmetric operator, descending, with columns of vectors.
+
+    To rounding, by ARPACK's implicitly restarted Lanczos iteration from a fixed start. Cost: some multiple of n
+    products with the operator, and size·n² for each restart.
+
+    Raises
+    ------
+    linalg.IllConditioned
+        When it does not converge, as where eigenvalues cluster.
+    """
+
+    def apply(v: Array) -> Array:
+        return times(v.reshape(size, -1))
+
+    operator = LinearOperator((size, size), matvec=lambda v: apply(v)[:, 0], matmat=apply, dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(size)
+    try:
+        values, vectors = eigsh(operator, k=n, which="LA", v0=start, ncv=min(size, max(2 * n + 1, 40)))
+    except ArpackNoConvergence as error:
+        raise linalg.IllConditioned(f"the Lanczos iteration does not converge: {error}") from error
+    order = np.argsort(-values, kind="stable")
+    return values[order], vectors[:, order]
+
+
+def conjugate_gradients(
+    times: Operator, diagonal: Array, right: Array, tolerance: float = 1e-14, most: int = 5000
+) -> Array:
+    """A⁻¹B (d×q) for positive definite A, given as an operator, and its diagonal, by which it is preconditioned.
+
+    A column is done when its residual is below `tolerance` of B's, in the norm of diag(A)⁻¹. Cost: products with A,
+    about √κ·16 of them, κ the condition of A at unit diagonal.
+
+    Raises
+    ------
+    linalg.IllConditioned
+        When a column is not done after `most` rounds.
+    """
+    inverse = 1 / diagonal[:, None]
+    solution, residual = np.zeros_like(right), right.copy()
+    direction = inverse * residual
+    energy = np.sum(residual * direction, axis=0)
+    goal = tolerance**2 * energy
+    for _ in range(most):
+        active = np.flatnonzero(energy > goal)
+        if not len(active):
+            return solution
+        image = times(direction[:, active])
+        step = energy[active] / np.sum(direction[:, active] * image, axis=0)
+        solution[:, active] += step * direction[:, active]
+        residual[:, active] -= step * image
+        scaled = inverse * residual[:, active]
+        after = np.sum(residual[:, active] * scaled, axis=0)
+        direction[:, active] = scaled + (after / energy[active]) * direction[:, active]
+        energy[active] = after
+    raise linalg.IllConditioned(f"conjugate gradients do not converge in {most} rounds")
