@@ -328,7 +328,8 @@ def metrics() -> None:
     from mlcdr.metrics import METRICS
 
     for metric in METRICS.values():
-        print(f"{metric.name:<18}{'higher' if metric.higher_is_better else 'lower'} is better: {metric.description}")
+        better = {True: "higher is better", False: "lower is better", None: "neither way is better"}
+        print(f"{metric.name:<18}{better[metric.higher_is_better]}: {metric.description}")
         if metric.convention:
             print(f"{'':<18}{metric.convention}")
         for option, values in metric.allowed.items():
@@ -385,6 +386,37 @@ def verify(
         for check in differing:
             print(f"  {check.fact}: expected {check.expected}, found {check.found}")
     raise typer.Exit(1 if wrong else 0)
+
+
+@datasets_app.command("table")
+def datasets_table(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Data sets; those of the published table if left out.")
+    ] = None,
+    layout: Annotated[str, typer.Option(help="Which facts, and how they look.")] = "datasets",
+    published: Annotated[
+        str | None,
+        typer.Option(metavar="PAPER/TABLE", help="Put a paper's table beside them, e.g. pacharawongsakda_2012/table1."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the table (md, tex, csv) into this folder, too.")] = None,
+) -> None:
+    """What data sets at hand are: sizes, kinds of features, label statistics, counted on the data."""
+    from mlcdr.reporting import data_sets, layouts, output
+
+    compared = data_sets.compare(names or [], published) if published else None
+    if not names and compared is None:
+        raise typer.BadParameter("name data sets, or a published table of them", param_hint="NAME")
+    shown = names or list(dict.fromkeys(row.published.dataset for row in compared.rows)) if compared else names
+    made = data_sets.render(shown or [], layout)
+    _show(made)
+    if compared is not None:
+        print()
+        _show(compared)
+    if out is not None:
+        contents = {"md": made.markdown(), "tex": made.latex(), "csv": made.csv()}
+        out.mkdir(parents=True, exist_ok=True)
+        stem = out / layouts.stem({"layout": layout})
+        _say(f"written: {_listed(output.write(stem, {k: v.encode() for k, v in contents.items()}), out)}")
 
 
 # -------------------------------------------------------------------- printing

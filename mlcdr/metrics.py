@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Needs = Literal["labels", "bound", "timing"]
+Needs = Literal["labels", "bound", "timing", "features"]
 
 
 class Counts:
@@ -78,6 +78,9 @@ class Outcome:
     fit_seconds, predict_seconds : float
         Wall time. Work that several methods share is charged in full to each of them, as if it ran alone. Where one fit
         serves several sizes of a code, all of them bear the time of that fit, the largest.
+    n_dimensions, eigenvalue_share : float or None
+        How many dimensions the last step of the feature space keeps, and what share of the sum of all its positive
+        eigenvalues these hold; None where there is no feature space, or one that tells neither.
     """
 
     counts: Counts
@@ -85,15 +88,20 @@ class Outcome:
     prediction_error: float | None = None
     fit_seconds: float = float("nan")
     predict_seconds: float = float("nan")
+    n_dimensions: float | None = None
+    eigenvalue_share: float | None = None
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric's definition. `compute(outcome, **options)` gives a float, or NaN where it is not defined."""
+    """A metric's definition. `compute(outcome, **options)` gives a float, or NaN where it is not defined.
+
+    `higher_is_better` is None for what describes a method and does not judge it.
+    """
 
     name: str
     description: str
-    higher_is_better: bool
+    higher_is_better: bool | None
     compute: Callable[..., float]
     convention: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -243,6 +251,27 @@ METRICS: dict[str, Metric] = {
             False,
             lambda o: o.predict_seconds,
             needs="timing",
+        ),
+        Metric(
+            "execution_seconds",
+            "fit_seconds + predict_seconds",
+            False,
+            lambda o: o.fit_seconds + o.predict_seconds,
+            needs="timing",
+        ),
+        Metric(
+            "n_dimensions",
+            "number of dimensions that the feature space keeps (its last step)",
+            None,
+            lambda o: _term(o.n_dimensions),
+            needs="features",
+        ),
+        Metric(
+            "eigenvalue_share",
+            "share of the sum of the feature space's positive eigenvalues that the kept dimensions hold",
+            None,
+            lambda o: _term(o.eigenvalue_share),
+            needs="features",
         ),
     )
 }

@@ -54,6 +54,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "least_squares": "mlcdr.learners.least_squares:LeastSquares",
         "ridge": "mlcdr.learners.ridge:Ridge",
         "kernel_ridge": "mlcdr.learners.kernel_ridge:KernelRidge",
+        "separate": "mlcdr.learners.separate:Separate",
         "binary_relevance": "mlcdr.chains.binary_relevance:BinaryRelevance",
         "br_plus": "mlcdr.chains.br_plus:BRPlus",
         "classifier_chain": "mlcdr.chains.classifier_chain:ClassifierChain",

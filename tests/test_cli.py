@@ -378,7 +378,8 @@ def test_metrics_lists_every_metric(mlcdr: Callable[..., Outcome]) -> None:
     lines = mlcdr("metrics").out.splitlines()
     for metric in METRICS.values():
         (line,) = [line for line in lines if line.split()[0] == metric.name]
-        assert ("higher is better" if metric.higher_is_better else "lower is better") in line
+        way = {True: "higher is better", False: "lower is better", None: "neither way is better"}
+        assert way[metric.higher_is_better] in line
     assert any("zero_division" in line and "agree" in line for line in lines)
 
 
@@ -388,6 +389,26 @@ def test_datasets_list(mlcdr: Callable[..., Outcome]) -> None:
     header, *rows = done.out.splitlines()
     assert header.split()[:2] == ["name", "domain"]
     assert {"yeast", "emotions", "bibtex"} <= {row.split()[0] for row in rows}
+
+
+def test_datasets_table(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("datasets", "table", "data/tiny.arff", "--out", "written")
+    assert done.code == 0
+    assert done.out.splitlines()[4].split()[:5] == ["tiny", "–", "60", "–", "5"]
+    assert sorted(path.name for path in (here / "written").iterdir()) == [f"datasets.{e}" for e in ("csv", "md", "tex")]
+    assert (here / "written" / "datasets.csv").read_text().splitlines()[1].startswith("tiny,,60,0,5,6,")
+    for arguments, told in (
+        ((), "name data sets, or a published table of them"),
+        (
+            ("data/tiny.arff", "--published", "chen_lin_2012/table3"),
+            "no published table of data sets 'chen_lin_2012/tab",
+        ),
+        (("data/tiny.arff", "--published", "pacharawongsakda_2012/table1"), "has none of data/tiny.arff"),
+        (("data/tiny.arff", "--layout", "generic"), "kind: is 'table'; a datasets was asked for"),
+    ):
+        done = mlcdr("datasets", "table", *arguments)
+        assert done.code == 2
+        assert told in " ".join(done.err.split())
 
 
 def test_datasets_info_of_a_file(here: Path, mlcdr: Callable[..., Outcome]) -> None:

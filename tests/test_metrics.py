@@ -71,9 +71,18 @@ def test_agree_counts_an_empty_pair_as_right(Y, P):
 def test_terms_of_the_bound_and_times_pass_through():
     Y = np.zeros((2, 2), np.uint8)
     outcome = Outcome(Counts(Y, Y), encoding_error=1.5, prediction_error=2.0, fit_seconds=3.0, predict_seconds=4.0)
-    wanted = ("encoding_error", "prediction_error", "loss_bound", "fit_seconds", "predict_seconds")
-    assert list(evaluate(outcome, {m: (m, {}) for m in wanted}).values()) == [1.5, 2.0, 3.5, 3.0, 4.0]
+    wanted = ("encoding_error", "prediction_error", "loss_bound", "fit_seconds", "predict_seconds", "execution_seconds")
+    assert list(evaluate(outcome, {m: (m, {}) for m in wanted}).values()) == [1.5, 2.0, 3.5, 3.0, 4.0, 7.0]
     assert np.isnan(evaluate(Outcome(Counts(Y, Y)), {"m": ("loss_bound", {})})["m"])
+
+
+def test_what_is_kept_of_the_features_passes_through():
+    Y = np.zeros((2, 2), np.uint8)
+    outcome = Outcome(Counts(Y, Y), n_dimensions=3, eigenvalue_share=0.75)
+    wanted = {m: (m, {}) for m in ("n_dimensions", "eigenvalue_share")}
+    assert list(evaluate(outcome, wanted).values()) == [3.0, 0.75]
+    assert np.isnan(list(evaluate(Outcome(Counts(Y, Y)), wanted).values())).all()
+    assert all(METRICS[name].higher_is_better is None for name in wanted)
 
 
 def test_every_metric_is_described():

@@ -91,6 +91,27 @@ def build_problem(component: Component) -> str | None:
     return None
 
 
+def separated(learner: Component) -> Component:
+    """The learner with every output fitted by itself: a regressor, or those that a classifier is made of, wrapped.
+
+    A classifier that has no such part stays what it is.
+    """
+    from sklearn.base import is_classifier  # a config is read without it
+
+    nested = getattr(registry.resolve(learner.family, learner.name), "component_parameters", {})
+    parts = [key for key, family in nested.items() if family == "learner"]
+    if learner.name == "separate":
+        return learner
+    if not is_classifier(learner.build(check=False)):
+        return Component("learner", "separate", {"learner": learner.plain()})
+    changed = {}
+    for key in parts:
+        written = learner.params.get(key)
+        part = Component.parse("learner", written) if isinstance(written, str | Mapping) else None
+        changed[key] = (separated(part) if part else Component("learner", "separate")).plain()
+    return Component("learner", learner.name, {**learner.params, **changed})
+
+
 def with_parameter(component: Component, keys: tuple[str, ...], value: Any) -> Component | None:
     """The component with one parameter changed; None if it has no such parameter.
 

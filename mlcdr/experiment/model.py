@@ -185,6 +185,13 @@ class Experiment(_Spec):
     methods: Annotated[
         dict[_Line, MethodSpec], Field(min_length=1, description="The methods to compare: a name of yours → its parts.")
     ]
+    share: Annotated[
+        bool,
+        Field(
+            description="Whether the methods, points and outputs of a split share work. `false` times each of them as "
+            "a program that fits every output by itself; the scores stay the same (where outputs are independent)."
+        ),
+    ] = True
     tables: Annotated[
         tuple[LayoutSpec, ...], BeforeValidator(_tuple), Field(description="Tables to write when the run ends.")
     ] = ()
@@ -252,6 +259,8 @@ class Experiment(_Spec):
         if self.sweep:
             result["sweep"] = {path: list(values) for path, values in self.sweep.items()}
         result["methods"] = {name: spec.plain() for name, spec in self.methods.items()}
+        if not self.share:
+            result["share"] = False
         for key in ("tables", "figures"):
             layouts = [spec.plain() for spec in getattr(self, key)]
             if layouts:

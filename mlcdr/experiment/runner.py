@@ -196,11 +196,16 @@ def _prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> _
         raise ConfigError([experiment.placed(problem) for problem in error.problems]) from None
     for text in dataset.notices:
         listener.notice(f"{dataset.name}: {text}")
+    counted = dataset.statistics()
     facts = {
         "checksum": dataset.checksum,
         "n_instances": dataset.n_instances,
         "n_features": dataset.n_features,
         "n_labels": dataset.n_labels,
+        "n_nominal": counted["nominal"],
+        "n_numeric": counted["numeric"],
+        "label_cardinality": counted["cardinality"],
+        "label_density": counted["density"],
         "notices": list(dataset.notices),
     }
     return _Part(dataset.name, source.stamped(dataset), facts, plan(experiment, source, dataset))

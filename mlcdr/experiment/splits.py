@@ -36,19 +36,23 @@ class _Spec(BaseModel):
 
 
 class Shuffle(_Spec):
-    """Independent random splits: `repeats` times, a random part of the rows trains and the rest tests."""
+    """Independent random splits: `repeats` times, a random part of the rows trains and the rest tests.
+
+    `train_size: predefined` means as many training rows as the data set's own train file has.
+    """
 
     kind: Literal["shuffle"]
     repeats: Annotated[int, Field(ge=1, description="How many random splits.")]
     train_size: Annotated[
-        float | int,
+        float | int | Literal["predefined"],
         Field(
-            description="Training rows: a fraction between 0 and 1 (0.9 or 90%; rounded half up), or a number of rows.",
+            description="Training rows: a fraction between 0 and 1 (0.9 or 90%; rounded half up), a number of rows, or "
+            "`predefined`, as many as the data set's own train file has.",
             json_schema_extra={
                 "anyOf": [
                     {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
                     {"type": "integer", "minimum": 1},
-                    {"type": "string", "pattern": r"^[0-9.]+%$"},
+                    {"type": "string", "pattern": r"^([0-9.]+%|predefined)$"},
                 ]
             },
         ),
@@ -58,7 +62,9 @@ class Shuffle(_Spec):
     @field_validator("train_size", mode="before")
     @classmethod
     def _fraction_or_count(cls, value: object) -> object:
-        right = "must be a fraction between 0 and 1 (such as 0.9 or 90%) or a whole number of rows (1 or more)"
+        right = "must be a fraction between 0 and 1 (0.9 or 90%), a whole number of rows (1 or more) or `predefined`"
+        if value == "predefined":
+            return value
         if isinstance(value, str) and value.endswith("%"):
             try:
                 value = float(Decimal(value[:-1]) / 100)
@@ -191,7 +197,8 @@ def make_splits(
     n_instances : int
         Rows of the data set.
     n_train : int, optional
-        For `predefined`: how many rows, from the first, are the train file's (`Dataset.n_train`).
+        For `predefined`, be it the kind or the train_size: how many rows, from the first, are the train file's
+        (`Dataset.n_train`).
 
     Raises
     ------
@@ -201,7 +208,7 @@ def make_splits(
         If there is no predefined split, or the fold file is missing or wrong (message begins with `file:line`).
     """
     if isinstance(spec, Shuffle):
-        return _shuffle(spec, dataset_name, n_instances)
+        return _shuffle(spec, dataset_name, n_instances, n_train)
     if isinstance(spec, KFold):
         return _kfold(spec, dataset_name, n_instances)
     if isinstance(spec, Predefined):
@@ -237,8 +244,11 @@ def n_training_rows(train_size: float, n_instances: int) -> int:
     return int(Decimal(repr(train_size)) * n_instances + Decimal("0.5"))
 
 
-def _shuffle(spec: Shuffle, name: str, n: int) -> Splits:
-    k = n_training_rows(spec.train_size, n)
+def _shuffle(spec: Shuffle, name: str, n: int, n_train: int | None) -> Splits:
+    if spec.train_size == "predefined":
+        k = _predefined_size(name, n, n_train, "train_size")
+    else:
+        k = n_training_rows(spec.train_size, n)
     if not 0 < k < n:
         raise ConfigError(
             [
@@ -272,14 +282,21 @@ def _kfold(spec: KFold, name: str, n: int) -> Splits:
     return Splits(spec.folds * spec.repeats, make)
 
 
-def _predefined(name: str, n: int, n_train: int | None) -> Splits:
+def _predefined_size(name: str, n: int, n_train: int | None, key: str) -> int:
+    """How many rows are the train file's."""
     if n_train is None:
+        instead = "use shuffle, kfold or file" if key == "kind" else "give a number of rows or a fraction"
         raise DataError(
-            f"{name}: splits.kind: predefined needs a train and a test file, and this data set has one file only; "
-            "use shuffle, kfold or file"
+            f"{name}: splits.{key}: predefined needs a train and a test file, and this data set has one file only; "
+            f"{instead}"
         )
     if not 0 < n_train < n:
-        raise DataError(f"{name}: splits.kind: predefined: {n_train} of {n} rows train; both files need at least one")
+        raise DataError(f"{name}: splits.{key}: predefined: {n_train} of {n} rows train; both files need at least one")
+    return n_train
+
+
+def _predefined(name: str, n: int, n_train: int | None) -> Splits:
+    n_train = _predefined_size(name, n, n_train, "kind")
     rows = np.arange(n)
     identity = {"kind": "predefined", "version": SPLITS_VERSION, "train_size": n_train}
     return Splits(1, lambda index: Split(index, rows[:n_train], rows[n_train:], dict(identity)))

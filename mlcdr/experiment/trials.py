@@ -3,7 +3,8 @@
 A trial is one method at one point of the sweep on one split of one data set. Its key is a digest of all that determines
 its scores, so a rerun does what is missing and nothing else. Trials of one split form a group, which one worker
 computes: the methods share the split's `Moments`, and the points of a sweep that differ only in the number of code
-dimensions share one fit.
+dimensions share one fit. With `share: false` they share nothing, and each output is fitted by itself, so that times are
+those of a program which does so.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from mlcdr.composition import ComposedClassifier
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import DataError, UserError
 from mlcdr.experiment.choose import choose, without_tune
+from mlcdr.experiment.components import separated
 from mlcdr.experiment.config import DatasetSpec, Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import Splits, SplitSpec, make_splits, seed_sequence
 from mlcdr.label_space.linear import as_dense
@@ -74,6 +76,7 @@ class Group:
     trials: tuple[Trial, ...]
     metrics: tuple[tuple[str, str, Mapping[str, Any]], ...]
     seed: int
+    share: bool = True
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,10 @@ class DataSource:
 
     def divide(self, dataset: Dataset) -> Splits:
         """Its splits."""
-        return make_splits(self.splits, dataset.name, dataset.n_instances, dataset.n_train)
+        n_train = dataset.n_train
+        if getattr(self.splits, "train_size", None) == "predefined":  # the rows are the full file's all the same
+            n_train = load_dataset(self.name, **{**dict(self.options), "part": "predefined"}).n_train
+        return make_splits(self.splits, dataset.name, dataset.n_instances, n_train)
 
     def stamped(self, dataset: Dataset) -> DataSource:
         """The same source, with the data set and the splits that it gives now."""
@@ -138,7 +144,9 @@ def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[T
     for method in experiment.methods:
         points = experiment.points(method)
         specs = [experiment.method_at(method, point) for point in points]
-        families = _families(specs, dataset.n_labels)
+        if not experiment.share:
+            specs = [spec.model_copy(update={"learner": separated(spec.learner)}) for spec in specs]
+        families = _families(specs, dataset.n_labels) if experiment.share else specs
         for point, spec, family in zip(points, specs, families, strict=True):
             shown = tuple((path, method_text(value)) for path, value in point.items())
             shared = {
@@ -146,6 +154,7 @@ def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[T
                 "method": [method, spec.plain(), [component.version() for component in spec.components()]],
                 "metrics": metrics,
                 "seed": experiment.seed,
+                "share": experiment.share,
                 "evaluation": _SOURCE,
             }
             trials += [
@@ -219,7 +228,7 @@ def groups(experiment: Experiment, source: DataSource, trials: Iterable[Trial]) 
         by_split.setdefault(trial.split, []).append(trial)
     metrics = tuple((m.label, m.name, m.params) for m in experiment.metrics)
     for split in sorted(by_split):
-        yield Group(source, split, tuple(by_split[split]), metrics, experiment.seed)
+        yield Group(source, split, tuple(by_split[split]), metrics, experiment.seed, experiment.share)
 
 
 # -------------------------------------------------------------------- the work
@@ -293,7 +302,7 @@ def _run_tuned(
     except Exception as error:
         return [Score(trial.key, None, _explain(error)) for trial in trials]
     settled = [without_tune(spec, point) for spec, point in zip(specs, chosen, strict=True)]
-    families = _families(settled, n_labels)
+    families = work.families(settled)
     ready = [replace(t, spec=s, family=f) for t, s, f in zip(trials, settled, families, strict=True)]
     shown = {t.key: tuple((path, method_text(v)) for path, v in p.items()) for t, p in zip(trials, chosen, strict=True)}
     scores = _run_all(ready, group, moments, X_test, Y_test, choosing.seconds)
@@ -316,7 +325,7 @@ class _Work:
         return [(found[trial.key].values or {}).get(metric, math.nan) for trial in every]
 
     def families(self, specs: Sequence[MethodSpec]) -> list[MethodSpec]:
-        return _families(specs, self.n_labels)
+        return _families(specs, self.n_labels) if self.group.share else list(specs)
 
     def size(self, spec: MethodSpec, space: Any) -> int:
         part = _code(spec)
@@ -335,9 +344,11 @@ def _run_all(
     trials: Sequence[Trial], group: Group, moments: Moments, X_test: Any, Y_test: Any, seconds: float = 0.0
 ) -> list[Score]:
     """The scores of trials, family by family; `seconds` were spent on each before it was fitted."""
-    return [
-        score for family in _by_family(trials) for score in _run_family(family, group, moments, X_test, Y_test, seconds)
-    ]
+    scores: list[Score] = []
+    for family in _by_family(trials):
+        own = moments if group.share else Moments.from_arrays(*moments.rows())
+        scores += _run_family(family, group, own, X_test, Y_test, seconds)
+    return scores
 
 
 def _by_family(trials: Iterable[Trial]) -> list[list[Trial]]:
@@ -363,6 +374,7 @@ def _run_family(
         space, code = estimator.label_space_, _code(family)
         parameter = _size_parameter(code) if code is not None else ""
         learned = hasattr(estimator.threshold, "fit")
+        features = _features_kept(estimator) if "features" in wanted else {}
         bound = space.error_terms(Y_test, output) if "bound" in wanted and hasattr(space, "error_terms") else None
     except Exception as error:
         return [Score(trial.key, None, _explain(error)) for trial in trials]
@@ -382,6 +394,7 @@ def _run_family(
                 Counts(Y_test, labels),
                 fit_seconds=fit_seconds,
                 predict_seconds=output_seconds + time.perf_counter() - start,
+                **features,
             )
             if bound is not None:
                 last = (output.shape[1] if size is None else space.size_of(size)) - 1
@@ -391,6 +404,13 @@ def _run_family(
         except Exception as error:
             scores.append(Score(trial.key, None, _explain(error)))
     return scores
+
+
+def _features_kept(estimator: ComposedClassifier) -> dict[str, float]:
+    """What the last step of the feature space tells of its dimensions (a dual space is none: its code is not kept)."""
+    steps = [step for step in estimator.feature_steps_ if step is not estimator.label_space_]
+    told = {"n_dimensions": "n_components_", "eigenvalue_share": "eigenvalue_share_"}
+    return {key: float(getattr(steps[-1], name)) for key, name in told.items() if steps and hasattr(steps[-1], name)}
 
 
 def build(spec: MethodSpec) -> ComposedClassifier:

@@ -84,7 +84,8 @@ class TuneSpec(BaseModel):
             if self.grids:
                 raise ValueError("`scope: test` has one grid for all data sets; leave out `grids`")
         else:
-            known = [name for name, metric in METRICS.items() if metric.needs != "timing"]
+            judging = (name for name, metric in METRICS.items() if metric.higher_is_better is not None)
+            known = [name for name in judging if METRICS[name].needs != "timing"]
             if self.chosen_by.removesuffix(ALL_SIZES) not in known:
                 raise ValueError(f"metric: {self.metric!r} cannot be chosen by (known: {', '.join(known)})")
         for dataset, grid in self.grids.items():

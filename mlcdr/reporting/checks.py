@@ -37,22 +37,27 @@ def _unfit(layout: TableLayout | FigureLayout, experiment: Mapping[str, Any]) ->
     measured = metric_labels(experiment)
     swept = list(experiment.get("sweep") or {})
     if isinstance(layout, FigureLayout):
-        metrics, paths = [panel.metric for panel in layout.panels], [layout.x]
+        x = layout.along({path: len(values) for path, values in (experiment.get("sweep") or {}).items()})
+        metrics, paths = list(layout.chosen_metrics or ()), [x]
     else:
-        metrics = [layout.metric] if layout.metric else []
-        paths = [p for p in (*layout.rows, layout.columns) if p not in ("dataset", "method", "metric", "auto")]
+        metrics = [layout.metric] if layout.metric else list(layout.metrics or ())
+        columns = (layout.columns,) if isinstance(layout.columns, str) else layout.columns
+        paths = [p for p in (*layout.rows, *columns) if p not in ("dataset", "method", "metric")]
+        paths = [p for p in paths if p != "auto"]
     lines = [
         f"needs the metric {name}{did_you_mean(name, measured)} (measured: {', '.join(measured)})"
         for name in metrics
         if name not in measured
     ]
     if isinstance(layout, FigureLayout):
-        others = [
-            path for path, values in (experiment.get("sweep") or {}).items() if path != layout.x and len(values) > 1
-        ]
+        others = [path for path, values in (experiment.get("sweep") or {}).items() if path != x and len(values) > 1]
         lines += [f"{path} is swept too, so a method has several curves; a figure shows one sweep" for path in others]
+    elif layout.relative_to is not None and layout.relative_to not in (experiment.get("methods") or {}):
+        lines.append(f"needs the method {layout.relative_to}{did_you_mean(layout.relative_to, experiment['methods'])}")
     return lines + [
-        f"needs a sweep of {path}{did_you_mean(path, swept)} (swept: {', '.join(swept) or 'nothing'})"
+        "needs a sweep, and nothing is swept"
+        if path == "auto"
+        else f"needs a sweep of {path}{did_you_mean(path, swept)} (swept: {', '.join(swept) or 'nothing'})"
         for path in paths
         if path not in swept
     ]

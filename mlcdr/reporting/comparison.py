@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting.metric_facts import MetricFacts, metric_facts
+from mlcdr.reporting.metric_facts import notes as metric_notes
 from mlcdr.reporting.ranking import is_among_best, ranks
 from mlcdr.reporting.results import Cell, Point, Results
 from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, text
@@ -160,8 +161,7 @@ class _Comparer:
         notes = []
         if present:
             notes.append(f"Mean ± standard error {over_splits(c.n for c in present)}. Bold: the best mean.")
-        if self.facts.note:
-            notes.append(self.facts.note)
+        notes += metric_notes([self.facts])
         if tuned := [method for method in self.contestants if method in self.results.grids]:
             notes.append(best_note(tuned))
         if self.facts.higher_is_better is None:

@@ -1,11 +1,12 @@
-"""Figures of a results folder: curves over a swept parameter, one panel a metric, one line a method.
+"""Figures of a results folder: curves over a swept parameter, one panel a metric or a data set, one line a method.
 
-`write_all` writes those that the experiment asks for into `figures/` of the results folder, as SVG and PNG; one figure
-a data set, since the curves of several are not comparable. What a layout can say stands in `mlcdr.reporting.layouts`.
+`write_all` writes those that the experiment asks for into `figures/` of the results folder, as SVG and PNG: one figure
+a data set, or, where the data sets are panels, one figure a metric. What a layout can say stands in
+`mlcdr.reporting.layouts`.
 
 A method keeps its colour and marker in all figures of an experiment. The colours are Okabe & Ito's (2008), told apart
-with any colour vision, without their yellow, which is too light for a line; markers and line styles tell them apart in
-grey. The same results give the same bytes.
+with any colour vision, without their yellow, which is too light for a line, and with a grey; markers and line styles
+tell them apart without colour. The same results give the same bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting import layouts, output
@@ -29,11 +30,13 @@ from mlcdr.reporting.metric_facts import metric_facts
 from mlcdr.reporting.results import Results
 from mlcdr.reporting.tables import SPREADS, over_splits, short_path
 
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#8C8C8C")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _LINES = ("-", "--", "-.")
+_LEGEND = 6  # entries in a row of the legend, at most
 _MILLIMETRES = 25.4  # an inch
-_MANY = 15  # beyond this many values not each has a tick of its own
+_NEAREST = 1 / 15  # of the axis: ticks nearer than this run into each other, and the later one is left out
+_ROW = 58.0  # millimetres of height for each row of panels, where a layout does not say
 _PNG_DPI = 300
 
 _STYLE: dict[Any, Any] = {
@@ -72,15 +75,16 @@ class _Curve:
     spread: list[float]
 
 
-def render(results: Results, entry: Mapping[str, Any], dataset: str) -> Figure:
-    """The figure of one data set that an entry of `figures:` describes.
+def render(results: Results, entry: Mapping[str, Any], subject: str) -> Figure:
+    """The figure of one data set (or metric, where the data sets are panels) that an entry of `figures:` describes.
 
     Parameters
     ----------
     results : Results
     entry : mapping
         `{"layout": NAME or FILE.yaml}` and any key of the layout that shall differ from it.
-    dataset : str
+    subject : str
+        The data set, or the metric.
 
     Raises
     ------
@@ -88,15 +92,16 @@ def render(results: Results, entry: Mapping[str, Any], dataset: str) -> Figure:
         When the layout cannot be read or does not fit the results: a panel's metric, or its swept path, is not there.
     """
     layout = layouts.load_figure(entry)
-    _check(results, layout, str(entry["layout"]), dataset)
+    layout = layout.model_copy(update={"x": layout.along({path: len(results.values(path)) for path in results.swept})})
+    _check(results, layout, str(entry["layout"]), subject)
     with mpl.rc_context(_STYLE):
-        return _draw(results, layout, dataset)
+        return _draw(results, layout, subject)
 
 
 def write_all(results: Results) -> list[Path]:
     """Write every figure of the experiment into `figures/` of its folder, each as `.svg` and `.png`.
 
-    The stem is the layout's name with `_` for `/`, and the data set's name where there are several.
+    The stem is the layout's name with `_` for `/`, and the data set's (or metric's) name where there are several.
 
     Raises
     ------
@@ -106,12 +111,21 @@ def write_all(results: Results) -> list[Path]:
     asked = output.entries(results, "figures")
     written = []
     for entry, stem in zip(asked, output.stems(asked), strict=True):
-        measured = [dataset for dataset in results.datasets if (results.summary["dataset"] == dataset).any()]
-        for dataset in measured:
-            figure = render(results, entry, dataset)
-            name = f"{stem}_{layouts.file_name(dataset)}" if len(results.datasets) > 1 else stem
-            written += save(figure, results.folder / "figures" / name, f"{results.name}: {dataset}")
+        layout = layouts.load_figure(entry)
+        if layout.panels == "datasets":
+            subjects = possible = layout.chosen_metrics or results.metrics
+        else:
+            subjects, possible = _measured(results), results.datasets
+        for subject in subjects:
+            figure = render(results, entry, subject)
+            name = f"{stem}_{layouts.file_name(subject)}" if len(possible) > 1 else stem
+            written += save(figure, results.folder / "figures" / name, f"{results.name}: {subject}")
     return written
+
+
+def _measured(results: Results) -> tuple[str, ...]:
+    """The data sets that have results."""
+    return tuple(dataset for dataset in results.datasets if (results.summary["dataset"] == dataset).any())
 
 
 def save(figure: Figure, stem: Path, title: str) -> list[Path]:
@@ -135,20 +149,24 @@ def save(figure: Figure, stem: Path, title: str) -> list[Path]:
     return output.write(stem, contents)
 
 
-def _check(results: Results, layout: FigureLayout, name: str, dataset: str) -> None:
+def _check(results: Results, layout: FigureLayout, name: str, subject: str) -> None:
     where = f"{results.folder}: layout {name}"
     if layout.x not in results.swept:
         swept = ", ".join(results.swept) or "nothing"
         raise ResultsError(f"{where}: x: {layout.x} is not swept (swept there: {swept})")
-    missing = [panel.metric for panel in layout.panels if panel.metric not in results.metrics]
+    wanted = layout.chosen_metrics or ()
+    missing = [metric for metric in wanted if metric not in results.metrics]
     if missing:
         hint = did_you_mean(missing[0], results.metrics)
         raise ResultsError(
             f"{where}: the results have no {', '.join(missing)}{hint} (measured: {', '.join(results.metrics)}); "
             "add it to `metrics:` and run again"
         )
-    if dataset not in results.datasets:
-        raise ResultsError(f"{where}: no data set {dataset!r} (there are: {', '.join(results.datasets)})")
+    kind, there = ("metric", results.metrics) if layout.panels == "datasets" else ("data set", results.datasets)
+    if subject not in there:
+        raise ResultsError(f"{where}: no {kind} {subject!r} (there are: {', '.join(there)})")
+    if layout.x_scale == "log" and min(_positions(results.values(layout.x)), default=1.0) <= 0:
+        raise ResultsError(f"{where}: x_scale: log shows positive values only, and {layout.x} has others")
     others = [path for path in results.swept if path != layout.x and len(results.values(path)) > 1]
     if others:
         raise ResultsError(
@@ -156,29 +174,40 @@ def _check(results: Results, layout: FigureLayout, name: str, dataset: str) -> N
         )
 
 
-def _draw(results: Results, layout: FigureLayout, dataset: str) -> Figure:
-    columns = min(layout.columns, len(layout.panels))
-    rows = math.ceil(len(layout.panels) / columns)
-    width, height = (side / _MILLIMETRES for side in layout.size)
+def _panels(results: Results, layout: FigureLayout, subject: str) -> list[tuple[Panel, str]]:
+    """The panels of one figure, each with its data set."""
+    if layout.panels == "datasets":
+        return [(Panel(metric=subject, title=dataset), dataset) for dataset in _measured(results)]
+    if layout.panels == "metrics":
+        return [(Panel(metric=metric), subject) for metric in layout.chosen_metrics or results.metrics]
+    return [(panel, subject) for panel in layout.panels]
+
+
+def _draw(results: Results, layout: FigureLayout, subject: str) -> Figure:
+    panels = _panels(results, layout, subject)
+    columns = min(layout.columns, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    width, height = (side / _MILLIMETRES for side in layout.size or (170.0, 16.0 + _ROW * rows))
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     methods = _legend_order(results, layout)
     shown: dict[str, Any] = {}
-    for panel, ax in zip(layout.panels, axes, strict=False):
+    for (panel, dataset), ax in zip(panels, axes, strict=False):
         shown |= _draw_panel(ax, results, layout, panel, dataset, methods)
-    for ax in axes[len(layout.panels) :]:
+    for ax in axes[len(panels) :]:
         ax.set_visible(False)
-    figure.suptitle(dataset, fontsize=9.5, fontweight="bold", parse_math=False)
+    heading = metric_facts(results, subject).title if layout.panels == "datasets" else subject
+    figure.suptitle(heading, fontsize=9.5, fontweight="bold", parse_math=False)
     handles = [shown[method] for method in methods if method in shown]
     if handles:
         legend = figure.legend(
             handles,
             [handle.get_label() for handle in handles],
             loc="outside lower center",
-            ncols=min(len(handles), 6),
+            ncols=math.ceil(len(handles) / math.ceil(len(handles) / _LEGEND)),
             frameon=False,
             handlelength=3.0,
-            title=_what_is_shown(results, layout, dataset),
+            title=_what_is_shown(results, layout, panels),
             title_fontsize=7.0,
         )
         for label in legend.get_texts():
@@ -197,15 +226,30 @@ def _draw_panel(
         curve = _curve(results, layout, panel.metric, dataset, method, dict(zip(values, positions, strict=True)))
         if curve.x:
             lines[method] = _draw_curve(ax, curve, results.methods.index(method))
-    ax.set_title(panel.title, loc="left")
+    ax.set_title(panel.title, loc="left", parse_math=panel.title != dataset)
     ax.set_ylabel(panel.label or metric_facts(results, panel.metric).title)
     percent = all(value.endswith("%") for value in values)
     ax.set_xlabel((layout.x_label_percent if percent else "") or layout.x_label or short_path(layout.x, results.swept))
-    if len(values) <= _MANY:
-        ax.set_xticks(positions, values)
+    ax.set_xscale(layout.x_scale)
+    ax.set_yscale(layout.y_scale)
+    ticks = _ticks(positions, layout.x_scale == "log")
+    if len(ticks) == len(values) or layout.x_scale == "log":
+        ax.set_xticks([positions[k] for k in ticks], [values[k] for k in ticks])
+        ax.xaxis.set_minor_locator(NullLocator())
     else:
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10], integer=all(x == round(x) for x in positions)))
     return lines
+
+
+def _ticks(positions: Sequence[float], logarithmic: bool) -> list[int]:
+    """Which of the values get a tick of their own: those that lie far enough from the one before."""
+    places = [math.log(x) for x in positions] if logarithmic else list(positions)
+    span = max(places) - min(places)
+    kept: list[int] = []
+    for k in sorted(range(len(places)), key=places.__getitem__):
+        if not kept or places[k] - places[kept[-1]] >= _NEAREST * span:
+            kept.append(k)
+    return kept
 
 
 def _draw_curve(ax: Axes, curve: _Curve, k: int) -> Any:
@@ -260,10 +304,10 @@ def _positions(values: Sequence[str]) -> list[float]:
     return [float(k) for k in range(len(values))]
 
 
-def _what_is_shown(results: Results, layout: FigureLayout, dataset: str) -> str:
+def _what_is_shown(results: Results, layout: FigureLayout, panels: Sequence[tuple[Panel, str]]) -> str:
     """What line and band stand for."""
-    shown = {panel.metric for panel in layout.panels}
-    counts = [cell.n for key, cell in results.cells.items() if key[0] == dataset and key[-1] in shown]
+    shown = {(dataset, panel.metric) for panel, dataset in panels}
+    counts = [cell.n for key, cell in results.cells.items() if (key[0], key[-1]) in shown]
     spread = SPREADS.get(layout.band)
     return f"Mean{f' and {spread}' if spread and max(counts) > 1 else ''} {over_splits(counts)}"
 

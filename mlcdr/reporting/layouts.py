@@ -12,8 +12,10 @@ A table's keys, all but `kind` and `columns` with a default:
     metric: hamming_loss                   # when the entry names none
     rows: [dataset, method]                # dataset, method, metric or swept paths, outermost first
     columns: label_space.n_components      # a swept path, or dataset, method, metric; or `auto`, which is the last
-                                           # swept path, or the metrics where nothing is swept
+                                           # swept path, or the metrics where nothing is swept; or a list of swept
+                                           # paths that mean one thing, of which each method has its own
     methods: [PLST, CPLST]                 # only these, in this order; all of the experiment when left out
+    metrics: [accuracy, f1]                # likewise, where `metric` is among the rows or columns
     headers: {dataset: Dataset, method: Algorithm, first: "$M$ = {value}", other: "{value}", percent_of: "$K$"}
     spread: standard_error                 # or std, none
     digits: 4
@@ -21,6 +23,12 @@ A table's keys, all but `kind` and `columns` with a default:
     names: {scene: "scene‡", hamming_loss: HL}   # how data sets, methods and metrics are called in it
     settings: {IDSR: "({dual_space.n_features},{dual_space.n_labels})"}   # set behind a number that is the best of a
                                            # grid (`tune: {scope: test}`), with the values taken (without percent signs)
+    lacking: repeat                        # the number of a method without the columns' path stands in every column;
+                                           # or last: in the last one only
+    row_labels: {dual_space.n_features: "{method} ($D$ = {value})"}  # for a swept path among the rows: what stands in
+                                           # the method's place; the path has no column of its own then
+    relative_to: BR                        # each mean is divided by this method's of the same data set (spread: none)
+    average_rank: true                     # where the columns are methods: below each group of rows, their average rank
     notes: ["…"]                           # set below the table, before those that the table adds itself
 
 `rows` and `columns` together must hold dataset and method; swept paths that stand in neither are added to the rows.
@@ -32,15 +40,33 @@ Bold are, of each data set, metric and sweep value of the column, all cells with
 A figure's keys, all but `kind`, `x` and `panels` with a default:
 
     kind: figure
-    x: label_space.n_components            # the swept path along the horizontal axis
+    x: label_space.n_components            # the swept path along the horizontal axis; or auto, the one that is swept
+    x_scale: linear                        # or log
+    y_scale: linear                        # or log
     x_label: "Number of dimensions $M$"
     x_label_percent: "… in percent of $K$" # instead of x_label where the values are percentages
     panels:                                # row by row
       - {metric: hamming_loss, title: "(a) Hamming loss", label: "Hamming loss"}
     columns: 2                             # panels side by side
-    size: [170, 130]                       # millimetres
+    size: [170, 130]                       # millimetres; when left out, 170 wide and 58 for each row of panels
     band: standard_error                   # or std, none
     methods: [PBR, OCCA, PLST, CPLST]      # these first in the legend, then the others
+
+There is one figure a data set. Instead of a list, `panels` may be `metrics`: one panel for each metric; or `datasets`:
+one panel for each data set, and one figure for each metric. `metrics: [accuracy, f1]` (or `metric: f1`) then chooses
+among the measured ones.
+
+The keys of a table of data sets, all but `kind` and `columns` with a default:
+
+    kind: datasets
+    caption: "Data sets"
+    columns:                               # facts: name, domain, and the statistics of `mlcdr datasets info`
+      - {fact: name, header: Dataset}
+      - {fact: cardinality, header: "Label cardinality"}
+    digits: 3                              # of what is no whole number
+    marks: true                            # a dagger behind the name of a data set with nominal features, a double one
+                                           # behind that of one with numeric features
+    notes: ["…"]
 """
 
 from __future__ import annotations
@@ -49,7 +75,7 @@ import re
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import pydantic
 
@@ -60,6 +86,7 @@ if TYPE_CHECKING:  # its home moved in Python 3.11
     from importlib.resources.abc import Traversable
 
 Spread = Literal["standard_error", "std", "none"]
+Scale = Literal["linear", "log"]
 
 
 class _Strict(pydantic.BaseModel):
@@ -84,15 +111,26 @@ class TableLayout(_Strict):
     caption: str = "{metric}"
     metric: str | None = None
     rows: tuple[str, ...] = ("dataset", "method")
-    columns: str
+    columns: str | tuple[str, ...]
     methods: tuple[str, ...] | None = None
+    metrics: tuple[str, ...] | None = None
     headers: Headers = Headers()
     spread: Spread = "standard_error"
     digits: int = pydantic.Field(default=4, ge=0, le=15)
     bold: Literal["one_standard_error", "best", "none"] = "one_standard_error"
     names: dict[str, str] = {}
     settings: dict[str, str] = {}
+    lacking: Literal["repeat", "last"] = "repeat"
+    row_labels: dict[str, str] = {}
+    relative_to: str | None = None
+    average_rank: bool = False
     notes: tuple[str, ...] = ()
+
+    @pydantic.model_validator(mode="after")
+    def _ratios_have_no_spread(self) -> TableLayout:
+        if self.relative_to is not None and self.spread != "none":
+            raise ValueError("relative_to: the spread of a ratio is not known; write `spread: none`")
+        return self
 
 
 class Panel(_Strict):
@@ -110,14 +148,56 @@ class FigureLayout(_Strict):
     x: str
     x_label: str = ""
     x_label_percent: str = ""
-    panels: tuple[Panel, ...] = pydantic.Field(min_length=1)
+    x_scale: Scale = "linear"
+    y_scale: Scale = "linear"
+    panels: Literal["metrics", "datasets"] | Annotated[tuple[Panel, ...], pydantic.Field(min_length=1)]
+    metric: str | None = None
+    metrics: tuple[str, ...] | None = None
     columns: int = pydantic.Field(default=2, ge=1)
-    size: tuple[pydantic.PositiveFloat, pydantic.PositiveFloat] = (170.0, 130.0)
+    size: tuple[pydantic.PositiveFloat, pydantic.PositiveFloat] | None = None
     band: Spread = "standard_error"
     methods: tuple[str, ...] = ()
 
+    @pydantic.model_validator(mode="after")
+    def _metrics_are_named_once(self) -> FigureLayout:
+        if self.metrics is not None and not isinstance(self.panels, str):
+            raise ValueError("metrics: the panels name their metrics themselves; leave one of the two out")
+        return self
 
-_Model = TypeVar("_Model", TableLayout, FigureLayout)
+    @property
+    def chosen_metrics(self) -> tuple[str, ...] | None:
+        """The metrics that the layout names; None where it takes all that are measured."""
+        if not isinstance(self.panels, str):
+            return tuple(panel.metric for panel in self.panels)
+        return self.metrics if self.metric is None else (self.metric,)
+
+    def along(self, swept: Mapping[str, int]) -> str:
+        """The swept path along the x axis, of `swept`, path → number of values: `auto` is the last one of several."""
+        if self.x != "auto":
+            return self.x
+        return ([path for path, n in swept.items() if n > 1] or list(swept) or ["auto"])[-1]
+
+
+class FactColumn(_Strict):
+    """One column of a table of data sets."""
+
+    fact: str
+    header: str = ""
+
+
+class DatasetsLayout(_Strict):
+    """The layout of a table of data sets; the module's text explains each key."""
+
+    kind: Literal["datasets"]
+    caption: str = "Data sets"
+    columns: tuple[FactColumn, ...] = pydantic.Field(min_length=1)
+    digits: int = pydantic.Field(default=3, ge=0, le=15)
+    marks: bool = False
+    notes: tuple[str, ...] = ()
+
+
+_Model = TypeVar("_Model", TableLayout, FigureLayout, DatasetsLayout)
+_KINDS: dict[type[_Strict], str] = {TableLayout: "table", FigureLayout: "figure", DatasetsLayout: "datasets"}
 
 
 def names() -> list[str]:
@@ -156,6 +236,11 @@ def load_figure(entry: Mapping[str, Any]) -> FigureLayout:
     return _load(FigureLayout, entry)
 
 
+def load_datasets(entry: Mapping[str, Any]) -> DatasetsLayout:
+    """The layout of a table of data sets that an entry names; otherwise as `load_table`."""
+    return _load(DatasetsLayout, entry)
+
+
 def stem(entry: Mapping[str, Any]) -> str:
     """The file stem of an entry's output: the layout's name with `_` for `/`, or a layout file's own stem."""
     name = str(entry.get("layout"))
@@ -176,12 +261,12 @@ def _load(model: type[_Model], entry: Mapping[str, Any]) -> _Model:
     if not isinstance(name, str):
         raise ResultsError(f"an entry of tables or figures needs `layout: NAME`; known: {', '.join(names())}")
     document = _read(name)
-    wanted = "table" if model is TableLayout else "figure"
+    wanted = _KINDS[model]
     kind = document.data.get("kind")
     if kind != wanted:
         raise ResultsError(f"{document.place(('kind',))}: kind: is {kind!r}; a {wanted} was asked for")
     own = {key: value for key, value in entry.items() if key not in ("layout", "metric")}
-    if model is TableLayout and entry.get("metric") is not None:
+    if entry.get("metric") is not None:
         own["metric"] = entry["metric"]
     try:
         return model.model_validate({**document.data, **own})
@@ -201,6 +286,8 @@ def _problem(document: Document, name: str, model: type[_Model], own: Mapping[st
         inner: dict[str, type[_Strict]] = {"headers": Headers, "panels": Panel}
         known = inner.get(str(location[0]), model) if len(location) > 1 else model
         return f"{where}: {key}: unknown key{did_you_mean(str(location[-1]), known.model_fields)}"
+    if not location:  # of a model's own checks, which name the key
+        return f"{where}: {error['msg'].removeprefix('Value error, ')}"
     return f"{where}: {key}: {error['msg'][:1].lower()}{error['msg'][1:]}"
 
 

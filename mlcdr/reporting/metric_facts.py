@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mlcdr.metrics import METRICS
 from mlcdr.reporting.results import Results
+from mlcdr.reporting.sheet import listing
 
 _WORDS = {"hamming": "Hamming", "f1": "F1"}
+_SHARED = "work that methods share is charged in full to each of them; the outputs of one method share it."
+_NOT_SHARED = "every output was fitted by itself, and methods, points and splits shared nothing."
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class MetricFacts:
     higher_is_better : bool or None
         None where mlcdr does not know the metric: then nothing is best.
     note : str
-        The options it was computed with, or its 0/0 convention; empty where it has neither.
+        The options it was computed with, its 0/0 convention, or what a time is of; empty where there is nothing to say.
     """
 
     title: str
@@ -38,11 +41,21 @@ def metric_facts(results: Results, label: str) -> MetricFacts:
     metric = METRICS.get(name)
     if metric is None:
         return MetricFacts(title, None, "")
-    chosen = ", ".join(f"{key} = {value}" for key, value in options.items())
-    note = (
-        f"{title}: {metric.description}; {chosen}." if chosen else metric.convention and f"{title}: {metric.convention}"
-    )
+    note = metric.convention
+    if options:
+        chosen = ", ".join(f"{key} = {value}" for key, value in options.items())
+        note = f"{metric.description}; {chosen}."
+    elif metric.needs == "timing":
+        note = _SHARED if results.experiment.get("share", True) else _NOT_SHARED
     return MetricFacts(title, metric.higher_is_better, note)
+
+
+def notes(facts: Iterable[MetricFacts]) -> list[str]:
+    """What is to be said below a table: one line for each note, headed by the metrics that it is true of."""
+    titles: dict[str, list[str]] = {}
+    for fact in facts:
+        titles.setdefault(fact.note, []).append(fact.title)
+    return [f"{listing(of)}: {note}" for note, of in titles.items() if note]
 
 
 def _origin(entries: Any, label: str) -> tuple[str, Mapping[str, Any]]:

@@ -238,6 +238,21 @@ def load(table: str) -> tuple[PublishedCell, ...]:
     return _read(table)
 
 
+def load_facts(table: str) -> tuple[PublishedCell, ...]:
+    """The cells of a published table of data sets, `PAPER/TABLE`: facts of the data, of no method.
+
+    Raises
+    ------
+    ResultsError
+        When there is no such table.
+    """
+    known = sorted(name for name in _files() if any(not cell.method and cell.dataset for cell in _read(name)))
+    if table not in known:
+        hint = did_you_mean(table, known)
+        raise ResultsError(f"no published table of data sets {table!r}{hint} (known: {', '.join(known)})")
+    return _read(table)
+
+
 def compare(results: Results | Sequence[Results], table: str) -> PublishedComparison:
     """Every cell of a published table beside ours, looked for in each of the `results` in turn.
 

@@ -260,13 +260,14 @@ def _with_best(
 
 
 def _directions(experiment: Mapping[str, Any]) -> dict[str, bool]:
-    """Metric label → whether higher is better, for the metrics that mlcdr knows."""
+    """Metric label → whether higher is better, for the metrics that mlcdr knows and that judge."""
     entries = experiment.get("metrics") or []
     known = {}
     for label, entry in zip(metric_labels(experiment), entries, strict=True):
         name = next(iter(entry)) if isinstance(entry, Mapping) else str(entry)
-        if name in METRICS:
-            known[label] = METRICS[name].higher_is_better
+        better = METRICS[name].higher_is_better if name in METRICS else None
+        if better is not None:
+            known[label] = better
     return known
 
 

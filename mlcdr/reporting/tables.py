@@ -20,7 +20,8 @@ from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting import layouts, output
 from mlcdr.reporting.layouts import TableLayout
 from mlcdr.reporting.metric_facts import MetricFacts, metric_facts
-from mlcdr.reporting.ranking import is_among_best
+from mlcdr.reporting.metric_facts import notes as metric_notes
+from mlcdr.reporting.ranking import is_among_best, ranks, same
 from mlcdr.reporting.results import Cell, Results
 from mlcdr.reporting.sheet import DASH, Sheet, Text, escape_latex, listing, template, text
 
@@ -149,31 +150,63 @@ class _Builder:
 
     def __init__(self, results: Results, layout: TableLayout, name: str):
         self.results, self.layout, self.name = results, layout, name
+        self.column_paths = self._column_paths()
         self.across = self._across()
         self.down = self._down()
+        self.labelled = tuple(name for name in self.down if name in layout.row_labels)
+        self.stub = tuple(name for name in self.down if name not in layout.row_labels)
         self.domain: dict[str, tuple[str, ...]] = {
             "dataset": results.datasets,
             "method": layout.methods or results.methods,
             "metric": self._metrics(),
             **{path: results.values(path) for path in results.swept},
         }
+        if len(self.column_paths) > 1:
+            values = (value for path in self.column_paths for value in results.values(path))
+            self.domain[self.across] = tuple(dict.fromkeys(values))
         if not self.domain[self.across]:
             raise ResultsError(f"{results.folder}: no method of the experiment has the parameter {self.across}")
         self.facts = {metric: metric_facts(results, metric) for metric in self.domain["metric"]}
+        self._check_options()
+
+    def _column_paths(self) -> tuple[str, ...]:
+        """The swept paths along the columns: several where they mean one thing."""
+        columns = self.layout.columns
+        if columns == "auto":
+            return self.results.swept[-1:]
+        names = (columns,) if isinstance(columns, str) else columns
+        known = tuple(self._known("columns", name) for name in names)
+        if len(known) != 1 and not (known and set(known) <= set(self.results.swept)):
+            raise ResultsError(f"layout {self.name}: columns: a list must be one of swept paths")
+        return tuple(name for name in known if name in self.results.swept)
 
     def _across(self) -> str:
-        if self.layout.columns == "auto":
-            return self.results.swept[-1] if self.results.swept else "metric"
-        return self._known("columns", self.layout.columns)
+        """What the columns are; of several swept paths the first one's name stands for all."""
+        if self.column_paths:
+            return self.column_paths[0]
+        return "metric" if self.layout.columns == "auto" else str(self.layout.columns)
 
     def _down(self) -> tuple[str, ...]:
         rows = tuple(self._known("rows", name) for name in self.layout.rows)
-        held = {*rows, self.across}
-        if len(held) <= len(rows) or not {"dataset", "method"} <= held:
+        columns = self.column_paths or (self.across,)
+        held = {*rows, *columns}
+        if len(held) < len(rows) + len(columns) or not {"dataset", "method"} <= held:
             raise ResultsError(
                 f"layout {self.name}: rows and columns together must hold dataset and method, each name once"
             )
         return rows + tuple(path for path in self.results.swept if path not in held)
+
+    def _check_options(self) -> None:
+        """What a layout may ask of some tables only."""
+        layout, where = self.layout, f"layout {self.name}"
+        if layout.average_rank and self.across != "method":
+            raise ResultsError(f"{where}: average_rank: needs methods as columns, not {self.across}")
+        strange = [path for path in layout.row_labels if path not in self.down or path not in self.results.swept]
+        if strange or (layout.row_labels and "method" not in self.down):
+            raise ResultsError(f"{where}: row_labels: {', '.join(strange) or 'method'} is not among the rows")
+        if layout.relative_to is not None and layout.relative_to not in self.results.methods:
+            hint = did_you_mean(layout.relative_to, self.results.methods)
+            raise ResultsError(f"{where}: relative_to: no method {layout.relative_to!r}{hint} in {self.results.folder}")
 
     def _known(self, key: str, name: str) -> str:
         swept = self.results.swept
@@ -185,35 +218,74 @@ class _Builder:
         )
 
     def _metrics(self) -> tuple[str, ...]:
-        known, wanted = self.results.metrics, self.layout.metric
-        if wanted is None:
-            return known if "metric" in (self.across, *self.down) else known[:1]
-        if wanted not in known:
-            hint = did_you_mean(wanted, known)
-            raise ResultsError(f"{self.results.folder}: no metric {wanted!r}{hint} (measured: {', '.join(known)})")
-        return (wanted,)
+        known, wanted = self.results.metrics, self.layout.metrics
+        if self.layout.metric is not None:
+            wanted = (self.layout.metric,)
+        for metric in wanted or ():
+            if metric not in known:
+                hint = did_you_mean(metric, known)
+                raise ResultsError(f"{self.results.folder}: no metric {metric!r}{hint} (measured: {', '.join(known)})")
+        wanted = wanted or known
+        return wanted if "metric" in (self.across, *self.down) else wanted[:1]
 
     def table(self) -> Table:
         rows = self._row_places()
         columns = self.domain[self.across]
-        grid = [[{**self._default(), **row, self.across: value} for value in columns] for row in rows]
+        along = self.column_paths or (self.across,)
+        grid = [[{**self._default(), **row, **dict.fromkeys(along, value)} for value in columns] for row in rows]
         cells = [[self._cell(place) for place in places] for places in grid]
         bold = self._bold(grid, cells)
-        shown = tuple(
-            (
-                *self._labels(rows, k),
-                *(self._show(*each) for each in zip(grid[k], cells[k], bold[k], strict=True)),
-            )
-            for k in range(len(rows))
-        )
         outer = self.down[0]
         groups = [k for k in range(1, len(rows)) if rows[k][outer] != rows[k - 1][outer]] if len(self.down) > 1 else []
-        header = (*(text(self._head(name)) for name in self.down), *self._column_heads(columns))
-        notes = self._notes([c for row in cells for c in row], any(b for row in bold for b in row))
-        sheet = Sheet(self._caption(), header, shown, len(self.down), tuple(groups), notes)
+        shown: list[tuple[Text, ...]] = []
+        starts = []
+        for k, row in enumerate(rows):
+            if k in groups:
+                starts.append(len(shown))
+            numbers = [
+                Text("", "") if self._left_blank(row, j, len(columns)) else self._show(grid[k][j], cell, bold[k][j])
+                for j, cell in enumerate(cells[k])
+            ]
+            shown.append((*self._labels(rows, k), *numbers))
+            if self.layout.average_rank and (k + 1 in groups or k + 1 == len(rows)):
+                first = max([0, *(start for start in groups if start <= k)])
+                shown.append(self._average_ranks(grid[first : k + 1], cells[first : k + 1]))
+        header = (*(text(self._head(name)) for name in self.stub), *self._column_heads(columns))
+        visible = [
+            cell
+            for row, found in zip(rows, cells, strict=True)
+            for j, cell in enumerate(found)
+            if not self._left_blank(row, j, len(columns))
+        ]
+        notes = self._notes(visible, any(b for row in bold for b in row))
+        sheet = Sheet(self._caption(), header, tuple(shown), len(self.stub), tuple(starts), notes)
         parts = (self.results.name, layouts.stem({"layout": self.name}), *filter(None, [self.layout.metric]))
         label = "tab:" + layouts.file_name("-".join(parts)).replace("_", "-")
         return Table(sheet, *self._records(itertools.chain(*grid), itertools.chain(*cells)), label)
+
+    def _lacks_columns(self, method: str) -> bool:
+        """Whether a method has none of the swept parameters along the columns."""
+        return bool(self.column_paths) and all(self.results.lacks(method, path) for path in self.column_paths)
+
+    def _left_blank(self, row: Place, j: int, n_columns: int) -> bool:
+        """Whether column `j` stays empty because the row's one number stands in the last column."""
+        return self.layout.lacking == "last" and j < n_columns - 1 and self._lacks_columns(row.get("method", ""))
+
+    def _average_ranks(self, grid: list[list[Place]], cells: list[list[Cell | None]]) -> tuple[Text, ...]:
+        """The row below a group: each method's average rank over the rows in which all of them have a number."""
+        labels = [text("average rank" if name == self.stub[-1] else "") for name in self.stub]
+        blocks = []
+        for places, row in zip(grid, cells, strict=True):
+            better = self.facts[places[0]["metric"]].higher_is_better
+            means = {place["method"]: cell.mean for place, cell in zip(places, row, strict=True) if cell}
+            if better is not None and len(means) == len(places) > 1:
+                blocks.append(ranks(means, better))
+        if not blocks:
+            return (*labels, *(Text(DASH, "--") for _ in grid[0]))
+        averages = [sum(block[place["method"]] for block in blocks) / len(blocks) for place in grid[0]]
+        best = min(averages)
+        wanted = self.layout.bold != "none"
+        return (*labels, *(Text(f"{a:.2f}", f"${a:.2f}$", wanted and same(a, best)) for a in averages))
 
     def _default(self) -> Place:
         """The one metric of a table that has no place for metrics."""
@@ -240,7 +312,13 @@ class _Builder:
 
     def _cell(self, place: Place) -> Cell | None:
         point = tuple(place[path] for path in self.results.swept)
-        return self.results.cell(place["dataset"], place["method"], point, place["metric"])
+        cell = self.results.cell(place["dataset"], place["method"], point, place["metric"])
+        if self.layout.relative_to is None or cell is None:
+            return cell
+        reference = self.results.cell(place["dataset"], self.layout.relative_to, point, place["metric"])
+        if reference is None or reference.mean == 0:
+            return None
+        return Cell(cell.mean / reference.mean, math.nan, math.nan, min(cell.n, reference.n))
 
     def _bold(self, grid: list[list[Place]], cells: list[list[Cell | None]]) -> list[list[bool]]:
         def group(place: Place) -> tuple[str, ...]:
@@ -265,10 +343,15 @@ class _Builder:
         """The row's labels; an outer label stands only in the first row of its group."""
         labels: list[Text] = []
         fresh = k == 0
-        for j, name in enumerate(self.down):
-            fresh = fresh or j == len(self.down) - 1 or rows[k][name] != rows[k - 1][name]
+        for name in self.stub:
+            fresh = fresh or name == self.stub[-1] or rows[k][name] != rows[k - 1][name]
             value = rows[k][name]
-            labels.append(text(self._value(name, value) if fresh else ""))
+            path = next((path for path in self.labelled if name == "method" and rows[k][path]), None)
+            if path is not None:
+                pattern = self.layout.row_labels[path]
+                labels.append(self._filled(f"row_labels.{path}", pattern, method=value, value=rows[k][path]))
+            else:
+                labels.append(text(self._value(name, value) if fresh else ""))
         return labels
 
     def _value(self, name: str, value: str) -> str:
@@ -325,6 +408,7 @@ class _Builder:
             "methods": listing(self.domain["method"]),
             "datasets": listing(self.domain["dataset"]),
             "experiment": self.results.name,
+            "reference": self.layout.relative_to or "",
         }
         return self._filled("caption", self.layout.caption, **values)
 
@@ -342,18 +426,29 @@ class _Builder:
         if present:
             spread = SPREADS.get(self.layout.spread)
             what = f"Mean ± {spread}" if spread else "Mean"
+            if self.layout.relative_to is not None:
+                what = f"Mean, divided by that of {self.layout.relative_to} on the same data set,"
             notes.append(f"{what} {over_splits(c.n for c in present)}.")
         if any(cell.setting for cell in present):
             notes.append(best_note([m for m in self.domain["method"] if m in self.results.grids]))
         if bold:
             column = "" if self.across in ("dataset", "method") else " and column"
+            if self.across == "method" and "metric" in self.down:
+                column = " and metric"
             notes.append(f"{_BOLD[self.layout.bold]}{column}.")
-        notes += _notes_on_metrics(self.facts)
-        repeated = [m for m in self.domain["method"] if self.results.lacks(m, self.across)]
+        if self.layout.average_rank:
+            notes.append("Average rank: over the rows above it in which every method has a number.")
+        notes += _notes_on_metrics(self.facts, self.layout.bold != "none")
+        repeated = [m for m in self.domain["method"] if self._lacks_columns(m)]
         if repeated:
             has = "have" if len(repeated) > 1 else "has"
-            path = short_path(self.across, self.results.swept)
-            notes.append(f"{listing(repeated)} {has} no {path}: the same number stands in every column.")
+            paths = [short_path(path, self.results.swept) for path in self.column_paths]
+            none = " or ".join(filter(None, [", ".join(paths[:-1]), paths[-1]]))
+            where = {
+                "repeat": "the same number stands in every column",
+                "last": "the number stands in the last column only",
+            }
+            notes.append(f"{listing(repeated)} {has} no {none}: {where[self.layout.lacking]}.")
         if any(cell is None for cell in cells):
             notes.append(f"{DASH}: no result (not run, failed, or not defined).")
         if self.layout.spread != "none" and any(cell.n == 1 for cell in present):
@@ -393,9 +488,9 @@ def short_path(path: str, swept: Sequence[str]) -> str:
     return path if sum(p.rsplit(".", 1)[-1] == last for p in swept) > 1 else last
 
 
-def _notes_on_metrics(facts: Mapping[str, MetricFacts]) -> list[str]:
-    notes = [fact.note for fact in facts.values() if fact.note]
+def _notes_on_metrics(facts: Mapping[str, MetricFacts], bold: bool) -> list[str]:
+    notes = metric_notes(facts.values())
     unknown = [fact.title for fact in facts.values() if fact.higher_is_better is None]
-    if unknown:
+    if unknown and bold:
         notes.append(f"{listing(unknown)}: mlcdr does not know which way is better, so nothing is bold.")
     return notes

@@ -255,6 +255,10 @@ def test_the_manifest(arff: Path, tmp_path: Path) -> None:
         "n_instances": 60,
         "n_features": 5,
         "n_labels": 6,
+        "n_nominal": 0,
+        "n_numeric": 5,
+        "label_cardinality": pytest.approx(dataset.Y.sum() / 60),
+        "label_density": pytest.approx(dataset.Y.mean()),
         "notices": [],
     }
     assert manifest["trials"] == {"planned": 16, "kept": 0, "computed": 16, "failed": 0, "interrupted": False}

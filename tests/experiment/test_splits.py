@@ -270,6 +270,16 @@ def test_training_sizes_that_are_not(train_size):
         shuffle(train_size=train_size)
 
 
+def test_as_many_training_rows_as_the_train_file_has():
+    spec = shuffle(train_size="predefined")
+    assert spec.train_size == "predefined"
+    counted, given = make_splits(shuffle(train_size=7), "d", 10), make_splits(spec, "d", 10, n_train=7)
+    assert [s.train.tolist() for s in given] == [s.train.tolist() for s in counted]
+    assert given[0].identity == counted[0].identity
+    with pytest.raises(DataError, match=r"d: splits\.train_size: predefined needs a train and a test file"):
+        make_splits(spec, "d", 10)
+
+
 def test_a_training_size_beyond_the_data():
     with pytest.raises(ConfigError) as caught:
         make_splits(shuffle(train_size=12), "d", 10)

@@ -16,12 +16,15 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from mlcdr.composition import ComposedClassifier
+from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import DataError
 from mlcdr.experiment import trials as trials_module
+from mlcdr.experiment.components import separated
 from mlcdr.experiment.config import Experiment, load_experiment
 from mlcdr.experiment.trials import DataSource, build, groups, plan, run_group
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.registry import Component
 from tests import small
 from tests.small import FOUR, SIZES
 
@@ -322,3 +325,97 @@ def test_the_resolved_experiment_has_the_same_keys(arff: Path, tmp_path: Path) -
 
 def test_the_default_learner_shares_its_fit() -> None:
     assert LeastSquares().independent_outputs, "or one fit would not serve all sizes and the tests above say nothing"
+
+
+# -------------------------------------------------------------------- nothing shared
+
+
+LINES = {
+    "BR": {"learner": {"binary_relevance": {"base": {"least_squares": "drop_aliased"}}}},
+    "BR+": {"learner": "br_plus"},
+    "CC": {"learner": {"classifier_chain": {"base": {"ridge": {"alpha": 0.1}}}}},
+    "PLST": {"label_space": "plst", "learner": "least_squares"},
+    "DDSR": {"dual_space": "ddsr", "learner": "least_squares", "threshold": {"maximise": "f1"}},
+    "IDSR": {"dual_space": {"idsr": {"n_features": 3}}, "learner": "ridge", "threshold": {"maximise": "f1"}},
+    "kNN": {"feature_space": {"pca": 4}, "learner": "sklearn.neighbors.KNeighborsClassifier"},
+}
+
+
+def test_nothing_shared_gives_the_same_scores(arff: Path) -> None:
+    sweep = {SIZES: [1, 3], "dual_space.n_labels": [2, 4], "dual_space.n_components": [2, 4]}
+    shared, alone = (
+        scores_of(small.experiment(arff, methods=LINES, sweep=sweep, share=share)) for share in (True, False)
+    )
+    assert shared.keys() == alone.keys()
+    for at, values in shared.items():
+        assert alone[at] == pytest.approx(values, rel=1e-12, nan_ok=True), at
+
+
+def test_nothing_shared_is_nothing_shared(arff: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each trial has moments of its own, and each output a fit of its own, of one output."""
+    seen, outputs = [], []
+    fit = trials_module.ComposedClassifier.fit_moments
+    solve = LeastSquares._solve
+    monkeypatch.setattr(
+        trials_module.ComposedClassifier, "fit_moments", lambda self, m, **k: (seen.append(m), fit(self, m, **k))[1]
+    )
+    monkeypatch.setattr(LeastSquares, "_solve", lambda self, m: (outputs.append(m), solve(self, m))[1])
+    splits = {"kind": "shuffle", "repeats": 1, "train_size": 0.75, "seed": 1}
+    methods = {name: LINES[name] for name in ("BR", "BR+", "PLST")}
+    scores_of(small.experiment(arff, methods=methods, sweep={SIZES: [1, 3]}, splits=splits, share=False))
+    assert len(seen) == len(set(map(id, seen))) == 4  # BR, BR+ and two sizes of PLST
+    assert [m.n_labels for m in outputs] == [1] * (6 + 2 * 6 + 1 + 3)
+    assert len({id(m.memo) for m in outputs}) == len(outputs)
+
+
+def test_sharing_is_part_of_the_key_and_of_the_resolved_config(arff: Path) -> None:
+    shared, alone = (small.experiment(arff, share=share) for share in (True, False))
+    assert not set(keys(shared).values()) & set(keys(alone).values())
+    assert "share" not in shared.resolved()
+    assert alone.resolved()["share"] is False
+
+
+def test_what_stands_in_for_a_learner_where_nothing_is_shared() -> None:
+    def parted(written):
+        return separated(Component.parse("learner", written)).plain()
+
+    assert parted({"ridge": 0.1}) == {"separate": {"learner": {"ridge": {"alpha": 0.1}}}}
+    assert parted("br_plus") == {"br_plus": {"base": "separate"}}
+    assert parted({"classifier_chain": {"base": "ridge", "order": [1, 0]}}) == {
+        "classifier_chain": {"base": {"separate": {"learner": "ridge"}}, "order": [1, 0]}
+    }
+    for unchanged in ("sklearn.neighbors.KNeighborsClassifier", "separate"):
+        assert parted(unchanged) == unchanged
+
+
+# -------------------------------------------------------------------- what is kept of the features
+
+
+def test_what_is_told_of_the_dimensions_kept(arff: Path) -> None:
+    methods = {
+        "two steps": {"feature_space": ["sklearn.preprocessing.StandardScaler", {"pca": 2}], "learner": "ridge"},
+        "Share": {"feature_space": "tests.experiment.plugged.HalfOfAll", "learner": "ridge"},
+        "DDSR": {"dual_space": "ddsr", "learner": "ridge"},
+        "Ridge": {"learner": "ridge"},
+    }
+    metrics = ["n_dimensions", "eigenvalue_share"]
+    found = scores_of(small.experiment(arff, methods=methods, metrics=metrics, sweep={}))
+    told = {method: list(values.values()) for (method, _, split), values in found.items() if split == 0}
+    assert told["two steps"][0] == 2
+    assert told["Share"] == [4, 0.5]
+    assert np.isnan(told["DDSR"] + told["Ridge"]).all()
+
+
+def test_shuffled_rows_as_many_as_the_train_files(tmp_path: Path) -> None:
+    """The rows are the full file's: those of a train and a test file beside it only count."""
+    full = small.write_dataset(tmp_path / "both", "both", n=60)
+    for part, n in (("train", 25), ("test", 35)):
+        small.write_dataset(tmp_path / "other", "both", n=n, seed=n)
+        (tmp_path / "other" / "both.arff").rename(tmp_path / "both" / f"both-{part}.arff")
+    splits = {"kind": "shuffle", "repeats": 2, "train_size": "predefined", "seed": 1}
+    described = small.experiment(full, splits=splits)
+    source = DataSource.of(described.datasets[0], described.splits)
+    dataset = source.load()
+    assert dataset.n_instances == 60
+    assert dataset.X[0].tolist() == load_dataset(full).X[0].tolist()
+    assert [len(split.train) for split in source.divide(dataset)] == [25, 25]

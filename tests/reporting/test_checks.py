@@ -37,8 +37,26 @@ def test_an_experiment_that_fits_has_no_problem():
         ),
         (
             experiment(["y"], ["A"], ["f1"], {}, ["genric"]),
-            "tables.0: unknown layout 'genric'; did you mean 'generic'? (known: "
-            f"{', '.join(layouts.names())}; or your own file, NAME.yaml)",
+            f"tables.0: unknown layout 'genric'; did you mean 'generic'? (known: {', '.join(layouts.names())}; "
+            "or your own file, NAME.yaml)",
+        ),
+        (
+            experiment(["y"], ["A"], ["f1"], {}, [], ["curves"]),
+            "figures.0: needs a sweep, and nothing is swept",
+        ),
+        (
+            experiment(["y"], ["A"], ["f1"], {PATH: [1, 2], "learner.alpha": [1, 2]}, [], ["curves"]),
+            f"figures.0: {PATH} is swept too, so a method has several curves; a figure shows one sweep",
+        ),
+        (
+            experiment(["y"], ["A"], ["f1"], {PATH: [1]}, [{"layout": "generic", "metrics": ["mf1"]}]),
+            "tables.0: needs the metric mf1; did you mean 'f1'? (measured: f1)",
+        ),
+        (
+            experiment(
+                ["y"], ["BR+"], ["f1"], {PATH: [1]}, [{"layout": "generic", "relative_to": "BR", "spread": "none"}]
+            ),
+            "tables.0: needs the method BR; did you mean 'BR+'?",
         ),
     ],
 )

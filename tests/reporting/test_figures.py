@@ -110,3 +110,69 @@ def test_what_does_not_fit_is_said(tmp_path):
     twice = results.load(write_folder(tmp_path / "two", config, values, paths))
     with pytest.raises(ResultsError, match=r"learner\.alpha is swept too"):
         figures.render(twice, FIGURE1, "yeast")
+
+
+# -------------------------------------------------------------------- curves of any experiment
+
+CURVES = {"layout": "curves"}
+
+
+def test_a_panel_for_each_metric_without_a_word_in_the_layout(tmp_path):
+    got = load(tmp_path)
+    figure = figures.render(got, CURVES, "yeast")
+    assert [ax.get_ylabel() for ax in figure.axes] == [
+        "Hamming loss", "encoding error", "prediction error", "loss bound",
+    ]  # fmt: skip
+    assert {ax.get_xlabel() for ax in figure.axes} == {"n_components"}
+    for ax, metric in zip(figure.axes, METRICS, strict=True):
+        lines = {line.get_label(): list(line.get_ydata()) for line in ax.lines}
+        assert lines == {m: [number(m, p, metric) for p in ("1", "2", "4")] for m in METHODS}
+    chosen = figures.render(got, {**CURVES, "metrics": ["loss_bound"]}, "yeast")
+    assert [ax.get_ylabel() for ax in chosen.axes] == ["loss bound"]
+
+
+def test_a_panel_for_each_data_set_and_a_figure_for_each_metric(tmp_path):
+    got = load(tmp_path, datasets=("yeast", "sc$ene"), metrics=METRICS[:2])
+    entry = {**CURVES, "panels": "datasets"}
+    figure = figures.render(got, entry, "encoding_error")
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["yeast", "sc$ene"]
+    assert {ax.get_ylabel() for ax in figure.axes} == {"encoding error"}
+    assert figure.get_suptitle() == "encoding error"
+    got.experiment["figures"] = [entry]
+    assert [p.name for p in figures.write_all(got)] == [f"curves_{m}.{e}" for m in METRICS[:2] for e in ("svg", "png")]
+    got.experiment["figures"] = [{**entry, "metric": "encoding_error"}]
+    assert [p.name for p in figures.write_all(got)] == ["curves.svg", "curves.png"]
+    with pytest.raises(ResultsError, match="no metric 'yeast'"):
+        figures.render(got, entry, "yeast")
+
+
+def test_a_logarithmic_axis(tmp_path):
+    points = ("1", "2", "3", "5", "10", "100", "105")
+    ax = figures.render(load(tmp_path, points), {**CURVES, "x_scale": "log", "y_scale": "log"}, "yeast").axes[0]
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "2", "3", "5", "10", "100"]  # 105: no room
+    assert list(ax.get_xticks(minor=True)) == []
+    with pytest.raises(ResultsError, match="x_scale: log shows positive values only, and label_space"):
+        figures.render(load(tmp_path / "zero", ("0", "1")), {**CURVES, "x_scale": "log"}, "yeast")
+
+
+def test_values_too_near_each_other_have_no_tick_each(tmp_path):
+    ax = figures.render(load(tmp_path, ("0", "0.01", "0.5", "0.99", "1")), CURVES, "yeast").axes[0]
+    ticks = [tick for tick in ax.get_xticks() if -0.1 < tick < 1.1]
+    np.testing.assert_allclose(ticks, [0, 0.2, 0.4, 0.6, 0.8, 1.0])
+
+
+def test_eight_methods_look_unlike_each_other(tmp_path):
+    methods = [f"M{k}" for k in range(8)]
+    values = {("d", m, p, METRICS[0]): (0.1, 0.01, 4) for m in methods for p in "12"}
+    config = experiment(["d"], methods, METRICS[:1], {PATH: ["1", "2"]})
+    got = results.load(write_folder(tmp_path / "trial", config, values, [PATH]))
+    lines = figures.render(got, CURVES, "d").axes[0].lines
+    assert len({line.get_color() for line in lines}) == len({line.get_marker() for line in lines}) == 8
+
+
+def test_a_layout_of_curves_that_does_not_fit(tmp_path):
+    with pytest.raises(ResultsError, match="metrics: the panels name their metrics themselves"):
+        figures.render(load(tmp_path), {**FIGURE1, "metrics": ["loss_bound"]}, "yeast")
+    with pytest.raises(ResultsError, match="the results have no f1"):
+        figures.render(load(tmp_path), {**CURVES, "metrics": ["f1"]}, "yeast")

@@ -1,17 +1,22 @@
+from pathlib import Path
+
 import pytest
+import yaml
 
 from mlcdr.errors import ResultsError
 from mlcdr.reporting import layouts
 
+FOLDER = Path(layouts.__file__).parent / "layouts"
 TABLE = "kind: table\ncolumns: auto\n"
 
 
 def test_every_packaged_layout_is_valid():
     known = layouts.names()
-    assert {"chen_lin_2012/figure1", "chen_lin_2012/table3", "chen_lin_2012/table5", "generic"} <= set(known)
+    assert {"chen_lin_2012/figure1", "chen_lin_2012/table3", "generic", "curves", "datasets"} <= set(known)
+    load = {"table": layouts.load_table, "figure": layouts.load_figure, "datasets": layouts.load_datasets}
     for name in known:
-        kind = layouts.load_figure if "figure" in name else layouts.load_table
-        kind({"layout": name})
+        kind = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))["kind"]
+        assert load[kind]({"layout": name}).kind == kind
 
 
 def test_the_entry_takes_precedence_over_the_file():
@@ -38,6 +43,10 @@ def test_a_layout_file_is_found(tmp_path, monkeypatch):
         (TABLE + "digits: 3\ndigits: 4\n", "{file}:4: "),
         ("kind: table\n", "{file}:1: columns: field required"),
         ("kind: figure\ncolumns: auto\n", "{file}:1: kind: is 'figure'; a table was asked for"),
+        (
+            TABLE + "relative_to: BR\n",
+            "{file}:1: relative_to: the spread of a ratio is not known; write `spread: none`",
+        ),
         ("columns: auto\n", "{file}:1: kind: is None; a table was asked for"),
         ("- a\n", "{file}: holds no layout"),
         ("kind: [table\n", "{file}:"),

@@ -236,3 +236,140 @@ def test_what_does_not_fit_is_said(tmp_path, table3_folder):
     (got.folder / "tables").write_text("in the way")
     with pytest.raises(ResultsError, match="cannot be written"):
         tables.write_all(got)
+
+
+# -------------------------------------------------------------------- blocks of metrics, average ranks
+
+MVMD = {"layout": "xu_2016_mvmd/table", "metrics": ["hamming_loss", "accuracy"]}
+
+
+def blocks(tmp_path, **config):
+    """Three methods on two data sets under two metrics of opposite direction."""
+    means = {"yeast": (0.20, 0.19, 0.20), "scene": (0.12, 0.10, 0.11)}
+    values = {
+        (d, m, k): (v if k == "hamming_loss" else 1 - v, 0.002, 10)
+        for d, row in means.items()
+        for k in ("hamming_loss", "accuracy", "n_dimensions")
+        for m, v in zip(("PCA", "MDDMp", "MVMD"), row, strict=True)
+    }
+    return load(tmp_path, values, **config)
+
+
+@pytest.mark.parametrize("ending", ["md", "tex", "csv"])
+def test_blocks_written(tmp_path, ending):
+    got = blocks(tmp_path, tables=[MVMD])
+    written = {path.suffix[1:]: path.read_text(encoding="utf-8") for path in tables.write_all(got)}
+    assert written[ending] == (GOLDEN / f"blocks.{ending}").read_text(encoding="utf-8")
+
+
+def test_average_ranks_below_each_block(tmp_path):
+    table = tables.render(blocks(tmp_path), MVMD)
+    shown = [[cell.plain for cell in row] for row in table.sheet.rows]
+    assert [row[:2] for row in shown] == [
+        ["Hamming loss", "yeast"], ["", "scene"], ["", "average rank"],
+        ["accuracy", "yeast"], ["", "scene"], ["", "average rank"],
+    ]  # fmt: skip
+    assert shown[2][2:] == shown[5][2:] == ["2.75", "1.00", "2.25"]  # (2.5 + 3)/2, (1 + 1)/2, (2.5 + 2)/2
+    assert table.sheet.groups == (3,)
+    assert bold_cells(table) == {(row, 3) for row in range(6)}
+    assert "Bold: the best of its data set and metric." in table.sheet.notes
+    assert len(table.records) == 12  # ranks are no results
+
+
+def test_a_row_with_a_gap_does_not_count_in_the_ranks(tmp_path):
+    values = {("d", m, "f1"): (v, 0.1, 4) for m, v in (("A", 0.1), ("B", 0.2))}
+    values |= {("e", "A", "f1"): (0.3, 0.1, 4)}
+    entry = {"layout": "generic", "rows": ["dataset"], "columns": "method", "average_rank": True}
+    shown = [[cell.plain for cell in row] for row in tables.render(load(tmp_path, values), entry).sheet.rows]
+    assert shown[-1] == ["average rank", "2.00", "1.00"]
+    del values["d", "B", "f1"]
+    got = load(tmp_path / "one", values | {("g", "B", "f1"): (0.3, 0.1, 4)})
+    assert [cell.plain for cell in tables.render(got, entry).sheet.rows[-1]] == ["average rank", "–", "–"]
+
+
+def test_metrics_of_one_convention_share_a_note(tmp_path):
+    values = {("d", m, k): (0.1, 0.1, 4) for m in "AB" for k in ("recall", "f1", "hamming_loss")}
+    table = tables.render(
+        load(tmp_path, values), {"layout": "generic", "rows": ["metric", "dataset"], "columns": "method"}
+    )
+    assert sum("both empty" in note for note in table.sheet.notes) == 1
+    assert any(note.startswith("recall and F1: An instance with") for note in table.sheet.notes)
+
+
+def test_what_has_no_better_way_is_not_bold(tmp_path):
+    got = blocks(tmp_path)
+    table = tables.render(got, {"layout": "xu_2016_mvmd/time", "metric": "n_dimensions"})
+    assert not bold_cells(table)
+    assert any("nothing is bold" in note for note in table.sheet.notes)
+    plain = tables.render(got, {"layout": "xu_2016_mvmd/time", "metric": "n_dimensions", "bold": "none"})
+    assert not any("nothing is bold" in note for note in plain.sheet.notes)
+
+
+# -------------------------------------------------------------------- times: several paths across, shares
+
+TIMES = {"layout": "pacharawongsakda_2012/table3"}
+SHARES_OF_BR = {"layout": "pacharawongsakda_2012/table3_ratios"}
+ACROSS = ("label_space.n_components", "dual_space.n_components", "dual_space.n_labels", "dual_space.n_features")
+
+
+def times(tmp_path, change=float, share=False, datasets=("medical", "yeast")):
+    """The printed Table 3 as a results folder."""
+    values = {}
+    for row in published("pacharawongsakda_2012/table3"):
+        set_to = dict(part.split("=") for part in row["setting"].split(";") if part)
+        k, d = set_to.get("label_dim", ""), set_to.get("feature_dim", "")
+        point = {"PLST": (k, "", "", ""), "DDSR": ("", k, "", ""), "IDSR": ("", "", k, d)}.get(row["method"], ("",) * 4)
+        if row["dataset"] in datasets:
+            values[(row["dataset"], row["method"], *point, "execution_seconds")] = [change(row["mean"])]
+    got = load(tmp_path, values, ACROSS, tables=[TIMES, SHARES_OF_BR])
+    got.experiment["share"] = share
+    return got
+
+
+@pytest.mark.parametrize("ending", ["md", "tex", "csv"])
+def test_times_written(tmp_path, ending):
+    paths = [path for path in tables.write_all(times(tmp_path)) if path.suffix == f".{ending}"]
+    written = "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    assert written == (GOLDEN / f"times.{ending}").read_text(encoding="utf-8")
+
+
+def test_the_times_stand_where_the_paper_has_them(tmp_path):
+    table = tables.render(times(tmp_path, datasets=("medical",)), TIMES)
+    assert [cell.plain for cell in table.sheet.header] == ["Dataset", "Method", "K = 20% of L", "60%", "100%"]
+    assert [[cell.plain for cell in row[1:]] for row in table.sheet.rows] == [
+        ["BR", "", "", "1353.930"],
+        ["BR+", "", "", "2896.230"],
+        ["CC", "", "", "1414.560"],
+        ["PLST", "192.490", "509.450", "1240.370"],
+        ["DDSR", "1.350", "2.570", "4.760"],
+        ["IDSR (D = 20% of M)", "238.560", "256.150", "234.380"],
+        ["IDSR (D = 60% of M)", "170.310", "324.860", "383.250"],
+        ["IDSR (D = 100% of M)", "449.110", "735.240", "982.160"],
+    ]
+    assert any("every output was fitted by itself" in note for note in table.sheet.notes)
+    shared = tables.render(times(tmp_path / "shared", share=True), TIMES)
+    assert any("charged in full to each" in note for note in shared.sheet.notes)
+
+
+def test_shares_of_another_methods_time(tmp_path):
+    table = tables.render(times(tmp_path, datasets=("medical",)), SHARES_OF_BR)
+    assert table.sheet.caption.plain.endswith("as a share of that of BR")
+    ddsr = [float(cell.plain) for cell in table.sheet.rows[4][2:]]
+    assert ddsr == [round(seconds / 1353.93, 4) for seconds in (1.35, 2.57, 4.76)]
+    assert table.sheet.rows[0][-1].plain == "1.0000"
+    nothing = tables.render(times(tmp_path / "zero", change=lambda text: 0.0), SHARES_OF_BR)
+    assert {row[-1].plain for row in nothing.sheet.rows} == {"–"}
+
+
+def test_options_that_do_not_fit_are_told(tmp_path):
+    got = times(tmp_path)
+    for entry, message in (
+        ({**TIMES, "average_rank": True}, "average_rank: needs methods as columns, not label_space.n_components"),
+        ({**TIMES, "row_labels": {"learner.alpha": "x"}}, "row_labels: learner.alpha is not among the rows"),
+        ({**SHARES_OF_BR, "relative_to": "BRR"}, "relative_to: no method 'BRR'; did you mean 'BR'"),
+        ({**TIMES, "columns": [ACROSS[0], "metric"]}, "columns: a list must be one of swept paths"),
+        ({**TIMES, "columns": [ACROSS[0], ACROSS[0]]}, "each name once"),
+        ({"layout": "generic", "metrics": ["f1"]}, "no metric 'f1' (measured: execution_seconds)"),
+    ):
+        with pytest.raises(ResultsError, match=re.escape(message)):
+            tables.render(got, entry)

@@ -1,0 +1,40 @@
+"""Every output by itself: the same predictions, from fits that see one output each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.svm import LinearSVR
+
+from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.learners.ridge import Ridge
+from mlcdr.learners.separate import Separate
+from mlcdr.moments import Moments
+from tests.methods.problems import NAMES, as_sparse, problem
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_outputs_are_fitted_as_they_are_together(name, sparse):
+    X, Y = problem(name)
+    Z = Y @ np.random.default_rng(1).normal(size=(Y.shape[1], 4))
+    X = as_sparse(X) if sparse else X
+    for learner in (LeastSquares(), LeastSquares("drop_aliased"), Ridge(0.1, intercept="penalised")):
+        together, alone = learner.fit(X, Z).predict(X), Separate(learner).fit(X, Z).predict(X)
+        np.testing.assert_allclose(alone, together, rtol=1e-6, atol=1e-7)
+    from_moments = Separate().fit_moments(Moments.from_arrays(X, as_sparse(Z) if sparse else Z))
+    np.testing.assert_array_equal(from_moments.predict(X), Separate().fit(X, Z).predict(X))
+
+
+@pytest.mark.parametrize("learner", [KNeighborsRegressor(3), LinearSVR(random_state=0)])
+def test_it_is_scikit_learns_own_loop(learner):
+    X, Y = problem("plain")
+    expected = MultiOutputRegressor(learner).fit(X, Y).predict(X)
+    np.testing.assert_array_equal(Separate(learner).fit(X, Y).predict(X), expected)
+
+
+def test_without_outputs_there_is_nothing_to_fit():
+    X, _ = problem("plain")
+    assert Separate().fit_moments(Moments.from_arrays(X, np.zeros((len(X), 0)))).predict(X).shape == (len(X), 0)
