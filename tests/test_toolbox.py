@@ -23,6 +23,7 @@ ROWS = {
     "OPLS": "OPLS+BR(dim=L)",
     "MLSI": "MLSI+BR(dim=30)",
     "MLDA": "MLDA+BR(dim=L)",
+    "MHSL": "MHSL+BR(dim=30)",
     "PLST": "PLST(dim=0.6L)",
     "CPLST": "CPLST(dim=0.6L)",
     "FaIE": "FaIE(dim=0.6L)",

@@ -36,7 +36,9 @@ def schema() -> dict[str, Any]:
             method[family] = {"anyOf": [reference, {"type": "array", "items": reference}], "default": []}
     paths = {"pattern": rf"^({'|'.join(FAMILIES)})\..+$"}
     result["properties"]["sweep"]["propertyNames"] = paths
-    definitions["TuneSpec"]["properties"]["grid"] |= {"propertyNames": paths, "additionalProperties": _GRID_VALUES}
+    grid = {"type": "object", "propertyNames": paths, "additionalProperties": _GRID_VALUES}
+    definitions["TuneSpec"]["properties"]["grid"] |= grid
+    definitions["TuneSpec"]["properties"]["grids"]["additionalProperties"] = grid
     return result
 
 
