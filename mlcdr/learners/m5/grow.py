@@ -1,0 +1,245 @@
+"""The unpruned tree: where to split, and what goes left.
+
+Source: Wang & Witten 1997, with the score, the limits and the order of summation of WEKA's implementation. The fifth
+root in the score turns a rounding error of 1e-17 in a variance that is 0 into 1e-4, so the order in which targets are
+summed decides which of two good attributes wins. It is therefore a part of the definition: see `_best_cut`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcdr.learners.m5.columns import Array, Columns, Indices
+from mlcdr.learners.m5.compiled import compiled
+
+SAME = 1e-6  # values nearer than this are not cut apart, and scores nearer than this are equal
+MIN_SPREAD = 0.05  # a node whose standard deviation is below this share of the root's is a leaf
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """A binary tree; nodes in preorder, so that a subtree is a run of nodes and its rows a run of `order`.
+
+    Attributes
+    ----------
+    feature : array of shape (m,)
+        What the node tests; −1 in a leaf.
+    threshold : array of shape (m,)
+        x ≤ threshold goes left, to the next node.
+    right : array of shape (m,)
+        The other child (0 in a leaf).
+    end : array of shape (m,)
+        The first node after the subtree.
+    start, stop : arrays of shape (m,)
+        The rows of the node are `order[start:stop]`.
+    order : array of shape (n,)
+    """
+
+    feature: Indices
+    threshold: Array
+    right: Indices
+    end: Indices
+    start: Indices
+    stop: Indices
+    order: Indices
+
+
+def grow(columns: Columns, y: Array, min_instances: int) -> Grown:
+    """The unpruned tree of one output y (n,).
+
+    Cost: each level of the tree goes once over the non-zeros, and over all rows for each attribute that can be cut.
+    """
+    return Grown(*_grow(columns.starts, columns.negatives, columns.rows, columns.values, y, min_instances))
+
+
+@compiled
+def _best_cut(x, y, n, reach, va, to_beat):  # type: ignore[no-untyped-def]
+    """The best cut of y, sorted by x: (score, last index of the left part), index −1 if none is above `to_beat`.
+
+    Score: v^.2 − (n_l/n) v_l^.2 − (n_r/n) v_r^.2 with population variances. Each side has more than `reach` rows.
+    Sums of the left part grow from the first row on; those of the right are summed from its first row on, once, and
+    then lose a row with each step.
+    """
+    sum_l = square_l = sum_r = square_r = 0.0
+    for i in range(reach):
+        sum_l += y[i]
+        square_l += y[i] * y[i]
+    for i in range(reach, n):
+        sum_r += y[i]
+        square_r += y[i] * y[i]
+    whole = va**0.2
+    best, at = to_beat, -1
+    for i in range(reach, n - reach - 1):
+        sum_l += y[i]
+        sum_r -= y[i]
+        square_l += y[i] * y[i]
+        square_r -= y[i] * y[i]
+        if x[i + 1] - x[i] < SAME:
+            continue
+        n_l, n_r = i + 1.0, n - i - 1.0
+        v_l = abs((n_l * square_l - sum_l * sum_l) / (n_l * n_l))
+        v_r = abs((n_r * square_r - sum_r * sum_r) / (n_r * n_r))
+        score = whole - n_l / n * v_l**0.2 - n_r / n * v_r**0.2
+        if score > best:
+            best, at = score, i
+    return best, at
+
+
+@compiled
+def _variance(y, n):  # type: ignore[no-untyped-def]
+    """The population variance of y[:n], by its sums in that order."""
+    total = square = 0.0
+    for i in range(n):
+        total += y[i]
+        square += y[i] * y[i]
+    return abs((square - total * total / n) / n)
+
+
+@compiled
+def _first_from(positions, low, high, bound):  # type: ignore[no-untyped-def]
+    """The first index in [low, high) whose position is not below `bound` (positions ascend)."""
+    while low < high:
+        middle = (low + high) // 2
+        if positions[middle] < bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _grow(starts, negatives, rows, values, y, min_instances):  # type: ignore[no-untyped-def]
+    n, d = len(y), len(starts) - 1
+    most = 2 * n
+    feature = np.full(most, -1, dtype=np.int32)
+    threshold = np.zeros(most)
+    right = np.zeros(most, dtype=np.int32)
+    end = np.zeros(most, dtype=np.int32)
+    start, stop = np.zeros(most, dtype=np.int32), np.zeros(most, dtype=np.int32)
+    order = np.arange(n).astype(np.int32)
+    # `positions` are indices into rows and values; in the segment of a column those of a node are a run, ascending.
+    # Leaves are finished from left to right: `begin` is where the current node's run begins in each column, and
+    # `ends[level]` where that of a node that waits on the stack ends.
+    positions = np.arange(len(rows)).astype(np.int64)
+    begin = starts[:-1].copy()
+    ends = np.zeros((64, d), dtype=np.int64)
+    ends[0] = starts[1:]
+    waiting_stop = np.zeros(64, dtype=np.int64)
+    waiting_parent = np.zeros(64, dtype=np.int64)
+    waiting_stop[0], waiting_parent[0] = n, -1
+    level, count, first = 0, 0, 0
+    xs, ys = np.empty(n), np.empty(n)
+    aside = np.empty(max(n, 1), dtype=np.int64)
+    goes_left = np.zeros(n, dtype=np.bool_)
+    mark = np.full(n, -1, dtype=np.int64)
+    stamp = 0
+    root_sd = np.sqrt(_variance(y, n))
+    while level >= 0:
+        node, last = count, int(waiting_stop[level])
+        count += 1
+        if waiting_parent[level] >= 0:
+            right[waiting_parent[level]] = node
+        start[node], stop[node] = first, last
+        size = last - first
+        for i in range(size):
+            ys[i] = y[order[first + i]]
+        best, best_at = -1e20, -1
+        if size >= min_instances and not np.sqrt(_variance(ys, size)) < MIN_SPREAD * root_sd:
+            reach = max(1, size // 5)
+            for j in range(d):
+                low, high = begin[j], ends[level, j]
+                stored = high - low
+                zeros = size - stored
+                if stored == 0 or (zeros > 0 and stored <= reach):
+                    continue
+                below = _first_from(positions, low, high, negatives[j]) - low if zeros > 0 else 0
+                # the outermost values that a cut may touch
+                x_low = values[positions[low + reach]] if zeros == 0 or reach < below else 0.0
+                if zeros > 0 and reach >= below + zeros:
+                    x_low = values[positions[low + reach - zeros]]
+                top = size - reach - 1
+                x_high = values[positions[low + top]] if zeros == 0 or top < below else 0.0
+                if zeros > 0 and top >= below + zeros:
+                    x_high = values[positions[low + top - zeros]]
+                if x_high - x_low < SAME:
+                    continue
+                k = 0
+                if zeros > 0:
+                    stamp += 1
+                    for i in range(low, high):
+                        mark[rows[positions[i]]] = stamp
+                for i in range(low, low + below if zeros > 0 else high):
+                    xs[k], ys[k] = values[positions[i]], y[rows[positions[i]]]
+                    k += 1
+                if zeros > 0:
+                    for i in range(first, last):
+                        if mark[order[i]] != stamp:
+                            xs[k], ys[k] = 0.0, y[order[i]]
+                            k += 1
+                    for i in range(low + below, high):
+                        xs[k], ys[k] = values[positions[i]], y[rows[positions[i]]]
+                        k += 1
+                score, at = _best_cut(xs, ys, size, reach, _variance(ys, size), best + SAME)
+                if at >= 0:
+                    best, best_at = score, at
+                    feature[node], threshold[node] = j, (xs[at] + xs[at + 1]) * 0.5
+        n_left = 0
+        if best_at >= 0:
+            j = feature[node]
+            for i in range(first, last):
+                goes_left[order[i]] = 0.0 <= threshold[node]
+            for i in range(begin[j], ends[level, j]):
+                goes_left[rows[positions[i]]] = values[positions[i]] <= threshold[node]
+            for i in range(first, last):
+                n_left += goes_left[order[i]]
+        if n_left == 0 or n_left == size:  # nothing to cut, or a threshold that rounding has put on a value
+            feature[node], threshold[node] = -1, 0.0
+            for j in range(d):
+                begin[j] = ends[level, j]
+            first = last
+            level -= 1
+            continue
+        if level + 2 > len(ends):
+            ends = np.concatenate((ends, np.zeros_like(ends)))
+            waiting_stop = np.concatenate((waiting_stop, np.zeros_like(waiting_stop)))
+            waiting_parent = np.concatenate((waiting_parent, np.zeros_like(waiting_parent)))
+        # The right child takes the node's place on the stack, the left one comes on top and is next.
+        for j in range(d):
+            low, high = begin[j], ends[level, j]
+            k, a = low, 0
+            for i in range(low, high):
+                if goes_left[rows[positions[i]]]:
+                    positions[k] = positions[i]
+                    k += 1
+                else:
+                    aside[a] = positions[i]
+                    a += 1
+            ends[level + 1, j] = k
+            for i in range(a):
+                positions[k + i] = aside[i]
+        k, a = first, 0
+        for i in range(first, last):
+            if goes_left[order[i]]:
+                order[k] = order[i]
+                k += 1
+            else:
+                aside[a] = order[i]
+                a += 1
+        for i in range(a):
+            order[k + i] = aside[i]
+        waiting_parent[level] = node
+        waiting_stop[level + 1], waiting_parent[level + 1] = k, -1
+        level += 1
+    for node in range(count - 1, -1, -1):
+        end[node] = node + 1 if feature[node] < 0 else end[right[node]]
+    return (
+        feature[:count].copy(),
+        threshold[:count].copy(),
+        right[:count].copy(),
+        end[:count].copy(),
+        start[:count].copy(),
+        stop[:count].copy(),
+        order,
+    )
