@@ -50,6 +50,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "least_squares": "mlcdr.learners.least_squares:LeastSquares",
         "ridge": "mlcdr.learners.ridge:Ridge",
         "m5p": "mlcdr.learners.m5p:M5P",
+        "weka_m5p": "mlcdr.learners.weka_m5p:WekaM5P",
         "binary_relevance": "mlcdr.chains.binary_relevance:BinaryRelevance",
         "br_plus": "mlcdr.chains.br_plus:BRPlus",
         "classifier_chain": "mlcdr.chains.classifier_chain:ClassifierChain",

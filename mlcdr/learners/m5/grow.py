@@ -8,6 +8,7 @@ summed decides which of two good attributes wins. It is therefore a part of the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -46,12 +47,40 @@ class Grown:
     order: Indices
 
 
-def grow(columns: Columns, y: Array, min_instances: int) -> Grown:
+def grow(columns: Columns, y: Array, min_instances: int, ties: str = "weka") -> Grown:
     """The unpruned tree of one output y (n,).
 
-    Cost: each level of the tree goes once over the non-zeros, and over all rows for each attribute that can be cut.
+    Rows of equal value are summed in the order of the file ("rows"), or in WEKA's ("weka"): it shuffles the rows, and
+    at each node sorts them by one attribute after the other, each time from the order that the last one left.
+
+    Cost, for each level of the tree: once over the non-zeros, and over the rows for each attribute that can be cut;
+    "weka": a sort of the rows for each attribute.
     """
-    return Grown(*_grow(columns.starts, columns.negatives, columns.rows, columns.values, y, min_instances))
+    n = len(y)
+    order = java_shuffle(n, 1) if ties == "weka" else np.arange(n, dtype=np.int32)
+    fields = (columns.starts, columns.negatives, columns.rows, columns.values)
+    return Grown(*_grow(*fields, y, min_instances, order, ties == "weka"))
+
+
+@lru_cache(maxsize=8)
+def java_shuffle(n: int, seed: int) -> Indices:
+    """0, …, n − 1 as java.util.Random shuffles them: from the last on, each changes places with one up to itself."""
+    order = np.arange(n, dtype=np.int32)
+    state = (seed ^ 0x5DEECE66D) & ((1 << 48) - 1)
+    for last in range(n - 1, 0, -1):
+        bound = last + 1
+        while True:
+            state = (state * 0x5DEECE66D + 0xB) & ((1 << 48) - 1)
+            bits = state >> 17
+            if bound & last == 0:
+                chosen = bound * bits >> 31
+                break
+            chosen = bits % bound
+            if bits - chosen + last < 1 << 31:
+                break
+        order[last], order[chosen] = order[chosen], order[last]
+    order.setflags(write=False)
+    return order
 
 
 @compiled
@@ -98,11 +127,12 @@ def _variance(y, n):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _first_from(positions, low, high, bound):  # type: ignore[no-untyped-def]
-    """The first index in [low, high) whose position is not below `bound` (positions ascend)."""
+def _first_from(run, bound):  # type: ignore[no-untyped-def]
+    """The first index whose position is not below `bound` (positions ascend)."""
+    low, high = 0, len(run)
     while low < high:
         middle = (low + high) // 2
-        if positions[middle] < bound:
+        if run[middle] < bound:
             low = middle + 1
         else:
             high = middle
@@ -110,7 +140,104 @@ def _first_from(positions, low, high, bound):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _grow(starts, negatives, rows, values, y, min_instances):  # type: ignore[no-untyped-def]
+def _value(values, run, below, zeros, i):  # type: ignore[no-untyped-def]
+    """The i-th smallest value of a node, of whose stored values, at `run`, the first `below` come before the zeros."""
+    if i < below:
+        return values[run[i]]
+    return 0.0 if i < below + zeros else values[run[i - zeros]]
+
+
+@compiled
+def _quicksort(x, n, ranks):  # type: ignore[no-untyped-def]
+    """Indices of x[:n] in ascending order, into `ranks`: median of three, not stable, equal values as WEKA leaves them.
+
+    Up to three values are sorted by exchanges. Of more, the first, middle and last are put in order, the middle one is
+    the pivot and waits in the last place but one while those between are divided, equal ones going to either side.
+    """
+    lows, highs = np.empty(128, dtype=np.int64), np.empty(128, dtype=np.int64)
+    for i in range(n):
+        ranks[i] = i
+    lows[0], highs[0] = 0, n - 1
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        low, high = lows[depth], highs[depth]
+        if high <= low:
+            continue
+        middle = (low + high) // 2
+        if x[ranks[low]] > x[ranks[middle]]:
+            ranks[low], ranks[middle] = ranks[middle], ranks[low]
+        if x[ranks[low]] > x[ranks[high]]:
+            ranks[low], ranks[high] = ranks[high], ranks[low]
+        if x[ranks[middle]] > x[ranks[high]]:
+            ranks[middle], ranks[high] = ranks[high], ranks[middle]
+        if high - low <= 2:
+            continue
+        ranks[middle], ranks[high - 1] = ranks[high - 1], ranks[middle]
+        pivot = x[ranks[high - 1]]
+        i, j = low + 1, high - 2
+        while True:
+            while x[ranks[i]] < pivot:
+                i += 1
+            while x[ranks[j]] > pivot:
+                j -= 1
+            if i >= j:
+                break
+            ranks[i], ranks[j] = ranks[j], ranks[i]
+            i += 1
+            j -= 1
+        ranks[i], ranks[high - 1] = ranks[high - 1], ranks[i]
+        # the larger part waits below, so that the stack stays small
+        lows[depth], highs[depth] = low, i - 1
+        lows[depth + 1], highs[depth + 1] = i + 1, high
+        if i - 1 - low < high - i - 1:
+            lows[depth], lows[depth + 1] = lows[depth + 1], lows[depth]
+            highs[depth], highs[depth + 1] = highs[depth + 1], highs[depth]
+        depth += 2
+
+
+@compiled
+def _by_row(y, order, rows, values, run, below, mark, stamp, xs, ys):  # type: ignore[no-untyped-def]
+    """A node's values of a column, ascending, and its targets, into `xs` and `ys`; equal values by row."""
+    k = 0
+    for i in run[:below]:
+        xs[k], ys[k] = values[i], y[rows[i]]
+        k += 1
+    if len(run) < len(order):
+        for i in run:
+            mark[rows[i]] = stamp
+        for row in order:
+            if mark[row] != stamp:
+                xs[k], ys[k] = 0.0, y[row]
+                k += 1
+    for i in run[below:]:
+        xs[k], ys[k] = values[i], y[rows[i]]
+        k += 1
+
+
+@compiled
+def _sort_on(order, rows, values, run, column, xs, ranks, aside):  # type: ignore[no-untyped-def]
+    """Sort `order`, a node's rows, by a column that is not constant in it. `column` is all zeros, before and after."""
+    for i in run:
+        column[rows[i]] = values[i]
+    for i in range(len(order)):
+        xs[i] = column[order[i]]
+    for i in run:
+        column[rows[i]] = 0.0
+    _quicksort(xs, len(order), ranks)
+    _permute(order, ranks, aside)
+
+
+@compiled
+def _permute(order, ranks, aside):  # type: ignore[no-untyped-def]
+    for i in range(len(order)):
+        aside[i] = order[ranks[i]]
+    for i in range(len(order)):
+        order[i] = aside[i]
+
+
+@compiled
+def _grow(starts, negatives, rows, values, y, min_instances, order, sorts):  # type: ignore[no-untyped-def]
     n, d = len(y), len(starts) - 1
     most = 2 * n
     feature = np.full(most, -1, dtype=np.int32)
@@ -118,7 +245,7 @@ def _grow(starts, negatives, rows, values, y, min_instances):  # type: ignore[no
     right = np.zeros(most, dtype=np.int32)
     end = np.zeros(most, dtype=np.int32)
     start, stop = np.zeros(most, dtype=np.int32), np.zeros(most, dtype=np.int32)
-    order = np.arange(n).astype(np.int32)
+    order = order.copy()
     # `positions` are indices into rows and values; in the segment of a column those of a node are a run, ascending.
     # Leaves are finished from left to right: `begin` is where the current node's run begins in each column, and
     # `ends[level]` where that of a node that waits on the stack ends.
@@ -130,7 +257,17 @@ def _grow(starts, negatives, rows, values, y, min_instances):  # type: ignore[no
     waiting_parent = np.zeros(64, dtype=np.int64)
     waiting_stop[0], waiting_parent[0] = n, -1
     level, count, first = 0, 0, 0
-    xs, ys = np.empty(n), np.empty(n)
+    # constant columns are no attributes
+    attributes = np.empty(d, dtype=np.int64)
+    n_attributes = 0
+    for j in range(d):
+        stored = starts[j + 1] - starts[j]
+        if 0 < stored < n or (stored == n and values[starts[j]] < values[starts[j + 1] - 1]):
+            attributes[n_attributes] = j
+            n_attributes += 1
+    attributes = attributes[:n_attributes]
+    xs, ys, column = np.empty(n), np.empty(n), np.zeros(n)
+    ranks, unsorted = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     aside = np.empty(max(n, 1), dtype=np.int64)
     goes_left = np.zeros(n, dtype=np.bool_)
     mark = np.full(n, -1, dtype=np.int64)
@@ -148,39 +285,29 @@ def _grow(starts, negatives, rows, values, y, min_instances):  # type: ignore[no
         best, best_at = -1e20, -1
         if size >= min_instances and not np.sqrt(_variance(ys, size)) < MIN_SPREAD * root_sd:
             reach = max(1, size // 5)
-            for j in range(d):
-                low, high = begin[j], ends[level, j]
-                stored = high - low
-                zeros = size - stored
-                if stored == 0 or (zeros > 0 and stored <= reach):
-                    continue
-                below = _first_from(positions, low, high, negatives[j]) - low if zeros > 0 else 0
+            if sorts:  # what sorting does to equal values, of which it makes no difference what they are
+                xs[:size] = 0.0
+                _quicksort(xs, size, unsorted)
+            here = order[first:last]
+            for j in attributes:
+                run = positions[begin[j] : ends[level, j]]
+                zeros = size - len(run)
+                below = _first_from(run, negatives[j]) if zeros > 0 else len(run)
+                if sorts:
+                    if _value(values, run, below, zeros, 0) == _value(values, run, below, zeros, size - 1):
+                        _permute(here, unsorted, aside)
+                    else:
+                        _sort_on(here, rows, values, run, column, xs, ranks, aside)
                 # the outermost values that a cut may touch
-                x_low = values[positions[low + reach]] if zeros == 0 or reach < below else 0.0
-                if zeros > 0 and reach >= below + zeros:
-                    x_low = values[positions[low + reach - zeros]]
-                top = size - reach - 1
-                x_high = values[positions[low + top]] if zeros == 0 or top < below else 0.0
-                if zeros > 0 and top >= below + zeros:
-                    x_high = values[positions[low + top - zeros]]
-                if x_high - x_low < SAME:
+                x_low = _value(values, run, below, zeros, reach)
+                if _value(values, run, below, zeros, size - reach - 1) - x_low < SAME:
                     continue
-                k = 0
-                if zeros > 0:
+                if sorts:
+                    for i in range(size):
+                        xs[i], ys[i] = _value(values, run, below, zeros, i), y[here[i]]
+                else:
                     stamp += 1
-                    for i in range(low, high):
-                        mark[rows[positions[i]]] = stamp
-                for i in range(low, low + below if zeros > 0 else high):
-                    xs[k], ys[k] = values[positions[i]], y[rows[positions[i]]]
-                    k += 1
-                if zeros > 0:
-                    for i in range(first, last):
-                        if mark[order[i]] != stamp:
-                            xs[k], ys[k] = 0.0, y[order[i]]
-                            k += 1
-                    for i in range(low + below, high):
-                        xs[k], ys[k] = values[positions[i]], y[rows[positions[i]]]
-                        k += 1
+                    _by_row(y, here, rows, values, run, below, mark, stamp, xs, ys)
                 score, at = _best_cut(xs, ys, size, reach, _variance(ys, size), best + SAME)
                 if at >= 0:
                     best, best_at = score, at
