@@ -42,7 +42,7 @@ class M5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     min_instances : int
-        A node with fewer rows is a leaf.
+        A node with fewer rows is a leaf; one with fewer than 4 is in any case.
     pruned : bool
         False: the full tree, with constants in its leaves.
     smoothed : bool

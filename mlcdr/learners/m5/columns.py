@@ -65,5 +65,5 @@ class Columns:
 
     @property
     def n_features(self) -> int:
-        """d."""
+        """The number of features, d."""
         return len(self.starts) - 1

@@ -1,4 +1,4 @@
-"""Compilation of the loops by numba, an optional dependency: without it the modules import and only fitting is refused."""
+"""Compilation by numba, an optional dependency: without it the modules import, and fitting is refused."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ def grow(columns: Columns, y: Array, min_instances: int, ties: str = "weka") -> 
     """
     n = len(y)
     order = java_shuffle(n, 1) if ties == "weka" else np.arange(n, dtype=np.int32)
-    fields = (columns.starts, columns.negatives, columns.rows, columns.values)
-    return Grown(*_grow(*fields, y, min_instances, order, ties == "weka"))
+    stored = (columns.starts, columns.negatives, columns.rows, columns.values)
+    return Grown(*_grow(*stored, y, min_instances, order, ties == "weka"))
 
 
 @lru_cache(maxsize=8)
@@ -256,7 +256,7 @@ def _grow(starts, negatives, rows, values, y, min_instances, order, sorts):  # t
     waiting_stop = np.zeros(64, dtype=np.int64)
     waiting_parent = np.zeros(64, dtype=np.int64)
     waiting_stop[0], waiting_parent[0] = n, -1
-    level, count, first = 0, 0, 0
+    level = count = first = 0
     # constant columns are no attributes
     attributes = np.empty(d, dtype=np.int64)
     n_attributes = 0
@@ -265,7 +265,6 @@ def _grow(starts, negatives, rows, values, y, min_instances, order, sorts):  # t
         if 0 < stored < n or (stored == n and values[starts[j]] < values[starts[j + 1] - 1]):
             attributes[n_attributes] = j
             n_attributes += 1
-    attributes = attributes[:n_attributes]
     xs, ys, column = np.empty(n), np.empty(n), np.zeros(n)
     ranks, unsorted = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     aside = np.empty(max(n, 1), dtype=np.int64)
@@ -283,13 +282,14 @@ def _grow(starts, negatives, rows, values, y, min_instances, order, sorts):  # t
         for i in range(size):
             ys[i] = y[order[first + i]]
         best, best_at = -1e20, -1
-        if size >= min_instances and not np.sqrt(_variance(ys, size)) < MIN_SPREAD * root_sd:
+        if size >= max(min_instances, 4) and not np.sqrt(_variance(ys, size)) < MIN_SPREAD * root_sd:
             reach = max(1, size // 5)
             if sorts:  # what sorting does to equal values, of which it makes no difference what they are
                 xs[:size] = 0.0
                 _quicksort(xs, size, unsorted)
             here = order[first:last]
-            for j in attributes:
+            for a in range(n_attributes):
+                j = int(attributes[a])
                 run = positions[begin[j] : ends[level, j]]
                 zeros = size - len(run)
                 below = _first_from(run, negatives[j]) if zeros > 0 else len(run)
@@ -316,7 +316,7 @@ def _grow(starts, negatives, rows, values, y, min_instances, order, sorts):  # t
         if best_at >= 0:
             j = feature[node]
             for i in range(first, last):
-                goes_left[order[i]] = 0.0 <= threshold[node]
+                goes_left[order[i]] = threshold[node] >= 0.0
             for i in range(begin[j], ends[level, j]):
                 goes_left[rows[positions[i]]] = values[positions[i]] <= threshold[node]
             for i in range(first, last):

@@ -59,7 +59,9 @@ def fit_models(columns: Columns, tree: Grown, y: Array) -> Models:
     inverse, out of which a feature is dropped in p².
     """
     fields = (tree.feature, tree.end, tree.start, tree.stop, tree.order)
-    return Models(*_fit_models(columns.row_starts, columns.row_columns, columns.row_values, columns.n_features, y, *fields))
+    return Models(
+        *_fit_models(columns.row_starts, columns.row_columns, columns.row_values, columns.n_features, y, *fields)
+    )
 
 
 @compiled

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from mlcdr.learners.m5.columns import Array, Indices
 from mlcdr.learners.m5.grow import Grown
@@ -63,7 +64,7 @@ class ModelTree:
         return said
 
 
-def prune(tree: Grown, models: Models, y: Array) -> Indices:
+def prune(tree: Grown, models: Models, y: Array) -> NDArray[np.intp]:
     """The leaves of the pruned tree.
 
     From the bottom up a node becomes a leaf if its model's error is not above that of its subtree, or below 1e-5 of
@@ -92,7 +93,7 @@ def prune(tree: Grown, models: Models, y: Array) -> Indices:
     return np.flatnonzero(is_leaf)
 
 
-def assemble(tree: Grown, models: Models, leaves: Indices, smooth: bool) -> ModelTree:
+def assemble(tree: Grown, models: Models, leaves: NDArray[np.intp], smooth: bool) -> ModelTree:
     """The tree that ends in `leaves`, which are nodes of the full tree.
 
     Smoothing: from a leaf to the root, what the child says, p, becomes (n p + 15 q)/(n + 15), where n is the child's
@@ -100,7 +101,10 @@ def assemble(tree: Grown, models: Models, leaves: Indices, smooth: bool) -> Mode
     """
     size = tree.stop - tree.start
     ends = set(leaves.tolist())
-    feature, threshold, right, found = [], [], [], {}
+    feature: list[int] = []
+    threshold: list[float] = []
+    right: list[int] = []
+    found: dict[int, tuple[Indices, Array, float]] = {}
     waiting: list[tuple[int, int, tuple[int, ...]]] = [(0, -1, ())]  # node, its parent's number in the new tree, path
     while waiting:
         node, parent, above = waiting.pop()
