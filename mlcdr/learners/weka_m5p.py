@@ -5,7 +5,6 @@ Source: Hall et al. 2009, "The WEKA data mining software: an update"; Chen & Lin
 
 from __future__ import annotations
 
-import shutil
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -118,11 +117,10 @@ def require_weka() -> None:
         ) from None
     import jpype
 
-    if not jpype.isJVMStarted() and shutil.which("java") is None:
-        try:
-            jpype.getDefaultJVMPath()
-        except jpype.JVMNotFoundException:
-            raise UserError("weka_m5p needs Java, and none is found: install one, or set JAVA_HOME") from None
+    try:
+        jpype.getDefaultJVMPath()
+    except jpype.JVMNotFoundException:
+        raise UserError("weka_m5p needs Java, and none is found: install one, or set JAVA_HOME") from None
 
 
 def _started() -> Any:

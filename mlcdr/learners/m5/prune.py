@@ -17,7 +17,6 @@ from mlcdr.learners.m5.grow import Grown
 from mlcdr.learners.m5.models import Models
 
 HARMLESS = 1e-5  # a model whose error is below this share of the root's standard deviation needs no subtree
-LEAF = 1  # parameters of an original leaf, its constant
 SMOOTHING = 15.0
 
 
@@ -73,7 +72,6 @@ def prune(tree: Grown, models: Models, y: Array) -> NDArray[np.intp]:
     """
     is_leaf = tree.feature < 0
     weight = models.sizes() + 1
-    weight[is_leaf] = LEAF
     current, target = np.empty_like(y), y[tree.order]
     negligible = HARMLESS * np.std(y)
     for node in range(len(is_leaf) - 1, -1, -1):
