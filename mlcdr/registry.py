@@ -55,6 +55,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "ridge": "mlcdr.learners.ridge:Ridge",
         "kernel_ridge": "mlcdr.learners.kernel_ridge:KernelRidge",
         "separate": "mlcdr.learners.separate:Separate",
+        "m5p": "mlcdr.learners.m5p:M5P",
+        "weka_m5p": "mlcdr.learners.weka_m5p:WekaM5P",
         "binary_relevance": "mlcdr.chains.binary_relevance:BinaryRelevance",
         "br_plus": "mlcdr.chains.br_plus:BRPlus",
         "classifier_chain": "mlcdr.chains.classifier_chain:ClassifierChain",

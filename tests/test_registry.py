@@ -24,8 +24,12 @@ def test_every_name_leads_to_a_documented_class_that_can_be_built(family: str, n
     assert inspect.getdoc(cls)
     defaults = registry.parameters(cls)
     needed = {key: 1 for key, value in defaults.items() if value is inspect.Parameter.empty}
-    assert isinstance(Component(family, name, needed).build(), cls)
     assert name in registry.names(family)
+    try:
+        built = Component(family, name, needed).build()
+    except UserError as error:
+        pytest.skip(str(error))  # an optional package, or what that needs
+    assert isinstance(built, cls)
 
 
 def test_a_dotted_path_leads_to_ones_own_class() -> None:
@@ -37,7 +41,7 @@ def test_a_dotted_path_leads_to_ones_own_class() -> None:
     [
         ("label_space", "plts", "did you mean 'plst'"),
         ("label_space", "plst2", "did you mean 'plst'"),
-        ("learner", "nothing_like_it", r"known: .*least_squares, ridge.*dotted path"),
+        ("learner", "nothing_like_it", r"known: .*least_squares, .*ridge.*dotted path"),
         ("learner", "no_such_package.Thing", "cannot be imported: No module named 'no_such_package'"),
         ("learner", "sklearn.neighbors.Thing", "cannot be imported:.*Thing"),
         ("learner", "mlcdr.linalg.n_kept", "is a function, not a class"),

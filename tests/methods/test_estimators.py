@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mlcdr import registry
 from mlcdr.composition import ComposedClassifier
 from mlcdr.dual_space.idsr import IDSR
+from mlcdr.errors import UserError
 from mlcdr.label_space.identity import Identity
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.learners.ridge import Ridge
+from mlcdr.registry import Component
 from mlcdr.thresholds import Maximise, PCut
 
 
 def estimators():
-    """One of each, at its defaults."""
+    """One of each, at its defaults; of those that need an optional package, the ones that have it."""
     for family in ("feature_space", "dual_space", "label_space", "learner"):
         for name in registry.names(family):
-            yield registry.resolve(family, name)()
+            with contextlib.suppress(UserError):
+                yield Component(family, name).build()
     yield ComposedClassifier(LeastSquares())
     yield ComposedClassifier(LeastSquares(), label_space=PLST())
     yield ComposedClassifier(LeastSquares(), dual_space=IDSR(), threshold=Maximise())

@@ -1,0 +1,41 @@
+"""Compilation by numba, an optional dependency: without it the modules import, and fitting is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlcdr.errors import UserError
+
+try:
+    import numba
+except ImportError:
+    numba = None
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` compiled when it is first called; as it is where numba is missing (see `require_numba`).
+
+    The machine code is kept on disk beside the source, or in the user's cache. numba takes up a change of the file
+    that a function stands in, not of the files of the functions it calls: compiled functions call none but their own
+    file's. Division by zero gives inf or nan (IEEE), and nothing is reordered: sums are what the loops say.
+    """
+    if numba is None:
+        return function
+    options = {"error_model": "numpy", "nogil": True}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no place to write to
+        return numba.njit(**options)(function)
+
+
+def require_numba() -> None:
+    """Refuse to go on without numba.
+
+    Raises
+    ------
+    UserError
+        When numba is not installed.
+    """
+    if numba is None:
+        raise UserError("m5p needs numba, which is not installed: pip install 'mlcdr[trees]'")

@@ -1,0 +1,393 @@
+"""M5P: WEKA's own predictions, a plain and slow M5P, awkward data, dense and sparse."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mlcdr.composition import ComposedClassifier
+from mlcdr.errors import UserError
+from mlcdr.experiment.model import MethodSpec
+from mlcdr.experiment.trials import _families
+from mlcdr.label_space.plst import PLST
+from mlcdr.registry import Component
+from tests.methods.problems import as_sparse, problem
+
+pytest.importorskip("numba", reason="needs numba: pip install 'mlcdr[trees]'")
+
+from mlcdr.learners.m5.columns import Columns
+from mlcdr.learners.m5.grow import _best_cut as best_cut
+from mlcdr.learners.m5.grow import grow, java_shuffle
+from mlcdr.learners.m5p import M5P
+
+# ---------------------------------------------------------------- WEKA's own
+
+
+@pytest.mark.parametrize("ties", ["weka", "rows"])
+@pytest.mark.parametrize("name", ["emotions", "yeast", "genbase"])
+def test_predictions_of_weka(name, ties, real_dataset, reference):
+    """WEKA 3.9.7 on code dimensions of PLST: the same number of leaves, the same predictions."""
+    folder = reference("m5p")
+    X = real_dataset(name).X
+    X = X.toarray() if sp.issparse(X) else X
+    X = 1 - X if name == "genbase" else X  # the file lists YES before NO, and WEKA codes by position
+    rows, new = (np.loadtxt(folder / f"{name}_s0_{part}_rows.csv", dtype=int) for part in ("train", "test"))
+    targets, expected, leaves = (
+        np.loadtxt(folder / f"{name}_s0_{part}.csv", delimiter=",", ndmin=2)
+        for part in ("targets", "predictions", "leaves")
+    )
+    model = M5P(ties=ties).fit(X[rows], targets)
+    assert [tree.n_leaves for tree in model.trees_] == leaves.ravel().tolist()
+    np.testing.assert_allclose(model.predict(X[new]), expected, rtol=1e-9)
+
+
+def test_shuffled_as_java_does():
+    """What a Java program with `new java.util.Random(1)` printed."""
+    assert java_shuffle(10, 1).tolist() == [6, 9, 7, 8, 4, 2, 0, 3, 1, 5]
+    assert java_shuffle(16, 1).tolist() == [10, 5, 0, 12, 3, 8, 6, 7, 14, 4, 15, 2, 9, 1, 13, 11]
+
+
+def twins(n=120):
+    """Binary features of which many cut the rows of a node alike, and a side with one target: rounding decides."""
+    rng = np.random.default_rng(3)
+    X = (rng.random((n, 30)) < rng.uniform(0.05, 0.5, 30)).astype(float)
+    X[:, 15:] = X[:, :15] * (rng.random((n, 15)) < 0.97)
+    return X, np.round(X[:, :4] @ [0.37, -0.21, 0.53, 0.11], 1) * (X[:, 17] + 0.1)
+
+
+def test_live_weka():
+    """WEKA itself, on data where ties decide and at awkward sizes; dense and sparse."""
+    weka_m5p = pytest.importorskip("mlcdr.learners.weka_m5p")
+    try:
+        weka_m5p.require_weka()
+    except UserError as error:
+        pytest.skip(str(error))
+    cases = [twins(), rough(1), *(rough(n, n) for n in (1, 2, 3, 4, 5, 9)), (np.ones((20, 2)), rough(0, 20)[1])]
+    for X, y in cases:
+        for options in ({}, {"pruned": False}, {"smoothed": False}, {"min_instances": 9}, {"min_instances": 1}):
+            theirs, ours = weka_m5p.WekaM5P(**options).fit(X, y), M5P(**options).fit(X, y)
+            np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-9, atol=1e-12)
+            sparse = weka_m5p.WekaM5P(**options).fit(as_sparse(X), y)
+            np.testing.assert_allclose(sparse.predict(as_sparse(X)), theirs.predict(X), rtol=1e-9, atol=1e-12)
+    both = np.column_stack([cases[0][1], -cases[0][1]])
+    model = weka_m5p.WekaM5P().fit(cases[0][0], both)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(cases[0][0]), model.predict(cases[0][0]))
+
+
+def test_weka_is_missed_clearly():
+    script = """
+import sys
+sys.modules["weka"] = None
+from mlcdr.registry import Component
+from mlcdr.errors import UserError
+try:
+    Component.parse("learner", "weka_m5p").build()
+except UserError as error:
+    print(error)
+"""
+    assert "needs python-weka-wrapper3, which is not installed: pip install 'mlcdr[weka]'" in run(script)
+
+
+def test_numba_is_missed_clearly():
+    script = """
+import sys
+sys.modules["numba"] = None
+from mlcdr.learners.m5p import M5P
+from mlcdr.errors import UserError
+try:
+    M5P().fit([[0.0], [1.0]], [0.0, 1.0])
+except UserError as error:
+    print(error)
+"""
+    assert run(script) == "m5p needs numba, which is not installed: pip install 'mlcdr[trees]'\n"
+
+
+def run(script):
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+# ---------------------------------------------------------------- plain and slow
+
+
+def slow_cut(X, y):
+    """(feature, threshold) by the definition: two-pass sums of each side of each cut, no running sums."""
+    n, best, found = len(y), -np.inf, None
+    least = max(1, n // 5) + 1
+    for j in range(X.shape[1]):
+        cuts = np.unique(X[:, j])
+        scores = []
+        for low, high in itertools.pairwise(cuts):
+            left = X[:, j] <= low
+            if left.sum() < least or (~left).sum() < least:
+                continue
+            parts = (y[left], y[~left])
+            score = np.var(y) ** 0.2 - sum(len(part) / n * np.var(part) ** 0.2 for part in parts)
+            scores.append((score, (low + high) / 2))
+        if scores:
+            score, threshold = max(scores, key=lambda pair: pair[0])
+            if score > best + 1e-6:
+                best, found = score, (j, threshold)
+    return found
+
+
+def slow_tree(X, y, sd):
+    """A nested dict of the unpruned tree, with the models of pruning at its nodes."""
+    node = {"n": len(y), "cut": None, "tested": set()}
+    if len(y) >= 4 and np.std(y) >= 0.05 * sd:
+        node["cut"] = slow_cut(X, y)
+    if node["cut"]:
+        j, threshold = node["cut"]
+        left = X[:, j] <= threshold
+        node["children"] = [slow_tree(X[left], y[left], sd), slow_tree(X[~left], y[~left], sd)]
+        node["tested"] = {j} | node["children"][0]["tested"] | node["children"][1]["tested"]
+    node["model"] = slow_model(X, y, sorted(node["tested"]))
+    return node
+
+
+def ridge(X, y, features):
+    if not features:
+        return np.zeros(0), 0.0
+    Z = (X[:, features] - X[:, features].mean(axis=0)) / X[:, features].std(axis=0, ddof=1)
+    b = np.linalg.solve(Z.T @ Z + 1e-8 * np.eye(len(features)), Z.T @ (y - y.mean()))
+    return b, float(np.sum((y - y.mean() - Z @ b) ** 2))
+
+
+def slow_model(X, y, features):
+    """Coefficients (d,) and intercept, every regression from the start."""
+    features = list(features)
+    centred = y - y.mean()
+    sd = np.std(y, ddof=1) if len(y) > 1 else 1.0
+    b, error = ridge(X, y, features)
+    while len(b) and np.abs(b / sd).max() > 1.5:
+        del features[int(np.argmax(np.abs(b)))]
+        b, error = ridge(X, y, features)
+    n, k0, first = len(y), len(features) + 1, error
+    criterion = n - k0 + 2 * k0
+    while features:
+        fewer = [f for i, f in enumerate(features) if i != int(np.argmin(np.abs(b)))]
+        b_fewer, error = ridge(X, y, fewer)
+        error = error if fewer else float(centred @ centred)
+        value = error / first * (n - k0) + 2 * (len(fewer) + 1)
+        if value >= criterion:
+            break
+        features, b, criterion = fewer, b_fewer, value
+    coefficients = np.zeros(X.shape[1])
+    if features:
+        coefficients[features] = b / X[:, features].std(axis=0, ddof=1)
+    return coefficients, y.mean() - X.mean(axis=0) @ coefficients
+
+
+def slow_prune(node, X, y, sd):
+    """Prune in place; returns (fitted values of the rows, parameters)."""
+    coefficients, intercept = node["model"]
+    own = X @ coefficients + intercept
+    own_v = np.count_nonzero(coefficients) + 1
+    if not node["cut"]:
+        return own, own_v
+    j, threshold = node["cut"]
+    left = X[:, j] <= threshold
+    values, v = np.empty(len(y)), 1
+    for child, side in zip(node["children"], (left, ~left), strict=True):
+        values[side], part = slow_prune(child, X[side], y[side], sd)
+        v += part
+
+    def error(fitted, v):
+        n = len(y)
+        return np.sqrt(np.mean((fitted - y) ** 2)) * (10 if n <= v else (n + 2 * v) / (n - v))
+
+    if error(own, own_v) <= error(values, v) or error(own, own_v) < 1e-5 * sd:
+        node["cut"] = None
+        return own, own_v
+    return values, v
+
+
+def slow_predict(node, x, smooth=True):
+    path = [node]
+    while path[-1]["cut"]:
+        j, threshold = path[-1]["cut"]
+        path.append(path[-1]["children"][int(x[j] > threshold)])
+    said = x @ path[-1]["model"][0] + path[-1]["model"][1]
+    for child, parent in zip(path[:0:-1], path[-2::-1], strict=True):
+        if smooth:
+            said = (child["n"] * said + 15 * (x @ parent["model"][0] + parent["model"][1])) / (child["n"] + 15)
+    return said
+
+
+def rough(seed, n=70, d=5):
+    """A function with a kink, an interaction, noise; the last feature is in whole numbers."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    X[:, -1] = rng.integers(-2, 3, n)
+    y = np.where(X[:, 0] > 0.3, 3 * X[:, 1], -X[:, 1]) + X[:, -1] + 0.3 * rng.standard_normal(n)
+    return X, y
+
+
+@pytest.mark.parametrize("ties", ["weka", "rows"])
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("pruned", "smoothed"), [(True, True), (True, False), (False, True), (False, False)])
+def test_by_the_definition(seed, pruned, smoothed, ties):
+    X, y = rough(seed)
+    tree = slow_tree(X, y, np.std(y))
+    if pruned:
+        slow_prune(tree, X, y, np.std(y))
+    new = rough(seed + 100)[0]
+    expected = [slow_predict(tree, x, smoothed) for x in new]
+    model = M5P(pruned=pruned, smoothed=smoothed, ties=ties).fit(X, y)
+    np.testing.assert_allclose(model.predict(new), expected, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_first_cut(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 30))
+    X, y = rng.integers(-2, 3, (n, 3)) / 2.0, rng.standard_normal(n)
+    grown = grow(Columns.of(X), y, 4)
+    found = slow_cut(X, y)
+    assert (grown.feature[0], grown.threshold[0]) == (found or (-1, 0.0))
+
+
+@pytest.mark.parametrize("ties", ["weka", "rows"])
+@pytest.mark.parametrize("name", ["plain", "dependent", "scales, dependent", "wide", "sparse counts"])
+def test_sparse_as_dense(name, ties):
+    """The same trees to the last bit, from CSR, CSC with its zeros stored, and dense."""
+    X, Y = problem(name)
+    Z = PLST(3).fit(X, Y).encode(Y)
+    dense = M5P(ties=ties).fit(X, Z)
+    stored = sp.csc_matrix(X)
+    stored.data[::5] = 0
+    zeroed = stored.toarray()
+    for other, like in (
+        (M5P(ties=ties).fit(as_sparse(X), Z), dense),
+        (M5P(ties=ties).fit(stored, Z), M5P(ties=ties).fit(zeroed, Z)),
+    ):
+        for a, b in zip(other.trees_, like.trees_, strict=True):
+            same_tree(a, b)
+    np.testing.assert_array_equal(dense.predict(as_sparse(X)), dense.predict(X))
+
+
+def same_tree(a, b):
+    np.testing.assert_array_equal(a.feature, b.feature)
+    np.testing.assert_array_equal(a.threshold, b.threshold)
+    assert a.models.keys() == b.models.keys()
+    for leaf, (features, coefficients, intercept) in a.models.items():
+        np.testing.assert_array_equal(features, b.models[leaf][0])
+        np.testing.assert_array_equal(coefficients, b.models[leaf][1])
+        assert intercept == b.models[leaf][2]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_runs_of_rows_are_the_nodes(seed):
+    """The rows that the tree's cuts send to a node are the ones it says it has; negative, zero and positive values."""
+    X, y = rough(seed, 200)
+    X[np.abs(X) < 0.4] = 0
+    for ties in ("weka", "rows"):
+        tree = grow(Columns.of(X), y, 4, ties)
+        expected = {0: np.arange(200)}
+        for node in range(len(tree.feature)):
+            rows = expected[node]
+            assert sorted(tree.order[tree.start[node] : tree.stop[node]]) == rows.tolist()
+            if tree.feature[node] >= 0:
+                left = X[rows, tree.feature[node]] <= tree.threshold[node]
+                expected[node + 1], expected[tree.right[node]] = rows[left], rows[~left]
+
+
+# ---------------------------------------------------------------- awkward data
+
+
+def test_constant_target():
+    X = rough(0)[0]
+    model = M5P().fit(X, np.full(len(X), 1.7))
+    np.testing.assert_allclose(model.predict(10 * X), 1.7, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_fewer_than_four_rows(n):
+    X, y = rough(2, n)
+    model = M5P().fit(X, y)
+    assert model.trees_[0].n_leaves == 1
+    np.testing.assert_allclose(model.predict(X), y.mean())
+
+
+@pytest.mark.parametrize("value", [0.0, 3.5])
+def test_constant_features(value):
+    X, y = rough(3)
+    constant = np.full((len(y), 2), value)
+    np.testing.assert_allclose(M5P().fit(constant, y).predict(constant), y.mean())
+    among = M5P().fit(np.column_stack([constant, X]), y)
+    np.testing.assert_array_equal(among.predict(np.column_stack([constant, X])), M5P().fit(X, y).predict(X))
+
+
+def test_duplicated_rows_and_columns():
+    """Rows in three copies, targets that differ between them; every column twice, of which the first is cut."""
+    X, y = rough(4)
+    X, y = np.tile(X, (3, 1)), np.concatenate([y, y + 0.1, y - 0.1])
+    tree = M5P(pruned=False, ties="rows").fit(X, y).trees_[0]
+    twice = M5P(pruned=False, ties="rows").fit(np.hstack([X, X]), y).trees_[0]
+    same_tree(tree, twice)
+
+
+def test_rounding_in_a_threshold():
+    """Neighbouring floating-point numbers have no midpoint of their own: a leaf, not an endless descent."""
+    top = 2.0**60
+    X = np.array([top, top, top, np.nextafter(top, np.inf), np.nextafter(top, np.inf), np.nextafter(top, np.inf)])
+    model = M5P().fit(X[:, None], np.arange(6.0))
+    assert np.isfinite(model.predict(X[:, None])).all()
+
+
+def test_order_of_summation():
+    """Ten equal targets on the right have the variance 0 in exact arithmetic; the score knows the rounding of its sums.
+
+    The right part is summed as it stands at the first cut and then loses rows one by one.
+    """
+    x, y = np.arange(20.0), np.where(np.arange(20) < 10, np.sin(np.arange(20)), 0.1)
+    score, at = best_cut(x, y, len(y), 4, 0.0, -np.inf)
+    assert at == 9
+    total, square = 0.0, 0.0
+    for value in y[4:]:
+        total += value
+        square += value * value
+    for value in y[4:10]:
+        total -= value
+        square -= value * value
+    v_r = abs((10 * square - total * total) / 100)
+    assert v_r > 0
+    v_l = np.var(y[:10])
+    assert score == pytest.approx(-0.5 * v_l**0.2 - 0.5 * v_r**0.2, abs=1e-9)
+
+
+def test_collinear_features():
+    """A third column that is the sum of two: the ridge keeps the normal equations solvable, and the fit is as good."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((200, 3))
+    X[:, 2] = X[:, 0] + X[:, 1]
+    y = X[:, 0] + 2 * X[:, 1] + 0.5 * rng.standard_normal(200)
+    model = M5P().fit(X, y)
+    assert np.std(model.predict(X) - y) < 0.6
+
+
+# ---------------------------------------------------------------- the bench
+
+
+def test_one_fit_for_nested_dimensions():
+    """The points of a sweep over the size of a nested code share the fit of the largest."""
+    specs = [
+        MethodSpec(
+            label_space=Component("label_space", "plst", {"n_components": k}), learner=Component("learner", "m5p")
+        )
+        for k in ("20%", "100%", "60%")
+    ]
+    assert _families(specs, 14) == [specs[1]] * 3
+
+
+def test_leading_dimensions_of_a_larger_fit():
+    X, Y = problem("plain")
+    all_of_them = ComposedClassifier(M5P(), label_space=PLST()).fit(X, Y)
+    two = ComposedClassifier(M5P(), label_space=PLST(2)).fit(X, Y)
+    np.testing.assert_allclose(all_of_them.output(X)[:, :2], two.output(X), rtol=1e-9)
