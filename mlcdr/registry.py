@@ -123,6 +123,14 @@ def resolve(family: str, name: str) -> type:
     return found
 
 
+def summary(family: str, name: str) -> str:
+    """What a component is, in a line: what its file says first, if the file is its alone; else what its class says."""
+    cls = resolve(family, name)
+    alone = sum(target.partition(":")[0] == cls.__module__ for target in _known(family).values()) < 2
+    text = inspect.getdoc(sys.modules[cls.__module__] if alone else cls) or ""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
 @cache
 def parameters(cls: type) -> dict[str, Any]:
     """The constructor's parameters and their defaults, in order (`inspect.Parameter.empty` where there is none)."""
