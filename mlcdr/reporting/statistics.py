@@ -54,12 +54,12 @@ class Friedman:
 
     @property
     def df(self) -> int:
-        """k − 1."""
+        """Degrees of freedom of χ²_F: k − 1."""
         return self.n_methods - 1
 
     @property
     def f_df(self) -> int:
-        """(k − 1)(N − 1)."""
+        """The second of F_F: (k − 1)(N − 1)."""
         return self.df * (self.n_blocks - 1)
 
 
@@ -234,9 +234,9 @@ def nemenyi(averages: Sequence[float], n_blocks: int) -> np.ndarray:
 
     p = P(Q > √2 |Rᵢ − Rⱼ| / √(k(k+1) / (6N))), Q the studentised range of k groups and infinite degrees of freedom.
     """
-    averages = np.asarray(averages, dtype=float)
-    k = len(averages)
-    q = math.sqrt(2) * np.abs(averages[:, None] - averages[None, :]) / math.sqrt(k * (k + 1) / (6 * n_blocks))
+    at = np.asarray(averages, dtype=float)
+    k = len(at)
+    q = math.sqrt(2) * np.abs(at[:, None] - at[None, :]) / math.sqrt(k * (k + 1) / (6 * n_blocks))
     above = np.triu_indices(k, 1)
     p = np.ones((k, k))
     p[above] = stats.studentized_range.sf(q[above], k, np.inf)
@@ -278,7 +278,7 @@ def cliques(differs: np.ndarray, averages: Sequence[float]) -> list[tuple[int, .
 
 
 def paired_differences(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.ndarray) -> np.ndarray:
-    """a − b, in which rounding neither makes a difference nor breaks a tie.
+    """The differences a − b, in which rounding neither makes a difference nor breaks a tie.
 
     Numbers that are the same give 0, and differences are rounded to ten places of the largest of all numbers: 0.3 − 0.2
     and 0.2 − 0.1 are one difference.

@@ -296,7 +296,7 @@ def test_cliques_follow_the_ranks():
 
 def test_what_cannot_be_ranked_is_refused():
     for wrong in (np.ones(3), np.ones((1, 3)), np.array([[1.0, math.nan], [1, 2]]), np.ones((3, 0))):
-        with pytest.raises(ValueError, match="methods|missing|no block"):
+        with pytest.raises(ValueError, match=r"methods|missing|no block"):
             module.friedman(wrong, True)
     with pytest.raises(ValueError, match="methods"):
         module.critical_difference(1, 5)
