@@ -24,11 +24,14 @@ class MetricFacts:
         None where mlcdr does not know the metric: then nothing is best.
     note : str
         The options it was computed with, or its 0/0 convention; empty where it has neither.
+    is_time : bool
+        Whether it is a time, of which ratios mean something and differences little.
     """
 
     title: str
     higher_is_better: bool | None
     note: str
+    is_time: bool = False
 
 
 def metric_facts(results: Results, label: str) -> MetricFacts:
@@ -42,7 +45,7 @@ def metric_facts(results: Results, label: str) -> MetricFacts:
     note = (
         f"{title}: {metric.description}; {chosen}." if chosen else metric.convention and f"{title}: {metric.convention}"
     )
-    return MetricFacts(title, metric.higher_is_better, note)
+    return MetricFacts(title, metric.higher_is_better, note, metric.needs == "timing")
 
 
 def _origin(entries: Any, label: str) -> tuple[str, Mapping[str, Any]]:

@@ -35,6 +35,8 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting.judging import Rules, rules_for
 from mlcdr.reporting.results import Cell, Point, Results
@@ -236,6 +238,31 @@ def load(table: str) -> tuple[PublishedCell, ...]:
         hint = did_you_mean(table, known)
         raise ResultsError(f"no published table {table!r}{hint} (known: {', '.join(known)})")
     return _read(table)
+
+
+def means(table: str, metric: str) -> tuple[tuple[str, ...], tuple[str, ...], np.ndarray]:
+    """One metric of a table with a single setting: its methods, its data sets, and the means (methods × data sets).
+
+    NaN where the table has no readable mean.
+
+    Raises
+    ------
+    ResultsError
+        When there is no such table, or it has no such metric, or a method has several settings.
+    """
+    cells = load(table)
+    known = list(dict.fromkeys(cell.metric for cell in cells))
+    if metric not in known:
+        raise ResultsError(f"{table}: no metric {metric!r}{did_you_mean(metric, known)} (it has {', '.join(known)})")
+    cells = tuple(cell for cell in cells if cell.metric == metric)
+    methods, datasets = (
+        tuple(dict.fromkeys(names)) for names in zip(*((c.method, c.dataset) for c in cells), strict=True)
+    )
+    found = {(cell.method, cell.dataset): float(cell.mean or "nan") for cell in cells}
+    if len(found) < len(cells):
+        raise ResultsError(f"{table}: {metric}: several settings of one method; there is no one mean for a data set")
+    nan = float("nan")
+    return methods, datasets, np.array([[found.get((m, d), nan) for d in datasets] for m in methods])
 
 
 def compare(results: Results | Sequence[Results], table: str) -> PublishedComparison:

@@ -142,9 +142,22 @@ class Results:
         return self.best[key].repetitions if key in self.best else self._repetitions.get(key, ())
 
     @cached_property
+    def scores(self) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """The single splits' scores (`dataset, method, <swept> …, split, metric, value`) and the swept columns' names.
+
+        Of a grid, each point.
+
+        Raises
+        ------
+        ResultsError
+            When scores.csv cannot be read.
+        """
+        return _read_scores(self.folder / "scores.csv")
+
+    @cached_property
     def _repetitions(self) -> dict[Key, tuple[float, ...]]:
         """`repetitions` of all cells without a grid."""
-        scores, _ = _read_scores(self.folder / "scores.csv")
+        scores, _ = self.scores
         scores = scores[~scores["method"].isin(list(self.grids))]
         repeat = scores["split"].map(repetition_of(self.experiment))
         means: dict[Key, list[float]] = {}

@@ -229,12 +229,13 @@ def test_ranks_and_critical_difference_are_autoranks():
 
 @pytest.mark.parametrize(("shift", "rope"), [(0.3, 0.2), (0.05, 0.2), (-0.5, 0.1), (0.3, 0.0)])
 def test_the_bayesian_test_is_baycomps(shift, rope):
-    """Both are Monte Carlo: 50 000 samples each, so probabilities within four standard deviations of a difference."""
+    """Both are Monte Carlo: 20 000 and 50 000 samples, so within four standard errors of a difference."""
     baycomp = pytest.importorskip("baycomp", reason="needs baycomp (comes with autorank)")
     rng = np.random.default_rng(8)
     a = rng.normal(size=15)
     b = a + rng.normal(shift, 0.5, size=15)
-    expected = baycomp.SignedRankTest.probs(a, b, rope, nsamples=20_000, random_state=1)
+    np.random.seed(1)  # noqa: NPY002 (where baycomp takes its samples from)
+    expected = baycomp.SignedRankTest.probs(a, b, rope, nsamples=20_000)
     got = module.bayesian_signed_rank(b - a, rope)
     ours = [got.worse, got.equal, got.better] if rope else [got.worse, got.better]
     assert ours == pytest.approx(list(expected), abs=4 * math.sqrt(0.25 / 20_000 + 0.25 / 50_000))
