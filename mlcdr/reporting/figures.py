@@ -36,7 +36,7 @@ _MILLIMETRES = 25.4  # an inch
 _MANY = 15  # beyond this many values not each has a tick of its own
 _PNG_DPI = 300
 
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same letters everywhere
     "font.size": 8.0,
@@ -89,7 +89,7 @@ def render(results: Results, entry: Mapping[str, Any], dataset: str) -> Figure:
     """
     layout = layouts.load_figure(entry)
     _check(results, layout, str(entry["layout"]), dataset)
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         return _draw(results, layout, dataset)
 
 
@@ -129,7 +129,7 @@ def save(figure: Figure, stem: Path, title: str) -> list[Path]:
     contents = {}
     for ending, metadata in about.items():
         image = io.BytesIO()
-        with mpl.rc_context(_STYLE):
+        with mpl.rc_context(STYLE):
             figure.savefig(image, format=ending, dpi=_PNG_DPI, metadata=metadata)
         contents[ending] = image.getvalue()
     return output.write(stem, contents)

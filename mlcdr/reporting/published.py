@@ -40,7 +40,7 @@ import numpy as np
 from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting.judging import Rules, rules_for
 from mlcdr.reporting.results import Cell, Point, Results
-from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, text
+from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, signed, text
 from mlcdr.reporting.tables import mean_and_spread
 
 if TYPE_CHECKING:  # its home moved in Python 3.11
@@ -395,15 +395,9 @@ def _shown(row: ComparedCell) -> tuple[Text, ...]:
     cell, digits, nothing = row.published, row.published.digits, Text(DASH, "--")
     ours = nothing if math.isnan(row.ours) else mean_and_spread(row.ours, row.ours_se, digits or 4)
     published = text(cell.mean + (f" ± {cell.spread}" if cell.spread else "")) if cell.mean else nothing
-    difference = nothing if math.isnan(row.difference) else text(_signed(row.difference, digits))
-    z = nothing if math.isnan(row.z) else text(_signed(row.z, 1))
+    difference = nothing if math.isnan(row.difference) else text(signed(row.difference, digits))
+    z = nothing if math.isnan(row.z) else text(signed(row.z, 1))
     return ours, published, difference, z, Text(row.verdict, row.verdict, bold=row.verdict == "differs")
-
-
-def _signed(value: float, digits: int) -> str:
-    """`+0.0004`, `−1.2`; a value that rounds to nothing has no sign."""
-    plain = f"{value:+.{digits}f}"
-    return plain[1:] if float(plain) == 0 else plain.replace("-", "−")
 
 
 def _key(name: str) -> str:

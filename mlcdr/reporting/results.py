@@ -75,6 +75,8 @@ class Results:
         Method → the paths of its grid, for methods of which only the best of a grid is shown.
     best : dict
         (data set, method, point, metric) → what was taken of a grid.
+    remarks : tuple of str
+        What a reader must know of several folders that were joined.
     """
 
     folder: Path
@@ -87,6 +89,7 @@ class Results:
     summary: pd.DataFrame
     grids: dict[str, tuple[str, ...]]
     best: dict[Key, Best]
+    remarks: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -105,12 +105,15 @@ class Pairwise:
         Wins, ties and losses of the row's method against the column's.
     advantage : ndarray
         How much better the row's method is in the mean over the blocks; negative where it is worse.
+    effect : ndarray
+        The rank-biserial correlation, positive where the row's method is better.
     """
 
     p: np.ndarray
     holm: np.ndarray
     records: np.ndarray
     advantage: np.ndarray
+    effect: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -342,15 +345,18 @@ def pairwise(values: np.ndarray, higher_is_better: bool) -> Pairwise:
     """Every pair of methods: Wilcoxon's signed-rank test with Holm's correction over all pairs, and the records."""
     values = _checked(values, least=2)
     k = len(values)
-    p = np.full((k, k), np.nan)
+    better = values if higher_is_better else -values
+    p, adjusted, effect = np.full((k, k), np.nan), np.full((k, k), np.nan), np.zeros((k, k))
     above = np.triu_indices(k, 1)
-    p[above] = [wilcoxon(paired_differences(values[i], values[j])).p for i, j in zip(*above, strict=True)]
-    adjusted = np.full((k, k), np.nan)
+    tests = [wilcoxon(paired_differences(better[i], better[j])) for i, j in zip(*above, strict=True)]
+    p[above] = [test.p for test in tests]
     adjusted[above] = holm(p[above])
+    effect[above] = [test.rank_biserial for test in tests]
     below = above[::-1]
-    p[below], adjusted[below] = p[above], adjusted[above]
-    means = values.mean(axis=1) * (1 if higher_is_better else -1)
-    return Pairwise(p, adjusted, wins_ties_losses(values, higher_is_better), means[:, None] - means[None, :])
+    p[below], adjusted[below], effect[below] = p[above], adjusted[above], -effect[above]
+    means = better.mean(axis=1)
+    records = wins_ties_losses(values, higher_is_better)
+    return Pairwise(p, adjusted, records, means[:, None] - means[None, :], effect)
 
 
 def bayesian_signed_rank(
