@@ -95,8 +95,8 @@ def critical_difference(found: Significance, title: str, test: str) -> Figure:
                 ax.plot([x, x, edge], [top, y, y], color="black", linewidth=0.6, solid_joinstyle="round")
                 rank, name = f"{found.averages[j]:.2f}", found.methods[j]
                 label = f"{name}  {rank}" if side < 0 else f"{rank}  {name}"
-                place = {"ha": "right" if side < 0 else "left", "va": "center"}
-                ax.text(edge + 0.05 * side, y, label, parse_math=False, **place)
+                ha = "right" if side < 0 else "left"
+                ax.text(edge + 0.05 * side, y, label, ha=ha, va="center", parse_math=False)
         for clique, level in zip(cliques, levels, strict=True):
             _draw_bar(
                 ax, found, clique, [at(float(found.averages[j])) for j in clique], top + 0.1 + 0.5 * _STEP * level
@@ -170,7 +170,7 @@ def matrix(found: Significance, title: str) -> Figure:
     with mpl.rc_context({**STYLE, "axes.grid": False}):
         figure = Figure(figsize=(width, height))
         ax = figure.add_axes((margin / width, 0.45 / height, k * cell_width / width, k * _CELL[1] / height))
-        image = ax.imshow(shade, cmap="PuOr", vmin=-1.5, vmax=1.5, aspect="auto")  # so pale that black can be read
+        image = ax.imshow(shade, cmap="PuOr", vmin=-2, vmax=2, aspect="auto")  # so pale that black can be read
         ax.set_xticks(
             range(k), names, parse_math=False, rotation=40 if slanted else 0, ha="left" if slanted else "center"
         )
@@ -201,11 +201,12 @@ def matrix(found: Significance, title: str) -> Figure:
         figure.text(
             0.1 / width, 1 - 0.18 / height, title, fontsize=8.5, fontweight="bold", va="center", parse_math=False
         )
-        note = f"Row against column over {found.n_blocks} {'data sets' if found.n_blocks == found.n_datasets else 'points'}"
-        note += ": better by (mean), wins/ties/losses, Wilcoxon's p after Holm's"
-        figure.text(
-            0.1 / width, 0.26 / height, f"{note} correction (bold: at most {ALPHA:g}).", fontsize=6.5, color="#444444"
+        blocks = "data sets" if found.n_blocks == found.n_datasets else "points"
+        note = (
+            f"Row against column over {found.n_blocks} {blocks}: better by (mean), wins/ties/losses, "
+            f"Wilcoxon's p after Holm's correction (bold: at most {ALPHA:g})."
         )
+        figure.text(0.1 / width, 0.26 / height, note, fontsize=6.5, color="#444444")
     return figure
 
 

@@ -169,8 +169,8 @@ class Significance:
             notes.append(f"{DASH}: the two tie everywhere, so there is no test.")
         if self.posteriors:
             notes.append(
-                f"P: Bayesian signed-rank test, probability of being worse, practically equal (within ± {self.rope:g}) "
-                "or better on a further data set."
+                f"P: Bayesian signed-rank test, the probability that on a further data set the first is most likely "
+                f"worse, practically equal (within ± {self.rope:g}) or better."
             )
         return Sheet(text(caption), tuple(map(text, header)), tuple(rows), 2, notes=tuple(notes))
 
