@@ -93,8 +93,8 @@ def critical_difference(found: Significance, title: str, test: str) -> Figure:
                 x = at(float(found.averages[j]))
                 edge = margin - 0.08 if side < 0 else margin + _AXIS + 0.08
                 ax.plot([x, x, edge], [top, y, y], color="black", linewidth=0.6, solid_joinstyle="round")
-                rank, name = f"{found.averages[j]:.2f}", found.methods[j]
-                label = f"{name}  {rank}" if side < 0 else f"{rank}  {name}"
+                average, name = f"{found.averages[j]:.2f}", found.methods[j]
+                label = f"{name}  {average}" if side < 0 else f"{average}  {name}"
                 ha = "right" if side < 0 else "left"
                 ax.text(edge + 0.05 * side, y, label, ha=ha, va="center", parse_math=False)
         for clique, level in zip(cliques, levels, strict=True):
@@ -162,7 +162,7 @@ def matrix(found: Significance, title: str) -> Figure:
     cell_width = max(_CELL[0], _LETTER * min(longest, 16) + 0.1)
     slanted = longest > 16
     head = (0.75 * _LETTER * longest + 0.2) if slanted else 0.3
-    width, height = margin + k * cell_width + 0.85, 0.45 + head + k * _CELL[1] + 0.5
+    width, height = margin + k * cell_width + 0.85, 0.45 + head + k * _CELL[1] + 0.35
     width = max(width, 5.6)
     records = found.pairs.records[np.ix_(order, order)].astype(float)
     shade = (records[:, :, 0] - records[:, :, 2]) / found.n_blocks

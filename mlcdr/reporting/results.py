@@ -129,6 +129,14 @@ class Results:
             raise ResultsError(f"{self.folder / 'manifest.json'}: says nothing of the data set {dataset}")
         return found
 
+    def checksum(self, dataset: str) -> str:
+        """What manifest.json has as the checksum of a data set's content; empty where it has none."""
+        try:
+            found = self._manifest.get("datasets", {}).get(dataset)
+        except ResultsError:
+            return ""
+        return str(found.get("checksum", "")) if isinstance(found, Mapping) else ""
+
     @cached_property
     def _manifest(self) -> dict[str, Any]:
         return read_manifest(self.folder)

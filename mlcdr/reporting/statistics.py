@@ -449,9 +449,9 @@ def corrected_t(differences: Sequence[float] | np.ndarray, test_to_train: float,
     beyond = mean - margin
     scale = max(float(np.abs(d).max()), abs(margin))
     spread = math.sqrt((1 / n + test_to_train) * float(np.var(d, ddof=1)))
-    if abs(beyond) <= 1e-12 * scale:
+    if abs(beyond) <= 1e-9 * scale:  # rounding is no difference
         beyond = 0.0
-    if spread <= 1e-12 * scale:
+    if spread <= 1e-9 * scale:
         t = math.copysign(math.inf, beyond) if beyond else 0.0
         return CorrectedT(mean, t, 0.0 if beyond > 0 else 1.0, n - 1)
     return CorrectedT(mean, beyond / spread, float(stats.t.sf(beyond / spread, n - 1)), n - 1)
