@@ -31,6 +31,7 @@ _STEP = 0.17  # inches from one line of a diagram to the next
 _AXIS = 3.6  # inches of the axis of ranks
 _LETTER = 0.075  # inches, at 8 points
 _CELL = (0.95, 0.52)  # inches
+_FOOT = 0.55  # inches below the matrix, for two lines
 
 
 def write_all(comparison: Comparison, folder: Path) -> list[Path]:
@@ -68,7 +69,7 @@ def critical_difference(found: Significance, title: str, test: str) -> Figure:
     deep = 0.16 + 0.5 * _STEP * (1 + max(levels, default=-1))
     notes = _footnote(found, nemenyi, bool(cliques))
     height = top + deep + _STEP * (len(left) + 0.5) + 0.16 * len(notes) + 0.1
-    width = _AXIS + 2 * margin
+    width = max(_AXIS + 2 * margin, _LETTER * len(title) + 0.3)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width, height))
         ax = figure.add_axes((0, 0, 1, 1))
@@ -161,15 +162,15 @@ def matrix(found: Significance, title: str) -> Figure:
     margin = _LETTER * longest + 0.3
     cell_width = max(_CELL[0], _LETTER * min(longest, 16) + 0.1)
     slanted = longest > 16
-    head = (0.75 * _LETTER * longest + 0.2) if slanted else 0.3
-    width, height = margin + k * cell_width + 0.85, 0.45 + head + k * _CELL[1] + 0.35
-    width = max(width, 5.6)
+    head = (0.5 * _LETTER * longest + 0.25) if slanted else 0.3
+    width, height = margin + k * cell_width + 0.85, _FOOT + head + k * _CELL[1] + 0.4
+    width = max(width, 3.4, _LETTER * len(title) + 0.3)
     records = found.pairs.records[np.ix_(order, order)].astype(float)
     shade = (records[:, :, 0] - records[:, :, 2]) / found.n_blocks
     shade[np.diag_indices(k)] = np.nan
     with mpl.rc_context({**STYLE, "axes.grid": False}):
         figure = Figure(figsize=(width, height))
-        ax = figure.add_axes((margin / width, 0.45 / height, k * cell_width / width, k * _CELL[1] / height))
+        ax = figure.add_axes((margin / width, _FOOT / height, k * cell_width / width, k * _CELL[1] / height))
         image = ax.imshow(shade, cmap="PuOr", vmin=-2, vmax=2, aspect="auto")  # so pale that black can be read
         ax.set_xticks(
             range(k), names, parse_math=False, rotation=40 if slanted else 0, ha="left" if slanted else "center"
@@ -193,7 +194,7 @@ def matrix(found: Significance, title: str) -> Figure:
                         b, a, f"rank {found.averages[i]:.2f}", fontsize=6.5, ha="center", va="center", color="#444444"
                     )
         bar = figure.add_axes(
-            ((margin + k * cell_width + 0.12) / width, 0.45 / height, 0.1 / width, k * _CELL[1] / height)
+            ((margin + k * cell_width + 0.12) / width, _FOOT / height, 0.1 / width, k * _CELL[1] / height)
         )
         figure.colorbar(image, cax=bar, boundaries=np.linspace(-1, 1, 101), ticks=[-1, 0, 1])
         bar.set_yticklabels(["loses all", "even", "wins all"], fontsize=6.5)
@@ -203,7 +204,7 @@ def matrix(found: Significance, title: str) -> Figure:
         )
         blocks = "data sets" if found.n_blocks == found.n_datasets else "points"
         note = (
-            f"Row against column over {found.n_blocks} {blocks}: better by (mean), wins/ties/losses, "
+            f"Row against column over {found.n_blocks} {blocks}: better by (mean), wins/ties/losses,\n"
             f"Wilcoxon's p after Holm's correction (bold: at most {ALPHA:g})."
         )
         figure.text(0.1 / width, 0.26 / height, note, fontsize=6.5, color="#444444")
