@@ -112,8 +112,10 @@ def _footnote(found: Significance, nemenyi: bool, any_clique: bool) -> list[str]
     blocks = f"{n} data sets" if n == found.n_datasets else f"{n} points of {found.n_datasets} data sets"
     test = "Nemenyi" if nemenyi else "Wilcoxon, Holm"
     lines = [f"Average ranks over {blocks}; {test}, level {ALPHA:g}. " + ("Bar: not told apart." if any_clique else "")]
+    if n > found.n_datasets:
+        lines.append("The points of a data set are not independent: differences look surer than they are.")
     if found.few:
-        lines.append("So few blocks tell hardly anything apart.")
+        lines.append("So few data sets tell hardly anything apart.")
     elif nemenyi and len(found.methods) > 2 and not found.shown:
         lines.append("Friedman's test does not show that the methods differ at all.")
     return lines
@@ -164,7 +166,7 @@ def matrix(found: Significance, title: str) -> Figure:
     slanted = longest > 16
     head = (0.5 * _LETTER * longest + 0.25) if slanted else 0.3
     width, height = margin + k * cell_width + 0.85, _FOOT + head + k * _CELL[1] + 0.4
-    width = max(width, 3.4, _LETTER * len(title) + 0.3)
+    width = max(width, 3.7, _LETTER * len(title) + 0.3)
     records = found.pairs.records[np.ix_(order, order)].astype(float)
     shade = (records[:, :, 0] - records[:, :, 2]) / found.n_blocks
     shade[np.diag_indices(k)] = np.nan

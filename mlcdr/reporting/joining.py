@@ -1,8 +1,8 @@
 """Several results folders as one, so that their methods can be compared with one another.
 
 Joined are the metrics that all folders have; data sets, methods and points of the sweep are those of any. A method that
-several folders have under one name is one method if its config is the same and the numbers agree wherever two folders
-have the same cell; else each bears its folder's name too: `PLST (first)`, `PLST (second)`. A method keeps what it is:
+several folders have under one name is one method if its config is the same and the numbers (but for times) agree wherever two
+folders have the same cell; else each bears its folder's name too: `PLST (first)`, `PLST (second)`. A method keeps what it is:
 in a folder that sweeps nothing it has one number, which stands at all points that another folder swept.
 """
 
@@ -99,7 +99,8 @@ def _agree(pair: Sequence[Results], method: str, swept: tuple[str, ...], metrics
     ]
     if configs[0] != configs[1]:
         return False
-    one, other = (_cells_of(each, method, swept, metrics) for each in pair)
+    lasting = [metric for metric in metrics if not metric_facts(pair[0], metric).is_time]
+    one, other = (_cells_of(each, method, swept, lasting) for each in pair)
     return all(same(one[key].mean, other[key].mean) for key in one.keys() & other.keys())
 
 

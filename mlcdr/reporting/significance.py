@@ -1,7 +1,8 @@
 """What can be said of the methods under one metric over several data sets, in words and as a table of pairs.
 
-The tests themselves are in `mlcdr.reporting.statistics`. All are at level 0.05. With `FEW` blocks or fewer numbers are
-given but no verdict on all methods together: the tests' distributions do not hold there, and they have little power.
+The tests themselves are in `mlcdr.reporting.statistics`. All are at level 0.05. With `FEW` data sets or fewer
+numbers are given but no verdict on all methods together: the tests' distributions do not hold there, and they have
+little power. How many points of a sweep each data set has does not help: they are not independent of one another.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class Significance:
 
     @property
     def few(self) -> bool:
-        """Whether the blocks are too few for a verdict."""
-        return self.n_blocks <= FEW
+        """Whether the data sets are too few for a verdict."""
+        return self.n_datasets <= FEW
 
     @property
     def order(self) -> list[int]:
@@ -120,9 +121,13 @@ class Significance:
         defined = sum(not math.isnan(self.pairs.p[at]) for at in above)
         over = f", Holm's correction over {defined} pairs" if defined > 1 else ""
         head = f"Wilcoxon signed-rank over {self._blocks()}{over}"
-        least = defined * 2.0 ** (1 - self.n_blocks)
+        least = min(1.0, defined * 2.0 ** (1 - self.n_datasets))
         if least > ALPHA:
-            return f"{head}: too few to tell any two methods apart (the smallest p that can arise is {least:.2g})."
+            once = "with one point of each, " if self.n_blocks > self.n_datasets else ""
+            return (
+                f"{head}: too few data sets to tell any two methods apart "
+                f"({once}the smallest p that can arise is {least:.2g})."
+            )
         pairs = sorted((at for at in above if self.pairs.holm[at] <= ALPHA), key=lambda at: (self.pairs.holm[at], at))
         named = [f"{self._better(i, j)} ({_p(self.pairs.holm[i, j])})" for i, j in pairs[:_NAMED]]
         if len(pairs) > _NAMED:

@@ -50,6 +50,9 @@ def test_one_name_for_two_things_becomes_two_names(tmp_path):
     got = join([load(tmp_path / "a", one), load(tmp_path / "b", other)])
     assert got.methods == ("A (a)", "Same", "A (b)")
     assert comparison.compare(got, LOSS).average_ranks == {"A (a)": 1.0, "Same": 3.0, "A (b)": 2.0}
+    timed = {("d", "A", m): (v, 0.01, 4) for m, v in ((LOSS, 0.1), ("fit_seconds", 1.0))}
+    again = timed | {("d", "A", "fit_seconds"): (2.0, 0.01, 4)}
+    assert join([load(tmp_path / "t", timed), load(tmp_path / "u", again)]).methods == ("A",)
     methods = {"A": {"label_space": "pbr", "learner": "least_squares"}}
     apart = of({"f": 0.2}, "A")
     assert join([load(tmp_path / "a", one), load(tmp_path / "c", apart, methods=methods)]).methods[-1] == "A (c)"
