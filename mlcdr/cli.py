@@ -5,6 +5,7 @@ Imports are inside the commands, so that `mlcdr --help` answers at once.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from pathlib import Path
@@ -304,6 +305,9 @@ def compare(
         raise typer.BadParameter(
             "a published table has its own metric; leave one of the two out", param_hint="--metric"
         )
+    for option, value in (("--rope", rope), ("--margin", margin), ("--time-margin", time_margin)):
+        if not math.isfinite(value):
+            raise typer.BadParameter(f"{value} is no number to compare with", param_hint=option)
     if fail_on not in (None, "regression"):
         raise typer.BadParameter(f"{fail_on!r}: only `regression` is known", param_hint="--fail-on")
     if fail_on and not baseline:

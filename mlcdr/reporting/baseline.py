@@ -159,8 +159,9 @@ def _row(cell: PairedCell, settings: bool) -> tuple[Text, ...]:
     shown = f"× {math.exp(cell.loss):.2f}" if cell.is_time else signed(cell.new - cell.old, 4)
     where = [cell.dataset, cell.method]
     where += [", ".join(value for _, value in cell.setting) or DASH] if settings else []
+    means = [f"{mean:.4g}" if cell.is_time else f"{mean:.4f}" for mean in (cell.old, cell.new)]
     return (
-        *map(text, [*where, cell.metric, f"{cell.old:.4f}", f"{cell.new:.4f}", shown]),
+        *map(text, [*where, cell.metric, *means, shown]),
         text(signed(cell.effect, 2)),
         Text(DASH, "--") if math.isnan(p) else text(f"{p:.4f}" if p >= 0.00005 else "< 0.0001"),
         Text(change, change, bold=change == "worse"),

@@ -209,5 +209,10 @@ def test_the_command_fails_on_a_regression_only_when_asked(tmp_path, mlcdr):
     done = mlcdr("compare", "--baseline", old, other)
     assert (done.code, len(done.err.splitlines())) == (2, 1)
     assert "has nothing in common" in done.err
-    for wrong in (["compare", new, "--fail-on", "regression"], [*arguments, "--fail-on", "all"], [*arguments, new]):
+    for wrong in (
+        ["compare", new, "--fail-on", "regression"],
+        [*arguments, "--fail-on", "all"],
+        [*arguments, new],
+        [*arguments, "--margin", "nan"],
+    ):
         assert mlcdr(*wrong).code == 2
