@@ -98,11 +98,8 @@ class Comparison:
         plain = csv_text(self.columns, self.records)
         written = _write(folder / stem, self.sheet, label, plain)
         if self.significance:
-            sheet = self.pairs()
-            rows = [[cell.plain for cell in row] for row in sheet.rows]
-            cells = [["" if cell == DASH else cell.replace("−", "-") for cell in row] for row in rows]
-            plain = csv_text([cell.plain for cell in sheet.header], cells)
-            written += _write(folder / f"{stem}_pairs", sheet, f"{label}-pairs", plain)
+            plain = csv_text(*self.significance.records())
+            written += _write(folder / f"{stem}_pairs", self.pairs(), f"{label}-pairs", plain)
         return written
 
 

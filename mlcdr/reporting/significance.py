@@ -142,35 +142,56 @@ class Significance:
         first, second = (i, j) if self.pairs.effect[i, j] > 0 else (j, i)
         return f"{self.methods[first]} over {self.methods[second]}"
 
+    def records(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Every pair of methods as plain data, the better average rank first: the header and the records."""
+        header = ("method", "against", "better_by", "wins", "ties", "losses", "rank_biserial", "p", "p_holm")
+        records = []
+        for i, j in self._ordered_pairs():
+            pairs = self.pairs
+            numbers = (float(each[i, j]) for each in (pairs.effect, pairs.p, pairs.holm))
+            shares = self._posterior(i, j) if self.posteriors else ()
+            values = [
+                repr(float(pairs.advantage[i, j])),
+                *(str(int(count)) for count in pairs.records[i, j]),
+                *("" if math.isnan(number) else repr(number) for number in numbers),
+                *map(repr, shares),
+            ]
+            records.append((self.methods[i], self.methods[j], *values))
+        return (*header, *(("p_worse", "p_equal", "p_better") if self.posteriors else ())), records
+
+    def _ordered_pairs(self) -> list[tuple[int, int]]:
+        return list(itertools.combinations(self.order, 2))
+
+    def _posterior(self, i: int, j: int) -> tuple[float, float, float]:
+        """How likely method i is worse than, equal to and better than j."""
+        found = self.posteriors[min(i, j), max(i, j)]
+        return (found.worse, found.equal, found.better) if i < j else (found.better, found.equal, found.worse)
+
     def sheet(self, caption: str, digits: int = 4) -> Sheet:
         """Every pair of methods, the better average rank first."""
         header = ["Method", "Against", "Better by", "W/T/L", "Rank-biserial", "p", "p (Holm)"]
         header += ["P(worse)", "P(equal)", "P(better)"] if self.posteriors else []
         rows = []
-        order = self.order
         nothing = Text(DASH, "--")
-        for a, i in enumerate(order):
-            for j in order[a + 1 :]:
-                p, holm = float(self.pairs.p[i, j]), float(self.pairs.holm[i, j])
-                cells = [
-                    text(self.methods[i]),
-                    text(self.methods[j]),
-                    text(signed(float(self.pairs.advantage[i, j]), digits)),
-                    text(record(self.pairs.records[i, j])),
-                    text(signed(float(self.pairs.effect[i, j]), 2)),
-                    nothing if math.isnan(p) else text(f"{p:.4f}"),
-                    nothing if math.isnan(holm) else Text(f"{holm:.4f}", f"{holm:.4f}", bold=holm <= ALPHA),
-                ]
-                if self.posteriors:
-                    found = self.posteriors[min(i, j), max(i, j)]
-                    worse, better = (found.worse, found.better) if i < j else (found.better, found.worse)
-                    cells += [text(f"{share:.3f}") for share in (worse, found.equal, better)]
-                rows.append(tuple(cells))
+        for i, j in self._ordered_pairs():
+            p, holm = float(self.pairs.p[i, j]), float(self.pairs.holm[i, j])
+            cells = [
+                text(self.methods[i]),
+                text(self.methods[j]),
+                text(signed(float(self.pairs.advantage[i, j]), digits)),
+                text(record(self.pairs.records[i, j])),
+                text(signed(float(self.pairs.effect[i, j]), 2)),
+                nothing if math.isnan(p) else text(f"{p:.4f}"),
+                nothing if math.isnan(holm) else Text(f"{holm:.4f}", f"{holm:.4f}", bold=holm <= ALPHA),
+            ]
+            if self.posteriors:
+                cells += [text(f"{share:.3f}") for share in self._posterior(i, j)]
+            rows.append(tuple(cells))
         notes = [
             f"Over {self._blocks()}. Better by: in the mean. W/T/L: wins, ties and losses. Wilcoxon's signed-rank test,"
             f" zero differences discarded. Bold: the two differ at {ALPHA:g} after Holm's correction."
         ]
-        if any(math.isnan(self.pairs.p[i, j]) for i in order for j in order if i != j):
+        if any(math.isnan(self.pairs.p[pair]) for pair in self._ordered_pairs()):
             notes.append(f"{DASH}: the two tie everywhere, so there is no test.")
         if self.posteriors:
             notes.append(

@@ -129,10 +129,11 @@ def test_the_files_hold_the_numbers(tmp_path):
     assert len(pairs) == 6
     found = got.significance
     for row in pairs:
-        i, j = NAMES.index(row["Method"]), NAMES.index(row["Against"])
-        assert float(row["p (Holm)"]) == pytest.approx(found.pairs.holm[i, j], abs=6e-5)
-        assert float(row["Better by"]) == pytest.approx(np.mean(DEMSAR[i] - DEMSAR[j]), abs=6e-5)
-        assert sum(float(row[name]) for name in ("P(worse)", "P(equal)", "P(better)")) == pytest.approx(1, abs=0.002)
+        i, j = NAMES.index(row["method"]), NAMES.index(row["against"])
+        assert float(row["p_holm"]) == found.pairs.holm[i, j]
+        assert float(row["better_by"]) == pytest.approx(np.mean(DEMSAR[i] - DEMSAR[j]))
+        assert [int(row[name]) for name in ("wins", "ties", "losses")] == found.pairs.records[i, j].tolist()
+        assert sum(float(row[name]) for name in ("p_worse", "p_equal", "p_better")) == pytest.approx(1)
         assert found.averages[i] <= found.averages[j]
     tex = written["accuracy.tex"].read_text()
     assert r"$\chi$$^2$(3)" in tex
