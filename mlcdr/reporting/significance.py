@@ -104,7 +104,13 @@ class Significance:
     def _friedman(self) -> str:
         test = self.friedman
         f = "∞" if math.isinf(test.f) else f"{test.f:.2f}"
-        verdict = "too few for a verdict" if self.few else "the methods differ" if self.shown else "no difference shown"
+        verdict = (
+            "too few data sets for a verdict"
+            if self.few
+            else "the methods differ"
+            if self.shown
+            else "no difference shown"
+        )
         return (
             f"Friedman over {self._blocks()}, corrected for ties: χ²({test.df}) = {test.statistic:.2f}, "
             f"{_p(test.p)}; Iman-Davenport F({test.df}, {test.f_df}) = {f} (critical value {test.f_critical:.2f}), "

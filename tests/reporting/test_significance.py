@@ -59,7 +59,7 @@ def test_pairs_that_differ_are_named_the_better_first():
 
 def test_few_data_sets_give_numbers_but_no_verdict():
     friedman, wilcoxon = of(np.array([[1, 2, 3], [2, 3, 4], [3, 4, 5]]) / 10).notes()
-    assert friedman.endswith("too few for a verdict.")
+    assert friedman.endswith("too few data sets for a verdict.")
     assert "F(2, 4) = ∞" in friedman
     assert wilcoxon.endswith("too few data sets to tell any two methods apart (the smallest p that can arise is 0.75).")
 
@@ -69,7 +69,7 @@ def test_points_of_a_sweep_do_not_make_up_for_data_sets():
     base = np.random.default_rng(5).random(30)
     friedman, wilcoxon, warning = of(np.array([base, base + 0.1, base + 0.2]), datasets=3).notes()
     assert friedman.startswith("Friedman over 30 blocks (points of 3 data sets)")
-    assert friedman.endswith("p < 0.0001: too few for a verdict.")
+    assert friedman.endswith("p < 0.0001: too few data sets for a verdict.")
     assert "too few data sets" in wilcoxon
     assert "with one point of each, the smallest p that can arise is 0.75" in wilcoxon
     assert warning == "The points of a data set are not independent of one another: these p-values are too small."
