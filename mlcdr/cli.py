@@ -5,6 +5,7 @@ Imports are inside the commands, so that `mlcdr --help` answers at once.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from pathlib import Path
@@ -270,24 +271,78 @@ def compare(
         str | None,
         typer.Option(help="Show this metric only."),
     ] = None,
+    bayes: Annotated[
+        bool, typer.Option("--bayes", help="Show every pair of methods, with the Bayesian signed-rank test.")
+    ] = False,
+    rope: Annotated[
+        float, typer.Option(min=0, help="For --bayes: differences up to this, in the metric's unit, are none.")
+    ] = 0.01,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write tables (md, tex, csv) and diagrams (SVG, PNG) of the comparison here."),
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="RESULTS", help="Compare with an earlier run of the same, split by split."),
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(metavar="regression", help="With --baseline: exit code 1 if anything got worse."),
+    ] = None,
+    margin: Annotated[
+        float, typer.Option(min=0, help="With --baseline: a metric may lose this share of its old mean.")
+    ] = 0.01,
+    time_margin: Annotated[float, typer.Option(min=1, help="With --baseline: a time may grow by this factor.")] = 1.5,
 ) -> None:
-    """Compare all methods of a results folder with one another, or with a paper's table."""
-    from mlcdr.reporting import comparison, results
+    """Compare methods with one another, with a paper's table, or with an earlier run.
+
+    Methods of several folders are compared together. `--baseline OLD NEW` compares two runs split by split.
+    """
+    from mlcdr.reporting import comparison, joining, results
     from mlcdr.reporting import published as published_tables
 
     if published and metric:
         raise typer.BadParameter(
             "a published table has its own metric; leave one of the two out", param_hint="--metric"
         )
+    for option, value in (("--rope", rope), ("--margin", margin), ("--time-margin", time_margin)):
+        if not math.isfinite(value):
+            raise typer.BadParameter(f"{value} is no number to compare with", param_hint=option)
+    if fail_on not in (None, "regression"):
+        raise typer.BadParameter(f"{fail_on!r}: only `regression` is known", param_hint="--fail-on")
+    if fail_on and not baseline:
+        raise typer.BadParameter("needs --baseline OLD", param_hint="--fail-on")
+    if published and (baseline or bayes or out):
+        raise typer.BadParameter("does not go with --baseline, --bayes or --out", param_hint="--published")
+    if baseline:
+        if bayes or out or len(folders) != 1:
+            raise typer.BadParameter("takes one other folder, and neither --bayes nor --out", param_hint="--baseline")
+        raise typer.Exit(_against(baseline, folders[0], metric, margin, time_margin, bool(fail_on)))
     if published:
         for beside in published_tables.compare_all([results.load(folder) for folder in folders], published):
             _show(beside)
-    else:
-        for found in map(results.load, folders):
-            compared = [comparison.compare(found, metric)] if metric else comparison.compare_all(found)
-            for each in compared:
-                _show(each)
-                print()
+        return
+    found = joining.join([results.load(folder) for folder in folders])
+    region = rope if bayes else None
+    compared = [comparison.compare(found, metric, region)] if metric else comparison.compare_all(found, region)
+    for each in compared:
+        _show(each)
+        print()
+    if out:
+        from mlcdr.reporting import diagrams
+
+        out.mkdir(parents=True, exist_ok=True)
+        written = [path for each in compared for path in (*each.write(out), *diagrams.write_all(each, out))]
+        _say(f"written in {out}: {_listed(written, out)}")
+
+
+def _against(old: Path, new: Path, metric: str | None, margin: float, time_margin: float, fail: bool) -> int:
+    """Show a run beside an earlier one; the exit code."""
+    from mlcdr.reporting import baseline, results
+
+    found = baseline.compare(results.load(old), results.load(new), metric, margin, time_margin)
+    _show(found)
+    return 1 if fail and found.regressions else 0
 
 
 # -------------------------------------------------------------------- what there is

@@ -39,7 +39,7 @@ _NEAREST = 1 / 15  # of the axis: ticks nearer than this run into each other, an
 _ROW = 58.0  # millimetres of height for each row of panels, where a layout does not say
 _PNG_DPI = 300
 
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same letters everywhere
     "font.size": 8.0,
@@ -94,7 +94,7 @@ def render(results: Results, entry: Mapping[str, Any], subject: str) -> Figure:
     layout = layouts.load_figure(entry)
     layout = layout.model_copy(update={"x": layout.along({path: len(results.values(path)) for path in results.swept})})
     _check(results, layout, str(entry["layout"]), subject)
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         return _draw(results, layout, subject)
 
 
@@ -143,7 +143,7 @@ def save(figure: Figure, stem: Path, title: str) -> list[Path]:
     contents = {}
     for ending, metadata in about.items():
         image = io.BytesIO()
-        with mpl.rc_context(_STYLE):
+        with mpl.rc_context(STYLE):
             figure.savefig(image, format=ending, dpi=_PNG_DPI, metadata=metadata)
         contents[ending] = image.getvalue()
     return output.write(stem, contents)

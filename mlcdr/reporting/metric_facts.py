@@ -27,11 +27,14 @@ class MetricFacts:
         None where mlcdr does not know the metric: then nothing is best.
     note : str
         The options it was computed with, its 0/0 convention, or what a time is of; empty where there is nothing to say.
+    is_time : bool
+        Whether it is a time, of which ratios mean something and differences little.
     """
 
     title: str
     higher_is_better: bool | None
     note: str
+    is_time: bool = False
 
 
 def metric_facts(results: Results, label: str) -> MetricFacts:
@@ -47,7 +50,7 @@ def metric_facts(results: Results, label: str) -> MetricFacts:
         note = f"{metric.description}; {chosen}."
     elif metric.needs == "timing":
         note = _SHARED if results.experiment.get("share", True) else _NOT_SHARED
-    return MetricFacts(title, metric.higher_is_better, note)
+    return MetricFacts(title, metric.higher_is_better, note, metric.needs == "timing")
 
 
 def notes(facts: Iterable[MetricFacts]) -> list[str]:

@@ -35,10 +35,12 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting.judging import Rules, rules_for
 from mlcdr.reporting.results import Cell, Point, Results
-from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, text
+from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, signed, text
 from mlcdr.reporting.tables import mean_and_spread
 
 if TYPE_CHECKING:  # its home moved in Python 3.11
@@ -253,6 +255,31 @@ def load_facts(table: str) -> tuple[PublishedCell, ...]:
     return _read(table)
 
 
+def means(table: str, metric: str) -> tuple[tuple[str, ...], tuple[str, ...], np.ndarray]:
+    """One metric of a table with a single setting: its methods, its data sets, and the means (methods × data sets).
+
+    NaN where the table has no readable mean.
+
+    Raises
+    ------
+    ResultsError
+        When there is no such table, or it has no such metric, or a method has several settings.
+    """
+    cells = load(table)
+    known = list(dict.fromkeys(cell.metric for cell in cells))
+    if metric not in known:
+        raise ResultsError(f"{table}: no metric {metric!r}{did_you_mean(metric, known)} (it has {', '.join(known)})")
+    cells = tuple(cell for cell in cells if cell.metric == metric)
+    methods, datasets = (
+        tuple(dict.fromkeys(names)) for names in zip(*((c.method, c.dataset) for c in cells), strict=True)
+    )
+    found = {(cell.method, cell.dataset): float(cell.mean or "nan") for cell in cells}
+    if len(found) < len(cells):
+        raise ResultsError(f"{table}: {metric}: several settings of one method; there is no one mean for a data set")
+    nan = float("nan")
+    return methods, datasets, np.array([[found.get((m, d), nan) for d in datasets] for m in methods])
+
+
 def compare(results: Results | Sequence[Results], table: str) -> PublishedComparison:
     """Every cell of a published table beside ours, looked for in each of the `results` in turn.
 
@@ -383,15 +410,9 @@ def _shown(row: ComparedCell) -> tuple[Text, ...]:
     cell, digits, nothing = row.published, row.published.digits, Text(DASH, "--")
     ours = nothing if math.isnan(row.ours) else mean_and_spread(row.ours, row.ours_se, digits or 4)
     published = text(cell.mean + (f" ± {cell.spread}" if cell.spread else "")) if cell.mean else nothing
-    difference = nothing if math.isnan(row.difference) else text(_signed(row.difference, digits))
-    z = nothing if math.isnan(row.z) else text(_signed(row.z, 1))
+    difference = nothing if math.isnan(row.difference) else text(signed(row.difference, digits))
+    z = nothing if math.isnan(row.z) else text(signed(row.z, 1))
     return ours, published, difference, z, Text(row.verdict, row.verdict, bold=row.verdict == "differs")
-
-
-def _signed(value: float, digits: int) -> str:
-    """`+0.0004`, `−1.2`; a value that rounds to nothing has no sign."""
-    plain = f"{value:+.{digits}f}"
-    return plain[1:] if float(plain) == 0 else plain.replace("-", "−")
 
 
 def _key(name: str) -> str:

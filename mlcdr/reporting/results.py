@@ -75,6 +75,8 @@ class Results:
         Method → the paths of its grid, for methods of which only the best of a grid is shown.
     best : dict
         (data set, method, point, metric) → what was taken of a grid.
+    remarks : tuple of str
+        What a reader must know of several folders that were joined.
     """
 
     folder: Path
@@ -87,6 +89,7 @@ class Results:
     summary: pd.DataFrame
     grids: dict[str, tuple[str, ...]]
     best: dict[Key, Best]
+    remarks: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -126,6 +129,14 @@ class Results:
             raise ResultsError(f"{self.folder / 'manifest.json'}: says nothing of the data set {dataset}")
         return found
 
+    def checksum(self, dataset: str) -> str:
+        """What manifest.json has as the checksum of a data set's content; empty where it has none."""
+        try:
+            found = self._manifest.get("datasets", {}).get(dataset)
+        except ResultsError:
+            return ""
+        return str(found.get("checksum", "")) if isinstance(found, Mapping) else ""
+
     @cached_property
     def _manifest(self) -> dict[str, Any]:
         return read_manifest(self.folder)
@@ -142,9 +153,22 @@ class Results:
         return self.best[key].repetitions if key in self.best else self._repetitions.get(key, ())
 
     @cached_property
+    def scores(self) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """The single splits' scores (`dataset, method, <swept> …, split, metric, value`) and the swept columns' names.
+
+        Of a grid, each point.
+
+        Raises
+        ------
+        ResultsError
+            When scores.csv cannot be read.
+        """
+        return _read_scores(self.folder / "scores.csv")
+
+    @cached_property
     def _repetitions(self) -> dict[Key, tuple[float, ...]]:
         """`repetitions` of all cells without a grid."""
-        scores, _ = _read_scores(self.folder / "scores.csv")
+        scores, _ = self.scores
         scores = scores[~scores["method"].isin(list(self.grids))]
         repeat = scores["split"].map(repetition_of(self.experiment))
         means: dict[Key, list[float]] = {}

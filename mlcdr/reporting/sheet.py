@@ -45,6 +45,9 @@ _LATEX = {
     "Σ": r"$\Sigma$",
     "‖": r"$\|$",
     "²": r"$^2$",
+    "χ": r"$\chi$",
+    "α": r"$\alpha$",
+    "∞": r"$\infty$",
     "ᵀ": r"$^{\top}$",
 }
 
@@ -103,6 +106,12 @@ def _template_latex(part: str, escaped: dict[str, str]) -> str:
 def listing(items: Sequence[str]) -> str:
     """`a, b and c`."""
     return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1] if items else ""
+
+
+def signed(value: float, digits: int) -> str:
+    """`+0.0004`, `−1.2`; a value that rounds to nothing has no sign."""
+    plain = f"{value:+.{digits}f}"
+    return plain[1:] if float(plain) == 0 else plain.replace("-", "−")
 
 
 @dataclass(frozen=True)

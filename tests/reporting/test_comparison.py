@@ -48,13 +48,15 @@ def test_ranks_over_data_sets_and_points(tmp_path):
     assert list(got.average_ranks.values()) == pytest.approx(list(expected))
     rows = shown(got)
     assert [h.plain for h in got.sheet.header] == [
-        "Dataset", "Method", "n_components = 20%", "40%", "60%", "80%", "100%", "Average rank",
+        "Dataset", "Method", "n_components = 20%", "40%", "60%", "80%", "100%", "W/T/L", "Average rank",
     ]  # fmt: skip
     assert len(rows) == 18
     assert rows[-2][:2] == ["average rank", "PLST"]
     assert rows[-2][-1] == f"{expected[0]:.2f}"
     at_20 = rankdata(pairs[::5], axis=1).mean(axis=0)
     assert [rows[-2][2], rows[-1][2]] == [f"{r:.2f}" for r in at_20]
+    wins, ties = int((pairs[:, 0] < pairs[:, 1]).sum()), int((pairs[:, 0] == pairs[:, 1]).sum())
+    assert [rows[-2][-2], rows[-1][-2]] == [f"{wins}/{ties}/{40 - wins - ties}", f"{40 - wins - ties}/{ties}/{wins}"]
     yeast = rankdata(pairs[-5:], axis=1).mean(axis=0)
     assert [rows[-4][-1], rows[-3][-1]] == [f"{r:.2f}" for r in yeast]
 
@@ -65,11 +67,11 @@ def test_methods_by_data_sets_without_a_sweep(tmp_path):
         for (d, m), v in zip([(d, m) for d in "de" for m in "ABC"], [0.1, 0.2, 0.3, 0.3, 0.1, 0.1], strict=True)
     }
     got = comparison.compare(load(tmp_path, values), METRIC)
-    assert [h.plain for h in got.sheet.header] == ["Method", "d", "e", "Average rank"]
+    assert [h.plain for h in got.sheet.header] == ["Method", "d", "e", "W/T/L", "Average rank"]
     assert shown(got) == [
-        ["A", "0.1000 ± 0.0100", "0.3000 ± 0.0100", "2.00"],
-        ["B", "0.2000 ± 0.0100", "0.1000 ± 0.0100", "1.75"],
-        ["C", "0.3000 ± 0.0100", "0.1000 ± 0.0100", "2.25"],
+        ["A", "0.1000 ± 0.0100", "0.3000 ± 0.0100", "2/0/2", "2.00"],
+        ["B", "0.2000 ± 0.0100", "0.1000 ± 0.0100", "2/1/1", "1.75"],
+        ["C", "0.3000 ± 0.0100", "0.1000 ± 0.0100", "1/1/2", "2.25"],
     ]
     assert [[cell.bold for cell in row[1:3]] for row in got.sheet.rows] == [[True, False], [False, True], [False, True]]
     assert got.sheet.caption.plain == "trial: Hamming loss, lower is better"
@@ -83,9 +85,9 @@ def test_incomplete_data_sets_are_left_out_and_named(tmp_path):
     assert got.average_ranks == {"A": 1.0, "B": 2.0}
     assert got.ranked == (("d", ()), ("f", ()))
     assert got.left_out == (("e", ()),)
-    assert "Left out of the average ranks, for want of a result: e." in got.sheet.notes
+    assert "Left out of ranks and tests, for want of a result: e." in got.sheet.notes
     assert "Without any result, and not ranked: Failed." in got.sheet.notes
-    assert shown(got)[2] == ["Failed", "–", "–", "–", "–"]
+    assert shown(got)[2] == ["Failed", "–", "–", "–", "–", "–"]
 
 
 def test_all_ties(tmp_path):
@@ -98,7 +100,7 @@ def test_all_ties(tmp_path):
 def test_one_method_is_not_ranked(tmp_path):
     got = comparison.compare(load(tmp_path, {("d", "A", METRIC): [0.1]}), METRIC)
     assert got.average_ranks == {}
-    assert shown(got) == [["A", "0.1000 ± –", "–"]]
+    assert shown(got) == [["A", "0.1000 ± –", "–", "–"]]
     assert "A single method: nothing to rank." in got.sheet.notes
     assert not got.sheet.rows[0][1].bold
 

@@ -1,0 +1,110 @@
+"""Several results folders as one."""
+
+import pytest
+
+from mlcdr.errors import ResultsError
+from mlcdr.reporting import comparison, results
+from mlcdr.reporting.joining import join
+from tests.reporting.results_folders import PATH, as_printed, experiment, published, write_folder
+
+LOSS = "hamming_loss"
+
+
+def load(path, values, name="", swept=(), **changes):
+    names = [list(dict.fromkeys(key[k] for key in values)) for k in (0, 1, -1)]
+    config = experiment(*names, {p: ["20%", "40%"] for p in swept}) | {"name": name or path.name} | changes
+    return results.load(write_folder(path, config, values, swept))
+
+
+def of(dataset_values, method, metric=LOSS):
+    return {(dataset, method, metric): (value, 0.01, 4) for dataset, value in dataset_values.items()}
+
+
+def test_the_thesis_in_two_folders_is_the_thesis_in_one(tmp_path):
+    rows = published("sun_2017_thesis/table3_3")
+    values = {
+        (r["dataset"], r["method"], r["metric"]): (float(r["mean"]), 0.01, 4) for r in rows if r["metric"] == "accuracy"
+    }
+    halves = [
+        {key: v for key, v in values.items() if (key[1] in ("MLkNN", "HOMER")) == first} for first in (True, False)
+    ]
+    whole = comparison.compare(load(tmp_path / "whole", values), "accuracy")
+    parts = comparison.compare(join([load(tmp_path / n, v) for n, v in zip("ab", halves, strict=True)]), "accuracy")
+    assert parts.average_ranks == whole.average_ranks
+    assert parts.significance.friedman == whole.significance.friedman
+    assert parts.sheet.caption.plain == "a and b: accuracy, higher is better"
+    assert "Friedman over 12 data sets" in " ".join(parts.sheet.notes)
+
+
+def test_data_sets_of_one_method_come_from_several_folders(tmp_path):
+    one = of({"d": 0.1}, "A") | of({"d": 0.2}, "B")
+    other = of({"e": 0.1}, "A") | of({"e": 0.2}, "B")
+    got = comparison.compare(join([load(tmp_path / "a", one), load(tmp_path / "b", other)]), LOSS)
+    assert got.average_ranks == {"A": 1.0, "B": 2.0}
+    assert [dataset for dataset, _ in got.ranked] == ["d", "e"]
+
+
+def test_one_name_for_two_things_becomes_two_names(tmp_path):
+    one = of({"d": 0.1, "e": 0.1}, "A") | of({"d": 0.3, "e": 0.3}, "Same")
+    other = of({"d": 0.2, "e": 0.2}, "A") | of({"d": 0.3, "e": 0.3}, "Same")
+    got = join([load(tmp_path / "a", one), load(tmp_path / "b", other)])
+    assert got.methods == ("A (a)", "Same", "A (b)")
+    assert comparison.compare(got, LOSS).average_ranks == {"A (a)": 1.0, "Same": 3.0, "A (b)": 2.0}
+    timed = {("d", "A", m): (v, 0.01, 4) for m, v in ((LOSS, 0.1), ("fit_seconds", 1.0))}
+    again = timed | {("d", "A", "fit_seconds"): (2.0, 0.01, 4)}
+    assert join([load(tmp_path / "t", timed), load(tmp_path / "u", again)]).methods == ("A",)
+    methods = {"A": {"label_space": "pbr", "learner": "least_squares"}}
+    apart = of({"f": 0.2}, "A")
+    assert join([load(tmp_path / "a", one), load(tmp_path / "c", apart, methods=methods)]).methods[-1] == "A (c)"
+    named = join([load(tmp_path / "a", one), load(tmp_path / "x" / "b", other, name="a")])
+    assert named.methods[0] == f"A ({tmp_path / 'a'})"
+
+
+def test_a_folder_without_the_sweep_stands_at_every_point(tmp_path):
+    swept = {key: cell for key, cell in as_printed("chen_lin_2012/table3").items() if key[0] in ("scene", "yeast")}
+    plain = of({"scene": 0.11, "yeast": 0.2}, "BR")
+    joined = join([load(tmp_path / "a", swept, swept=[PATH]), load(tmp_path / "b", plain)])
+    got = comparison.compare(joined, LOSS)
+    assert len(got.ranked) == 10
+    assert set(got.average_ranks) == {"PLST", "CPLST", "BR"}
+    assert "BR has no n_components: the same number stands at every value." in got.sheet.notes
+    assert any("these p-values are too small" in note for note in got.sheet.notes)
+
+
+def test_what_is_not_common_is_left_out_or_refused(tmp_path):
+    a = load(tmp_path / "a", of({"d": 0.1}, "A") | of({"d": 0.1}, "A", "accuracy"))
+    b = load(tmp_path / "b", of({"d": 0.2}, "B"), splits={"kind": "predefined"})
+    got = join([a, b])
+    assert got.metrics == (LOSS,)
+    assert got.remarks == ("The splits of b are not those of a.",)
+    assert got.remarks[0] in comparison.compare(got, LOSS).sheet.notes
+    with pytest.raises(ResultsError, match="no metric is common to the folders"):
+        join([load(tmp_path / "c", of({"d": 0.1}, "C", "macro_f1")), b])
+    c = of({"d": 0.1}, "A", "macro_f1")
+    skip = load(tmp_path / "e", c, metrics=[{"macro_f1": {"zero_division": "skip"}}])
+    with pytest.raises(ResultsError, match="macro_f1 is not computed as in"):
+        join([load(tmp_path / "c", c), skip])
+    assert join([a]) is a
+
+
+def test_the_command_joins_and_writes(tmp_path, mlcdr):
+    rows = published("sun_2017_thesis/table3_3")
+    for name, mine in (("a", ("MLkNN", "HOMER")), ("b", ("RAkEL", "PACC-LDF"))):
+        values = {
+            (r["dataset"], r["method"], "accuracy"): (float(r["mean"]), 0.01, 4)
+            for r in rows
+            if r["metric"] == "accuracy" and r["method"] in mine
+        }
+        load(tmp_path / name, values)
+    done = mlcdr("compare", tmp_path / "a", tmp_path / "b", "--bayes", "--out", tmp_path / "deep" / "out")
+    assert done.code == 0, done.err
+    assert "P(better)" in done.out
+    stems = {
+        "accuracy": ["csv", "md", "tex"],
+        "accuracy_pairs": ["csv", "md", "tex"],
+        **{f"accuracy_{name}": ["png", "svg"] for name in ("cd_nemenyi", "cd_wilcoxon_holm", "matrix")},
+    }
+    expected = sorted(f"{stem}.{ending}" for stem, endings in stems.items() for ending in endings)
+    assert sorted(path.name for path in (tmp_path / "deep" / "out").iterdir()) == expected
+    wrong = mlcdr("compare", tmp_path / "a", "--published", "chen_lin_2012/table3", "--bayes")
+    assert wrong.code == 2

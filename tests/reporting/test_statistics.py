@@ -1,0 +1,343 @@
+"""The tests of significance against other programs, worked examples, and enumeration."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from mlcdr.reporting import statistics as module
+
+# Demšar (2006), Table 6: AUC of C4.5, C4.5+m, C4.5+cf and C4.5+m+cf on fourteen data sets.
+DEMSAR = np.array(
+    [
+        [0.763, 0.768, 0.771, 0.798],
+        [0.599, 0.591, 0.590, 0.569],
+        [0.954, 0.971, 0.968, 0.967],
+        [0.628, 0.661, 0.654, 0.657],
+        [0.882, 0.888, 0.886, 0.898],
+        [0.936, 0.931, 0.916, 0.931],
+        [0.661, 0.668, 0.609, 0.685],
+        [0.583, 0.583, 0.563, 0.625],
+        [0.775, 0.838, 0.866, 0.875],
+        [1.000, 1.000, 1.000, 1.000],
+        [0.940, 0.962, 0.965, 0.962],
+        [0.619, 0.666, 0.614, 0.669],
+        [0.972, 0.981, 0.9751, 0.975],  # printed 0.975 both, ranked 2 and 3
+        [0.957, 0.978, 0.946, 0.970],
+    ]
+).T
+
+
+def problem(k, n, seed=0, ties=False):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(k, n)) + np.linspace(0, 1, k)[:, None]
+    return values.round(0) if ties else values
+
+
+# -------------------------------------------------------------------- Demšar's example
+
+
+def test_demsars_friedman_test():
+    """Sections 3.2.2: ranks, χ²_F = 9.28, F_F = 3.69 against F(3, 39) = 2.85, the text's formula not minding ties."""
+    assert module.average_ranks(DEMSAR, True).round(3).tolist() == [3.143, 2.000, 2.893, 1.964]
+    got = module.friedman(DEMSAR, True, correct_ties=False)
+    assert (round(got.statistic, 2), round(got.f, 2), round(got.f_critical, 2)) == (9.28, 3.69, 2.85)
+    assert (got.df, got.f_df, got.n_blocks, got.n_methods) == (3, 39, 14, 4)
+
+
+def test_demsars_nemenyi_test():
+    """CD = 1.25 at 0.05 and 1.12 at 0.10, where C4.5 differs from C4.5+m and from C4.5+m+cf."""
+    assert round(module.critical_difference(4, 14), 2) == 1.25
+    assert round(module.critical_difference(4, 14, alpha=0.10), 2) == 1.12
+    p = module.nemenyi(module.average_ranks(DEMSAR, True), 14)
+    assert np.argwhere(np.triu(p < 0.10)).tolist() == [[0, 1], [0, 3]]
+    assert not (p < 0.05).any()
+
+
+def test_demsars_wilcoxon_test():
+    """Section 3.1.3: R⁺ = 93, R⁻ = 12, with two zeros; shared out there (1.5 to each sum), discarded here."""
+    got = module.wilcoxon(module.paired_differences(DEMSAR[1], DEMSAR[0]))
+    # fourteen ranks less the zeros' 1 and 2, so each remaining rank is two lower
+    n_positive, n_negative = 10, 2
+    assert (got.n, got.zeros) == (12, 2)
+    assert (got.positive, got.negative) == (93 - 1.5 - 2 * n_positive, 12 - 1.5 - 2 * n_negative)
+    assert got.p < 0.05
+
+
+@pytest.mark.parametrize(
+    ("k", "q_05", "q_10"),
+    [(2, 1.960, 1.645), (3, 2.343, 2.052), (4, 2.569, 2.291), (5, 2.728, 2.459), (6, 2.850, 2.589),
+     (7, 2.949, 2.693), (8, 3.031, 2.780), (9, 3.102, 2.855), (10, 3.164, 2.920)],
+)  # fmt: skip
+def test_the_critical_values_of_demsars_table_5(k, q_05, q_10):
+    unit = math.sqrt(k * (k + 1) / (6 * 20))
+    assert module.critical_difference(k, 20) / unit == pytest.approx(q_05, abs=0.0011)
+    assert module.critical_difference(k, 20, 0.10) / unit == pytest.approx(q_10, abs=0.0011)
+
+
+# -------------------------------------------------------------------- against scipy
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize(("k", "n"), [(3, 4), (4, 12), (7, 30)])
+def test_friedman_is_scipys(k, n, ties):
+    values = problem(k, n, seed=k, ties=ties)
+    for higher in (True, False):
+        got = module.friedman(values, higher)
+        expected = stats.friedmanchisquare(*values)
+        assert got.statistic == pytest.approx(expected.statistic)
+        assert got.p == pytest.approx(expected.pvalue)
+    assert ties == any(len(set(block)) < k for block in values.T)
+
+
+def test_friedman_of_two_methods_is_the_sign_test():
+    """(wins − losses)² / N; scipy refuses two methods."""
+    got = module.friedman(np.array([[1.0, 2, 3, 4, 5], [2.0, 3, 4, 5, 4]]), True, correct_ties=False)
+    assert got.statistic == pytest.approx((4 - 1) ** 2 / 5)
+
+
+def test_one_order_everywhere_and_ties_everywhere():
+    got = module.friedman(np.array([[1.0] * 6, [2.0] * 6, [3.0] * 6]), False)
+    assert got.statistic == pytest.approx(12.0)
+    assert (got.f, got.f_p) == (math.inf, 0.0)
+    tied = np.ones((3, 6))
+    assert math.isnan(module.friedman(tied, False).p)
+    plain = module.friedman(tied, False, correct_ties=False)
+    assert (plain.statistic, plain.p, plain.f, plain.f_p) == (0.0, 1.0, 0.0, 1.0)
+    assert math.isnan(module.friedman(problem(3, 1), True).f)
+
+
+@pytest.mark.parametrize("n", [5, 9, 20, 40])
+def test_wilcoxon_without_ties_is_scipys_exact_test(n):
+    d = np.random.default_rng(n).normal(0.4, size=n)
+    expected = stats.wilcoxon(d, method="exact")
+    got = module.wilcoxon(d)
+    assert got.exact
+    assert min(got.positive, got.negative) == expected.statistic
+    assert got.p == pytest.approx(expected.pvalue, rel=1e-10)
+
+
+@pytest.mark.parametrize("d", [[1, 1, 2, -1, 3, 3], [0, 2, 2, 2, -2, -5, 7, 7], [1, 1, 1, 1, 1, 1, -1], [4, 0, 0]])
+def test_wilcoxon_with_ties_is_exact(d):
+    """All 2ⁿ patterns of signs, one by one."""
+    got = module.wilcoxon(d)
+    kept = np.array([x for x in d if x])
+    order = stats.rankdata(abs(kept))
+    low = min(order[kept > 0].sum(), order[kept < 0].sum())
+    sums = [order[np.array(signs, dtype=bool)].sum() for signs in itertools.product((0, 1), repeat=len(kept))]
+    assert got.p == pytest.approx(min(1.0, 2 * np.mean(np.array(sums) <= low)))
+    assert got.zeros == d.count(0)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_wilcoxon_of_many_is_scipys_approximation(ties):
+    d = np.random.default_rng(1).normal(0.2, size=80)
+    d = d.round(1) if ties else d
+    with np.errstate(all="ignore"):
+        try:
+            expected = stats.wilcoxon(d, method="asymptotic")
+        except ValueError:  # its name in scipy before 1.15
+            expected = stats.wilcoxon(d, method="approx")
+    got = module.wilcoxon(d)
+    assert not got.exact
+    assert got.p == pytest.approx(expected.pvalue)
+
+
+def test_wilcoxon_of_zeros_is_not_defined():
+    got = module.wilcoxon([0.0, 0.0])
+    assert math.isnan(got.p)
+    assert (got.n, got.zeros, got.rank_biserial) == (0, 2, 0.0)
+    assert module.wilcoxon([1.0, 2.0, 3.0]).rank_biserial == 1.0
+    assert module.wilcoxon([-3.0, 1.0, 2.0]).rank_biserial == 0.0
+    with pytest.raises(ValueError, match="missing"):
+        module.wilcoxon([1.0, math.nan])
+
+
+def test_rounding_neither_breaks_ties_nor_makes_differences():
+    got = module.paired_differences([0.3, 0.2, 0.1 + 0.2, 5e8], [0.2, 0.1, 0.3, 5e8])
+    assert got[0] == got[1]
+    assert got[2] == got[3] == 0
+    assert module.paired_differences([0, 0], [0, 0]).tolist() == [0, 0]
+    small = module.paired_differences([0.3, 0.2, 0.1 + 0.2], [0.2, 0.1, 0.3])
+    assert small.tolist() == pytest.approx([0.1, 0.1, 0])
+    assert small[0] == small[1]
+
+
+def test_holm_by_hand():
+    """0.01 · 4, 0.02 · 3, 0.03 · 2 pulled up to 0.06, 0.9; without a fifth that is not defined."""
+    got = module.holm([0.03, 0.01, math.nan, 0.9, 0.02])
+    np.testing.assert_allclose(got, [0.06, 0.04, np.nan, 0.9, 0.06])
+    assert module.holm([0.7, 0.6]).tolist() == [1.0, 1.0]
+    assert module.holm([]).tolist() == []
+
+
+# -------------------------------------------------------------------- against scikit-posthocs, autorank, baycomp
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_nemenyi_and_cliques_are_those_of_scikit_posthocs(ties):
+    posthocs = pytest.importorskip("scikit_posthocs", reason="needs scikit-posthocs")
+    values = problem(6, 20, seed=4, ties=ties)
+    expected = posthocs.posthoc_nemenyi_friedman(values.T).to_numpy()
+    averages = module.average_ranks(values, True)
+    got = module.nemenyi(averages, 20)
+    np.testing.assert_allclose(got, expected, atol=1e-6)
+    # differing by p-value and differing by more than the critical difference are one
+    apart = np.abs(averages[:, None] - averages[None, :]) > module.critical_difference(6, 20)
+    np.testing.assert_array_equal(got < 0.05, apart)
+    assert apart.any()
+
+
+def test_maximal_cliques_are_those_of_scikit_posthocs():
+    plots = pytest.importorskip("scikit_posthocs._plotting", reason="needs scikit-posthocs")
+    rng = np.random.default_rng(5)
+    for k in (2, 3, 5, 8):
+        for share in (0.2, 0.5, 0.8):
+            differs = np.triu(rng.random((k, k)) < share, 1)
+            differs |= differs.T
+            expected = plots._find_maximal_cliques(_frame(~differs))
+            got = module.cliques(differs, range(k))
+            assert {frozenset(c) for c in got} == {frozenset(map(int, c)) for c in expected if len(c) > 1}
+
+
+def _frame(matrix):
+    import pandas as pd
+
+    return pd.DataFrame(matrix & ~np.eye(len(matrix), dtype=bool))
+
+
+def test_holm_is_statsmodels():
+    multitest = pytest.importorskip("statsmodels.stats.multitest", reason="needs statsmodels (comes with autorank)")
+    p = np.random.default_rng(6).random(21) ** 3
+    np.testing.assert_allclose(module.holm(p), multitest.multipletests(p, method="holm")[1])
+
+
+def test_ranks_and_critical_difference_are_autoranks():
+    autorank = pytest.importorskip("autorank", reason="needs autorank")
+    import pandas as pd
+
+    values = problem(5, 25, seed=7)
+    names = list("abcde")
+    result = autorank.autorank(pd.DataFrame(values.T, columns=names), force_mode="nonparametric", order="descending")
+    averages = module.average_ranks(values, True)
+    assert result.rankdf.loc[names, "meanrank"].to_numpy() == pytest.approx(averages)
+    assert result.cd == pytest.approx(module.critical_difference(5, 25), abs=1e-3)
+    assert result.pvalue == pytest.approx(module.friedman(values, True).p)
+
+
+@pytest.mark.parametrize(("shift", "rope"), [(0.3, 0.2), (0.05, 0.2), (-0.5, 0.1), (0.3, 0.0)])
+def test_the_bayesian_test_is_baycomps(shift, rope):
+    """Both are Monte Carlo: 20 000 and 50 000 samples, so within four standard errors of a difference."""
+    baycomp = pytest.importorskip("baycomp", reason="needs baycomp (comes with autorank)")
+    rng = np.random.default_rng(8)
+    a = rng.normal(size=15)
+    b = a + rng.normal(shift, 0.5, size=15)
+    np.random.seed(1)  # noqa: NPY002 (where baycomp takes its samples from)
+    expected = baycomp.SignedRankTest.probs(a, b, rope, nsamples=20_000)
+    got = module.bayesian_signed_rank(b - a, rope)
+    ours = [got.worse, got.equal, got.better] if rope else [got.worse, got.better]
+    assert ours == pytest.approx(list(expected), abs=4 * math.sqrt(0.25 / 20_000 + 0.25 / 50_000))
+    assert sum([got.worse, got.equal, got.better]) == pytest.approx(1)
+
+
+# -------------------------------------------------------------------- properties
+
+
+def test_one_difference_has_a_closed_form():
+    """N = 1, r = 0, s = 1: θ_better − θ_worse = w₁² + 2 w₀w₁ > 0 always; with z inside the region all is equal."""
+    assert module.bayesian_signed_rank([1.0]).better == 1.0
+    assert module.bayesian_signed_rank([-1.0]).worse == 1.0
+    assert module.bayesian_signed_rank([0.01], rope=0.02).equal == 1.0
+    # z = 3r: w₀ with w₁ and w₁ with itself lie beyond, so θ_equal = w₀², w₀ ~ U(0, 1): largest where w₀² > 1/2
+    got = module.bayesian_signed_rank([3.0], rope=1.0, prior=1.0)
+    assert got.equal == pytest.approx(1 - math.sqrt(0.5), abs=0.01)
+
+
+def test_the_bayesian_test_is_even_handed():
+    both = np.array([0.3, -0.1, 0.2, 0.05, -0.4, 0.6])
+    one, other = module.bayesian_signed_rank(both, 0.1), module.bayesian_signed_rank(-both, 0.1)
+    assert (one.worse, one.equal, one.better) == (other.better, other.equal, other.worse)
+    none = module.bayesian_signed_rank(np.zeros(5))
+    assert (none.worse, none.better) == (0.5, 0.5)
+    assert module.bayesian_signed_rank(np.zeros(5), 0.01).equal == 1.0
+    for wrong in ({"rope": -1.0}, {"rope": math.nan}, {"prior": 0.0}):
+        with pytest.raises(ValueError, match="region"):
+            module.bayesian_signed_rank(both, **wrong)
+
+
+def test_pairs_are_turned_by_the_direction():
+    values = np.array([[0.1, 0.2, 0.3], [0.2, 0.2, 0.1]])
+    low, high = module.pairwise(values, False), module.pairwise(values, True)
+    assert low.records[0, 1].tolist() == [1, 1, 1]
+    assert low.records[1, 1].tolist() == [0, 0, 0]
+    values[0, 2] = 0.0
+    low, high = module.pairwise(values, False), module.pairwise(values, True)
+    assert low.records[0, 1].tolist() == high.records[1, 0].tolist() == [2, 1, 0]
+    assert low.advantage[0, 1] == pytest.approx(0.2 / 3)
+    np.testing.assert_allclose(low.advantage, -high.advantage)
+    np.testing.assert_array_equal(low.p, high.p)
+    assert low.p[0, 1] == low.p[1, 0] == 0.5
+    assert np.isnan(np.diag(low.holm)).all()
+
+
+def test_all_ties_leave_the_pairs_undefined():
+    got = module.pairwise(np.ones((3, 4)), True)
+    assert np.isnan(got.holm).all()
+    assert module.cliques(got.holm <= 0.05, [2, 2, 2]) == [(0, 1, 2)]
+
+
+def test_cliques_follow_the_ranks():
+    differs = np.zeros((4, 4), dtype=bool)
+    differs[0, 3] = differs[3, 0] = True
+    assert module.cliques(differs, [4.0, 3.0, 2.0, 1.0]) == [(3, 2, 1), (2, 1, 0)]
+    assert module.cliques(np.ones((3, 3), dtype=bool), [1, 2, 3]) == []
+
+
+def test_what_cannot_be_ranked_is_refused():
+    for wrong in (np.ones(3), np.ones((1, 3)), np.array([[1.0, math.nan], [1, 2]]), np.ones((3, 0))):
+        with pytest.raises(ValueError, match=r"methods|missing|no block"):
+            module.friedman(wrong, True)
+    with pytest.raises(ValueError, match="methods"):
+        module.critical_difference(1, 5)
+
+
+# -------------------------------------------------------------------- the corrected t test
+
+
+def test_without_overlap_it_is_the_t_test():
+    d = np.random.default_rng(9).normal(0.2, size=12)
+    expected = stats.ttest_1samp(d, 0.1, alternative="greater")
+    got = module.corrected_t(d, 0.0, margin=0.1)
+    assert (got.t, got.p) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
+    assert got.df == 11
+
+
+def test_the_correction_by_hand():
+    """Ten-fold, repeated ten times: 1/100 + 1/9 in place of 1/100, so t shrinks by √(0.01 / 0.1211)."""
+    d = np.random.default_rng(10).normal(0.2, size=100)
+    plain, corrected = module.corrected_t(d, 0.0), module.corrected_t(d, 1 / 9)
+    assert corrected.t / plain.t == pytest.approx(math.sqrt(0.01 / (0.01 + 1 / 9)))
+    assert corrected.p > plain.p
+
+
+def test_the_corrected_test_is_baycomps_distribution():
+    """The Bayesian correlated t test (Corani & Benavoli 2015) has the same t distribution as its posterior."""
+    baycomp = pytest.importorskip("baycomp", reason="needs baycomp (comes with autorank)")
+    rng = np.random.default_rng(11)
+    a, b = rng.random(10), rng.random(10)
+    left, _ = baycomp.CorrelatedTTest.probs(a, b, rope=0, runs=1)
+    # p of "b − a > 0" is the posterior probability that it is not
+    assert module.corrected_t(b - a, 1 / 9).p == pytest.approx(left)
+
+
+def test_no_spread_and_one_split():
+    assert module.corrected_t([0.1] * 5, 0.1).p == 0.0
+    assert module.corrected_t([0.1] * 5, 0.1, margin=0.1).p == 1.0
+    assert module.corrected_t([0.1 + 0.2, 0.3], 0.1, margin=0.3).p == 1.0
+    assert module.corrected_t([0.0] * 5, 0.1).p == 1.0
+    assert module.corrected_t([-0.1] * 5, 0.1).p == 1.0
+    assert math.isnan(module.corrected_t([0.1], 0.1).p)
+    with pytest.raises(ValueError, match="no difference"):
+        module.corrected_t([], 0.1)
