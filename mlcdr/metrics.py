@@ -210,7 +210,7 @@ METRICS: dict[str, Metric] = {
             _macro_f1,
             "A label that is neither true nor predicted in the test set counts as 0; of mean_precision_recall, a label "
             "that is never predicted is left out of P, one that is never true out of R (R's mean(na.rm = TRUE)), and "
-            "P = R = 0 gives 0.",
+            "P = R = 0 gives 0; where no label is predicted at all it is not defined.",
             {"zero_division": None, "of": "label_f1"},
             {"zero_division": (0, 1, "skip"), "of": ("label_f1", "mean_precision_recall")},
         ),

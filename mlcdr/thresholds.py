@@ -249,7 +249,8 @@ class Maximise(BaseEstimator):
             value = _f1(hits) if self.metric == "f1" else 2 * hits - predicted
             best = np.argmax(np.where(cuts, value, -np.inf), axis=0)
         lowest, following = ranked[np.maximum(best - 1, 0), labels], ranked[np.minimum(best, n - 1), labels]
-        values = lowest - tolerance if self.at == "score" else (lowest + following) / 2
+        below = np.minimum(lowest - tolerance, np.nextafter(lowest, -np.inf))
+        values = below if self.at == "score" else (lowest + following) / 2
         if self.at == "midpoint":
             values[best == n] = -np.inf
         values[(best == 0) | (positives == 0)] = np.inf

@@ -78,4 +78,5 @@ class IDSR(DualSpace):
         """The moments of the reduced features; with covariances, S is diagonal there."""
         if self.dependency == "correlation":
             return super().transform_moments(moments)
-        return moments.principal_moments(len(self.feature_variances_))
+        # asked for as in fitting: another number might bring another decomposition, with other signs
+        return moments.principal_moments(n_kept(self.n_features, moments.n_features, rounding="nearest"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,34 +36,61 @@ class Best:
         return mean, std, std / math.sqrt(n), n
 
 
-def best_of(points: Mapping[Setting, Mapping[int, float]], higher: bool, repetition: Callable[[int], int]) -> Best:
-    """The best of a grid.
+@dataclass(frozen=True)
+class Repetitions:
+    """Of which repetition of a protocol a split is: of a k-fold's, each `folds` splits make one; else (None) all do."""
+
+    folds: int | None = None
+
+    @classmethod
+    def of(cls, experiment: Mapping[str, Any]) -> Repetitions:
+        """Those of a resolved config."""
+        splits = experiment.get("splits")
+        folds = splits.get("folds") if isinstance(splits, Mapping) and splits.get("kind") == "kfold" else None
+        return cls(folds if isinstance(folds, int) and folds > 0 else None)
+
+    def number(self, split: int) -> int:
+        """The number of the repetition that a split belongs to."""
+        return split // self.folds if self.folds else 0
+
+    def is_whole(self, n_splits: int) -> bool:
+        """Whether so many splits are a whole repetition, and not one that was broken off."""
+        return self.folds is None or n_splits == self.folds
+
+
+def best_of(points: Mapping[Setting, Mapping[int, float]], higher: bool, repetitions: Repetitions) -> Best | None:
+    """The best of a grid; None where no two points can be compared.
 
     Parameters
     ----------
     points : mapping of setting → (split → value)
-        Points that lack a split which others have do not compete in that repetition. Of equally good ones the first is
-        taken.
+        Points that lack a split which another has (a metric may not be defined there) do not compete in that
+        repetition. Of equally good ones the first is taken.
     higher : bool
         Whether a larger value is better.
-    repetition : callable
-        Of which repetition a split is.
+    repetitions : Repetitions
+        Which splits make a repetition. One that was broken off gives values, but is not one of the repetitions.
     """
     parts: dict[int, dict[Setting, dict[int, float]]] = {}
     for setting, by_split in points.items():
         for split, value in by_split.items():
-            parts.setdefault(repetition(split), {}).setdefault(setting, {})[split] = value
+            parts.setdefault(repetitions.number(split), {}).setdefault(setting, {})[split] = value
     sign = -1.0 if higher else 1.0
     values: list[float] = []
     means: list[float] = []
     taken: list[Setting] = []
     for number in sorted(parts):
-        splits = max(len(found) for found in parts[number].values())
-        rivals = {s: math.fsum(f.values()) / len(f) for s, f in parts[number].items() if len(f) == splits}
+        splits = frozenset().union(*parts[number].values())
+        rivals = {s: math.fsum(f.values()) / len(f) for s, f in parts[number].items() if f.keys() == splits}
+        if not rivals:
+            continue
         winner = min(rivals, key=lambda setting: round(sign * rivals[setting], 12))
         taken.append(winner)
-        means.append(rivals[winner])
+        if repetitions.is_whole(len(splits)):
+            means.append(rivals[winner])
         values += [parts[number][winner][split] for split in sorted(parts[number][winner])]
+    if not taken:
+        return None
     often = Counter(taken)
     overall = {s: sign * math.fsum(points[s].values()) / len(points[s]) for s in often}
     shown = min(often, key=lambda setting: (-often[setting], round(overall[setting], 12)))
@@ -79,13 +106,6 @@ def grids(experiment: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
         if isinstance(tune, Mapping) and tune.get("scope") == "test" and isinstance(tune.get("grid"), Mapping):
             found[str(name)] = tuple(map(str, tune["grid"]))
     return found
-
-
-def repetition_of(experiment: Mapping[str, Any]) -> Callable[[int], int]:
-    """Of which repetition of the protocol a split is: of a k-fold's, each `folds` splits make one; else all do."""
-    splits = experiment.get("splits")
-    folds = splits.get("folds") if isinstance(splits, Mapping) and splits.get("kind") == "kfold" else None
-    return (lambda split: split // folds) if isinstance(folds, int) and folds > 0 else (lambda split: 0)
 
 
 def named(paths: Sequence[str], point: Point, columns: Sequence[str]) -> Setting:

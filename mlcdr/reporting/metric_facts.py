@@ -11,7 +11,10 @@ from mlcdr.reporting.results import Results
 from mlcdr.reporting.sheet import listing
 
 _WORDS = {"hamming": "Hamming", "f1": "F1"}
-_SHARED = "work that methods share is charged in full to each of them; the outputs of one method share it."
+_SHARED = (
+    "work that methods share is charged in full to each of them; the outputs of one method share it. What is known of "
+    "the whole data set (its sums, and which features depend on others) is charged to none."
+)
 _NOT_SHARED = "every output was fitted by itself, and methods, points and splits shared nothing."
 
 
@@ -47,7 +50,7 @@ def metric_facts(results: Results, label: str) -> MetricFacts:
     note = metric.convention
     if options:
         chosen = ", ".join(f"{key} = {value}" for key, value in options.items())
-        note = f"{metric.description}; {chosen}."
+        note = " ".join(filter(None, (f"{metric.description}; {chosen}.", metric.convention)))
     elif metric.needs == "timing":
         note = _SHARED if results.experiment.get("share", True) else _NOT_SHARED
     return MetricFacts(title, metric.higher_is_better, note, metric.needs == "timing")

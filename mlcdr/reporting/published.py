@@ -49,6 +49,8 @@ if TYPE_CHECKING:  # its home moved in Python 3.11
 Verdict = Literal["agrees", "differs", "undecided", "not reproducible", "not run", "n/a"]
 
 MAX_Z = 3.0
+FEWEST = 5
+"""Repetitions from which on their standard deviation is used."""
 _ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
 
 _HEADER = ["dataset", "method", "setting", "metric", "mean", "spread", "spread_kind", "rank", "note"]
@@ -150,7 +152,7 @@ class PublishedComparison:
         """One line: how many cells agree, the worst, and what could not be compared."""
         unit = {
             "standard_error": "standard errors of the difference",
-            "repetitions": "standard deviations over our repetitions",
+            "repetitions": f"standard deviations of our repetitions (fewer than {FEWEST}: standard errors over splits)",
         }[self.rules.spread]
         agreeing = (
             f"{self.count('agrees')} of {self.compared} cells within {MAX_Z:g} {unit} or {self.rules.tolerance:g}"
@@ -341,7 +343,7 @@ class _Finder:
         ((point, ours),) = found
         if self.rules.spread == "repetitions":
             means = self.results.repetitions(dataset, method, point, cell.metric)
-            if len(means) > 1:
+            if len(means) >= FEWEST:
                 ours = replace(ours, se=statistics.stdev(means))
         return ours
 

@@ -27,7 +27,7 @@ from mlcdr.experiment.model import method_text
 from mlcdr.experiment.runner import read_manifest
 from mlcdr.experiment.yaml_reader import read_yaml
 from mlcdr.metrics import METRICS
-from mlcdr.reporting.best import Best, Setting, best_of, grids, named, repetition_of
+from mlcdr.reporting.best import Best, Repetitions, Setting, best_of, grids, named
 
 Point = tuple[str, ...]
 """A point of the sweep: one text for each swept path, `""` where a method has no such parameter."""
@@ -142,7 +142,7 @@ class Results:
         return read_manifest(self.folder)
 
     def repetitions(self, dataset: str, method: str, point: Point, metric: str) -> tuple[float, ...]:
-        """The mean of each repetition of the protocol: each repeat of a k-fold cross-validation, or all splits.
+        """The mean of each whole repetition of the protocol: each repeat of a k-fold cross-validation, or all splits.
 
         Raises
         ------
@@ -170,12 +170,14 @@ class Results:
         """`repetitions` of all cells without a grid."""
         scores, _ = self.scores
         scores = scores[~scores["method"].isin(list(self.grids))]
-        repeat = scores["split"].map(repetition_of(self.experiment))
+        repetitions = Repetitions.of(self.experiment)
+        repeat = scores["split"].map(repetitions.number)
         means: dict[Key, list[float]] = {}
         keys = ["dataset", "method", *self.swept, "metric"]
-        for found, mean in scores.groupby([*keys, repeat], sort=True)["value"].mean().items():
+        for found, values in scores.groupby([*keys, repeat], sort=True)["value"]:
             dataset, method, *point, metric, _ = found
-            means.setdefault((dataset, method, tuple(point), metric), []).append(float(mean))
+            if repetitions.is_whole(len(values)):
+                means.setdefault((dataset, method, tuple(point), metric), []).append(float(values.mean()))
         return {key: tuple(values) for key, values in means.items()}
 
     @cached_property
@@ -264,23 +266,27 @@ def _best(
         own = tuple(point[columns.index(name)] for name in swept)
         of_grid = grid.setdefault((dataset, method, own, metric), {})
         of_grid.setdefault(named(shown[method], point, columns), {})[split] = value
-    repetition = repetition_of(experiment)
-    return {key: best_of(points, directions[key[3]], repetition) for key, points in grid.items()}
+    repetitions = Repetitions.of(experiment)
+    found = {key: best_of(points, directions[key[3]], repetitions) for key, points in grid.items()}
+    return {key: best for key, best in found.items() if best is not None}
 
 
 def _with_best(
     summary: pd.DataFrame, shown: Mapping[str, tuple[str, ...]], swept: tuple[str, ...], best: Mapping[Key, Best]
 ) -> pd.DataFrame:
-    """The summary with one row for each grid in place of all its points."""
+    """The summary with one row for each grid in place of all its points; none where nothing is the best."""
     keys = ["dataset", "method", *swept, "metric"]
     tuned = summary["method"].isin(list(shown))
     result = summary[~tuned | ~summary.duplicated(keys)].reset_index(drop=True)
+    without = []
     for i in result.index[result["method"].isin(list(shown))]:
         dataset, method, *point, metric = result.loc[i, keys]
         found = best.get((dataset, method, tuple(point), metric))
-        if found is not None:
+        if found is None:
+            without.append(i)
+        else:
             result.loc[i, list(_SUMMARY[1:])] = found.summary
-    return result
+    return result.drop(index=without).reset_index(drop=True)
 
 
 def _directions(experiment: Mapping[str, Any]) -> dict[str, bool]:

@@ -362,3 +362,39 @@ def test_a_linear_learner_is_folded_in_and_no_other(space):
     plain = ComposedClassifier(LeastSquares(), dual_space=space).fit(X, Y)
     halved = ComposedClassifier(Halved(), dual_space=space).fit(X, Y)
     np.testing.assert_allclose(halved.output(X), plain.output(X) / 2, atol=1e-10)
+
+
+# ---------------------------------------------------------------- rank
+
+
+def test_idsr_beyond_the_rank_of_tall_and_wide_data_has_one_basis():
+    """d ≥ 1000, d < n and few dimensions there: what was fitted and what is predicted come of one decomposition."""
+    rng = np.random.default_rng(3)
+    B = (rng.random((1200, 25)) < 0.4).astype(float)
+    X, Y = np.tile(np.hstack([B, 1 - B]), (1, 20)), (B[:, :3] + B[:, 3:6] > 1).astype(np.uint8)
+    for n_features in (None, 0.2, 25):
+        classifier = ComposedClassifier(LeastSquares(), dual_space=IDSR(n_features), threshold=Maximise())
+        assert np.mean(classifier.fit(X, Y).predict(X) != Y) < 0.05
+        moments = Moments.from_arrays(X, Y)
+        space = IDSR(n_features).fit_moments(moments)
+        np.testing.assert_allclose(space.transform_moments(moments).rows()[0], space.transform(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("dependency", ["covariance", "correlation"])
+@pytest.mark.parametrize(("n", "d", "offset"), [(20000, 6, 0), (20000, 6, 30), (500, 300, 20), (20000, 6, 1000)])
+def test_ddsr_knows_the_rank_of_sparse_and_of_downdated_data(n, d, offset, dependency):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.5, size=(n, d)) + float(offset)
+    half = (X[:, :3] + rng.normal(size=(n, 3)) > offset + 1).astype(np.uint8)
+    Y = np.hstack([half, 1 - half])  # complementary labels: rank 3
+    out = np.arange(0, n, 10)
+    for features in (X, sp.csr_array(X)):
+        for moments in (Moments.from_arrays(features, Y), Moments.from_arrays(features, Y).without(out)):
+            assert DDSR(dependency=dependency).fit_moments(moments).feature_directions_.shape == (d, 3)
+
+
+def test_ddsr_has_no_more_dimensions_than_features():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 3)), rng.integers(0, 2, size=(60, 6))
+    space = DDSR(1.0).fit(X, Y)
+    assert space.size_of(1.0) == space.n_components_ == 3

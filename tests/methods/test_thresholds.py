@@ -289,3 +289,8 @@ def test_a_learned_threshold_needs_rows_and_a_fixed_one_none():
         ComposedClassifier(LeastSquares(), threshold=Maximise()).fit_moments(settled)
     fixed = ComposedClassifier(LeastSquares(), threshold=Fixed(0.4)).fit_moments(settled)
     assert fixed.threshold_.value == 0.4
+
+
+def test_a_cut_that_predicts_all_of_scores_that_are_zero():
+    threshold = Maximise("f1", "score").fit(np.zeros((2, 1)), np.array([[1], [0]]))
+    assert threshold.apply(np.zeros((2, 1))).tolist() == [[1], [1]]

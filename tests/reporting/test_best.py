@@ -8,7 +8,7 @@ import pytest
 
 from mlcdr.errors import ResultsError
 from mlcdr.reporting import comparison, published, results, tables
-from mlcdr.reporting.best import best_of
+from mlcdr.reporting.best import Repetitions, best_of
 from mlcdr.reporting.judging import rules_for
 from tests.reporting.results_folders import experiment, write_folder
 
@@ -26,21 +26,33 @@ def test_the_best_of_each_repetition_and_the_setting_that_was_best_most_often():
         b: {0: 0.3, 1: 0.3, 2: 0.2, 3: 0.2, 4: 0.4, 5: 0.4},
         c: {0: 0.0},  # lacks splits that others have
     }
-    best = best_of(points, higher=False, repetition=lambda split: split // 2)
+    best = best_of(points, higher=False, repetitions=Repetitions(2))
     assert best.values == (0.1, 0.3, 0.2, 0.2, 0.1, 0.1)
     assert best.repetitions == pytest.approx((0.2, 0.2, 0.1))
     assert best.setting == a
     mean, std, se, n = best.summary
     assert (mean, std, n) == (pytest.approx(1 / 6), pytest.approx(np.std(best.values, ddof=1)), 6)
     assert se == pytest.approx(std / math.sqrt(6))
-    assert best_of(points, higher=True, repetition=lambda split: split // 2).repetitions == pytest.approx(
-        (0.3, 0.5, 0.4)
-    )
+    assert best_of(points, higher=True, repetitions=Repetitions(2)).repetitions == pytest.approx((0.3, 0.5, 0.4))
 
 
 def test_of_equally_good_points_the_first():
     points = {setting(k="b"): {0: 0.1 + 0.2}, setting(k="a"): {0: 0.3}}
-    assert best_of(points, higher=True, repetition=lambda split: 0).setting == setting(k="b")
+    assert best_of(points, higher=True, repetitions=Repetitions()).setting == setting(k="b")
+
+
+def test_a_broken_off_repetition_is_none():
+    points = {setting(k="1"): {0: 0.1, 1: 0.3, 2: 0.9}, setting(k="2"): {0: 0.3, 1: 0.3, 2: 0.8}}
+    best = best_of(points, higher=False, repetitions=Repetitions(2))
+    assert best.values == (0.1, 0.3, 0.8)
+    assert best.repetitions == pytest.approx((0.2,))
+
+
+def test_points_on_other_splits_are_not_compared():
+    a, b, c = setting(k="1"), setting(k="2"), setting(k="3")
+    points = {a: {0: 0.1, 1: 0.1, 2: 0.9}, b: {0: 0.1, 1: 0.1, 3: 0.2}, c: {0: 0.5, 1: 0.5, 2: 0.5, 3: 0.5}}
+    assert best_of(points, higher=False, repetitions=Repetitions()).setting == c
+    assert best_of({a: points[a], b: points[b]}, higher=False, repetitions=Repetitions()) is None
 
 
 def folder(tmp_path, datasets=("emotions",), repeats=2):
@@ -102,6 +114,16 @@ def test_a_setting_that_is_not_tuned_is_told(tmp_path):
         tables.render(found, {"layout": "generic", "settings": {"IDSR": "{learner.alpha}"}})
 
 
+def test_where_scores_are_missing_nothing_stands_in(tmp_path):
+    found, _ = folder(tmp_path)
+    path = found.folder / "scores.csv"
+    lines = [line for line in path.read_text().splitlines() if not (",IDSR," in line and line.split(",")[-2] == "f1")]
+    path.write_text("\n".join(lines) + "\n")
+    again = results.load(found.folder)
+    assert again.cell("emotions", "IDSR", (), "f1") is None
+    assert again.cell("emotions", "IDSR", (), "hamming_loss").setting == ((D, "20%"), (L, "50%"))
+
+
 def test_without_scores_there_is_no_best(tmp_path):
     found, _ = folder(tmp_path)
     (found.folder / "scores.csv").unlink()
@@ -124,15 +146,20 @@ def test_twenty_one_cells_of_table_2_are_not_judged():
 
 
 def as_printed(tmp_path, datasets, shift, name="trial"):
-    """A folder with the printed numbers of some data sets, `shift`(cell) added, two repeats ±.001 around them."""
+    """A folder with the printed numbers of some data sets, `shift`(cell) added, six repeats ±.001 around them."""
     methods = ["BR", "BR+", "CC", "PLST", "DDSR", "IDSR"]
     config = experiment(datasets, methods, METRICS)
-    config["splits"] = {"kind": "kfold", "folds": 2, "repeats": 2, "seed": 1}
+    config["splits"] = {"kind": "kfold", "folds": 2, "repeats": 6, "seed": 1}
     values = {}
     for cell in published.load(TABLE2):
         if cell.dataset in datasets:
             mean = float(cell.mean) + shift(cell)
-            values[cell.dataset, cell.method, cell.metric] = [mean - 0.004, mean + 0.002, mean - 0.002, mean + 0.004]
+            values[cell.dataset, cell.method, cell.metric] = 3 * [
+                mean - 0.004,
+                mean + 0.002,
+                mean - 0.002,
+                mean + 0.004,
+            ]
     return results.load(write_folder(tmp_path / name, config, values))
 
 
@@ -151,12 +178,15 @@ def test_the_printed_numbers_agree_with_themselves(tmp_path):
 
 @pytest.mark.parametrize(("shift", "verdict"), [(0.0059, "agrees"), (0.0061, "differs"), (-0.01, "differs")])
 def test_three_standard_deviations_of_repetitions_or_the_tables_own_tolerance(tmp_path, shift, verdict):
-    # repetitions at mean ∓ .001: a standard deviation of .00141
+    # repetitions at mean ∓ .001
     got = published.compare(as_printed(tmp_path, ["emotions"], lambda cell: shift), TABLE2)
     assert {row.verdict for row in got.rows if row.published.dataset == "emotions"} == {verdict}
     (row,) = (r for r in got.rows if (r.published.dataset, r.published.method, r.published.metric) == KEY)
-    assert row.z == pytest.approx(shift / (0.002 / math.sqrt(2)))
-    assert "within 3 standard deviations over our repetitions or 0.006" in got.summary()
+    assert row.z == pytest.approx(shift / (0.001 * math.sqrt(6 / 5)))
+    assert (
+        "within 3 standard deviations of our repetitions (fewer than 5: standard errors over splits) or 0.006"
+        in got.summary()
+    )
 
 
 KEY = ("emotions", "BR+", "accuracy")
