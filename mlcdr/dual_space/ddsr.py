@@ -71,6 +71,10 @@ class DDSR(DualSpace):
         rounding = np.finfo(float).eps * np.sqrt(moments.n * squares.sum() * label_squares.sum())
         return matrix, float(rounding)
 
+    def largest(self, n_features: int, n_labels: int) -> int:
+        """min(d, K)."""
+        return min(n_features, n_labels)
+
     def n_dimensions(self, n_components: float | int | None, n_labels: int) -> int:
         """How many dimensions `n_components` means: a fraction is one of min(d, K)."""
         return super().n_dimensions(n_components, min(n_labels, getattr(self, "n_features_in_", n_labels)))

@@ -13,13 +13,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from mlcdr.errors import ConfigError
 from mlcdr.experiment import choose_kernel
 from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.splits import KFold, make_splits
-from mlcdr.experiment.tune import ALL_SIZES, TuneSpec
+from mlcdr.experiment.tune import Criterion, TuneSpec
 from mlcdr.label_space.linear import as_dense
-from mlcdr.metrics import METRICS
 from mlcdr.moments import Moments
 from mlcdr.sums import frozen
 
@@ -29,8 +27,14 @@ Point = Mapping[str, Any]
 class Work(Protocol):
     """How methods are fitted and measured, which is the business of trials."""
 
-    def values(self, specs: Sequence[MethodSpec], metric: str, moments: Moments, X: Any, Y: Any) -> list[float]:
-        """A metric (by name) of specs fitted from moments, on test rows X and Y; NaN where one failed."""
+    def values(
+        self, specs: Sequence[MethodSpec], criterion: Criterion, moments: Moments, X: Any, Y: Any
+    ) -> list[float]:
+        """A metric of specs fitted from moments, on test rows X and Y; NaN where one failed."""
+
+    @property
+    def may_share(self) -> bool:
+        """Whether methods may share work."""
 
     def families(self, specs: Sequence[MethodSpec]) -> list[MethodSpec]:
         """For each spec the one with the largest code whose fit serves it."""
@@ -62,9 +66,10 @@ def choose(
     moments: Moments,
     dataset: str,
     folds_of: tuple[int, str],
+    criterion: Criterion,
     work: Work,
-) -> list[dict[str, Any]]:
-    """For each of a method's specs the best point of its grid.
+) -> list[dict[str, Any] | None]:
+    """For each of a method's specs the best point of its grid; None where no point could be fitted and measured.
 
     Parameters
     ----------
@@ -76,45 +81,43 @@ def choose(
         Which data set's grid.
     folds_of : (seed, name)
         What the folds are drawn from.
+    criterion : Criterion
+        What to choose by.
     work : Work
         Fits and measures.
 
     Raises
     ------
     ConfigError
-        When there are fewer rows than folds, or no point of the grid could be fitted.
+        When there are fewer rows than folds.
     """
     tune = specs[0].tune
     assert tune is not None
-    summed = tune.chosen_by.endswith(ALL_SIZES)
-    metric = tune.chosen_by.removesuffix(ALL_SIZES)
     points = grid_points(tune, dataset)
-    wanted = [work.all_sizes(specs[0])] if summed else [[spec] for spec in specs]
+    wanted = [work.all_sizes(specs[0])] if criterion.summed else [[spec] for spec in specs]
     flat = [without_tune(spec, point) for point in points for group in wanted for spec in group]
     seed, name = folds_of
     splits = make_splits(KFold(kind="kfold", folds=tune.n_folds, seed=seed), name, moments.n)
     folds = [splits[i].test for i in range(len(splits))]
-    if all(choose_kernel.applies(spec, metric) for spec in flat):
-        totals = choose_kernel.totals(flat, work.families(flat), metric, moments, folds, work.size)
+    if work.may_share and criterion.metric.needs == "labels" and all(choose_kernel.applies(spec) for spec in flat):
+        totals = choose_kernel.totals(flat, work.families(flat), criterion, moments, folds, work.size)
     else:
         totals = [0.0] * len(flat)
         X, Y = moments.rows()
         for rows in folds:
             X_test, Y_test = frozen(X[rows]), frozen(as_dense(Y[rows]))
-            values = work.values(flat, metric, moments.without(rows), X_test, Y_test)
+            values = work.values(flat, criterion, moments.without(rows), X_test, Y_test)
             totals = [total + value for total, value in zip(totals, values, strict=True)]
     per_group = [len(group) for group in wanted]
     starts = [sum(per_group[:g]) for g in range(len(wanted))]
-    sign = -1.0 if METRICS[metric].higher_is_better else 1.0
-    chosen = []
+    sign = -1.0 if criterion.metric.higher_is_better else 1.0
+    chosen: list[dict[str, Any] | None] = []
     for start, width in zip(starts, per_group, strict=True):
-        criterion = []
+        costs = []
         for p in range(len(points)):
             first = p * sum(per_group) + start
             value = math.fsum(totals[first : first + width])
-            criterion.append(math.inf if math.isnan(value) else round(sign * value, 10))
-        best = min(range(len(points)), key=criterion.__getitem__)
-        if math.isinf(criterion[best]):
-            raise ConfigError([f"tune: no point of the grid could be fitted and measured by {metric}"])
-        chosen.append(points[best])
-    return chosen * (len(specs) if summed else 1)
+            costs.append(math.inf if math.isnan(value) else round(sign * value, 10))
+        best = min(range(len(points)), key=costs.__getitem__)
+        chosen.append(None if math.isinf(costs[best]) else points[best])
+    return chosen * (len(specs) if criterion.summed else 1)

@@ -15,20 +15,21 @@ from numpy.typing import NDArray
 
 from mlcdr import registry
 from mlcdr.experiment.model import MethodSpec
+from mlcdr.experiment.tune import Criterion
 from mlcdr.held_out import HeldOut, held_out
 from mlcdr.kernels import Kernel, KernelRegression
 from mlcdr.label_space.identity import Identity
 from mlcdr.label_space.linear import as_dense
-from mlcdr.metrics import METRICS, Counts, Outcome
+from mlcdr.metrics import Counts, Outcome
 from mlcdr.moments import Moments
 from mlcdr.thresholds import Fixed
 
 Folds = Sequence[NDArray[np.intp]]
 
 
-def applies(spec: MethodSpec, metric: str) -> bool:
+def applies(spec: MethodSpec) -> bool:
     """Whether `totals` can stand in for fitting this method in every fold."""
-    if spec.feature_space or spec.dual_space is not None or METRICS[metric].needs != "labels":
+    if spec.feature_space or spec.dual_space is not None:
         return False
     if not hasattr(registry.resolve("learner", spec.learner.name), "kernel_regression"):
         return False
@@ -41,12 +42,12 @@ def applies(spec: MethodSpec, metric: str) -> bool:
 def totals(
     specs: Sequence[MethodSpec],
     families: Sequence[MethodSpec],
-    metric: str,
+    criterion: Criterion,
     moments: Moments,
     folds: Folds,
     size: Callable[[MethodSpec, Any], int],
 ) -> list[float]:
-    """The sum over folds of a metric for each of the specs; NaN where a regression cannot be computed.
+    """The sum over folds of a metric for each of the specs; NaN where one cannot be computed.
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ def totals(
         Methods that `applies`.
     families : sequence of MethodSpec
         For each, the spec with the largest code that shares its directions.
-    metric : str
-        Of METRICS; one of labels.
+    criterion : Criterion
+        The metric and its options.
     moments : Moments
         Of the rows of all folds, with their rows.
     folds : sequence of arrays of int
@@ -63,7 +64,7 @@ def totals(
     size : callable
         (spec, fitted label space) → how many dimensions of the code the spec has.
     """
-    measure = METRICS[metric]
+    options = {**criterion.metric.parameters, **criterion.options}
     regressions = [spec.learner.build(check=False).kernel_regression() for spec in specs]
     alphas: dict[Kernel, dict[float, None]] = {}
     for regression in regressions:
@@ -83,8 +84,13 @@ def totals(
                     codes, space, threshold = _predicted(family, regression, held)
                     truth = Y[held.rows]
                     for i in members:
-                        labels = threshold.apply(space.decode(codes[:, : size(specs[i], space)]))
-                        sums[i] += measure.compute(Outcome(Counts(truth, labels)), **measure.parameters)
+                        try:
+                            part = codes[:, : size(specs[i], space)]
+                        except ValueError:  # more dimensions than there are: this spec cannot be fitted, others can
+                            sums[i] = float("nan")
+                            continue
+                        labels = threshold.apply(space.decode(part))
+                        sums[i] += criterion.metric.compute(Outcome(Counts(truth, labels)), **options)
                 if alpha not in found:
                     for i in members:
                         sums[i] = float("nan")
@@ -99,7 +105,10 @@ def _held_out(
 
     def compute() -> dict[float, list[HeldOut]]:
         found: dict[float, list[HeldOut]] = {}
-        matrix = kernel.of(moments)
+        try:
+            matrix = kernel.of(moments)
+        except ValueError:  # it overflows, or cannot take these features
+            return found
         try:
             for held in held_out(matrix, moments.rows()[1], folds, alphas):
                 found.setdefault(held.alpha, []).append(held)

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from mlcdr import registry
 from mlcdr.data.files import Part, is_path, locate, short_name
+from mlcdr.data.sources import entry_names
 from mlcdr.errors import DataError
 from mlcdr.experiment.components import build_problem, read_component
 from mlcdr.experiment.model import (
@@ -131,6 +132,7 @@ def _checked(document: Document, overrides: Sequence[str], folder: Path, look_up
     except ValidationError as error:
         problems.add_validation(error, data, (), _known_keys)
     _check_names(data, problems)
+    _check_tuning(data, part, problems)
     _check_sweep(sweep, data.get("methods"), problems)
     problems.raise_any(misdirected)
     return experiment.written_at(document.places)
@@ -348,6 +350,29 @@ def _check_names(data: Mapping[str, Any], problems: Problems) -> None:
                     f"{spec.metric!r} is none of the metrics above{near(spec.metric, labels)} ({', '.join(labels)})"
                 )
                 problems.add((key, i, "metric"), message)
+
+
+def _check_tuning(data: Mapping[str, Any], part: Part, problems: Problems) -> None:
+    """What a method is tuned by must be a metric, and what has a grid of its own a data set."""
+    metrics = [spec for spec in data["metrics"] if spec.label] if isinstance(data.get("metrics"), list) else []
+    listed = data["datasets"] if isinstance(data.get("datasets"), list) else []
+    names = [short_name(spec.name, part) for spec in listed if spec.name and spec.name.isprintable()]
+    known = {name.casefold() for name in (*names, *entry_names())}
+    for method, parts in data["methods"].items() if isinstance(data.get("methods"), dict) else ():
+        try:
+            tune = TuneSpec.model_validate(parts["tune"])
+        except (ValidationError, KeyError, TypeError):  # not tuned, or told already
+            continue
+        here: KeyPath = ("methods", method, "tune")
+        for name in tune.grids:
+            if name.casefold() not in known:
+                hint = near(name, [*names, *entry_names()])
+                problems.add((*here, "grids", name), f"{name!r} is no data set{hint}")
+        if tune.scope != "test":
+            try:
+                tune.criterion((m.label, m.name, m.params) for m in metrics)
+            except ValueError as error:
+                problems.add((*here, "metric"), str(error))
 
 
 def _check_sweep(sweep: Mapping[str, Any], methods: Any, problems: Problems) -> None:

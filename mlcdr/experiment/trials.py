@@ -22,14 +22,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mlcdr import registry
+from mlcdr import held_out, registry
 from mlcdr.composition import ComposedClassifier
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import DataError, UserError
+from mlcdr.experiment import choose as choose_module
+from mlcdr.experiment import choose_kernel
+from mlcdr.experiment import tune as tune_module
 from mlcdr.experiment.choose import choose, without_tune
 from mlcdr.experiment.components import separated
 from mlcdr.experiment.config import DatasetSpec, Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import Splits, SplitSpec, make_splits, seed_sequence
+from mlcdr.experiment.tune import Criterion
 from mlcdr.label_space.linear import as_dense
 from mlcdr.linalg import n_kept
 from mlcdr.memo import Memo, metered
@@ -40,6 +44,11 @@ from mlcdr.sums import frozen
 
 # How a trial is computed is a part of what its scores depend on.
 _SOURCE = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
+_TUNING = hashlib.sha256(
+    b"".join(
+        Path(str(module.__file__)).read_bytes() for module in (choose_module, choose_kernel, tune_module, held_out)
+    )
+).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -144,8 +153,6 @@ def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[T
     for method in experiment.methods:
         points = experiment.points(method)
         specs = [experiment.method_at(method, point) for point in points]
-        if not experiment.share:
-            specs = [spec.model_copy(update={"learner": separated(spec.learner)}) for spec in specs]
         families = _families(specs, dataset.n_labels) if experiment.share else specs
         for point, spec, family in zip(points, specs, families, strict=True):
             shown = tuple((path, method_text(value)) for path, value in point.items())
@@ -155,8 +162,10 @@ def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[T
                 "metrics": metrics,
                 "seed": experiment.seed,
                 "share": experiment.share,
-                "evaluation": _SOURCE,
+                "evaluation": [_SOURCE, _TUNING] if spec.tune is not None else _SOURCE,
             }
+            if not experiment.share:
+                shared["separate"] = separated(spec.learner).version()
             trials += [
                 Trial(_digest({**shared, "split": identity}), dataset.name, method, shown, i, spec, family)
                 for i, identity in enumerate(identities)
@@ -281,32 +290,33 @@ def run_group(group: Group) -> list[Score]:
 def _run_tuned(
     trials: Sequence[Trial], group: Group, context: _Context, moments: Moments, X_test: Any, Y_test: Any
 ) -> list[Score]:
-    """Choose the parameters of a family's trials, then run them; the choice is a part of the fit, and of its time."""
+    """Choose the parameters of a family's trials, then run them; a choice for the split is a part of the fit's time."""
     tune = trials[0].family.tune
     assert tune is not None
-    n_labels = moments.n_labels
-
-    work = _Work(trials[0], group, n_labels)
+    work = _Work(trials[0], group, moments.n_features, moments.n_labels)
     try:
+        criterion = tune.criterion(group.metrics)
         specs = [trial.spec for trial in trials]
         with metered() as choosing:
             if tune.scope == "dataset":
                 key = _digest([trials[0].method, *(spec.plain() for spec in specs)])
                 folds = (group.seed, f"{trials[0].dataset}, tuning")
-                chosen = context.choices.get(
-                    key, lambda: choose(specs, context.moments, trials[0].dataset, folds, work)
-                )
+                everything, name = context.moments, trials[0].dataset
+                chosen = context.choices.get(key, lambda: choose(specs, everything, name, folds, criterion, work))
             else:
                 folds = (group.seed, f"{trials[0].dataset}, split {group.split}, tuning")
-                chosen = choose(specs, moments, trials[0].dataset, folds, work)
+                chosen = choose(specs, moments, trials[0].dataset, folds, criterion, work)
     except Exception as error:
         return [Score(trial.key, None, _explain(error)) for trial in trials]
-    settled = [without_tune(spec, point) for spec, point in zip(specs, chosen, strict=True)]
-    families = work.families(settled)
-    ready = [replace(t, spec=s, family=f) for t, s, f in zip(trials, settled, families, strict=True)]
-    shown = {t.key: tuple((path, method_text(v)) for path, v in p.items()) for t, p in zip(trials, chosen, strict=True)}
+    told = f"tune: no point of the grid could be fitted and measured by {criterion.name}"
+    failed = [Score(trial.key, None, told) for trial, point in zip(trials, chosen, strict=True) if point is None]
+    points = {trial.key: point for trial, point in zip(trials, chosen, strict=True) if point is not None}
+    settled = [replace(t, spec=without_tune(t.spec, points[t.key])) for t in trials if t.key in points]
+    families = work.families([trial.spec for trial in settled])
+    ready = [replace(trial, family=family) for trial, family in zip(settled, families, strict=True)]
     scores = _run_all(ready, group, moments, X_test, Y_test, choosing.seconds)
-    return [replace(score, chosen=shown[score.key]) for score in scores]
+    shown = {key: tuple((path, method_text(value)) for path, value in point.items()) for key, point in points.items()}
+    return [*failed, *(replace(score, chosen=shown[score.key]) for score in scores)]
 
 
 @dataclass(frozen=True)
@@ -315,28 +325,39 @@ class _Work:
 
     trial: Trial
     group: Group
+    n_features: int
     n_labels: int
 
-    def values(self, specs: Sequence[MethodSpec], metric: str, moments: Moments, X: Any, Y: Any) -> list[float]:
-        inner = replace(self.group, metrics=((metric, metric, {}),))
+    @property
+    def may_share(self) -> bool:
+        return self.group.share
+
+    def values(
+        self, specs: Sequence[MethodSpec], criterion: Criterion, moments: Moments, X: Any, Y: Any
+    ) -> list[float]:
+        inner = replace(self.group, metrics=(("criterion", criterion.name, criterion.options),))
         pairs = zip(specs, self.families(specs), strict=True)
         every = [replace(self.trial, key=str(i), spec=s, family=f) for i, (s, f) in enumerate(pairs)]
         found = {score.key: score for score in _run_all(every, inner, moments, X, Y)}
-        return [(found[trial.key].values or {}).get(metric, math.nan) for trial in every]
+        return [(found[trial.key].values or {}).get("criterion", math.nan) for trial in every]
 
     def families(self, specs: Sequence[MethodSpec]) -> list[MethodSpec]:
         return _families(specs, self.n_labels) if self.group.share else list(specs)
 
     def size(self, spec: MethodSpec, space: Any) -> int:
         part = _code(spec)
-        return space.n_components_ if part is None else space.size_of(part.value(_size_parameter(part)))
+        if part is None or spec.with_value(f"{part.family}.{_size_parameter(part)}", None) is None:
+            return space.n_components_
+        return space.size_of(part.value(_size_parameter(part)))
 
     def all_sizes(self, spec: MethodSpec) -> list[MethodSpec]:
         part = _code(spec)
         path = f"{part.family}.{_size_parameter(part)}" if part is not None else ""
         if part is None or spec.with_value(path, 1) is None:
             return [spec]
-        sizes = range(1, self.n_labels + 1)
+        space = part.build(check=False)
+        largest = space.largest(self.n_features, self.n_labels) if hasattr(space, "largest") else self.n_labels
+        sizes = range(1, largest + 1)
         return [sized for size in sizes if (sized := spec.with_value(path, size)) is not None]
 
 
@@ -345,10 +366,18 @@ def _run_all(
 ) -> list[Score]:
     """The scores of trials, family by family; `seconds` were spent on each before it was fitted."""
     scores: list[Score] = []
+    if not group.share:
+        trials = [_alone(trial) for trial in trials]
     for family in _by_family(trials):
         own = moments if group.share else Moments.from_arrays(*moments.rows())
         scores += _run_family(family, group, own, X_test, Y_test, seconds)
     return scores
+
+
+def _alone(trial: Trial) -> Trial:
+    """The trial with a learner that fits every output by itself, and a fit of its own."""
+    spec = trial.spec.model_copy(update={"learner": separated(trial.spec.learner)})
+    return replace(trial, spec=spec, family=spec)
 
 
 def _by_family(trials: Iterable[Trial]) -> list[list[Trial]]:

@@ -12,11 +12,14 @@
             That is how many papers report; it flatters, and is named for what it is.
 """
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from mlcdr.metrics import METRICS
+from mlcdr.errors import did_you_mean
+from mlcdr.metrics import METRICS, Metric
 
 ALL_SIZES = "_all_dims"
 _STEPS = {"log2": 2.0, "log10": 10.0}
@@ -38,6 +41,20 @@ def _values(written: object) -> object:
             count = int((last - first) / step + 1e-9) + 1
             return tuple(_STEPS[name] ** (first + i * step) for i in range(count))
     return tuple(written) if isinstance(written, list) else written
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What a choice is made by: a metric of METRICS and its options; `summed` over all sizes of the code."""
+
+    name: str
+    options: Mapping[str, Any]
+    summed: bool
+
+    @property
+    def metric(self) -> Metric:
+        """The metric."""
+        return METRICS[self.name]
 
 
 Values = Annotated[tuple[Any, ...], Field(min_length=1), BeforeValidator(_values)]
@@ -63,7 +80,8 @@ class TuneSpec(BaseModel):
     metric: Annotated[
         str | None,
         Field(
-            description=f"Metric to choose by (hamming_loss); with `{ALL_SIZES}`, summed over all sizes of the code."
+            description="One of the experiment's metrics, or any by its name, to choose by (hamming_loss); ending in "
+            f"`{ALL_SIZES}`, summed over all sizes of the code."
         ),
     ] = None
     folds: Annotated[int | None, Field(ge=2, description="Folds of the cross-validation (5).")] = None
@@ -83,11 +101,6 @@ class TuneSpec(BaseModel):
                     raise ValueError(f"`scope: test` takes each metric's own best on the test rows; leave out `{name}`")
             if self.grids:
                 raise ValueError("`scope: test` has one grid for all data sets; leave out `grids`")
-        else:
-            judging = (name for name, metric in METRICS.items() if metric.higher_is_better is not None)
-            known = [name for name in judging if METRICS[name].needs != "timing"]
-            if self.chosen_by.removesuffix(ALL_SIZES) not in known:
-                raise ValueError(f"metric: {self.metric!r} cannot be chosen by (known: {', '.join(known)})")
         for dataset, grid in self.grids.items():
             if set(grid) != set(self.grid):
                 raise ValueError(f"grids: that of {dataset} must be over the paths of `grid`: {', '.join(self.grid)}")
@@ -95,13 +108,28 @@ class TuneSpec(BaseModel):
 
     def grid_of(self, dataset: str) -> dict[str, tuple[Any, ...]]:
         """The grid of a data set, its paths in the order of `grid`."""
-        own = self.grids.get(dataset, self.grid)
+        own = {name.casefold(): grid for name, grid in self.grids.items()}.get(dataset.casefold(), self.grid)
         return {path: own[path] for path in self.grid}
 
-    @property
-    def chosen_by(self) -> str:
-        """The metric to choose by (`scope: test` has none)."""
-        return self.metric or ""
+    def criterion(self, metrics: Iterable[tuple[str, str, Mapping[str, Any]]]) -> "Criterion":
+        """What to choose by, from the experiment's metrics (label, name, options): one of them, or any by its name.
+
+        Raises
+        ------
+        ValueError
+            When there is no such metric, or it is a time or has no better direction.
+        """
+        written = self.metric or ""
+        summed = written.endswith(ALL_SIZES)
+        wanted = written.removesuffix(ALL_SIZES)
+        labelled = {label: (name, options) for label, name, options in metrics}
+        name, options = labelled.get(wanted, (wanted, {}))
+        known = [n for n, m in METRICS.items() if m.needs != "timing" and m.higher_is_better is not None]
+        if name not in known:
+            raise ValueError(
+                f"{written!r} cannot be chosen by{did_you_mean(wanted, known)} (known: {', '.join(known)})"
+            )
+        return Criterion(name, dict(options), summed)
 
     @property
     def n_folds(self) -> int:
@@ -115,5 +143,5 @@ class TuneSpec(BaseModel):
             result["grids"] = {name: {p: list(v) for p, v in grid.items()} for name, grid in self.grids.items()}
         result["scope"] = self.scope
         if self.scope != "test":
-            result |= {"metric": self.chosen_by, "folds": self.n_folds}
+            result |= {"metric": self.metric, "folds": self.n_folds}
         return result

@@ -82,6 +82,10 @@ class LinearLabelSpace(BaseEstimator):
         """How many dimensions of the code another value of `n_components` means, rounded as this estimator does."""
         return n_kept(n_components, n_labels, self.rounding)
 
+    def largest(self, n_features: int, n_labels: int) -> int:
+        """How many dimensions the code can have."""
+        return n_labels
+
     def encode(self, Y: Any) -> Array:
         """The codes (Y − ȳ)Vᵀ (n×M) of label vectors Y (n×K)."""
         check_is_fitted(self, "directions_")

@@ -77,7 +77,7 @@ def test_a_grid_is_written_out(arff: Path) -> None:
         ({"grid": {"learner.alpha": [1]}, "folds": 1}, "methods.A.tune.folds: must be at least 2, found 1"),
         (
             {"grid": {"learner.alpha": [1]}, "metric": "speed"},
-            "methods.A.tune: metric: 'speed' cannot be chosen by (kno",
+            "methods.A.tune.metric: 'speed' cannot be chosen by (known",
         ),
         (
             {"grid": {"learner.alpha": [1]}, "scope": "test", "folds": 3},
@@ -245,6 +245,7 @@ def kernel_methods(scope: str, metric: str) -> dict:
     grid = {"learner.gamma": [0.01, 0.1, 1.0], "learner.alpha": {"log2": [-8, 2, 5]}}
     tune = {"grid": grid, "folds": 4, "metric": metric, "scope": scope}
     parts = {"PLST": "plst", "kernel-CPLST": "kernel_cplst", "kernel OCCA": "kernel_occa", "Binary": None}
+    parts["Signs"] = {"identity": {"coding": "plus_minus_one"}}
     return {
         name: {**({"label_space": space} if space else {}), "learner": "kernel_ridge", "tune": tune}
         for name, space in parts.items()
@@ -271,7 +272,7 @@ def test_held_out_scores_choose_as_fitting_every_fold_does(
     monkeypatch.setattr(choose_kernel, "totals", lambda *args: seen.append(1) or totals(*args))
     quick = run(experiment, tmp_path / "quick")
     assert seen
-    monkeypatch.setattr(choose_kernel, "applies", lambda spec, metric: False)
+    monkeypatch.setattr(choose_kernel, "applies", lambda spec: False)
     plain = run(experiment, tmp_path / "plain")
     assert quick.failures == plain.failures == []
     for name in ("chosen.csv", "scores.csv"):
@@ -285,10 +286,58 @@ def test_other_methods_are_fitted_in_every_fold(arff: Path) -> None:
     def spec(**parts: object):
         return config(arff, {"A": {"learner": "kernel_ridge", **parts}}).methods["A"]
 
-    assert choose_kernel.applies(spec(label_space="plst"), "f1")
-    assert not choose_kernel.applies(spec(label_space="plst"), "encoding_error")
-    assert not choose_kernel.applies(spec(label_space="cplst"), "f1")
-    assert not choose_kernel.applies(spec(label_space="pbr"), "f1")
-    assert not choose_kernel.applies(spec(feature_space="pca"), "f1")
-    assert not choose_kernel.applies(spec(threshold={"maximise": "f1"}), "f1")
-    assert not choose_kernel.applies(spec(learner="ridge"), "f1")
+    assert choose_kernel.applies(spec(label_space="plst"))
+    assert choose_kernel.applies(spec(label_space={"identity": "plus_minus_one"}))
+    assert not choose_kernel.applies(spec(label_space="cplst"))
+    assert not choose_kernel.applies(spec(label_space="pbr"))
+    assert not choose_kernel.applies(spec(feature_space="pca"))
+    assert not choose_kernel.applies(spec(threshold={"maximise": "f1"}))
+    assert not choose_kernel.applies(spec(learner="ridge"))
+
+
+# -------------------------------------------------------------------- what may go wrong for one and not for others
+
+
+def test_an_impossible_size_fails_alone(arff: Path, tmp_path: Path) -> None:
+    grid = {"learner.alpha": [0.1, 1.0]}
+    for learner in ("ridge", "kernel_ridge"):  # fitted in every fold, and not
+        methods = {"A": {"label_space": "plst", "learner": learner, "tune": {"grid": grid, "folds": 3}}}
+        report = run(config(arff, methods, sweep={SIZES: [2, 100]}), tmp_path / learner)
+        assert {dict(trial.point)[SIZES] for trial, _ in report.failures} == {"100"}
+        assert report.done == 6
+
+
+def test_a_kernel_that_overflows_is_not_chosen(arff: Path, tmp_path: Path) -> None:
+    grid = {"learner.gamma": [1e-3, 1e200]}
+    learner = {"kernel_ridge": {"kernel": "poly"}}
+    report = run(config(arff, {"A": {"learner": learner, "tune": {"grid": grid, "folds": 3}}}), tmp_path)
+    assert report.failures == []
+    assert set(pd.read_csv(report.folder / "chosen.csv")["value"]) == {1e-3}
+
+
+def test_methods_that_share_nothing_are_tuned_to_the_same(arff: Path, tmp_path: Path) -> None:
+    methods = {"A": tuned(label_space="plst"), "K": kernel_methods("split", "f1")["PLST"]}
+    shared = run(config(arff, methods), tmp_path / "shared")
+    alone = run(config(arff, methods, share=False), tmp_path / "alone")
+    assert shared.failures == alone.failures == []
+    for name in ("chosen.csv", "summary.csv"):
+        assert (shared.folder / name).read_text() == (alone.folder / name).read_text()
+
+
+def test_a_choice_is_by_the_experiments_own_metric(arff: Path, tmp_path: Path) -> None:
+    mine = {"macro_f1": {"of": "mean_precision_recall", "as": "mine"}}
+    experiment = config(arff, {"A": tuned(metric="mine")}, metrics=["hamming_loss", mine])
+    criterion = experiment.methods["A"].tune.criterion((m.label, m.name, m.params) for m in experiment.metrics)
+    assert (criterion.name, criterion.options, criterion.summed) == (
+        "macro_f1",
+        {"of": "mean_precision_recall"},
+        False,
+    )
+    assert run(experiment, tmp_path).failures == []
+
+
+def test_all_sizes_of_ddsr_are_no_more_than_the_features(tmp_path: Path) -> None:
+    arff = small.write_dataset(tmp_path / "data", n=90, d=3, labels=6)
+    method = {"dual_space": "ddsr", "learner": "ridge", "tune": {"grid": {"learner.alpha": [1, 2]}, "folds": 3}}
+    method["tune"]["metric"] = "hamming_loss_all_dims"
+    assert run(config(arff, {"A": method}), tmp_path).failures == []
