@@ -115,6 +115,76 @@ def run(
     raise typer.Exit(worst)
 
 
+@app.command()
+def reproduce(
+    target: Annotated[
+        str | None, typer.Argument(metavar="PAPER[/TABLE]", help="What to reproduce; left out: list what can be.")
+    ] = None,
+    small: Annotated[bool, typer.Option("--small", help="In minutes: fewer repeats, the small data sets.")] = False,
+    large: Annotated[bool, typer.Option("--large", help="With the part that holds the large data sets.")] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Workers; 0 means one for each core.")] = 0,
+    out: Annotated[Path, typer.Option(help="The folder that holds results folders.")] = Path("results"),
+    set_: Set = None,
+) -> None:
+    """Run what reproduces a published table, and show the printed numbers beside ours."""
+    from mlcdr.reporting import recipes
+
+    if target is None:
+        _list_recipes()
+        return
+    from mlcdr.experiment.runner import run as run_experiment
+    from mlcdr.progress import listener
+    from mlcdr.reporting import published, results
+
+    steps = recipes.steps(target, small, large)
+    recipes.require_data([recipes.experiment_of(step, set_ or ()) for step in steps], target)
+    experiments = [_load(step.recipe.path, [*step.overrides, *(set_ or ())]) for step in steps]
+    _all_different([step.recipe.path for step in steps], [experiment.name for experiment in experiments])
+    worst = 0
+    finished: dict[str, list[Path]] = {}
+    for step, experiment in zip(steps, experiments, strict=True):
+        _say(f"{step.recipe.name}{f' ({step.said})' if step.said else ''}")
+        with listener(False) as told:
+            report = run_experiment(experiment, out, jobs, listener=told)
+        worst = max(worst, _conclude(experiment, report, False))
+        if report.interrupted:
+            raise typer.Exit(worst)
+        if report.done:
+            finished.setdefault(step.recipe.table, []).append(report.folder)
+    for table_name, folders in finished.items():
+        if not table_name:
+            _say(f"{', '.join(map(str, folders))}: the paper prints no numbers to compare with")
+            continue
+        for beside in published.compare_all([results.load(folder) for folder in folders], table_name):
+            _show(beside)
+    raise typer.Exit(worst)
+
+
+def _list_recipes() -> None:
+    """What can be reproduced: each table and figure with what there is to compare, and what it needs."""
+    from mlcdr.reporting import recipes
+
+    known = recipes.recipes().values()
+    rows: list[tuple[str, ...]] = [("what", "printed cells", "data sets", "also")]
+    for each in known:
+        absent = recipes.missing([each.experiment])
+        at_hand = len(each.experiment.datasets) - len(absent)
+        also = ["--small"] if each.variant != recipes.SMALL else []
+        also += ["--large"] if any(e.of == each.name and e.variant == recipes.LARGE for e in known) else []
+        rows.append(
+            (
+                each.name,
+                str(recipes.printed_cells(each) or "none"),
+                f"{at_hand} of {len(each.experiment.datasets)} at hand",
+                " ".join(also),
+            )
+        )
+    _print_columns(rows)
+    needed = recipes.missing([each.experiment for each in known])
+    if needed:
+        _say(f"not at hand: {', '.join(needed)}; {recipes.how_to_get(needed)}")
+
+
 def _all_different(configs: list[Path], names: list[str]) -> None:
     for i, name in enumerate(names):
         if name in names[:i]:
