@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 0
 READY  := $(VENV)/.ready
 
-.PHONY: run test lint bench data clean
+.PHONY: run test lint bench data clean reproduction-status
 .PHONY: reproduce-chen-lin-2012-table3 reproduce-chen-lin-2012-table3-as-stated reproduce-chen-lin-2012-figure1
 
 run: $(READY)
@@ -41,6 +41,10 @@ reproduce-chen-lin-2012-table3-as-stated: $(READY)
 
 reproduce-chen-lin-2012-figure1: $(READY)
 	$(BIN)/mlcdr run configs/chen_lin_2012/figure1.yaml --jobs $(JOBS)
+
+# How far the results in results/ reproduce the published tables, as a page of Markdown.
+reproduction-status: $(READY)
+	$(BIN)/mlcdr reproduction-status results --to results/REPRODUCTION.md
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -360,6 +360,25 @@ def compare(
                 print()
 
 
+@app.command("reproduction-status")
+def reproduction_status(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that holds results folders.")] = Path(
+        "results"
+    ),
+    to: Annotated[Path | None, typer.Option(help="Write the page to this file instead of printing it.")] = None,
+) -> None:
+    """Write a page (Markdown) on how far stored results reproduce the published tables."""
+    from mlcdr.experiment.tabulate import write_whole
+    from mlcdr.reporting import reproduction
+
+    page = reproduction.status(folder).markdown()
+    if to is None:
+        print(page, end="")
+    else:
+        write_whole(to, page)
+        _say(f"written: {to}")
+
+
 # -------------------------------------------------------------------- what there is
 
 

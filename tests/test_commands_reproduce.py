@@ -134,8 +134,8 @@ def test_without_an_argument_it_lists(only_embedded: Path, mlcdr: Callable[..., 
     done = mlcdr("reproduce")
     rows = {line.split()[0]: line for line in done.out.splitlines()[1:]}
     assert set(rows) == set(recipes.recipes())
-    assert rows[TABLE3].split()[1:] == "80 1 of 8 at hand --small".split()
-    assert rows[TABLE2].split()[1:] == "168 1 of 5 at hand --small --large".split()
+    assert rows[TABLE3].split()[1:] == ["80", "1", "of", "8", "at", "hand", "--small"]
+    assert rows[TABLE2].split()[1:] == ["168", "1", "of", "5", "at", "hand", "--small", "--large"]
     assert rows["chen_lin_2012/figure1"].split()[1] == "none"
     assert "`mlcdr datasets fetch bibtex corel5k emotions enron genbase medical scene` downloads them" in done.err
 
