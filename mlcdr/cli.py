@@ -294,6 +294,96 @@ def check(config: Config, set_: Set = None) -> None:
 
 
 @app.command()
+def plan(
+    config: Config,
+    out: Annotated[Path, typer.Option(help="The folder that holds results folders.")] = Path("results"),
+    set_: Set = None,
+) -> None:
+    """Say what `run` would do with an experiment, without doing it."""
+    from mlcdr.experiment.record import duration
+    from mlcdr.experiment.survey import survey
+
+    found = survey(_load(config, set_), out)
+    rows: list[tuple[str, ...]] = [
+        ("data set", "rows", "features", "labels", "trials", "there", "failed", "to do", "groups", "fits", "cost")
+    ]
+    for each in found.datasets:
+        cost = "–" if not each.to_do else "?" if each.seconds is None else duration(each.seconds)
+        counts = (each.n_instances, each.n_features, each.n_labels, each.trials, each.done, each.failed, each.to_do)
+        rows.append((each.name, *map(str, (*counts, each.groups, each.fits)), cost))
+    _print_columns(rows)
+    print("\n".join(["", *found.shared]) if found.shared else "")
+    to_do = sum(each.to_do for each in found.datasets)
+    timed = [each.seconds for each in found.datasets if each.to_do and each.seconds is not None]
+    untimed = [each.name for each in found.datasets if each.to_do and each.seconds is None]
+    costs = [f"about {duration(sum(timed))} of one worker, by past timings in {found.folder}"] if timed else []
+    costs += [f"no past timings of {', '.join(untimed)} in {found.folder}"] if untimed else []
+    print("; ".join([f"{to_do} trials to compute", *costs]))
+
+
+@app.command()
+def status(folder: Folder) -> None:
+    """How far a run is, or how it ended; may be asked while it is going on."""
+    from mlcdr.experiment.record import duration, progress
+
+    found = progress(folder)
+    last = found.run
+    told = {
+        "running": f"running since {last.started}, workers: {last.jobs}",
+        "finished": f"finished at {last.ended}",
+        "interrupted": f"interrupted at {last.ended}; the same command goes on from there",
+        "crashed": f"ended by an error at {last.ended}: {last.error}"
+        if last.error
+        else f"crashed: begun at {last.started}, its process is gone; the same command goes on from there",
+        "unknown": f"begun at {last.started} on {last.host}, and not ended; only there one can see whether it runs",
+    }
+    print(f"{folder}: {told[last.state]}")
+    rows: list[tuple[str, ...]] = [("data set", "method", "planned", "done", "failed", "pending")]
+    counted = [(e.dataset, e.method, e.planned, e.done, e.failed, e.pending) for e in found.counts]
+    totals = (found.total("planned"), found.total("done"), found.total("failed"), found.total("pending"))
+    rows += [tuple(map(str, row)) for row in [*counted, ("all", "", *totals)]]
+    _print_columns(rows)
+    if found.total("pending"):
+        timed = f"about {duration(found.seconds_left)}" if len(found.costs) else "an unknown time"
+        untimed = f", without {', '.join(found.untimed)}, of which nothing is timed yet" if found.untimed else ""
+        left = "left" if last.state == "running" else "to do"
+        print(f"{timed} {left} with {last.jobs} worker{'s' * (last.jobs != 1)}{untimed}")
+    for (dataset, method, error), number in list(found.errors.items())[:10]:
+        print(f"failed: {dataset}, {method}: {_reason(error)} ({number} trial{'s' * (number != 1)})")
+
+
+@app.command()
+def retry(
+    folder: Folder,
+    failed: Annotated[bool, typer.Option("--failed", help="Compute the failed trials again, and no others.")] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Workers; 0 means one for each core.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Compute the failed trials of a results folder again; `run` would compute what is pending as well."""
+    from mlcdr.errors import ResultsError
+    from mlcdr.experiment.record import progress
+    from mlcdr.experiment.runner import run as run_experiment
+    from mlcdr.progress import listener
+
+    config = folder / "experiment.yaml"
+    if not failed:
+        raise UserError(f"say `--failed` to compute what failed; `mlcdr run {config}` computes what is pending, too")
+    if not progress(folder).total("failed"):
+        _say(f"{folder}: no trial failed")
+        return
+    experiment = _load(config, None)
+    if experiment.name != folder.resolve().name:
+        raise ResultsError(f"{config}: name: is {experiment.name!r}; give the folder that name, which a run writes to")
+    with listener(quiet) as told:
+        report = run_experiment(experiment, folder.resolve().parent, jobs, listener=told, failed_only=True)
+    code = _conclude(experiment, report, quiet)
+    pending = report.planned - report.done - len(report.failures)
+    if pending and not quiet:
+        _say(f"{pending} trials are pending still; `mlcdr run {config}` computes them")
+    raise typer.Exit(code)
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON schema of experiment files (for editors)."""
     import json

@@ -16,6 +16,7 @@ from typing import Any
 
 from mlcdr.data.files import short_name
 from mlcdr.errors import ConfigError, ResultsError
+from mlcdr.experiment.record import duration
 from mlcdr.experiment.runner import read_manifest
 from mlcdr.experiment.yaml_reader import read_yaml
 from mlcdr.reporting import published, recipes
@@ -281,13 +282,3 @@ def _seconds(each: Reproduction) -> str:
 def _date(each: Reproduction) -> str:
     dates = [str(run.get("started", ""))[:10] for run in _runs(each)]
     return max(dates, default=DASH)
-
-
-def duration(seconds: float) -> str:
-    """`12 s`, `3 min 20 s`, `5 h 10 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -142,10 +142,3 @@ def test_the_command(tmp_path, mlcdr):
     assert (tmp_path / "page.md").read_text(encoding="utf-8") == done.out
     wrong = mlcdr("reproduction-status", tmp_path / "nowhere")
     assert (wrong.code, wrong.out, len(wrong.err.splitlines())) == (2, "", 1)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"), [(0.04, "0.0 s"), (9.94, "9.9 s"), (42.4, "42 s"), (200, "3 min 20 s"), (18600, "5 h 10 min")]
-)
-def test_durations(seconds, shown):
-    assert reproduction.duration(seconds) == shown
