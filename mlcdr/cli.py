@@ -384,6 +384,48 @@ def retry(
 
 
 @app.command()
+def new(
+    datasets: Annotated[
+        list[str] | None, typer.Option("--dataset", "-d", metavar="NAME", help="A data set. Repeatable.")
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option("--method", "-m", metavar="NAME", help="A component, or several: pca+plst+ridge. Repeatable."),
+    ] = None,
+    metrics: Annotated[list[str] | None, typer.Option("--metric", metavar="NAME", help="A metric. Repeatable.")] = None,
+    name: Annotated[str | None, typer.Option(help="Of the experiment; else that of the file.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the config to this file.")] = None,
+) -> None:
+    """Write a first config with comments; asks for what is left out, on a terminal."""
+    from mlcdr.experiment import draft
+
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        datasets = datasets or _asked("Data sets", draft.DATASETS)
+        methods = methods or _asked("Methods (`mlcdr methods` lists components; join them by +)", draft.METHODS)
+        metrics = metrics or _asked("Metrics", draft.METRICS)
+        out = out or Path(*_asked("File", ("experiment.yaml",))[:1])
+    if out is not None and out.exists():
+        raise UserError(f"{out}: is there already; remove it or choose another --out")
+    if name is None:
+        name = out.stem if out is not None else "experiment"
+    _import_from_here()
+    text = draft.draft(name, datasets or draft.DATASETS, methods or draft.METHODS, metrics or draft.METRICS)
+    if out is None:
+        print(text, end="")
+    else:
+        from mlcdr.experiment.tabulate import write_whole
+
+        write_whole(out, text)
+        _say(f"written: {out}; `mlcdr run {out}` runs it")
+
+
+def _asked(what: str, default: tuple[str, ...]) -> list[str]:
+    """Names, from a line of them; the default for an empty line."""
+    print(f"{what} [{' '.join(default)}]: ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().replace(",", " ").split() or list(default)
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON schema of experiment files (for editors)."""
     import json
@@ -513,6 +555,16 @@ def metrics() -> None:
         for option, values in metric.allowed.items():
             default = metric.parameters[option] if metric.parameters[option] is not None else "as said above"
             print(f"{'':<18}option {option}: {', '.join(map(str, values))} (default {default})")
+
+
+@app.command()
+def doctor() -> None:
+    """Say what mlcdr finds here: versions, threads, data folders, plug-ins; exit code 1 if something is amiss."""
+    from mlcdr.doctor import examine
+
+    findings = examine()
+    _print_columns([("" if each.ok else "!", each.topic, each.found) for each in findings])
+    raise typer.Exit(0 if all(each.ok for each in findings) else 1)
 
 
 @datasets_app.command("list")
