@@ -567,6 +567,37 @@ def doctor() -> None:
     raise typer.Exit(0 if all(each.ok for each in findings) else 1)
 
 
+@app.command("test")
+def put_to_the_laws(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A Python file with methods, such as my_method.py.")],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter to make the classes with. Repeatable."),
+    ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option(metavar="CHECK", help="A check to leave out, by its name. Repeatable.")
+    ] = None,
+) -> None:
+    """Put the methods of a file to the laws that methods here obey; exit code 1 if one fails."""
+    from mlcdr import laws
+
+    classes = laws.load_classes(path)
+    params = laws.read_parameters(set_ or (), classes)
+    failed = 0
+    for name, cls in classes.items():
+        print(f"{laws.family_of(cls)}: {cls.__module__}.{name}")
+        verdicts: list[str] = []
+        for outcome in laws.check(cls, params[name], tuple(without or ())):
+            told = laws.MEANING[outcome.law] + (f": {outcome.why}" if outcome.why else "")
+            print(f"  {outcome.verdict:<8}{outcome.law:<18}{told}", flush=True)
+            verdicts.append(outcome.verdict)
+        counts = [(verdicts.count("ok"), "ok"), (verdicts.count("FAILED"), "failed")]
+        counts += [(verdicts.count("skipped"), "skipped")]
+        print("  " + ", ".join(f"{number} {what}" for number, what in counts))
+        failed += verdicts.count("FAILED")
+    raise typer.Exit(1 if failed else 0)
+
+
 @datasets_app.command("list")
 def list_datasets() -> None:
     """All data sets of the catalogue, and whether they are at hand."""
