@@ -361,22 +361,24 @@ def retry(
 ) -> None:
     """Compute the failed trials of a results folder again; `run` would compute what is pending as well."""
     from mlcdr.errors import ResultsError
-    from mlcdr.experiment.record import progress
     from mlcdr.experiment.runner import run as run_experiment
     from mlcdr.progress import listener
 
     config = folder / "experiment.yaml"
+    if not config.is_file():
+        raise ResultsError(f"{folder}: no such results folder; `mlcdr run CONFIG` makes one")
     if not failed:
         raise UserError(f"say `--failed` to compute what failed; `mlcdr run {config}` computes what is pending, too")
-    if not progress(folder).total("failed"):
-        _say(f"{folder}: no trial failed")
-        return
     experiment = _load(config, None)
     if experiment.name != folder.resolve().name:
         raise ResultsError(f"{config}: name: is {experiment.name!r}; give the folder that name, which a run writes to")
     with listener(quiet) as told:
         report = run_experiment(experiment, folder.resolve().parent, jobs, listener=told, failed_only=True)
-    code = _conclude(experiment, report, quiet)
+    if not report.computed and not report.interrupted:
+        _say(f"{folder}: no trial failed")
+        code = 0
+    else:
+        code = _conclude(experiment, report, quiet)
     pending = report.planned - report.done - len(report.failures)
     if pending and not quiet:
         _say(f"{pending} trials are pending still; `mlcdr run {config}` computes them")

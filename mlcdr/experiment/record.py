@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import shutil
 import sqlite3
 import tempfile
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from mlcdr.errors import ResultsError
-from mlcdr.experiment.store import started
+from mlcdr.experiment.store import started, this_host
 
 State = Literal["running", "finished", "interrupted", "crashed", "unknown"]
 
@@ -139,7 +138,7 @@ def _run(process: str, jobs: int, begun: str, ended: str | None, outcome: str | 
     error = ""
     if ended is None:
         state = "unknown"
-        if host == (platform.node() or "localhost"):
+        if host == this_host():
             state = "running" if _lives(int(number), "".join(start)) else "crashed"
     elif outcome in ("finished", "interrupted"):
         state = "finished" if outcome == "finished" else "interrupted"
@@ -222,8 +221,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             try:
                 db.execute("BEGIN")
                 db.execute("SELECT count(*) FROM trials").fetchone()  # from here on nothing changes for us
-            except sqlite3.OperationalError:
-                if not _journal(path).is_file():
+            except sqlite3.OperationalError as error:
+                if "locked" in str(error) or not _journal(path).is_file():
                     raise
                 # A run was killed while it wrote, and who may not write cannot undo that: it is undone in a copy.
                 place = Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -85,7 +85,12 @@ def place(trial: Trial) -> Place:
 
 def this_process() -> str:
     """`HOST PID START`: what tells whether the process that wrote it still lives (`START` only where /proc says it)."""
-    return f"{platform.node() or 'localhost'} {os.getpid()} {started(os.getpid())}".rstrip()
+    return f"{this_host()} {os.getpid()} {started(os.getpid())}".rstrip()
+
+
+def this_host() -> str:
+    """The machine's name, in one word."""
+    return "-".join(platform.node().split()) or "localhost"
 
 
 def started(pid: int) -> str:

@@ -195,7 +195,7 @@ def _bearing(experiment: Mapping[str, Any]) -> dict[str, Any]:
     kept["datasets"] = [_spelt(entry) for entry in kept.get("datasets") or []]
     splits = experiment.get("splits")
     if isinstance(splits, Mapping):
-        kept["splits"] = {key: value for key, value in splits.items() if key not in ("folders", "path")}
+        kept["splits"] = {key: value for key, value in splits.items() if key != "folders"}
     plain: dict[str, Any] = json.loads(json.dumps(kept))
     return plain
 
@@ -242,7 +242,7 @@ def _protocol(found: Results) -> str:
     splits = found.experiment.get("splits")
     facts = dict(splits) if isinstance(splits, Mapping) else {}
     kind = str(facts.pop("kind", "?"))
-    settings = ", ".join(f"{key} {value}" for key, value in facts.items() if key not in ("folders", "path"))
+    settings = ", ".join(f"{key} {value}" for key, value in facts.items() if key != "folders")
     description = str(found.experiment.get("description") or found.name)
     return f"`{found.folder.name}`: {description}. Splits: {kind}{f', {settings}' if settings else ''}."
 
