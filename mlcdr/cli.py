@@ -402,10 +402,11 @@ def new(
     from mlcdr.experiment import draft
 
     if sys.stdin.isatty() and sys.stderr.isatty():
-        datasets = datasets or _asked("Data sets", draft.DATASETS)
-        methods = methods or _asked("Methods (`mlcdr methods` lists components; join them by +)", draft.METHODS)
-        metrics = metrics or _asked("Metrics", draft.METRICS)
-        out = out or Path(*_asked("File", ("experiment.yaml",))[:1])
+        datasets = datasets or _listed_names(_asked("Data sets", " ".join(draft.DATASETS)))
+        known = "Methods (`mlcdr methods` lists components; join them by +)"
+        methods = methods or _listed_names(_asked(known, " ".join(draft.METHODS)))
+        metrics = metrics or _listed_names(_asked("Metrics", " ".join(draft.METRICS)))
+        out = out or Path(_asked("File", "experiment.yaml"))
     if out is not None and out.exists():
         raise UserError(f"{out}: is there already; remove it or choose another --out")
     if name is None:
@@ -421,10 +422,14 @@ def new(
         _say(f"written: {out}; `mlcdr run {out}` runs it")
 
 
-def _asked(what: str, default: tuple[str, ...]) -> list[str]:
-    """Names, from a line of them; the default for an empty line."""
-    print(f"{what} [{' '.join(default)}]: ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().replace(",", " ").split() or list(default)
+def _asked(what: str, default: str) -> str:
+    """A line typed on the terminal; the default for an empty one."""
+    print(f"{what} [{default}]: ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip() or default
+
+
+def _listed_names(line: str) -> list[str]:
+    return line.replace(",", " ").split()
 
 
 @app.command()

@@ -76,18 +76,19 @@ def test_without_flags_and_without_a_terminal_nothing_is_asked(here: Path) -> No
 
 
 def test_on_a_terminal_it_asks(here: Path) -> None:
+    (here / "asked here").mkdir()
     main, terminal = pty.openpty()
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     line = [sys.executable, "-m", "mlcdr", "new", "--metric", "f1"]
     process = subprocess.Popen(line, cwd=here, env=env, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal)
     os.close(terminal)
-    os.write(main, b"tiny\nocca, pbr\nasked.yaml\n")
+    os.write(main, b"tiny\nocca, pbr\nasked here/asked.yaml\n")
     assert process.communicate(timeout=60)[0] == b""
     asked = os.read(main, 65536).decode()
     os.close(main)
     assert [word in asked for word in ("Data sets [yeast]", "Methods (", "File [experiment.yaml]")] == [True] * 3
     assert "Metrics" not in asked, "what a flag said is not asked"
-    experiment = load_experiment(here / "asked.yaml", look_up=False)
+    experiment = load_experiment(here / "asked here" / "asked.yaml", look_up=False)
     assert (experiment.datasets[0].name, list(experiment.methods)) == ("tiny", ["OCCA", "PBR"])
 
 
