@@ -100,7 +100,8 @@ class Status:
             counts = [beside.count(v) for v in (*_JUDGED, "not reproducible", "not run")]
             cells = [each.table, each.variant or DASH, str(len(beside.rows)), str(beside.compared), *map(str, counts)]
             rows.append(tuple(map(text, [*cells, _seconds(each), _date(each)])))
-        return Sheet(text("At a glance"), tuple(map(text, [*header, "Wall time", "Date"])), tuple(rows), stub=2, left=(10,))
+        labels = tuple(map(text, [*header, "Wall time", "Date"]))
+        return Sheet(text("At a glance"), labels, tuple(rows), stub=2, left=(10,))
 
 
 def status(folder: Path) -> Status:
