@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 0
 READY  := $(VENV)/.ready
 
-.PHONY: run test lint bench data clean
+.PHONY: run test lint bench data clean reproduction-status
 .PHONY: reproduce-chen-lin-2012-table3 reproduce-chen-lin-2012-table3-as-stated reproduce-chen-lin-2012-figure1
 .PHONY: reproduce-chen-lin-2012-table4 reproduce-chen-lin-2012-table4-small reproduce-chen-lin-2012-table5
 .PHONY: reproduce-pacharawongsakda-2012-table1 reproduce-pacharawongsakda-2012-table2
@@ -90,6 +90,10 @@ reproduce-xu-2016-figures: $(READY)
 # Needs the fixed folds: MLCDR_FOLDS names the folder that holds emotions.5fold.csv and yeast.5fold.csv.
 reproduce-mlc-toolbox: $(READY)
 	$(BIN)/mlcdr run configs/mlc_toolbox/ridge_5fold.yaml --jobs $(JOBS)
+
+# How far the results in results/ reproduce the published tables, as a page of Markdown.
+reproduction-status: $(READY)
+	$(BIN)/mlcdr reproduction-status results --to results/REPRODUCTION.md
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -116,6 +116,76 @@ def run(
     raise typer.Exit(worst)
 
 
+@app.command()
+def reproduce(
+    target: Annotated[
+        str | None, typer.Argument(metavar="PAPER[/TABLE]", help="What to reproduce; left out: list what can be.")
+    ] = None,
+    small: Annotated[bool, typer.Option("--small", help="In minutes: fewer repeats, the small data sets.")] = False,
+    large: Annotated[bool, typer.Option("--large", help="With the part that holds the large data sets.")] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Workers; 0 means one for each core.")] = 0,
+    out: Annotated[Path, typer.Option(help="The folder that holds results folders.")] = Path("results"),
+    set_: Set = None,
+) -> None:
+    """Run what reproduces a published table, and show the printed numbers beside ours."""
+    from mlcdr.reporting import recipes
+
+    if target is None:
+        _list_recipes()
+        return
+    from mlcdr.experiment.runner import run as run_experiment
+    from mlcdr.progress import listener
+    from mlcdr.reporting import published, results
+
+    steps = recipes.steps(target, small, large)
+    recipes.require_data([recipes.experiment_of(step, set_ or ()) for step in steps], target)
+    experiments = [_load(step.recipe.path, [*step.overrides, *(set_ or ())]) for step in steps]
+    _all_different([step.recipe.path for step in steps], [experiment.name for experiment in experiments])
+    worst = 0
+    finished: dict[str, list[Path]] = {}
+    for step, experiment in zip(steps, experiments, strict=True):
+        _say(f"{step.recipe.name}{f' ({step.said})' if step.said else ''}")
+        with listener(False) as told:
+            report = run_experiment(experiment, out, jobs, listener=told)
+        worst = max(worst, _conclude(experiment, report, False))
+        if report.interrupted:
+            raise typer.Exit(worst)
+        if report.done:
+            finished.setdefault(step.recipe.table, []).append(report.folder)
+    for table_name, folders in finished.items():
+        if not table_name:
+            _say(f"{', '.join(map(str, folders))}: the paper prints no numbers to compare with")
+            continue
+        for beside in published.compare_all([results.load(folder) for folder in folders], table_name):
+            _show(beside)
+    raise typer.Exit(worst)
+
+
+def _list_recipes() -> None:
+    """What can be reproduced: each table and figure with what there is to compare, and what it needs."""
+    from mlcdr.reporting import recipes
+
+    known = recipes.recipes().values()
+    rows: list[tuple[str, ...]] = [("what", "printed cells", "data sets", "also")]
+    for each in known:
+        absent = recipes.missing([each.experiment])
+        at_hand = len(each.experiment.datasets) - len(absent)
+        also = ["--small"] if each.variant != recipes.SMALL else []
+        also += ["--large"] if any(e.of == each.name and e.variant == recipes.LARGE for e in known) else []
+        rows.append(
+            (
+                each.name,
+                str(recipes.printed_cells(each) or "none"),
+                f"{at_hand} of {len(each.experiment.datasets)} at hand",
+                " ".join(also),
+            )
+        )
+    _print_columns(rows)
+    needed = recipes.missing([each.experiment for each in known])
+    if needed:
+        _say(f"not at hand: {', '.join(needed)}; {recipes.how_to_get(needed)}")
+
+
 def _all_different(configs: list[Path], names: list[str]) -> None:
     for i, name in enumerate(names):
         if name in names[:i]:
@@ -222,6 +292,145 @@ def check(config: Config, set_: Set = None) -> None:
     sets, methods_, splits_ = (f"{number} {what}{'s' * (number != 1)}" for number, what in counts)
     size = f"{sets} × {methods_} ({points} points) × {splits_}"
     print(f"{config}: no mistake found; {experiment.name}: {size}{several}")
+
+
+@app.command()
+def plan(
+    config: Config,
+    out: Annotated[Path, typer.Option(help="The folder that holds results folders.")] = Path("results"),
+    set_: Set = None,
+) -> None:
+    """Say what `run` would do with an experiment, without doing it."""
+    from mlcdr.experiment.record import duration
+    from mlcdr.experiment.survey import survey
+
+    found = survey(_load(config, set_), out)
+    rows: list[tuple[str, ...]] = [
+        ("data set", "rows", "features", "labels", "trials", "there", "failed", "to do", "groups", "fits", "cost")
+    ]
+    for each in found.datasets:
+        cost = "–" if not each.to_do else "?" if each.seconds is None else duration(each.seconds)
+        counts = (each.n_instances, each.n_features, each.n_labels, each.trials, each.done, each.failed, each.to_do)
+        rows.append((each.name, *map(str, (*counts, each.groups, each.fits)), cost))
+    _print_columns(rows)
+    print("\n".join(["", *found.shared]) if found.shared else "")
+    to_do = sum(each.to_do for each in found.datasets)
+    timed = [each.seconds for each in found.datasets if each.to_do and each.seconds is not None]
+    untimed = [each.name for each in found.datasets if each.to_do and each.seconds is None]
+    costs = [f"about {duration(sum(timed))} of one worker, by past timings in {found.folder}"] if timed else []
+    costs += [f"no past timings of {', '.join(untimed)} in {found.folder}"] if untimed else []
+    print("; ".join([f"{to_do} trials to compute", *costs]))
+
+
+@app.command()
+def status(folder: Folder) -> None:
+    """How far a run is, or how it ended; may be asked while it is going on."""
+    from mlcdr.experiment.record import duration, progress
+
+    found = progress(folder)
+    last = found.run
+    told = {
+        "running": f"running since {last.started}, workers: {last.jobs}",
+        "finished": f"finished at {last.ended}",
+        "interrupted": f"interrupted at {last.ended}; the same command goes on from there",
+        "crashed": f"ended by an error at {last.ended}: {last.error}"
+        if last.error
+        else f"crashed: begun at {last.started}, its process is gone; the same command goes on from there",
+        "unknown": f"begun at {last.started} on {last.host}, and not ended; only there one can see whether it runs",
+    }
+    print(f"{folder}: {told[last.state]}")
+    rows: list[tuple[str, ...]] = [("data set", "method", "planned", "done", "failed", "pending")]
+    counted = [(e.dataset, e.method, e.planned, e.done, e.failed, e.pending) for e in found.counts]
+    totals = (found.total("planned"), found.total("done"), found.total("failed"), found.total("pending"))
+    rows += [tuple(map(str, row)) for row in [*counted, ("all", "", *totals)]]
+    _print_columns(rows)
+    if found.total("pending"):
+        timed = f"about {duration(found.seconds_left)}" if len(found.costs) else "an unknown time"
+        untimed = f", without {', '.join(found.untimed)}, of which nothing is timed yet" if found.untimed else ""
+        left = "left" if last.state == "running" else "to do"
+        print(f"{timed} {left} with {last.jobs} worker{'s' * (last.jobs != 1)}{untimed}")
+    for (dataset, method, error), number in list(found.errors.items())[:10]:
+        print(f"failed: {dataset}, {method}: {_reason(error)} ({number} trial{'s' * (number != 1)})")
+
+
+@app.command()
+def retry(
+    folder: Folder,
+    failed: Annotated[bool, typer.Option("--failed", help="Compute the failed trials again, and no others.")] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Workers; 0 means one for each core.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Compute the failed trials of a results folder again; `run` would compute what is pending as well."""
+    from mlcdr.errors import ResultsError
+    from mlcdr.experiment.runner import run as run_experiment
+    from mlcdr.progress import listener
+
+    config = folder / "experiment.yaml"
+    if not config.is_file():
+        raise ResultsError(f"{folder}: no such results folder; `mlcdr run CONFIG` makes one")
+    if not failed:
+        raise UserError(f"say `--failed` to compute what failed; `mlcdr run {config}` computes what is pending, too")
+    experiment = _load(config, None)
+    if experiment.name != folder.resolve().name:
+        raise ResultsError(f"{config}: name: is {experiment.name!r}; give the folder that name, which a run writes to")
+    with listener(quiet) as told:
+        report = run_experiment(experiment, folder.resolve().parent, jobs, listener=told, failed_only=True)
+    if not report.computed and not report.interrupted:
+        _say(f"{folder}: no trial failed")
+        code = 0
+    else:
+        code = _conclude(experiment, report, quiet)
+    pending = report.planned - report.done - len(report.failures)
+    if pending and not quiet:
+        _say(f"{pending} trials are pending still; `mlcdr run {config}` computes them")
+    raise typer.Exit(code)
+
+
+@app.command()
+def new(
+    datasets: Annotated[
+        list[str] | None, typer.Option("--dataset", "-d", metavar="NAME", help="A data set. Repeatable.")
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option("--method", "-m", metavar="NAME", help="A component, or several: pca+plst+ridge. Repeatable."),
+    ] = None,
+    metrics: Annotated[list[str] | None, typer.Option("--metric", metavar="NAME", help="A metric. Repeatable.")] = None,
+    name: Annotated[str | None, typer.Option(help="Of the experiment; else that of the file.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the config to this file.")] = None,
+) -> None:
+    """Write a first config with comments; asks for what is left out, on a terminal."""
+    from mlcdr.experiment import draft
+
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        datasets = datasets or _listed_names(_asked("Data sets", " ".join(draft.DATASETS)))
+        known = "Methods (`mlcdr methods` lists components; join them by +)"
+        methods = methods or _listed_names(_asked(known, " ".join(draft.METHODS)))
+        metrics = metrics or _listed_names(_asked("Metrics", " ".join(draft.METRICS)))
+        out = out or Path(_asked("File", "experiment.yaml"))
+    if out is not None and out.exists():
+        raise UserError(f"{out}: is there already; remove it or choose another --out")
+    if name is None:
+        name = out.stem if out is not None else "experiment"
+    _import_from_here()
+    text = draft.draft(name, datasets or draft.DATASETS, methods or draft.METHODS, metrics or draft.METRICS)
+    if out is None:
+        print(text, end="")
+    else:
+        from mlcdr.experiment.tabulate import write_whole
+
+        write_whole(out, text)
+        _say(f"written: {out}; `mlcdr run {out}` runs it")
+
+
+def _asked(what: str, default: str) -> str:
+    """A line typed on the terminal; the default for an empty one."""
+    print(f"{what} [{default}]: ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip() or default
+
+
+def _listed_names(line: str) -> list[str]:
+    return line.replace(",", " ").split()
 
 
 @app.command()
@@ -345,6 +554,25 @@ def _against(old: Path, new: Path, metric: str | None, margin: float, time_margi
     return 1 if fail and found.regressions else 0
 
 
+@app.command("reproduction-status")
+def reproduction_status(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that holds results folders.")] = Path(
+        "results"
+    ),
+    to: Annotated[Path | None, typer.Option(help="Write the page to this file instead of printing it.")] = None,
+) -> None:
+    """Write a page (Markdown) on how far stored results reproduce the published tables."""
+    from mlcdr.experiment.tabulate import write_whole
+    from mlcdr.reporting import reproduction
+
+    page = reproduction.status(folder).markdown()
+    if to is None:
+        print(page, end="")
+    else:
+        write_whole(to, page)
+        _say(f"written: {to}")
+
+
 # -------------------------------------------------------------------- what there is
 
 
@@ -389,6 +617,47 @@ def metrics() -> None:
         for option, values in metric.allowed.items():
             default = metric.parameters[option] if metric.parameters[option] is not None else "as said above"
             print(f"{'':<18}option {option}: {', '.join(map(str, values))} (default {default})")
+
+
+@app.command()
+def doctor() -> None:
+    """Say what mlcdr finds here: versions, threads, data folders, plug-ins; exit code 1 if something is amiss."""
+    from mlcdr.doctor import examine
+
+    findings = examine()
+    _print_columns([("" if each.ok else "!", each.topic, each.found) for each in findings])
+    raise typer.Exit(0 if all(each.ok for each in findings) else 1)
+
+
+@app.command("test")
+def put_to_the_laws(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A Python file with methods, such as my_method.py.")],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter to make the classes with. Repeatable."),
+    ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option(metavar="CHECK", help="A check to leave out, by its name. Repeatable.")
+    ] = None,
+) -> None:
+    """Put the methods of a file to the laws that methods here obey; exit code 1 if one fails."""
+    from mlcdr import laws
+
+    classes = laws.load_classes(path)
+    params = laws.read_parameters(set_ or (), classes)
+    failed = 0
+    for name, cls in classes.items():
+        print(f"{laws.family_of(cls)}: {cls.__module__}.{name}")
+        verdicts: list[str] = []
+        for outcome in laws.check(cls, params[name], tuple(without or ())):
+            told = laws.MEANING[outcome.law] + (f": {outcome.why}" if outcome.why else "")
+            print(f"  {outcome.verdict:<8}{outcome.law:<18}{told}", flush=True)
+            verdicts.append(outcome.verdict)
+        counts = [(verdicts.count("ok"), "ok"), (verdicts.count("FAILED"), "failed")]
+        counts += [(verdicts.count("skipped"), "skipped")]
+        print("  " + ", ".join(f"{number} {what}" for number, what in counts))
+        failed += verdicts.count("FAILED")
+    raise typer.Exit(1 if failed else 0)
 
 
 @datasets_app.command("list")

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from mlcdr import __version__
 from mlcdr.errors import ConfigError, ResultsError
 from mlcdr.experiment.config import DatasetSpec, Experiment
-from mlcdr.experiment.store import Store
+from mlcdr.experiment.store import Store, place
 from mlcdr.experiment.tabulate import write_chosen, write_scores, write_summary, write_whole
 from mlcdr.experiment.trials import DataSource, Group, Score, Trial, groups, plan, run_group, watch_parent
 
@@ -99,6 +99,7 @@ def run(
     backend: str = "loky",
     fresh: bool = False,
     listener: Listener | None = None,
+    failed_only: bool = False,
 ) -> RunReport:
     """Run an experiment into `out/<name>/`, computing only the trials that are not there yet.
 
@@ -117,6 +118,8 @@ def run(
     fresh : bool
         Forget what is there.
     listener : Listener or None
+    failed_only : bool
+        Compute those trials only that failed before (their methods may have been mended since), not what is pending.
 
     Raises
     ------
@@ -128,12 +131,12 @@ def run(
     start = time.time()
     folder = out / experiment.name
     report = RunReport(folder)
-    parts: list[_Part] = []
+    parts: list[Part] = []
     planned = False
     with threadpool_limits(1), Store(folder, fresh) as store:
         try:
             with _stopping():
-                parts = [_prepare(experiment, spec, listener) for spec in experiment.datasets]
+                parts = [prepare(experiment, spec, listener) for spec in experiment.datasets]
                 trials = {trial.key: trial for part in parts for trial in part.trials}
                 done = store.done() & trials.keys()
                 write_whole(folder / "experiment.yaml", experiment.to_yaml())
@@ -142,16 +145,21 @@ def run(
                         listener.notice(f"{name}: `tune: {{scope: test}}` picks by the test rows; its numbers flatter")
                 report.planned, report.kept = len(trials), len(done)
                 planned = True
+                store.begin(trials, jobs)
                 listener.begin(experiment.name, len(trials), len(done))
+                wanted = trials.keys() - done
+                if failed_only:
+                    failed_at = store.failed_places()
+                    wanted = {key for key in wanted if place(trials[key]) in failed_at}
                 pending = [
                     group
                     for part in parts
-                    for group in groups(experiment, part.source, [t for t in part.trials if t.key not in done])
+                    for group in groups(experiment, part.source, [t for t in part.trials if t.key in wanted])
                 ]
                 # Closed here and not when the garbage is collected: to close it is to end the workers.
                 with _silencing_joblib(), contextlib.closing(_compute(pending, jobs, backend)) as outcomes:
-                    for scores in outcomes:
-                        store.record(trials, scores)
+                    for scores, seconds in outcomes:
+                        store.record(trials, scores, seconds)
                         failed = sum(score.values is None for score in scores)
                         report.computed += len(scores)
                         listener.advance(trials[scores[0].key].dataset, len(scores), failed)
@@ -174,11 +182,12 @@ def run(
             manifest = _manifest(experiment, parts, report, start, jobs, backend)
             manifest["computed_by"] = _history(folder, fresh, manifest)
             write_whole(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+            store.end("interrupted" if report.interrupted else "finished")
     return report
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """One data set of a run: where it comes from, what the manifest says of it, and its trials."""
 
     name: str
@@ -187,7 +196,14 @@ class _Part:
     trials: list[Trial]
 
 
-def _prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> _Part:
+def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> Part:
+    """Load a data set and plan its trials.
+
+    Raises
+    ------
+    UserError
+        When it cannot be had, or divided as the experiment asks.
+    """
     source = DataSource.of(spec, experiment.splits)
     dataset = source.load()
     try:
@@ -208,14 +224,14 @@ def _prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> _
         "label_density": counted["density"],
         "notices": list(dataset.notices),
     }
-    return _Part(dataset.name, source.stamped(dataset), facts, plan(experiment, source, dataset))
+    return Part(dataset.name, source.stamped(dataset), facts, plan(experiment, source, dataset))
 
 
-def _compute(pending: Sequence[Group], jobs: int, backend: str) -> Generator[list[Score], None, None]:
-    """The scores of each group as it is finished, in any order."""
+def _compute(pending: Sequence[Group], jobs: int, backend: str) -> Generator[tuple[list[Score], float], None, None]:
+    """The scores of each group as it is finished, and its worker's seconds, in any order."""
     jobs = min(jobs, len(pending))
     if jobs <= 1:
-        yield from map(run_group, pending)
+        yield from map(_timed, pending)
         return
     options: dict[str, Any] = {}
     if backend == "loky":
@@ -223,8 +239,14 @@ def _compute(pending: Sequence[Group], jobs: int, backend: str) -> Generator[lis
     with joblib.parallel_config(backend, n_jobs=jobs, **options):
         parallel = joblib.Parallel(return_as="generator_unordered")
         with _ctrl_c_held_back():  # the call starts the workers, which come to life as deaf to it as this is now
-            outcomes = parallel(joblib.delayed(run_group)(group) for group in pending)
+            outcomes = parallel(joblib.delayed(_timed)(group) for group in pending)
         yield from outcomes
+
+
+def _timed(group: Group) -> tuple[list[Score], float]:
+    """The scores of a group and the seconds they took."""
+    start = time.perf_counter()
+    return run_group(group), time.perf_counter() - start
 
 
 def _begin_worker(parent: int) -> None:
@@ -294,7 +316,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _manifest(
-    experiment: Experiment, parts: Sequence[_Part], report: RunReport, start: float, jobs: int, backend: str
+    experiment: Experiment, parts: Sequence[Part], report: RunReport, start: float, jobs: int, backend: str
 ) -> dict[str, Any]:
     return {
         "mlcdr": __version__,

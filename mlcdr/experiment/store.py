@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
+import platform
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -44,14 +46,59 @@ CREATE TABLE scores (
     PRIMARY KEY (key, metric)
 ) WITHOUT ROWID;
 """
-_CHOICES = """
+_LATER = """
 CREATE TABLE IF NOT EXISTS choices (         -- parameters that a trial tuned
     key   TEXT NOT NULL REFERENCES trials (key) ON DELETE CASCADE,
     path  TEXT NOT NULL,
     value TEXT NOT NULL,
     PRIMARY KEY (key, path)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS planned (         -- the trials of the last run's plan, in its order
+    position INTEGER PRIMARY KEY,
+    key      TEXT NOT NULL UNIQUE,
+    dataset  TEXT NOT NULL,
+    method   TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS runs (            -- who wrote here
+    number  INTEGER PRIMARY KEY,
+    process TEXT NOT NULL,                   -- see `this_process`
+    jobs    INTEGER NOT NULL,
+    started TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')),
+    ended   TEXT,                            -- NULL: it has not, or it was killed
+    outcome TEXT
+);
+CREATE TABLE IF NOT EXISTS costs (           -- seconds of one worker for each recorded group
+    dataset TEXT NOT NULL,
+    trials  INTEGER NOT NULL,
+    seconds REAL NOT NULL
+);
 """
+
+Place = tuple[str, str, str, int]
+"""Of a trial, whatever its method's version: data set, method, point (JSON), split."""
+
+
+def place(trial: Trial) -> Place:
+    """Where a trial stands in an experiment."""
+    return trial.dataset, trial.method, json.dumps(dict(trial.point), ensure_ascii=False), trial.split
+
+
+def this_process() -> str:
+    """`HOST PID START`: what tells whether the process that wrote it still lives (`START` only where /proc says it)."""
+    return f"{this_host()} {os.getpid()} {started(os.getpid())}".rstrip()
+
+
+def this_host() -> str:
+    """The machine's name, in one word."""
+    return "-".join(platform.node().split()) or "localhost"
+
+
+def started(pid: int) -> str:
+    """When a process was started, in the system's own ticks, so that a number used again is not taken for it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
 
 
 class Store:
@@ -85,6 +132,7 @@ class Store:
         except BaseException:
             self._lock.close()
             raise
+        self._run: int | None = None
 
     def __enter__(self) -> Store:
         return self
@@ -92,8 +140,27 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._run is not None and error is not None:
+            with contextlib.suppress(ResultsError):  # the disk that is full is what is told
+                self.end(f"{kind.__name__ if kind else ''}: {error}")
         self._db.close()
         self._lock.close()
+
+    def begin(self, trials: Mapping[str, Trial], jobs: int) -> None:
+        """Write down that a run of these trials begins, for those who look at the folder meanwhile."""
+        rows = [(i, trial.key, trial.dataset, trial.method) for i, trial in enumerate(trials.values())]
+        with self._told("cannot record the plan"), self._transaction():
+            self._db.execute("DELETE FROM planned")
+            self._db.executemany("INSERT INTO planned (position, key, dataset, method) VALUES (?,?,?,?)", rows)
+            cursor = self._db.execute("INSERT INTO runs (process, jobs) VALUES (?,?)", (this_process(), jobs))
+            self._run = cursor.lastrowid
+
+    def end(self, outcome: str) -> None:
+        """Write down how the run ended (`finished`, `interrupted`, or an error)."""
+        when = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')"
+        with self._told("cannot record the end of the run"):
+            self._db.execute(f"UPDATE runs SET ended = {when}, outcome = ? WHERE number = ?", (outcome, self._run))
+        self._run = None
 
     def _take_lock(self, folder: Path) -> None:
         if fcntl is None:
@@ -129,7 +196,7 @@ class Store:
                 if damage != "ok":
                     raise ResultsError(f"{self.path}: damaged ({damage.splitlines()[-1]}); {way_out}")
                 db.execute("PRAGMA foreign_keys = ON")
-                db.execute(_CHOICES)  # older records have none
+                db.executescript(_LATER)  # older records have not all of them
             except BaseException:
                 db.close()
                 raise
@@ -148,8 +215,14 @@ class Store:
         with self._told("cannot be read"):
             return {key for (key,) in self._db.execute("SELECT key FROM trials WHERE status = 'done'")}
 
-    def record(self, trials: Mapping[str, Trial], scores: Iterable[Score]) -> None:
-        """Write the outcome of one group in one transaction.
+    def failed_places(self) -> set[Place]:
+        """Where trials failed, whatever version of a method it was: (data set, method, point, split)."""
+        query = "SELECT dataset, method, point, split FROM trials WHERE status = 'failed'"
+        with self._told("cannot be read"):
+            return set(self._db.execute(query).fetchall())
+
+    def record(self, trials: Mapping[str, Trial], scores: Iterable[Score], seconds: float | None = None) -> None:
+        """Write the outcome of one group, and the seconds that it took a worker, in one transaction.
 
         Raises
         ------
@@ -162,8 +235,7 @@ class Store:
         for score in scores:
             trial = trials[score.key]
             status = "failed" if score.values is None else "done"
-            point = json.dumps(dict(trial.point), ensure_ascii=False)
-            rows.append((score.key, trial.dataset, trial.method, point, trial.split, status, score.error))
+            rows.append((score.key, *place(trial), status, score.error))
             for metric, value in (score.values or {}).items():
                 values.append((score.key, metric, None if math.isnan(value) else value))
             choices += [(score.key, path, value) for path, value in score.chosen]
@@ -174,6 +246,9 @@ class Store:
             )
             self._db.executemany("INSERT INTO scores (key, metric, value) VALUES (?,?,?)", values)
             self._db.executemany("INSERT INTO choices (key, path, value) VALUES (?,?,?)", choices)
+            if seconds is not None and rows:
+                cost = (rows[0][1], len(rows), seconds)
+                self._db.execute("INSERT INTO costs (dataset, trials, seconds) VALUES (?,?,?)", cost)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:

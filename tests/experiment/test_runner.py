@@ -142,7 +142,7 @@ def test_scores_do_not_depend_on_the_order_of_work(
         pending = random.Random(3).sample(list(pending), len(pending))
         for group in pending:
             order.append(group.split)
-            yield list(reversed(runner.run_group(group)))
+            yield list(reversed(runner.run_group(group))), 0.0
 
     monkeypatch.setattr(runner, "_compute", shuffled)
     report = run(small.experiment(arff, methods=MIXED), tmp_path / "shuffled")

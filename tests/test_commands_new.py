@@ -1,0 +1,181 @@
+"""`mlcdr new` and `mlcdr doctor`: a first config that runs, and what is found here."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mlcdr import __version__, doctor, registry
+from mlcdr.experiment.config import experiment_from, load_experiment
+from mlcdr.experiment.draft import draft
+from mlcdr.experiment.yaml_reader import read_yaml_text
+from tests import small
+from tests.small import SIZES, Outcome
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    small.write_dataset(tmp_path / "datasets" / "tiny")
+    return tmp_path
+
+
+# -------------------------------------------------------------------- new
+
+
+def test_what_is_written_runs(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    flags = [
+        "-d",
+        "tiny",
+        "-m",
+        "cplst",
+        "-m",
+        "mddm+occa+ridge",
+        "-m",
+        "idsr",
+        "--metric",
+        "f1",
+        "--metric",
+        "accuracy",
+    ]
+    done = mlcdr("new", *flags, "--out", "first.yaml")
+    assert (done.code, done.out) == (0, "")
+    assert done.err == "written: first.yaml; `mlcdr run first.yaml` runs it\n"
+    experiment = load_experiment("first.yaml")
+    assert experiment.name == "first"
+    assert [metric.name for metric in experiment.metrics] == ["f1", "accuracy"]
+    assert {name: spec.plain() for name, spec in experiment.methods.items()} == {
+        "CPLST": {"label_space": "cplst", "learner": "least_squares"},
+        "MDDM + OCCA + RIDGE": {"feature_space": "mddm", "label_space": "occa", "learner": "ridge"},
+        "IDSR": {"dual_space": "idsr", "learner": "least_squares"},
+    }
+    assert list(experiment.sweep) == [SIZES, "dual_space.n_labels"]
+    ran = mlcdr("run", "first.yaml", "-j", 1, "--set", "splits.repeats=2")
+    assert ran.code == 0, ran.err
+    assert "CPLST" in ran.out
+    again = mlcdr("new", *flags, "--out", "first.yaml")
+    assert (again.code, again.err) == (2, "error: first.yaml: is there already; remove it or choose another --out\n")
+
+
+def test_without_flags_and_without_a_terminal_nothing_is_asked(here: Path) -> None:
+    done = small.command("new", cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    plain = experiment_from(read_yaml_text(done.stdout, "new").data)
+    assert (plain.name, [spec.name for spec in plain.datasets]) == ("experiment", ["yeast"])
+    assert list(plain.methods) == ["PLST", "CPLST"]
+    assert any(line.lstrip().startswith("#") for line in done.stdout.splitlines())
+
+
+def test_on_a_terminal_it_asks(here: Path) -> None:
+    (here / "asked here").mkdir()
+    main, terminal = pty.openpty()
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    line = [sys.executable, "-m", "mlcdr", "new", "--metric", "f1"]
+    process = subprocess.Popen(line, cwd=here, env=env, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal)
+    os.close(terminal)
+    os.write(main, b"tiny\nocca, pbr\nasked here/asked.yaml\n")
+    assert process.communicate(timeout=60)[0] == b""
+    asked = os.read(main, 65536).decode()
+    os.close(main)
+    assert [word in asked for word in ("Data sets [yeast]", "Methods (", "File [experiment.yaml]")] == [True] * 3
+    assert "Metrics" not in asked, "what a flag said is not asked"
+    experiment = load_experiment(here / "asked here" / "asked.yaml", look_up=False)
+    assert (experiment.datasets[0].name, list(experiment.methods)) == ("tiny", ["OCCA", "PBR"])
+
+
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [(f, name) for f in ("feature_space", "dual_space", "label_space", "learner") for name in registry.BUILT_IN[f]],
+)
+def test_every_component_has_a_config(family: str, name: str) -> None:
+    (spec,) = experiment_from(read_yaml_text(draft("e", methods=[name]), "new").data).methods.values()
+    assert spec.plain()[family] == name
+    if name.startswith("kernel_"):
+        assert spec.plain()["learner"] == "kernel_ridge"
+
+
+def test_a_data_set_that_must_be_fetched_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MLCDR_DATASETS", raising=False)
+    assert (
+        "#   scene is not at hand: mlcdr datasets fetch scene" in draft("e", datasets=["yeast", "scene"]).splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["-m", "plts"], "unknown component 'plts'; did you mean 'plst'?"),
+        (["-m", "plst+occa"], "two components for the label_space"),
+        (["-m", "kernel_cplst+ridge"], "has no kernel"),
+        (["-m", "nowhere.Thing"], "cannot be imported"),
+        (["-d", "yeasst"], "unknown data set 'yeasst'"),
+        (["--metric", "f2"], "unknown metric 'f2'"),
+        (["--name", "a/b"], "cannot name the results folder"),
+        (["-m", "small.Guess+plst+more"], "unknown component 'more'"),
+    ],
+)
+def test_mistakes_take_one_line(here: Path, mlcdr: Callable[..., Outcome], flags: list[str], told: str) -> None:
+    (here / "small.py").write_text("class Guess:\n    pass\n")
+    done = mlcdr("new", *flags, "--out", "x.yaml")
+    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
+    assert told in done.err
+    assert not Path("x.yaml").exists()
+
+
+# -------------------------------------------------------------------- doctor
+
+
+def test_doctor_finds_what_is_here(here: Path, mlcdr: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    done = mlcdr("doctor")
+    assert (done.code, done.err) == (0, ""), done.out
+    rows = {line.split(maxsplit=1)[0]: line for line in done.out.splitlines()}
+    assert __version__ in rows["mlcdr"]
+    assert "OMP_NUM_THREADS=3" in rows["threads"]
+    assert "yeast" in next(line for line in done.out.splitlines() if "of the catalogue" in line)
+    assert {"python", "configs", "versions", "blas", "cores", "cache"} <= set(rows)
+
+
+def test_doctor_says_what_is_amiss(here: Path, mlcdr: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLCDR_FOLDS", str(here / "nowhere"))
+    wanted = ["numpy>=1.26", "no-such-package>=2", "scipy>=999.1", "also-missing; extra == 'more'"]
+    monkeypatch.setattr(doctor, "requires", lambda name: wanted)
+    done = mlcdr("doctor")
+    assert done.code == 1
+    amiss = [line for line in done.out.splitlines() if line.startswith("!")]
+    assert [line.split()[1] for line in amiss] == ["packages", "MLCDR_FOLDS"]
+    assert "1 of 3 present; no-such-package is missing, scipy is " in amiss[0]
+    assert amiss[0].endswith("where 999.1 is needed")
+    assert "no such folder" in amiss[1]
+    assert "0 of 1 present; also-missing is missing (pip install 'mlcdr[more]')" in done.out, "an extra may be absent"
+
+
+def test_doctor_tries_plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib.metadata import EntryPoint
+
+    def points(group: str) -> list[EntryPoint]:
+        plugged = {
+            "mlcdr.learner": [EntryPoint("mine", "no_such_module:Mine", group)],
+            "mlcdr.label_space": [EntryPoint("plst", "tests.small:Guess", group)],
+        }
+        return plugged.get(group, [])
+
+    monkeypatch.setattr(doctor, "entry_points", points)
+    monkeypatch.setattr(registry, "entry_points", points)
+    registry._known.cache_clear()
+    try:
+        found = {each.topic: each for each in doctor.examine() if each.topic.startswith("plug-in")}
+    finally:
+        registry._known.cache_clear()
+    assert not found["plug-in learner"].ok
+    assert "cannot be imported" in found["plug-in learner"].found
+    assert "hidden by the built-in" in found["plug-in label_space"].found

@@ -1,0 +1,199 @@
+"""`mlcdr reproduce`: which configs belong to which published table, what a small run is, and what is compared."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mlcdr.data import sources
+from mlcdr.errors import UserError
+from mlcdr.experiment.config import load_experiment
+from mlcdr.experiment.yaml_reader import read_yaml
+from mlcdr.reporting import published, recipes, results
+from tests.small import Outcome
+
+ROOT = Path(__file__).parents[1]
+TABLE3, TABLE2 = "chen_lin_2012/table3", "pacharawongsakda_2012/table2"
+
+
+@pytest.fixture
+def only_embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A current folder from which no data set but the embedded one is found."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLCDR_DATASETS", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def configs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Made-up configs in place of those that come with mlcdr: of two tables, a figure and a paper without tables."""
+    text = (ROOT / "configs" / f"{TABLE3}.yaml").read_text()
+    for name in (
+        "chen_lin_2012/table3",
+        "chen_lin_2012/table3_as_stated",
+        "chen_lin_2012/table3_large",
+        "chen_lin_2012/table4_small",
+        "chen_lin_2012/table4",
+        "chen_lin_2012/figure1",
+        "nobody_2020/study",
+        "nobody_2020/study_small",
+    ):
+        path = tmp_path / "configs" / f"{name}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("name: chen_lin_2012_table3", f"name: {name.replace('/', '_')}"))
+    monkeypatch.setattr(recipes, "config_folder", lambda: tmp_path / "configs")
+    return tmp_path / "configs"
+
+
+# -------------------------------------------------------------------- which configs there are
+
+
+def test_every_config_of_a_paper_keeps_the_convention() -> None:
+    known = recipes.recipes()
+    assert {TABLE3, TABLE2, "chen_lin_2012/figure1"} <= set(known)
+    assert {name for name in known if known[name].table} >= {TABLE3, f"{TABLE3}_as_stated", TABLE2, f"{TABLE2}_large"}
+    for name, recipe in known.items():
+        assert recipe.experiment.name == name.replace("/", "_"), "its results must be found again"
+        assert not recipe.table or recipe.table in published.names()
+    for name, recipe in known.items():
+        if recipe.variant == recipes.LARGE:
+            here, there = ({spec.name for spec in known[n].experiment.datasets} for n in (name, recipe.of))
+            assert not here & there, "the two together are the table, without a cell twice"
+
+
+def test_names_say_what_belongs_together(configs: Path) -> None:
+    found = {each.name: (each.of, each.variant, each.table) for each in recipes.recipes().values()}
+    assert found == {
+        "chen_lin_2012/figure1": ("chen_lin_2012/figure1", "", ""),
+        "chen_lin_2012/table3": ("chen_lin_2012/table3", "", "chen_lin_2012/table3"),
+        "chen_lin_2012/table3_as_stated": ("chen_lin_2012/table3", "as_stated", "chen_lin_2012/table3"),
+        "chen_lin_2012/table3_large": ("chen_lin_2012/table3", "large", "chen_lin_2012/table3"),
+        "chen_lin_2012/table4": ("chen_lin_2012/table4", "", "chen_lin_2012/table4"),
+        "chen_lin_2012/table4_small": ("chen_lin_2012/table4", "small", "chen_lin_2012/table4"),
+        "nobody_2020/study": ("nobody_2020/study", "", ""),
+        "nobody_2020/study_small": ("nobody_2020/study", "small", ""),
+    }
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "expected"),
+    [
+        ("chen_lin_2012", {}, ["figure1", "table3", "table4"]),
+        ("chen_lin_2012/table3", {}, ["table3"]),
+        ("chen_lin_2012/table3/", {"large": True}, ["table3", "table3_large"]),
+        ("chen_lin_2012/table3_as_stated", {}, ["table3_as_stated"]),
+        ("chen_lin_2012/table4", {"small": True}, ["table4_small"]),
+        ("chen_lin_2012", {"small": True}, ["figure1", "table3", "table4_small"]),
+        ("nobody_2020", {"small": True}, ["study_small"]),
+    ],
+)
+def test_what_is_run(configs: Path, target: str, options: dict, expected: list[str]) -> None:
+    assert [step.recipe.path.stem for step in recipes.steps(target, **options)] == expected
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "told"),
+    [
+        ("chen_lin_2012/tabel3", {}, "did you mean 'chen_lin_2012/table3'"),
+        ("chen_lin_2021", {}, "did you mean 'chen_lin_2012'"),
+        ("", {}, "nothing here reproduces"),
+        ("chen_lin_2012/table4", {"large": True}, r"no part of its own .*having one: chen_lin_2012/table3\)"),
+        ("chen_lin_2012/table3", {"large": True, "small": True}, "do not go together"),
+    ],
+)
+def test_what_cannot_be_run(configs: Path, target: str, options: dict, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        recipes.steps(target, **options)
+
+
+def test_the_reduction_is_stated_and_small() -> None:
+    (step,) = recipes.steps(TABLE3, small=True)
+    small, whole = recipes.experiment_of(step), step.recipe.experiment
+    assert step.said == "small: 4 of 8 data sets (emotions, genbase, scene, yeast), 20 of 100 repeats"
+    assert [spec.name for spec in small.datasets] == ["emotions", "genbase", "scene", "yeast"]
+    assert (small.name, small.splits.repeats) == ("chen_lin_2012_table3_small", 20)  # type: ignore[union-attr]
+    assert small.methods == whole.methods
+    (step,) = recipes.steps(f"{TABLE2}_large", small=True)
+    assert step.said == "small: 1 of 2 data sets (corel5k)", "the smallest where none is small"
+    named = recipes.by_experiment_name()
+    assert named["chen_lin_2012_table3_small"] == (recipes.recipes()[TABLE3], "small")
+    assert named["chen_lin_2012_table3_as_stated_small"][1] == "as_stated_small"
+
+
+# -------------------------------------------------------------------- the command
+
+
+def test_without_an_argument_it_lists(only_embedded: Path, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("reproduce")
+    rows = {line.split()[0]: line for line in done.out.splitlines()[1:]}
+    assert set(rows) == set(recipes.recipes())
+    assert rows[TABLE3].split()[1:] == ["80", "1", "of", "8", "at", "hand", "--small"]
+    assert rows[TABLE2].split()[1:] == ["168", "1", "of", "5", "at", "hand", "--small", "--large"]
+    assert rows["chen_lin_2012/figure1"].split()[1] == "none"
+    assert "`mlcdr datasets fetch bibtex corel5k emotions enron genbase medical scene` downloads them" in done.err
+
+
+def test_it_runs_and_compares(only_embedded: Path, mlcdr: Callable[..., Outcome]) -> None:
+    options = ["--set", "datasets=[yeast]", "--set", "splits.repeats=4", "-j", 1, "--out", "here"]
+    done = mlcdr("reproduce", TABLE3, *options)
+    assert done.code == 0, done.err
+    assert "here/chen_lin_2012_table3 beside chen_lin_2012/table3 (hamming_loss)" in done.out
+    assert "of 10 cells within 3 standard errors" in done.out
+    found = results.load("here/chen_lin_2012_table3")
+    beside = published.compare(found, TABLE3)
+    assert beside.terminal(100) in done.out
+    assert mlcdr("reproduce", TABLE3, *options).err.count("0 computed now") == 1
+
+
+def test_a_figure_has_nothing_to_compare(only_embedded: Path, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("reproduce", "chen_lin_2012/figure1", "--set", "splits.repeats=2", "-j", 1)
+    assert done.code == 0, done.err
+    assert "results/chen_lin_2012_figure1: the paper prints no numbers to compare with" in done.err
+    assert (only_embedded / "results" / "chen_lin_2012_figure1" / "figures").is_dir()
+
+
+def test_data_sets_that_are_not_there_take_one_line(only_embedded: Path, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("reproduce", TABLE2, "--large")
+    assert (done.code, done.out) == (2, "")
+    (line,) = done.err.splitlines()
+    assert line.startswith(f"error: {TABLE2} needs enron, medical, emotions, scene, bibtex, corel5k, in none of ")
+    assert line.endswith("`mlcdr datasets fetch enron medical emotions scene bibtex corel5k` downloads them")
+    assert not Path("results").exists()
+    by_hand = next(entry.name for entry in sources.entries() if not entry.fetchable)
+    assert recipes.how_to_get(["scene", by_hand]) == (
+        f"`mlcdr datasets fetch scene` downloads them; `mlcdr datasets info {by_hand}` says how to get {by_hand}"
+    )
+    wrong = mlcdr("reproduce", "mlc_toolbox/ridge_5fold", "--set", "splits.paht=1")
+    assert (wrong.code, wrong.out) == (2, "")
+
+
+# -------------------------------------------------------------------- an installed package
+
+
+def test_an_installed_package_has_its_own_copy(tmp_path: Path) -> None:
+    """The package as a wheel holds it: no checkout around it, the configs and the embedded data set inside."""
+    section = (ROOT / "pyproject.toml").read_text().partition("wheel.force-include]\n")[2].partition("\n\n")[0]
+    copied = dict(re.findall(r'"(.+)" = "(.+)"', section))
+    assert copied["configs"] == "mlcdr/configs"
+    installed = tmp_path / "site" / "mlcdr"
+    shutil.copytree(ROOT / "mlcdr", installed, ignore=shutil.ignore_patterns("__pycache__"))
+    for source, target in copied.items():
+        shutil.copytree(ROOT / source, tmp_path / "site" / target)
+    env = {key: value for key, value in os.environ.items() if key != "MLCDR_DATASETS"}
+    env |= {"PYTHONPATH": str(tmp_path / "site"), "COLUMNS": "100"}
+    line = [sys.executable, "-m", "mlcdr", "reproduce", TABLE3, "--set", "datasets=[yeast]"]
+    done = subprocess.run(
+        [*line, "--set", "splits.repeats=2", "-j", "1"], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "beside chen_lin_2012/table3" in done.stdout
+    stored = read_yaml(tmp_path / "results" / "chen_lin_2012_table3" / "experiment.yaml").data
+    ours = load_experiment(ROOT / "configs" / f"{TABLE3}.yaml", look_up=False).resolved()
+    assert stored["methods"] == ours["methods"]

@@ -1,0 +1,305 @@
+"""`mlcdr status`, `plan` and `retry`: what they say of a folder is what a run did, or then does."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mlcdr.errors import ResultsError
+from mlcdr.experiment.config import experiment_from, load_experiment
+from mlcdr.experiment.record import Run, duration, kept, progress
+from mlcdr.experiment.runner import run
+from mlcdr.experiment.survey import survey
+from tests import small
+from tests.experiment.test_store import dies
+from tests.small import FOUR, SIZES, Gate, Outcome
+
+ROOT = Path(__file__).parents[1]
+
+# A method that fails while a file named `broken` says so, on some training sets.
+MINE = """
+from pathlib import Path
+from sklearn.neighbors import KNeighborsClassifier
+
+class Mine(KNeighborsClassifier):
+    def fit(self, X, y):
+        if Path("broken").exists() and round(1000 * X.sum()) % 2:
+            raise ValueError("broken today")
+        return super().fit(X, y)
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current folder, with a data set, e.yaml on it, and a method that may fail."""
+    monkeypatch.chdir(tmp_path)
+    arff = small.write_dataset(tmp_path / "data")
+    (tmp_path / "e.yaml").write_text(small.experiment(arff).to_yaml())
+    (tmp_path / "mine_to_mend.py").write_text(MINE)
+    monkeypatch.syspath_prepend(tmp_path)
+    mine = small.plain(arff, methods={"PLST": FOUR["PLST"]}, splits={**small.plain(arff)["splits"], "repeats": 8})
+    text = experiment_from(mine).to_yaml() + "  Mine: {learner: mine_to_mend.Mine}\n"
+    (tmp_path / "mine.yaml").write_text(text)
+    yield tmp_path
+    sys.modules.pop("mine_to_mend", None)
+
+
+def table(text: str) -> dict[tuple[str, str], list[int]]:
+    """The counts of `status`: (data set, method) → planned, done, failed, pending."""
+    rows = [line.split() for line in text.splitlines() if re.fullmatch(r"tiny +\S+ +(\d+ *){4}", line)]
+    return {(row[0], row[1]): [int(number) for number in row[2:]] for row in rows}
+
+
+# -------------------------------------------------------------------- status
+
+
+def test_a_finished_run(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    assert mlcdr("run", "e.yaml", "-q", "-j", 1).code == 0
+    before = {path: path.read_bytes() for path in (here / "results" / "small").rglob("*") if path.is_file()}
+    done = mlcdr("status", "results/small")
+    assert (done.code, done.err) == (0, "")
+    assert re.match(r"results/small: finished at \d{4}-\d\d-\d\dT", done.out)
+    assert table(done.out) == {("tiny", "PBR"): [8, 8, 0, 0], ("tiny", "PLST"): [8, 8, 0, 0]}
+    assert done.out.splitlines()[-1].split() == ["all", "16", "16", "0", "0"], "nothing is left, so no time is"
+    after = {path: path.read_bytes() for path in (here / "results" / "small").rglob("*") if path.is_file()}
+    assert after == before
+
+
+def test_failures_are_counted_and_told_once_for_each_kind(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    methods = {"Bad": {"learner": "tests.small.Failing"}, "PLST": FOUR["PLST"]}
+    (here / "bad.yaml").write_text(small.experiment(here / "data" / "tiny.arff", methods=methods).to_yaml())
+    assert mlcdr("run", "bad.yaml", "-q", "-j", 1).code == 1
+    done = mlcdr("status", "results/small")
+    assert table(done.out) == {("tiny", "Bad"): [4, 0, 4, 0], ("tiny", "PLST"): [8, 8, 0, 0]}
+    assert done.out.splitlines()[-1] == "failed: tiny, Bad: RuntimeError: no luck today (4 trials)"
+
+
+def test_a_smaller_plan_does_not_count_what_it_leaves_out(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    assert mlcdr("run", "e.yaml", "-q", "-j", 1).code == 0
+    assert mlcdr("run", "e.yaml", "-q", "-j", 1, "--set", "splits.repeats=2").code == 0
+    assert table(mlcdr("status", "results/small").out) == {("tiny", m): [4, 4, 0, 0] for m in ("PBR", "PLST")}
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are told apart by /proc")
+def test_while_it_runs_and_when_it_is_killed(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    waiting = {"learner": {"tests.small.Guess": {"gate": str(here / "gate")}}}
+    methods = {"PLST": FOUR["PLST"], "Waiting": waiting}
+    (here / "slow.yaml").write_text(small.experiment(here / "data" / "tiny.arff", methods=methods).to_yaml())
+    gate = Gate(here / "gate")
+    gate.close(2)
+    line = [sys.executable, "-m", "mlcdr", "run", "slow.yaml", "-q", "-j", "1"]
+    process = subprocess.Popen(line, env={**os.environ, "PYTHONPATH": f"{ROOT}:{here}"})
+    try:
+        end = time.monotonic() + 100
+        while sum(status == "done" for status in kept(Path("results/small")).status.values()) < 6:
+            assert time.monotonic() < end
+            assert process.poll() is None
+            time.sleep(0.02)
+        done = mlcdr("status", "results/small")
+        assert done.out.startswith("results/small: running since ")
+        assert table(done.out) == {("tiny", "PLST"): [8, 4, 0, 4], ("tiny", "Waiting"): [4, 2, 0, 2]}
+        assert re.fullmatch(r"about [\d.]+ s left with 1 worker", done.out.splitlines()[-1])
+        found = progress(Path("results/small"))
+        assert found.seconds_left == pytest.approx(6 * found.costs["tiny"])
+        process.send_signal(signal.SIGKILL)
+        process.wait(30)
+        done = mlcdr("status", "results/small")
+        assert "crashed: begun at" in done.out.splitlines()[0]
+        assert " to do with 1 worker" in done.out
+    finally:
+        process.kill()
+        process.wait(30)
+    gate.close(1)
+    process = subprocess.Popen(line, env={**os.environ, "PYTHONPATH": f"{ROOT}:{here}"})
+    try:
+        while sum(status == "done" for status in kept(Path("results/small")).status.values()) < 9:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 130
+    finally:
+        process.kill()
+        process.wait(30)
+    assert mlcdr("status", "results/small").out.startswith("results/small: interrupted at ")
+    gate.open()
+    assert mlcdr("run", "slow.yaml", "-q", "-j", 1).code == 0
+    assert mlcdr("status", "results/small").out.startswith("results/small: finished at ")
+
+
+def test_a_run_that_an_error_ended(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlcdr.experiment import runner
+
+    def no_space(*_: object) -> None:
+        raise ResultsError("scores.csv: cannot be written: No space\nleft on device")
+
+    monkeypatch.setattr(runner, "write_scores", no_space)
+    with pytest.raises(ResultsError):
+        run(load_experiment("e.yaml"), Path("results"))
+    found = progress(Path("results/small"))
+    assert (found.run.state, found.run.error) == (
+        "crashed",
+        "ResultsError: scores.csv: cannot be written: No space left on device",
+    )
+    assert found.total("done") == 16
+
+
+def test_a_run_on_another_machine(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    assert mlcdr("run", "e.yaml", "-q", "-j", 1).code == 0
+    with sqlite3.connect("results/small/trials.sqlite") as db:
+        db.execute("UPDATE runs SET ended = NULL, outcome = NULL, process = 'elsewhere 1 5'")
+    db.close()
+    found = progress(Path("results/small")).run
+    assert found == Run("unknown", found.started, "", 1, "elsewhere")
+    assert "on elsewhere, and not ended" in mlcdr("status", "results/small").out
+
+
+def test_a_record_that_was_being_written_when_its_run_was_killed(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    assert mlcdr("run", "e.yaml", "-q", "-j", 1).code == 0
+    folder = here / "results" / "small"
+    dies(
+        """
+        store.begin({}, 1)
+        store._db.execute("PRAGMA cache_size = 1")  # so that pages reach the file before the commit
+        store._db.execute("BEGIN IMMEDIATE")
+        store._db.execute("DELETE FROM trials")
+        rows = ((f"k{i}", "x" * 1000) for i in range(500))
+        store._db.executemany(
+            "INSERT INTO trials (key, dataset, method, point, split, status) VALUES (?, ?, '', '', 0, 'done')", rows
+        )
+        """,
+        folder,
+    )
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    assert folder / "trials.sqlite-journal" in before
+    assert set(kept(folder).status.values()) == {"done"}
+    assert len(kept(folder).status) == 16, "as it was before the transaction"
+    assert "crashed" in mlcdr("status", folder).out
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
+def test_what_cannot_be_read_takes_one_line(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    assert mlcdr("run", "e.yaml", "-q", "-j", 1).code == 0
+    folder = here / "results" / "small"
+
+    def told(*arguments: object) -> str:
+        done = mlcdr(*arguments)
+        assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
+        return done.err
+
+    with sqlite3.connect(folder / "trials.sqlite") as db:
+        db.execute("DELETE FROM runs")
+    assert "no run has begun here" in told("status", folder)
+    with sqlite3.connect(folder / "trials.sqlite") as db:
+        db.execute("DROP TABLE planned")
+    db.close()
+    assert "recorded by an older mlcdr" in told("status", folder)
+    assert mlcdr("plan", "e.yaml").code == 0
+    (folder / "trials.sqlite").write_bytes(b"spoilt" * 1000)
+    assert "trials.sqlite: cannot be read: file is not a database" in told("status", folder)
+    assert "trials.sqlite: cannot be read" in told("plan", "e.yaml")
+    (folder / "trials.sqlite").unlink()
+    assert "holds no trials.sqlite" in told("status", folder)
+    assert "no such results folder" in told("status", "nowhere")
+    assert "no such results folder" in told("retry", "nowhere", "--failed")
+    assert "no such file" in told("plan", "nowhere.yaml")
+    assert "say `--failed`" in told("retry", folder)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0.04, "0.0 s"), (9.94, "9.9 s"), (42.4, "42 s"), (200, "3 min 20 s"), (18600, "5 h 10 min")]
+)
+def test_durations(seconds: float, shown: str) -> None:
+    assert duration(seconds) == shown
+
+
+# -------------------------------------------------------------------- plan
+
+
+def test_a_plan_is_what_a_run_then_does(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    methods = {**{name: FOUR[name] for name in ("PBR", "PLST")}, "Guess": {"learner": "tests.small.Guess"}}
+    experiment = small.experiment(here / "data" / "tiny.arff", methods=methods)
+    (here / "e.yaml").write_text(experiment.to_yaml())
+    done = mlcdr("plan", "e.yaml")
+    assert done.code == 0
+    assert not Path("results").exists(), "nothing is written"
+    (row,) = [line for line in done.out.splitlines() if line.startswith("tiny")]
+    # 5 points of 3 methods on 4 splits; the two label spaces share one fit over their two sizes
+    assert row.split()[1:] == [*map(str, (60, 5, 6, 20, 0, 0, 20, 4, 12)), "?"]
+    assert f"PLST: one fit at {SIZES} 50% serves {SIZES} 1 too" in done.out.splitlines()
+    assert "20 trials to compute; no past timings of tiny in results/small" in done.out
+    assert mlcdr("run", "e.yaml", "-q", "-j", 1, "--set", "splits.repeats=3").code == 0
+    (found,) = survey(experiment, Path("results")).datasets
+    assert (found.trials, found.done, found.to_do, found.groups, found.fits) == (20, 15, 5, 1, 3)
+    assert found.seconds == pytest.approx(5 * progress(Path("results/small")).costs["tiny"])
+    report = run(experiment, Path("results"))
+    assert (report.planned, report.kept, report.computed) == (found.trials, found.done, found.to_do)
+    assert mlcdr("plan", "e.yaml").out.splitlines()[-1] == "0 trials to compute"
+
+
+def test_a_plan_tells_of_tuning(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    tune = {"grid": {"learner.alpha": [0.1, 1, 10]}, "folds": 4, "metric": "hamming_loss"}
+    methods = {"Ridge": {"learner": "ridge", "tune": tune}}
+    (here / "e.yaml").write_text(small.experiment(here / "data" / "tiny.arff", methods=methods, sweep={}).to_yaml())
+    assert "Ridge: each choice (scope split) fits 3 points on 4 folds" in mlcdr("plan", "e.yaml").out
+
+
+# -------------------------------------------------------------------- retry
+
+
+def test_only_what_failed_is_computed_again(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    Path("broken").touch()
+    assert mlcdr("run", "mine.yaml", "-q", "-j", 1, "--set", "splits.repeats=6").code == 1
+    folder = Path("results/small")
+    failed = progress(folder).total("failed")
+    assert 0 < failed < 6, "some fail and some do not"
+    still = mlcdr("retry", folder, "--failed", "-j", 1)
+    assert still.code == 1
+    assert f"18 trials, {failed} computed now" in still.err
+    Path("broken").unlink()
+    text = (folder / "experiment.yaml").read_text()
+    (folder / "experiment.yaml").write_text(text.replace("repeats: 6", "repeats: 8"))  # six trials more are pending
+    mended = mlcdr("retry", folder, "--failed", "-j", 1)
+    assert mended.code == 0, mended.err
+    assert f"24 trials, {failed} computed now" in mended.err
+    assert f"6 trials are pending still; `mlcdr run {folder / 'experiment.yaml'}` computes them" in mended.err
+    assert table(mlcdr("status", folder).out) == {("tiny", "PLST"): [16, 12, 0, 4], ("tiny", "Mine"): [8, 6, 0, 2]}
+    nothing = mlcdr("retry", folder, "--failed", "-j", 1)
+    assert (nothing.code, nothing.out) == (0, "")
+    assert f"{folder}: no trial failed" in nothing.err.splitlines()
+    assert "6 trials are pending still" in nothing.err
+    rest = mlcdr("run", folder / "experiment.yaml", "-j", 1)
+    assert "24 trials, 6 computed now" in rest.err
+    piecemeal = (folder / "scores.csv").read_bytes()
+    assert mlcdr("run", "mine.yaml", "-q", "-j", 1, "--out", "whole").code == 0
+    assert (Path("whole/small") / "scores.csv").read_bytes() == piecemeal
+
+
+def test_a_method_mended_in_its_source_is_tried_where_it_failed(here: Path) -> None:
+    """Another source is another version of the method, whose every trial is pending; only where it failed is it run."""
+    Path("broken").touch()
+    environment = {"PYTHONPATH": f"{ROOT}:{here}"}
+    assert small.command("run", "mine.yaml", "-q", "-j", "1", cwd=here, **environment).returncode == 1
+    failed = progress(Path("results/small")).total("failed")
+    Path("mine_to_mend.py").write_text(MINE.replace("broken", "mended"))
+    done = small.command("retry", "results/small", "--failed", "-j", "1", cwd=here, **environment)
+    assert done.returncode == 0, done.stderr
+    assert f"24 trials, {failed} computed now" in done.stderr
+    assert f"{8 - failed} trials are pending still" in done.stderr
+
+
+def test_a_renamed_folder_is_not_retried(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    Path("broken").touch()
+    assert mlcdr("run", "mine.yaml", "-q", "-j", 1).code == 1
+    Path("results/small").rename("results/other")
+    done = mlcdr("retry", "results/other", "--failed")
+    assert (done.code, done.out) == (2, "")
+    assert "name: is 'small'" in done.err

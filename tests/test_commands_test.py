@@ -1,0 +1,327 @@
+"""`mlcdr test`: the laws hold for what is here, each fails for a method that breaks it, and the example runs."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.preprocessing import StandardScaler
+
+from mlcdr import laws, registry
+from mlcdr.errors import UserError
+from mlcdr.label_space.linear import LinearLabelSpace
+from mlcdr.label_space.plst import PLST
+from mlcdr.learners.least_squares import LeastSquares
+from tests import small
+from tests.methods.problems import problem
+from tests.small import Outcome
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+# What depends on the order of the labels, and must: a chain on its links, PBR's random labels on their numbers.
+ORDERED = {"classifier_chain", "pbr"}
+
+
+@pytest.fixture(autouse=True)
+def _no_module_stays() -> Iterator[None]:
+    before, path = set(sys.modules), list(sys.path)
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - before:
+        if name.startswith("my_"):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize(("family", "name"), [(f, n) for f, known in registry.BUILT_IN.items() for n in known])
+def test_the_laws_hold_for_what_is_here(family: str, name: str) -> None:
+    cls = registry.resolve(family, name)
+    assert laws.family_of(cls) == family
+    outcomes = {each.law: each for each in laws.check(cls, without=[laws.CONTRACT])}
+    assert list(outcomes) == [*laws.LAWS, laws.CONTRACT]
+    failed = {law: each.why for law, each in outcomes.items() if each.verdict == "FAILED"}
+    assert set(failed) == ({"label-order"} if name in ORDERED else set()), failed
+    claims = getattr(cls, "nested", False) and getattr(cls, "size_parameter", "") in registry.parameters(cls)
+    assert (outcomes["nested"].verdict == "ok") == bool(claims)
+
+
+# -------------------------------------------------------------------- methods that break a law each
+
+
+class Plain(RegressorMixin, BaseEstimator):
+    """Least squares, to be broken."""
+
+    def fit(self, X, y):
+        self.inner_ = LeastSquares().fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.inner_.predict(X)
+
+
+class ChangesItsParameter(Plain):
+    def __init__(self, alpha=1.0):
+        self.alpha = alpha + 1
+
+
+class HidesItsParameter(Plain):
+    def __init__(self, alpha=1.0):
+        self._alpha = alpha
+
+
+class SaysTooLittle(Plain):
+    def predict(self, X):
+        return super().predict(X)[:, :1]
+
+
+class RollsDice(Plain):
+    def predict(self, X):
+        return super().predict(X) + np.random.default_rng().standard_normal()
+
+
+class RemembersTheFirst(Plain):
+    def fit(self, X, y):
+        return self if hasattr(self, "inner_") else super().fit(X, y)
+
+
+class WritesIntoItsInput(TransformerMixin, BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        X -= 1
+        return X
+
+
+class TrustsTheFirstRow(Plain):
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.first_ = np.asarray(y[0], dtype=float)
+        return self
+
+    def predict(self, X):
+        return super().predict(X) + 0.1 * self.first_
+
+
+class PrefersTheFirstLabel(Plain):
+    def predict(self, X):
+        said = super().predict(X)
+        said[:, 0] += 0.1
+        return said
+
+
+class MistakesZeros(Plain):
+    def fit(self, X, y):
+        return super().fit(X.toarray() + 0.1 * X.toarray() ** 2 if sp.issparse(X) else X, y)
+
+
+class RefusesSparse(Plain):
+    def fit(self, X, y):
+        if sp.issparse(X):
+            raise TypeError("Sparse data was passed, but dense data is required")
+        return super().fit(X, y)
+
+
+class OtherMoments(Plain):
+    def fit_moments(self, moments):
+        X, Y = moments.rows()
+        return self.fit(X[1:], Y[1:].astype(float))
+
+
+class OneMore(LinearLabelSpace):
+    nested = False
+
+    def _find_directions(self, moments, n):
+        return np.eye(moments.n_labels)[: min(n + 1, moments.n_labels)]
+
+
+class NestsNot(LinearLabelSpace):
+    def _find_directions(self, moments, n):
+        order = np.argsort(-moments.mean_y, kind="stable")
+        return np.eye(moments.n_labels)[order[:n] if n > 2 else order[::-1][:n]]
+
+
+class Mixes(Plain):
+    independent_outputs: ClassVar[bool] = True
+
+    def predict(self, X):
+        said = super().predict(X)
+        return said + 0.1 * said.mean(axis=1, keepdims=True)
+
+
+class NeedsBothClasses(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.inner_ = MultiOutputClassifier(LogisticRegression()).fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.inner_.predict(X)
+
+
+class Inverts(Plain):
+    def fit(self, X, y):
+        x = np.asarray(X) - np.asarray(X).mean(axis=0)
+        self.coef_, self.mean_ = np.linalg.inv(x.T @ x) @ x.T @ y, y.mean(axis=0)
+        return self
+
+    def predict(self, X):
+        return np.asarray(X) @ self.coef_ + self.mean_
+
+
+class NeverChecks(Plain):
+    """Takes any number of features to predict."""
+
+    def fit(self, X, y):
+        self.mean_ = np.asarray(y).mean(axis=0)
+        return self
+
+    def predict(self, X):
+        return np.repeat(self.mean_[None], X.shape[0], axis=0)
+
+
+@pytest.mark.parametrize(
+    ("cls", "law", "why"),
+    [
+        (ChangesItsParameter, "parameters", "alpha"),
+        (HidesItsParameter, "parameters", "alpha"),
+        (SaysTooLittle, "predicts", r"plain data: .*shape \(80, 1\) where \(80, 5\)"),
+        (RollsDice, "repeatable", "fitted twice: scores differ by up to"),
+        (RemembersTheFirst, "refit", ""),
+        (WritesIntoItsInput, "input", "writes into what it was given"),
+        (TrustsTheFirstRow, "row-order", "training rows in another order: scores differ by up to 0.1"),
+        (PrefersTheFirstLabel, "label-order", "labels in another order: scores differ by up to 0.1"),
+        (MistakesZeros, "sparse", "the same features sparse and dense"),
+        (OtherMoments, "moments", "fit_moments of a split"),
+        (OneMore, "sizes", r"1 dimensions asked for: codes of shape \(80, 2\)"),
+        (NestsNot, "nested", "predict otherwise than a fit with"),
+        (Mixes, "independent", "two outputs alone and among five"),
+        (NeedsBothClasses, "awkward-labels", "a label that is never there: ValueError"),
+        (Inverts, "awkward-features", "a constant feature: LinAlgError"),
+        (NeverChecks, laws.CONTRACT, "check_"),
+    ],
+)
+def test_each_law_can_be_broken(cls: type, law: str, why: str) -> None:
+    others = [each for each in laws.MEANING if each != law and each != laws.CONTRACT]
+    without = others if law == laws.CONTRACT else [laws.CONTRACT]
+    failed = [each for each in laws.check(cls, without=without) if each.law == law]
+    assert {each.verdict for each in failed} == {"FAILED"}, failed
+    assert any(re.search(why, each.why) for each in failed), failed
+    assert "\n" not in "".join(each.why for each in failed)
+
+
+def test_what_does_not_apply_is_skipped_with_a_reason() -> None:
+    found = {each.law: each for each in laws.check(RefusesSparse, without=[laws.CONTRACT, "refit"])}
+    assert found["sparse"] == laws.Outcome(
+        "sparse", "skipped", "refuses sparse features, so it runs on dense data sets only"
+    )
+    assert found["refit"].why == "left out as asked"
+    assert found["moments"].verdict == found["nested"].verdict == "skipped"
+    assert found["row-order"].verdict == "ok"
+
+
+def test_parameters_are_passed_and_seeds_set() -> None:
+    made = []
+
+    class Seeded(PLST):
+        def __init__(self, n_components=None, rounding="floor", random_state=None):
+            super().__init__(n_components, rounding)
+            self.random_state = random_state
+
+        def fit_moments(self, moments):
+            made.append((self.n_components, self.random_state))
+            return super().fit_moments(moments)
+
+    assert all(each.verdict != "FAILED" for each in laws.check(Seeded, {"rounding": "nearest"}, [laws.CONTRACT]))
+    assert {seed for _, seed in made} == {0}
+    assert 3 in {size for size, _ in made}, "where nobody sets it, laws reduce"
+    with pytest.raises(UserError, match="unknown check 'rows'"):
+        next(laws.check(PLST, without=["rows"]))
+
+
+# -------------------------------------------------------------------- the command
+
+
+def test_the_example_obeys_and_runs(tmp_path: Path, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("test", EXAMPLES / "my_method.py")
+    assert (done.code, done.err) == (0, ""), done.out
+    lines = done.out.splitlines()
+    assert "learner: my_method.ScaledRidge" in lines
+    assert "label_space: my_method.MostFrequent" in lines
+    assert len(lines) == 2 * (2 + len(laws.MEANING)), "a line for each check"
+    assert sum(line.startswith("  ok ") for line in lines) == 12 + 14
+    ran = small.command(
+        "run", "my_method.yaml", "--set", "splits.repeats=2", "-j", "1", "--out", tmp_path, cwd=EXAMPLES
+    )
+    assert ran.returncode == 0, ran.stderr
+    rows = {line.removeprefix("yeast").split("  ")[0].strip() or line for line in ran.stdout.splitlines()}
+    assert all(name in ran.stdout for name in ("PLST scaled", "MostFrequent")), rows
+
+
+def test_the_example_is_ridge_on_standardised_features() -> None:
+    cls = laws.load_classes(EXAMPLES / "my_method.py")["ScaledRidge"]
+    X, Y = problem("dependent")
+    new = problem("dependent", seed=1)[0]
+    scaler = StandardScaler().fit(X)
+    theirs = Ridge(alpha=0.3 * len(X)).fit(scaler.transform(X), Y.astype(float))
+    new[:, 9] = X[0, 9]  # constant in training
+    ours = cls(0.3).fit(X, Y.astype(float)).predict(new)
+    np.testing.assert_allclose(ours, theirs.predict(scaler.transform(new)), atol=1e-8)
+
+
+def test_a_method_that_breaks_a_law(tmp_path: Path, mlcdr: Callable[..., Outcome]) -> None:
+    (tmp_path / "my_bad.py").write_text(
+        "from sklearn.linear_model import Ridge\n"
+        "class Bad(Ridge):\n    def __init__(self, alpha, shift=0.1):\n"
+        "        super().__init__(alpha)\n        self.shift = shift\n"
+        "    def predict(self, X):\n        said = super().predict(X)\n"
+        "        if said.ndim == 2: said[:, 0] += self.shift\n        return said\n"
+        "class _Hidden(Bad): pass\n"
+    )
+    path = tmp_path / "my_bad.py"
+    done = mlcdr("test", path, "--set", "alpha=1.0", "--without", laws.CONTRACT)
+    assert (done.code, done.err) == (1, "")
+    (failed,) = [line for line in done.out.splitlines() if "FAILED" in line]
+    assert failed.split()[:2] == ["FAILED", "label-order"]
+    right = mlcdr("test", path, "--set", "alpha=1.0", "--set", "shift=0", "--without", laws.CONTRACT)
+    assert right.code == 0, right.out
+    left_out = mlcdr("test", path, "--set", "alpha=1", "--without", laws.CONTRACT, "--without", "label-order")
+    assert left_out.code == 0
+    for flags, told in (
+        ([], "Bad cannot be made: "),
+        (["--set", "alfa=1"], "no class has this parameter; did you mean 'alpha'?"),
+        (["--set", "alpha"], "expected NAME=VALUE"),
+        (["--set", "alpha=1", "--without", "rows"], "unknown check 'rows'"),
+    ):
+        wrong = mlcdr("test", path, *flags)
+        assert wrong.code == 2
+        assert len(wrong.err.splitlines()) == 1
+        assert told in wrong.err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("my_empty.py", "x = 1\n", "no class here can be a part of a method"),
+        ("my_wrong.py", "import no_such_module\n", "cannot be imported: ModuleNotFoundError"),
+        ("my_syntax.py", "class :\n", "cannot be imported: SyntaxError"),
+        ("numpy.py", "class A:\n    pass\n", "there is another module 'numpy'"),
+        ("my_text.txt", "", "not a Python file"),
+        ("my_nowhere.py", None, "no such file"),
+    ],
+)
+def test_files_without_methods(
+    tmp_path: Path, mlcdr: Callable[..., Outcome], name: str, text: str | None, told: str
+) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    done = mlcdr("test", tmp_path / name)
+    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
+    assert told in done.err
