@@ -13,7 +13,6 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from matplotlib.ticker import MaxNLocator
 
 from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting import layouts, output
+from mlcdr.reporting.curves import Curve, curve, positions
 from mlcdr.reporting.layouts import FigureLayout, Panel
 from mlcdr.reporting.metric_facts import metric_facts
 from mlcdr.reporting.results import Results
@@ -60,16 +60,6 @@ _STYLE: dict[Any, Any] = {
     "svg.fonttype": "path",
     "svg.hashsalt": "mlcdr",
 }
-
-
-@dataclass(frozen=True)
-class _Curve:
-    """One method's line in one panel."""
-
-    method: str
-    x: list[float]
-    mean: list[float]
-    spread: list[float]
 
 
 def render(results: Results, entry: Mapping[str, Any], dataset: str) -> Figure:
@@ -191,24 +181,24 @@ def _draw_panel(
 ) -> dict[str, Any]:
     """Draw one panel; method → its line."""
     values = results.values(layout.x)
-    positions = _positions(values)
+    places = positions(values)
     lines = {}
     for method in methods:
-        curve = _curve(results, layout, panel.metric, dataset, method, dict(zip(values, positions, strict=True)))
-        if curve.x:
-            lines[method] = _draw_curve(ax, curve, results.methods.index(method))
+        found = curve(results, layout.x, layout.band, dataset, method, panel.metric)
+        if found.x:
+            lines[method] = _draw_curve(ax, found, results.methods.index(method))
     ax.set_title(panel.title, loc="left")
     ax.set_ylabel(panel.label or metric_facts(results, panel.metric).title)
     percent = all(value.endswith("%") for value in values)
     ax.set_xlabel((layout.x_label_percent if percent else "") or layout.x_label or short_path(layout.x, results.swept))
     if len(values) <= _MANY:
-        ax.set_xticks(positions, values)
+        ax.set_xticks(places, values)
     else:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     return lines
 
 
-def _draw_curve(ax: Axes, curve: _Curve, k: int) -> Any:
+def _draw_curve(ax: Axes, curve: Curve, k: int) -> Any:
     """A line with its band; `k` is the method's place in the experiment, which gives it its looks."""
     colour = _COLOURS[k % len(_COLOURS)]
     (line,) = ax.plot(
@@ -227,37 +217,6 @@ def _draw_curve(ax: Axes, curve: _Curve, k: int) -> Any:
     high = [m + s for m, s in zip(curve.mean, curve.spread, strict=True)]
     ax.fill_between(curve.x, low, high, color=colour, alpha=0.2, linewidth=0, zorder=2)
     return line
-
-
-def _curve(
-    results: Results, layout: FigureLayout, metric: str, dataset: str, method: str, positions: Mapping[str, float]
-) -> _Curve:
-    """The points a method has; one without the swept parameter has the same number at all of them."""
-    curve = _Curve(method, [], [], [])
-    others = {path: (results.values(path) or ("",))[0] for path in results.swept if path != layout.x}
-    for value, x in positions.items():
-        point = tuple(value if path == layout.x else others[path] for path in results.swept)
-        cell = results.cell(dataset, method, point, metric)
-        if cell is None:
-            continue
-        spread = {"standard_error": cell.se, "std": cell.std, "none": 0.0}[layout.band]
-        curve.x.append(x)
-        curve.mean.append(cell.mean)
-        curve.spread.append(0.0 if math.isnan(spread) else spread)
-    return curve
-
-
-def _positions(values: Sequence[str]) -> list[float]:
-    """Where the values stand on the axis: their own size if all are numbers of one kind, else 0, 1, 2 …"""
-    bare = [value.removesuffix("%") for value in values]
-    if len({value.endswith("%") for value in values}) == 1:
-        try:
-            numbers = [float(value) for value in bare]
-        except ValueError:
-            numbers = []
-        if numbers and all(map(math.isfinite, numbers)):
-            return numbers
-    return [float(k) for k in range(len(values))]
 
 
 def _what_is_shown(results: Results, layout: FigureLayout, dataset: str) -> str:
