@@ -187,7 +187,7 @@ class Sheet:
         """An HTML `table` in a box that scrolls sideways and can have the focus; its notes below. All text is escaped.
 
         Heads are `th` with a scope. A label that is left out in all rows of a group but the first is there in each, so
-        that each row says whose it is wherever it is sorted to, with the class `again` for a style sheet to hide it by.
+        that each row says whose it is wherever it is sorted to, in a span of class `again` for a style sheet to hide.
         The class `sortable` is for a script to find.
         """
         head = "".join(f'<th scope="col"{self._side(j)}>{_html(cell)}</th>' for j, cell in enumerate(self.header))
@@ -201,7 +201,8 @@ class Sheet:
                     continue
                 again = bool(above) and j < self.stub - 1 and not cell.plain
                 labels[j] = above[j] if again else cell
-                cells.append(f'<th scope="row"{self._side(j, "again" if again else "")}>{_html(labels[j])}</th>')
+                shown = f'<span class="again">{_html(labels[j])}</span>' if again else _html(cell)
+                cells.append(f'<th scope="row"{self._side(j)}>{shown}</th>')
             above = tuple(labels)
             group = ' class="group"' if k and k in self.groups else ""
             body.append(f"<tr{group}>{''.join(cells)}</tr>")
@@ -258,10 +259,9 @@ class Sheet:
             lines += _wrap(note, width)
         return "\n".join(lines) + "\n"
 
-    def _side(self, j: int, *more: str) -> str:
+    def _side(self, j: int) -> str:
         """The `class` of a cell in column `j`."""
-        classes = " ".join(filter(None, ("left" if self._is_left(j) else "", *more)))
-        return f' class="{classes}"' if classes else ""
+        return ' class="left"' if self._is_left(j) else ""
 
     def _is_left(self, j: int) -> bool:
         return j < self.stub or j in self.left
