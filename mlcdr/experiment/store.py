@@ -242,7 +242,7 @@ def read_failures(folder: Path) -> list[Failure]:
     path = folder / "trials.sqlite"
     if not path.is_file():
         raise ResultsError(f"{path}: missing; which trials failed is not known")
-    # Beside max(), SQLite takes the other columns from the row that has it. Of two in one second, the failed one counts.
+    # Beside max(), SQLite takes the other columns from the row that has it. Of two in a second, the failed one counts.
     query = """
         SELECT dataset, method, point, split, error, recorded FROM (
             SELECT *, max(recorded || (status = 'failed')) FROM trials GROUP BY dataset, method, point, split
@@ -250,7 +250,13 @@ def read_failures(folder: Path) -> list[Failure]:
     """
     try:
         with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
+            if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+                return []  # a record not yet begun
+            if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+                raise ResultsError(f"{path}: not a record of trials made by mlcdr")
             rows = db.execute(query).fetchall()
         return [Failure(d, m, tuple(json.loads(point).items()), s, e or "", r) for d, m, point, s, e, r in rows]
     except (sqlite3.Error, ValueError) as error:
-        raise ResultsError(f"{path}: cannot be read: {error}") from error
+        killed = path.with_name(f"{path.name}-journal").exists()
+        mend = "; the run that wrote it was killed, and the next one mends it" if killed else ""
+        raise ResultsError(f"{path}: cannot be read: {error}{mend}") from error

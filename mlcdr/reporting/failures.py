@@ -54,8 +54,8 @@ def scored(folder: Path) -> set[Place]:
 def kinds(folder: Path, experiment: Mapping[str, Any], datasets: Sequence[str], done: set[Place]) -> list[Kind]:
     """The failures of the experiment as it stands, those of one kind together, in the order of the config's methods.
 
-    A record also keeps trials that are of the experiment no more. Left out are those of other data sets, methods, values
-    of the sweep and splits than it has now, and failures at places that have scores (`done`).
+    A record also keeps trials that are of the experiment no more. Left out are those of other data sets, methods,
+    values of the sweep and splits than it has now, and failures at places that have scores (`done`).
 
     Raises
     ------

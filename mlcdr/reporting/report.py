@@ -21,7 +21,7 @@ import json
 import math
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ Diagrams = Callable[[Results], Mapping[str, str]]
 _TIMES = ("fit_seconds", "predict_seconds")
 _DIGITS = 4
 _MOST = 5  # values of a tuned parameter that are shown
+_TRACEBACKS = 100  # kinds of failure that are shown, so that a thousand different messages do not choke the page
 
 
 def write(folder: Path, diagrams: Diagrams | None = None) -> Path:
@@ -168,8 +169,10 @@ def _overview(
         "failed": failed,
         "failures_unknown": unknown,
         "kinds": [
-            {"kind": kind, "places": failures.places(kind.failures), "example": kind.failures[0]} for kind in kinds
+            {"kind": kind, "places": failures.places(kind.failures), "example": kind.failures[0]}
+            for kind in kinds[:_TRACEBACKS]
         ],
+        "more_kinds": max(0, len(kinds) - _TRACEBACKS),
     }
 
 
@@ -215,7 +218,7 @@ def _ranks(found: Results) -> Markup | None:
                 for rank, lowest in zip(averages, best, strict=True)
             ]
             rows.append((text(method), *shown))
-    titles = [metric_facts(found, each.metric).title for each in compared]
+    titles = [_title(found, each.metric) for each in compared]
     notes = [
         f"{title}: over {len(each.ranked)} of {len(each.ranked) + len(each.left_out)} "
         f"{'data sets at a point of the sweep' if found.swept else 'data sets'}."
@@ -233,9 +236,14 @@ def _ranks(found: Results) -> Markup | None:
 
 def _comparisons(found: Results) -> list[dict[str, Any]]:
     return [
-        {"title": metric_facts(found, each.metric).title, "table": _markup(each.sheet)}
-        for each in comparison.compare_all(found)
+        {"title": _title(found, each.metric), "table": _markup(each.sheet)} for each in comparison.compare_all(found)
     ]
+
+
+def _title(found: Results, metric: str) -> str:
+    """A metric's name as a heading: `Encoding error`."""
+    title = metric_facts(found, metric).title
+    return title[:1].upper() + title[1:]
 
 
 def _diagrams(pictures: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -267,6 +275,7 @@ def _datasets(found: Results, manifest: Mapping[str, Any]) -> list[dict[str, Any
                 "legend": [
                     {"swatch": Markup(svg.swatch(i)), "name": method}  # numbers only
                     for i, method in enumerate(found.methods)
+                    if any(key[:2] == (dataset, method) for key in found.cells)
                 ],
                 "numbers": _markup(_numbers(found, dataset)) if measured else None,
                 "tuned": _markup(chosen) if chosen else None,
@@ -311,7 +320,7 @@ def _charts(
             lines = [(k, each) for k, each in lines if each.x]
             if not lines:
                 continue
-            title = metric_facts(found, metric).title
+            title = _title(found, metric)
             label, x_label, of_percent = panels.get(metric, ("", "", ""))
             percent = all(value.endswith("%") for value in values)
             below = (of_percent if percent else "") or x_label or tables.short_path(path, found.swept)
@@ -342,7 +351,7 @@ def _numbers(found: Results, dataset: str) -> Sheet:
             first = False
     arrows = {True: " ↑", False: " ↓", None: ""}
     heads = ["Method", *(tables.short_path(path, found.swept) for path in found.swept)]
-    heads += [fact.title + arrows[fact.higher_is_better] for fact in facts.values()]
+    heads += [_title(found, metric) + arrows[fact.higher_is_better] for metric, fact in facts.items()]
     counts = [cell.n for key, cell in found.cells.items() if key[0] == dataset]
     notes = [f"Mean ± standard error {tables.over_splits(counts)}. Bold: the best mean of its column"]
     notes[0] += ", methods with the same parameters compared." if found.swept else "."

@@ -211,7 +211,7 @@ class Sheet:
         lines = [
             f'<div class="scroll" role="group" tabindex="0" aria-label="{caption}">',
             '<table class="sortable">' if sortable else "<table>",
-            f"<caption>{caption}</caption>",
+            f"<caption><span>{caption}</span></caption>",
             f"<thead><tr>{head}</tr></thead>",
             "<tbody>",
             *body,

@@ -159,8 +159,8 @@ def _own(name: str, value: str, prefix: str, themed: bool) -> str:
 
 
 def nice_ticks(low: float, high: float) -> tuple[list[float], int]:
-    """About five round numbers from `low` to `high`, and how many decimals tell them apart."""
-    raw = (high - low) / 5
+    """Four to six or so round numbers from `low` to `high`, and how many decimals tell them apart."""
+    raw = (high - low) / 6
     power = 10.0 ** math.floor(math.log10(raw))
     step = power * min((s for s in (1, 2, 5, 10) if s * power >= raw * (1 - 1e-9)), default=10)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)

@@ -50,7 +50,7 @@
     const hint = document.createElement("span");
     hint.className = "unseen";
     hint.textContent = " (the buttons in the heads sort)";
-    table.caption.append(hint);
+    table.caption.firstElementChild.append(hint);
   }
 
   // A link to something folded away opens it.
