@@ -188,9 +188,13 @@ class Sheet:
 
         Heads are `th` with a scope. A label that is left out in all rows of a group but the first is there in each, so
         that each row says whose it is wherever it is sorted to, in a span of class `again` for a style sheet to hide.
-        The class `sortable` is for a script to find.
+        The class `sortable` is for a script; the head of the last column of labels, which a style sheet may want
+        to keep in sight, is of the class `last-label`.
         """
-        head = "".join(f'<th scope="col"{self._side(j)}>{_html(cell)}</th>' for j, cell in enumerate(self.header))
+        head = "".join(
+            f'<th scope="col"{self._side(j, "last-label" if j == self.stub - 1 else "")}>{_html(cell)}</th>'
+            for j, cell in enumerate(self.header)
+        )
         body = []
         above: tuple[Text, ...] = ()
         for k, row in enumerate(self.rows):
@@ -259,9 +263,10 @@ class Sheet:
             lines += _wrap(note, width)
         return "\n".join(lines) + "\n"
 
-    def _side(self, j: int) -> str:
+    def _side(self, j: int, *more: str) -> str:
         """The `class` of a cell in column `j`."""
-        return ' class="left"' if self._is_left(j) else ""
+        classes = " ".join(filter(None, ("left" if self._is_left(j) else "", *more)))
+        return f' class="{classes}"' if classes else ""
 
     def _is_left(self, j: int) -> bool:
         return j < self.stub or j in self.left

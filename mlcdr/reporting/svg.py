@@ -140,8 +140,10 @@ def inlined(svg: str, prefix: str, label: str, themed: bool = True) -> str:
     everywhere = [found.group(1) for text in styles if (found := re.fullmatch(r"\s*\*\s*\{([^{}]*)\}\s*", text))]
     if everywhere:  # matplotlib's joins and caps: what the root has, all within it inherit
         root.set("style", "; ".join([*everywhere, *filter(None, [root.get("style", "")])]))
-    for size in ("width", "height", "version"):
-        root.attrib.pop(size, None)
+    for name in ("height", "version"):  # the height follows from the width
+        root.attrib.pop(name, None)
+    if themed:  # black is SVG's own default, which matplotlib leaves unsaid
+        root.attrib.setdefault("fill", "currentColor")
     root.attrib |= {"role": "img", "aria-label": label, "class": "figure themed" if themed else "figure"}
     return ET.tostring(root, encoding="unicode")
 

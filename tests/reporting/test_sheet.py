@@ -79,7 +79,7 @@ def test_html_shows_every_text_literally_and_says_what_heads_are():
         '<div class="scroll" role="group" tabindex="0" aria-label="Caption">\n'
         '<table class="sortable">\n'
         "<caption><span>Caption</span></caption>\n"
-        '<thead><tr><th scope="col" class="left">G</th><th scope="col" class="left">&lt;N&gt;</th>'
+        '<thead><tr><th scope="col" class="left">G</th><th scope="col" class="left last-label">&lt;N&gt;</th>'
         '<th scope="col">c</th></tr></thead>\n'
         "<tbody>\n"
         '<tr><th scope="row" class="left">a&lt;b</th><th scope="row" class="left">x&amp;y</th>'
