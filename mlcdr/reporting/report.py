@@ -8,7 +8,7 @@ has no number yet gets its page too, which says so.
 The template escapes whatever it is given (names are the user's); only `Sheet.html` and `mlcdr.reporting.svg`, which
 escape for themselves, hand it markup. The page's policy allows its one script and its one style sheet, by their hashes,
 and `style` attributes, by which matplotlib's diagrams set their looks; under `default-src 'none'` these can load
-nothing.
+nothing. Pictures may only be within the page (`data:`), such as the cells of a matrix that matplotlib draws.
 """
 
 from __future__ import annotations
@@ -96,6 +96,7 @@ def render(folder: Path, diagrams: Diagrams | None = None) -> str:
         policy="; ".join(
             (
                 "default-src 'none'",
+                "img-src data:",
                 f"script-src '{_hash(script)}'",
                 f"style-src-elem '{_hash(style)}'",
                 "style-src-attr 'unsafe-inline'",

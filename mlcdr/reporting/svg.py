@@ -96,23 +96,23 @@ def swatch(k: int) -> str:
     )
 
 
-def from_figure(figure: Figure, prefix: str, label: str, themed: bool = True) -> str:
+def from_figure(figure: Figure, prefix: str, label: str) -> str:
     """A figure of matplotlib's, its text as text; the rest as in `inlined`."""
     import matplotlib as mpl
 
     image = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": prefix}):
         figure.savefig(image, format="svg", transparent=True, metadata={"Date": None})
-    return inlined(image.getvalue(), prefix, label, themed)
+    return inlined(image.getvalue(), prefix, label)
 
 
-def inlined(svg: str, prefix: str, label: str, themed: bool = True) -> str:
+def inlined(svg: str, prefix: str, label: str) -> str:
     """An SVG file's text as an element to stand inside a page.
 
     Every `id`, and every reference to one, begins with `prefix`, so that the figures of a page do not take each other's
-    clips and markers. Gone are prologue, metadata, style sheets (they would hold for the whole page) and scripts. If
-    `themed`, black, white and the greys of grid and remarks become the page's own colours; a picture whose black and
-    white stand on colours of its own is better left alone, and gets white paper.
+    clips and markers. Gone are prologue, metadata, style sheets (they would hold for the whole page) and scripts. In a
+    picture without colours black, white and the greys of grid and remarks become the page's own, which are others in
+    the dark. One with colours keeps all of them, and gets white paper: its black and white may stand on them.
 
     Raises
     ------
@@ -125,6 +125,8 @@ def inlined(svg: str, prefix: str, label: str, themed: bool = True) -> str:
         raise ValueError(f"not an SVG document: {error}") from error
     if root.tag != f"{_SVG}svg":
         raise ValueError("not an SVG document")
+    coloured = {found for found in re.findall("#[0-9a-f]{6}", svg) if not found[1:3] == found[3:5] == found[5:7]}
+    themed = not coloured and root.find(f".//{_SVG}image") is None
     styles = [element.text or "" for element in root.iter(f"{_SVG}style")]
     foreign = {f"{_SVG}{name}" for name in ("metadata", "style", "script", "foreignObject", "title")}
     for parent in list(root.iter()):
@@ -153,7 +155,9 @@ def _own(name: str, value: str, prefix: str, themed: bool) -> str:
     if name == "id":
         return f"{prefix}-{value}"
     if name == "href":
-        return f"#{prefix}-{value[1:]}" if value.startswith("#") else ""
+        return (
+            f"#{prefix}-{value[1:]}" if value.startswith("#") else value if value.startswith("data:image/png;") else ""
+        )
     value = re.sub(r"url\(#([^)]*)\)", rf"url(#{prefix}-\1)", value)
     if themed and name in ("style", "fill", "stroke"):
         value = re.sub("#[0-9a-f]{6}", lambda found: _THEME.get(found.group(), found.group()), value)

@@ -100,11 +100,18 @@ def test_two_figures_on_a_page_share_no_id_and_find_their_own():
         assert "stroke-linejoin: round" in root.get("style"), "what its style sheet said of everything"
 
 
-def test_a_figure_takes_the_pages_colours_if_it_may():
-    assert "currentColor" in svg.from_figure(figure(), "a", "")
-    alone = svg.from_figure(figure(), "a", "", themed=False)
-    assert "currentColor" not in alone
-    assert "#000000" in alone
+def test_a_figure_takes_the_pages_colours_if_it_has_none_of_its_own():
+    plain, coloured, matrix = figure(), figure(), Figure()
+    coloured.axes[0].plot([0, 1], [1, 0], color="#0072b2")
+    matrix.subplots().imshow([[0, 1]], cmap="gray")
+    made = [ET.fromstring(svg.from_figure(each, "a", "")) for each in (plain, coloured, matrix)]
+    assert [root.get("class") for root in made] == ["figure themed", "figure", "figure"]
+    plain, coloured, matrix = (ET.tostring(root, encoding="unicode") for root in made)
+    assert "currentColor" in plain
+    assert "#000000" not in plain
+    assert "currentColor" not in coloured
+    assert "#000000" in coloured
+    assert 'href="data:image/png;base64' in matrix
 
 
 def test_what_could_act_or_reach_out_is_left_behind():
