@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import method_text
 from mlcdr.experiment.store import Failure, read_failures
 
@@ -36,26 +37,35 @@ def reason(error: str) -> str:
 
 
 def scored(folder: Path) -> set[Place]:
-    """The trials that have a row in scores.csv; none where there is no such file yet."""
+    """The trials that have a row in scores.csv; none where there is no such file yet.
+
+    Raises
+    ------
+    ResultsError
+        When the file is broken.
+    """
     path = folder / "scores.csv"
     if not path.is_file():
         return set()
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.reader(file)
-        swept = next(rows, [])[2 : -len(_SCORES)]
-        n = len(swept)
-        distinct = {(*row[: 2 + n], row[2 + n]) for row in rows if len(row) == 2 + n + len(_SCORES)}
-    return {
-        (dataset, method, tuple(sorted((path, v) for path, v in zip(swept, values, strict=True) if v)), int(split))
-        for dataset, method, *values, split in distinct
-    }
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = csv.reader(file, strict=True)
+            swept = next(rows, [])[2 : -len(_SCORES)]
+            distinct = {tuple(row[: -len(_SCORES) + 1]) for row in rows}
+        return {
+            (dataset, method, tuple(sorted((key, v) for key, v in zip(swept, values, strict=True) if v)), int(split))
+            for dataset, method, *values, split in distinct
+        }
+    except (ValueError, csv.Error) as error:  # not UTF-8, a row too short or too long, a split that is no number
+        raise ResultsError(f"{path}: not a table of scores: {error}") from error
 
 
 def kinds(folder: Path, experiment: Mapping[str, Any], datasets: Sequence[str], done: set[Place]) -> list[Kind]:
     """The failures of the experiment as it stands, those of one kind together, in the order of the config's methods.
 
     A record also keeps trials that are of the experiment no more. Left out are those of other data sets, methods,
-    values of the sweep and splits than it has now, and failures at places that have scores (`done`).
+    values of the sweep and splits than it has now, and failures at places that have scores (`done`). Where nothing says
+    which data sets it has (`datasets` is empty), all count.
 
     Raises
     ------
@@ -67,11 +77,13 @@ def kinds(folder: Path, experiment: Mapping[str, Any], datasets: Sequence[str], 
     found: dict[tuple[str, str, str], list[Failure]] = {}
     for failure in read_failures(folder):
         place = (failure.dataset, failure.method, tuple(sorted(failure.point)), failure.split)
-        of_now = failure.dataset in datasets and failure.method in methods and _has(experiment, failure)
+        known = not datasets or failure.dataset in datasets
+        of_now = known and failure.method in methods and _has(experiment, failure)
         if of_now and place not in done and (splits is None or failure.split < splits):
             found.setdefault((failure.dataset, failure.method, reason(failure.error)), []).append(failure)
     gathered = [Kind(*key, tuple(failures)) for key, failures in found.items()]
-    return sorted(gathered, key=lambda kind: (datasets.index(kind.dataset), methods.index(kind.method)))
+    order = {dataset: k for k, dataset in enumerate(datasets)}
+    return sorted(gathered, key=lambda kind: (order.get(kind.dataset, 0), kind.dataset, methods.index(kind.method)))
 
 
 def _has(experiment: Mapping[str, Any], failure: Failure) -> bool:

@@ -455,7 +455,8 @@ def _times(found: Results) -> Markup | None:
 
 def _runs(manifest: Mapping[str, Any]) -> Markup | None:
     """The runs that computed trials of this folder."""
-    runs = [run for run in manifest.get("computed_by") or [] if isinstance(run, Mapping)]
+    told = manifest.get("computed_by")
+    runs = [run for run in told if isinstance(run, Mapping)] if isinstance(told, list) else []
     if not runs:
         return None
     heads = ("Started", "Seconds", "Trials computed", "Failed", "Jobs", "Machine", "Python", "mlcdr")

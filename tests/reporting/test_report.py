@@ -197,6 +197,10 @@ def test_a_broken_file_is_told(tmp_path):
     (folder / "chosen.csv").write_text("dataset,method,split,parameter,value\nyeast,PLST\n")
     with pytest.raises(ResultsError, match=r"chosen\.csv:2: 2 values where the header has 5 columns"):
         report.write(folder)
+    (folder / "chosen.csv").unlink()
+    (folder / "scores.csv").write_text("dataset,method,label_space.n_components,split,metric,value\nyeast,PLST\n")
+    with pytest.raises(ResultsError, match=r"scores\.csv: not a table of scores"):
+        report.write(folder)
     with pytest.raises(ResultsError, match="no such results folder"):
         report.write(tmp_path / "nowhere")
 
@@ -305,11 +309,12 @@ def test_a_folder_without_a_number_says_so(run):
 
 
 def test_a_run_that_was_killed_before_it_wrote_its_tables(run):
-    folder = run("killed")
+    folder = run("killed", methods={"Bad": {"learner": "tests.small.Failing"}, "PLST": FOUR["PLST"]})
     for name in ("scores.csv", "summary.csv", "manifest.json"):
         (folder / name).unlink()
     page = page_of(folder)
     assert "summary.csv: missing; run the experiment again" in page.text
+    assert "0 trials have results. 4 failed." in page.text
     assert f"mlcdr run {folder / 'experiment.yaml'} --out {folder.parent}" in page.text
 
 
