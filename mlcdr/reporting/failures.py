@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,12 +99,7 @@ def _number_of_splits(experiment: Mapping[str, Any]) -> int | None:
     splits = experiment.get("splits")
     counts = [splits.get(key) for key in ("repeats", "folds")] if isinstance(splits, Mapping) else []
     known = [count for count in counts if isinstance(count, int)]
-    if not known:
-        return None
-    product = 1
-    for count in known:
-        product *= count
-    return product
+    return math.prod(known) if known else None
 
 
 def places(failures: Sequence[Failure]) -> list[tuple[str, str]]:

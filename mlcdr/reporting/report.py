@@ -395,13 +395,15 @@ def _tuned(found: Results) -> dict[str, Sheet]:
     header = rows[0] if rows else []
     if header[:2] != ["dataset", "method"] or header[-3:] != ["split", "parameter", "value"]:
         raise ResultsError(f"{path}:1: the columns should be dataset,method,<swept …>,split,parameter,value")
-    swept = header[2:-3]
+    swept = [path for k, path in enumerate(header[2:-3], start=2) if any(row[k : k + 1] != [""] for row in rows[1:])]
+    kept = [1, *(header.index(path) for path in swept)]  # a path that no tuned method has stays away
     chosen: dict[str, dict[tuple[str, ...], Counter[str]]] = {}
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != len(header):
             raise ResultsError(f"{path}:{number}: {len(row)} values where the header has {len(header)} columns")
-        dataset, *key, _, parameter, value = row
-        chosen.setdefault(dataset, {}).setdefault((*key, parameter), Counter())[value] += 1
+        *_, parameter, value = row
+        key = (*(row[k] for k in kept), parameter)
+        chosen.setdefault(row[0], {}).setdefault(key, Counter())[value] += 1
     heads = ("Method", *(tables.short_path(each, swept) for each in swept), "Parameter", "Chosen (how often)")
     return {
         dataset: Sheet(
