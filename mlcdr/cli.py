@@ -221,6 +221,7 @@ def _import_from_here() -> None:
 def _conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
     """Write tables and figures, print the tables and what went wrong; gives the exit code."""
     from mlcdr.reporting import results, tables
+    from mlcdr.reporting.failures import reason as reason_of
 
     if report.done:
         found = results.load(report.folder)
@@ -236,7 +237,7 @@ def _conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
             _say(f"results in {report.folder}: scores.csv, summary.csv, {_listed(written, report.folder)}")
     kinds: dict[tuple[str, str, str], list[Trial]] = {}
     for trial, error in report.failures:
-        kinds.setdefault((trial.dataset, trial.method, _reason(error)), []).append(trial)
+        kinds.setdefault((trial.dataset, trial.method, reason_of(error)), []).append(trial)
     for (dataset, method, reason), trials in list(kinds.items())[:10]:
         point = ", ".join(f"{path} {value}" for path, value in trials[0].point)
         first = f"{dataset}, {method}{f' ({point})' if point else ''}, split {trials[0].split}"
@@ -258,14 +259,6 @@ def _conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
         print(f"interrupted: {so_far}; the same command goes on from there", file=sys.stderr)
         return 130
     return 1 if report.failures else 0
-
-
-def _reason(error: str) -> str:
-    """What a traceback ends with, in one line: the exception and the first line of its message."""
-    lines = error.splitlines()
-    frames = [i for i, line in enumerate(lines) if line.startswith('  File "')]
-    after = [line for line in lines[frames[-1] + 1 if frames else 0 :] if line and not line.startswith(" ")]
-    return after[0] if after else lines[-1]
 
 
 def _listed(paths: list[Path], folder: Path) -> str:
@@ -326,6 +319,7 @@ def plan(
 def status(folder: Folder) -> None:
     """How far a run is, or how it ended; may be asked while it is going on."""
     from mlcdr.experiment.record import duration, progress
+    from mlcdr.reporting.failures import reason as reason_of
 
     found = progress(folder)
     last = found.run
@@ -350,7 +344,7 @@ def status(folder: Folder) -> None:
         left = "left" if last.state == "running" else "to do"
         print(f"{timed} {left} with {last.jobs} worker{'s' * (last.jobs != 1)}{untimed}")
     for (dataset, method, error), number in list(found.errors.items())[:10]:
-        print(f"failed: {dataset}, {method}: {_reason(error)} ({number} trial{'s' * (number != 1)})")
+        print(f"failed: {dataset}, {method}: {reason_of(error)} ({number} trial{'s' * (number != 1)})")
 
 
 @app.command()
@@ -467,6 +461,15 @@ def plot(folder: Folder) -> None:
     if not written:
         raise ResultsError(f"{folder / 'experiment.yaml'}: asks for no figures; add them under `figures:`")
     print("\n".join(map(str, written)))
+
+
+@app.command()
+def report(folder: Folder) -> None:
+    """Write report.html into a results folder: all it shows on one page, which needs no network."""
+    from mlcdr.reporting import diagrams
+    from mlcdr.reporting import report as page
+
+    print(page.write(folder, diagrams.texts))
 
 
 @app.command()

@@ -13,6 +13,7 @@ import os
 import platform
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -288,3 +289,49 @@ class Store:
         with self._told("cannot be read"):
             found = dict(self._db.execute(query).fetchall())
         return {key: found[key] for key in keys if key in found}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failed trial as it is on record: where it stands, its traceback, and when that was (UTC)."""
+
+    dataset: str
+    method: str
+    point: tuple[tuple[str, str], ...]
+    split: int
+    error: str
+    recorded: str
+
+
+def read_failures(folder: Path) -> list[Failure]:
+    """The failed trials on record, without the folder's lock and without writing anything: a run may be going on.
+
+    A method that was edited has trials of its own before and after; of those with the same data set, method, point and
+    split only the latest counts.
+
+    Raises
+    ------
+    ResultsError
+        When there is no `trials.sqlite`, or it cannot be read.
+    """
+    path = folder / "trials.sqlite"
+    if not path.is_file():
+        raise ResultsError(f"{path}: missing; which trials failed is not known")
+    # Beside max(), SQLite takes the other columns from the row that has it. Of two in a second, the failed one counts.
+    query = """
+        SELECT dataset, method, point, split, error, recorded FROM (
+            SELECT *, max(recorded || (status = 'failed')) FROM trials GROUP BY dataset, method, point, split
+        ) WHERE status = 'failed' ORDER BY dataset, method, point, split
+    """
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
+            if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+                return []  # a record not yet begun
+            if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+                raise ResultsError(f"{path}: not a record of trials made by mlcdr")
+            rows = db.execute(query).fetchall()
+        return [Failure(d, m, tuple(json.loads(point).items()), s, e or "", r) for d, m, point, s, e, r in rows]
+    except (sqlite3.Error, ValueError) as error:
+        killed = path.with_name(f"{path.name}-journal").exists()
+        mend = "; the run that wrote it was killed, and the next one mends it" if killed else ""
+        raise ResultsError(f"{path}: cannot be read: {error}{mend}") from error

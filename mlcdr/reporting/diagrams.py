@@ -12,6 +12,7 @@ are not.
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,8 +23,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mlcdr.reporting import layouts
-from mlcdr.reporting.comparison import Comparison
+from mlcdr.reporting.comparison import Comparison, compare_all
 from mlcdr.reporting.figures import STYLE, save
+from mlcdr.reporting.results import Results
 from mlcdr.reporting.sheet import DASH, signed
 from mlcdr.reporting.significance import ALPHA, Significance, record
 
@@ -53,6 +55,19 @@ def write_all(comparison: Comparison, folder: Path) -> list[Path]:
         "matrix": matrix(found, title),
     }
     return [path for name, figure in pictures.items() for path in save(figure, folder / f"{stem}_{name}", title)]
+
+
+def texts(results: Results) -> dict[str, str]:
+    """What it shows → SVG text: the critical-difference diagram (Nemenyi) of every metric with tests, for a page."""
+    found = {}
+    for each in compare_all(results):
+        if each.significance is not None:
+            title = each.sheet.caption.plain
+            figure, image = critical_difference(each.significance, title, "nemenyi"), io.StringIO()
+            with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": each.metric}):
+                figure.savefig(image, format="svg", transparent=True, metadata={"Date": None})
+            found[f"Critical difference, {title}"] = image.getvalue()
+    return found
 
 
 def critical_difference(found: Significance, title: str, test: str) -> Figure:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 
 from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting import layouts, output
+from mlcdr.reporting.curves import Curve, curve, positions
 from mlcdr.reporting.layouts import FigureLayout, Panel
 from mlcdr.reporting.metric_facts import metric_facts
 from mlcdr.reporting.results import Results
@@ -63,16 +63,6 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "path",
     "svg.hashsalt": "mlcdr",
 }
-
-
-@dataclass(frozen=True)
-class _Curve:
-    """One method's line in one panel."""
-
-    method: str
-    x: list[float]
-    mean: list[float]
-    spread: list[float]
 
 
 def render(results: Results, entry: Mapping[str, Any], subject: str) -> Figure:
@@ -165,7 +155,7 @@ def _check(results: Results, layout: FigureLayout, name: str, subject: str) -> N
     kind, there = ("metric", results.metrics) if layout.panels == "datasets" else ("data set", results.datasets)
     if subject not in there:
         raise ResultsError(f"{where}: no {kind} {subject!r} (there are: {', '.join(there)})")
-    if layout.x_scale == "log" and min(_positions(results.values(layout.x)), default=1.0) <= 0:
+    if layout.x_scale == "log" and min(positions(results.values(layout.x)), default=1.0) <= 0:
         raise ResultsError(f"{where}: x_scale: log shows positive values only, and {layout.x} has others")
     others = [path for path in results.swept if path != layout.x and len(results.values(path)) > 1]
     if others:
@@ -220,30 +210,30 @@ def _draw_panel(
 ) -> dict[str, Any]:
     """Draw one panel; method → its line."""
     values = results.values(layout.x)
-    positions = _positions(values)
+    places = positions(values)
     lines = {}
     for method in methods:
-        curve = _curve(results, layout, panel.metric, dataset, method, dict(zip(values, positions, strict=True)))
-        if curve.x:
-            lines[method] = _draw_curve(ax, curve, results.methods.index(method))
+        found = curve(results, layout.x, layout.band, dataset, method, panel.metric)
+        if found.x:
+            lines[method] = _draw_curve(ax, found, results.methods.index(method))
     ax.set_title(panel.title, loc="left", parse_math=panel.title != dataset)
     ax.set_ylabel(panel.label or metric_facts(results, panel.metric).title)
     percent = all(value.endswith("%") for value in values)
     ax.set_xlabel((layout.x_label_percent if percent else "") or layout.x_label or short_path(layout.x, results.swept))
     ax.set_xscale(layout.x_scale)
     ax.set_yscale(layout.y_scale)
-    ticks = _ticks(positions, layout.x_scale == "log")
+    ticks = _ticks(places, layout.x_scale == "log")
     if len(ticks) == len(values) or layout.x_scale == "log":
-        ax.set_xticks([positions[k] for k in ticks], [values[k] for k in ticks])
+        ax.set_xticks([places[k] for k in ticks], [values[k] for k in ticks])
         ax.xaxis.set_minor_locator(NullLocator())
     else:
-        ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10], integer=all(x == round(x) for x in positions)))
+        ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10], integer=all(x == round(x) for x in places)))
     return lines
 
 
-def _ticks(positions: Sequence[float], logarithmic: bool) -> list[int]:
+def _ticks(places: Sequence[float], logarithmic: bool) -> list[int]:
     """Which of the values get a tick of their own: those that lie far enough from the one before."""
-    places = [math.log(x) for x in positions] if logarithmic else list(positions)
+    places = [math.log(x) for x in places] if logarithmic else places
     span = max(places) - min(places)
     kept: list[int] = []
     for k in sorted(range(len(places)), key=places.__getitem__):
@@ -252,7 +242,7 @@ def _ticks(positions: Sequence[float], logarithmic: bool) -> list[int]:
     return kept
 
 
-def _draw_curve(ax: Axes, curve: _Curve, k: int) -> Any:
+def _draw_curve(ax: Axes, curve: Curve, k: int) -> Any:
     """A line with its band; `k` is the method's place in the experiment, which gives it its looks."""
     colour = _COLOURS[k % len(_COLOURS)]
     (line,) = ax.plot(
@@ -271,37 +261,6 @@ def _draw_curve(ax: Axes, curve: _Curve, k: int) -> Any:
     high = [m + s for m, s in zip(curve.mean, curve.spread, strict=True)]
     ax.fill_between(curve.x, low, high, color=colour, alpha=0.2, linewidth=0, zorder=2)
     return line
-
-
-def _curve(
-    results: Results, layout: FigureLayout, metric: str, dataset: str, method: str, positions: Mapping[str, float]
-) -> _Curve:
-    """The points a method has; one without the swept parameter has the same number at all of them."""
-    curve = _Curve(method, [], [], [])
-    others = {path: (results.values(path) or ("",))[0] for path in results.swept if path != layout.x}
-    for value, x in positions.items():
-        point = tuple(value if path == layout.x else others[path] for path in results.swept)
-        cell = results.cell(dataset, method, point, metric)
-        if cell is None:
-            continue
-        spread = {"standard_error": cell.se, "std": cell.std, "none": 0.0}[layout.band]
-        curve.x.append(x)
-        curve.mean.append(cell.mean)
-        curve.spread.append(0.0 if math.isnan(spread) else spread)
-    return curve
-
-
-def _positions(values: Sequence[str]) -> list[float]:
-    """Where the values stand on the axis: their own size if all are numbers of one kind, else 0, 1, 2 …"""
-    bare = [value.removesuffix("%") for value in values]
-    if len({value.endswith("%") for value in values}) == 1:
-        try:
-            numbers = [float(value) for value in bare]
-        except ValueError:
-            numbers = []
-        if numbers and all(map(math.isfinite, numbers)):
-            return numbers
-    return [float(k) for k in range(len(values))]
 
 
 def _what_is_shown(results: Results, layout: FigureLayout, panels: Sequence[tuple[Panel, str]]) -> str:

@@ -29,6 +29,11 @@ from mlcdr.experiment.yaml_reader import read_yaml
 from mlcdr.metrics import METRICS
 from mlcdr.reporting.best import Best, Repetitions, Setting, best_of, grids, named
 
+
+class NoResults(ResultsError):
+    """A folder of an experiment that has no results yet: nothing was computed, or every trial failed."""
+
+
 Point = tuple[str, ...]
 """A point of the sweep: one text for each swept path, `""` where a method has no such parameter."""
 
@@ -218,12 +223,13 @@ def load(folder: str | Path) -> Results:
     Raises
     ------
     ResultsError
-        When the folder or one of its files is missing, or a file is not what it should be.
+        When the folder or one of its files is missing, or a file is not what it should be; `NoResults` when all that is
+        wrong is that there is no number in it.
     """
     folder = Path(folder)
     if not folder.is_dir():
         raise ResultsError(f"{folder}: no such results folder; `mlcdr run CONFIG` makes one")
-    experiment = _read_experiment(folder / "experiment.yaml")
+    experiment = read_experiment(folder / "experiment.yaml")
     summary, swept = _read_summary(folder / "summary.csv")
     _refuse_uncounted(folder / "summary.csv", summary)
     _refuse_repeats(folder / "summary.csv", summary, ["dataset", "method", *swept, "metric"])
@@ -346,7 +352,14 @@ def _points(summary: pd.DataFrame, swept: tuple[str, ...], experiment: dict[str,
     return tuple(sorted(found, key=lambda point: [places[value] for places, value in zip(order, point, strict=True)]))
 
 
-def _read_experiment(path: Path) -> dict[str, Any]:
+def read_experiment(path: Path) -> dict[str, Any]:
+    """The resolved config that `path` holds, as plain data.
+
+    Raises
+    ------
+    ResultsError
+        When it is missing or broken.
+    """
     if not path.is_file():
         raise ResultsError(f"{path}: missing; {path.parent} is not a results folder that `mlcdr run` has finished")
     try:
@@ -366,14 +379,14 @@ def _read_experiment(path: Path) -> dict[str, Any]:
 def _read_summary(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """summary.csv, whose columns are `dataset, method, <swept> …, *_SUMMARY`; and the swept columns' names."""
     if not path.is_file():
-        raise ResultsError(f"{path}: missing; run the experiment again (only what is not done yet will run)")
+        raise NoResults(f"{path}: missing; run the experiment again (only what is not done yet will run)")
     rows = _rows(path)
     columns = tuple(rows[0])
     if columns[:2] != ("dataset", "method") or columns[-len(_SUMMARY) :] != _SUMMARY:
         wanted = ",".join(("dataset", "method", "<swept …>", *_SUMMARY))
         raise ResultsError(f"{path}:1: the columns are {','.join(columns)}; they should be {wanted}")
     if len(rows) == 1:
-        raise ResultsError(f"{path}: holds no results, only a header")
+        raise NoResults(f"{path}: holds no results, only a header")
     table = pd.DataFrame(rows[1:], columns=list(columns), dtype=object)
     for name in _SUMMARY[1:]:
         values = pd.to_numeric(table[name].replace("", "nan"), errors="coerce")

@@ -1,10 +1,11 @@
-"""A sheet: a finished table of text, and how it looks in Markdown, in LaTeX and on a terminal.
+"""A sheet: a finished table of text, and how it looks in Markdown, in LaTeX, in HTML and on a terminal.
 
 A sheet knows nothing of results. `tables`, `published` and `comparison` decide what stands in it.
 """
 
 from __future__ import annotations
 
+import html
 import re
 import textwrap
 from collections.abc import Callable, Sequence
@@ -191,6 +192,49 @@ class Sheet:
             lines.append(rf"  \par\smallskip\parbox{{\linewidth}}{{\footnotesize {notes}}}")
         return "\n".join([*lines, r"\end{table}"]) + "\n"
 
+    def html(self, sortable: bool = False) -> str:
+        """An HTML `table` in a box that scrolls sideways and can have the focus; its notes below. All text is escaped.
+
+        Heads are `th` with a scope. A label that is left out in all rows of a group but the first is there in each, so
+        that each row says whose it is wherever it is sorted to, in a span of class `again` for a style sheet to hide.
+        The class `sortable` is for a script; the head of the last column of labels, which a style sheet may want
+        to keep in sight, is of the class `last-label`.
+        """
+        head = "".join(
+            f'<th scope="col"{self._side(j, "last-label" if j == self.stub - 1 else "")}>{_html(cell)}</th>'
+            for j, cell in enumerate(self.header)
+        )
+        body = []
+        above: tuple[Text, ...] = ()
+        for k, row in enumerate(self.rows):
+            cells, labels = [], list(row[: self.stub])
+            for j, cell in enumerate(row):
+                if j >= self.stub:
+                    cells.append(f"<td{self._side(j)}>{_html(cell)}</td>")
+                    continue
+                again = bool(above) and j < self.stub - 1 and not cell.plain
+                labels[j] = above[j] if again else cell
+                shown = f'<span class="again">{_html(labels[j])}</span>' if again else _html(cell)
+                cells.append(f'<th scope="row"{self._side(j)}>{shown}</th>')
+            above = tuple(labels)
+            group = ' class="group"' if k and k in self.groups else ""
+            body.append(f"<tr{group}>{''.join(cells)}</tr>")
+        caption = html.escape(self.caption.plain)
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
+        lines = [
+            f'<div class="scroll" role="group" tabindex="0" aria-label="{caption}">',
+            '<table class="sortable">' if sortable else "<table>",
+            f"<caption><span>{caption}</span></caption>",
+            f"<thead><tr>{head}</tr></thead>",
+            "<tbody>",
+            *body,
+            "</tbody>",
+            "</table>",
+            "</div>",
+            *([f'<ul class="notes">{notes}</ul>'] if notes else []),
+        ]
+        return "\n".join(lines) + "\n"
+
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """Aligned columns. Bold is the terminal's bold if `colour`, else a `*` behind the number.
 
@@ -228,6 +272,11 @@ class Sheet:
             lines += _wrap(note, width)
         return "\n".join(lines) + "\n"
 
+    def _side(self, j: int, *more: str) -> str:
+        """The `class` of a cell in column `j`."""
+        classes = " ".join(filter(None, ("left" if self._is_left(j) else "", *more)))
+        return f' class="{classes}"' if classes else ""
+
     def _is_left(self, j: int) -> bool:
         return j < self.stub or j in self.left
 
@@ -247,6 +296,11 @@ class Sheet:
             else:
                 blocks.append([*stub, j])
         return blocks
+
+
+def _html(cell: Text) -> str:
+    escaped = html.escape(cell.plain)
+    return f"<strong>{escaped}</strong>" if cell.bold else escaped
 
 
 def _widths(grid: Sequence[Sequence[str]]) -> list[int]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mlcdr.errors import ResultsError
-from mlcdr.experiment.store import Store
+from mlcdr.experiment.store import Store, read_failures
 from mlcdr.experiment.trials import Score, Trial
 from tests.small import learner
 
@@ -190,3 +190,71 @@ def test_the_lock_ends_with_its_holder(tmp_path: Path) -> None:
     dies("", tmp_path)
     with Store(tmp_path) as store:
         assert store.done() == set()
+
+
+# -------------------------------------------------------------------- a look from outside
+
+
+def test_failures_are_read_while_a_run_holds_the_lock_and_nothing_is_written(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.record(TRIALS, [Score("a", {"f1": 1.0}), Score("b", None, "Traceback"), Score("c", None, "C")])
+        before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+        first, second = read_failures(tmp_path)
+        assert (first.dataset, first.method, first.split, first.error) == ("tiny", "M", 1, "Traceback")
+        assert first.point == (("learner.alpha", "20%"),)
+        assert second.split == 2
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+        store.record(TRIALS, [Score("b", {"f1": 1.0})])
+        assert [failure.split for failure in read_failures(tmp_path)] == [2]
+
+
+def test_of_an_edited_method_the_latest_trial_counts(tmp_path: Path) -> None:
+    """Its key is another then, and the old row stays."""
+    old, new = trial("old", 5), trial("new", 5)
+    with Store(tmp_path) as store:
+        store.record({"old": old}, [Score("old", None, "before")])
+        store._db.execute("UPDATE trials SET recorded = '2026-01-01T00:00:00Z'")
+        store.record({"new": new}, [Score("new", {"f1": 1.0})])
+        assert read_failures(tmp_path) == []
+        store._db.execute("UPDATE trials SET recorded = '2025-01-01T00:00:00Z' WHERE key = 'new'")
+        assert [failure.error for failure in read_failures(tmp_path)] == ["before"]
+
+
+def test_no_record_an_empty_one_and_one_that_is_not_ours(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match=r"trials\.sqlite: missing"):
+        read_failures(tmp_path)
+    path = tmp_path / "trials.sqlite"
+    path.touch()
+    assert read_failures(tmp_path) == []
+    path.write_text("not a database at all, but long enough to be looked at\n" * 100)
+    with pytest.raises(ResultsError, match=r"trials\.sqlite: cannot be read: file is not a database"):
+        read_failures(tmp_path)
+    path.unlink()
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE trials (x)")
+    other.close()
+    with pytest.raises(ResultsError, match="not a record of trials made by mlcdr"):
+        read_failures(tmp_path)
+
+
+def test_after_a_kill_in_a_transaction_a_reader_changes_nothing_and_says_what_is_wrong(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.record(TRIALS, [Score("a", None, "Traceback")])
+    dies(
+        """
+        store._db.execute("PRAGMA cache_size = 1")
+        store._db.execute("BEGIN IMMEDIATE")
+        rows = ((f"k{i}", "x" * 1000) for i in range(500))
+        store._db.executemany(
+            "INSERT INTO trials (key, dataset, method, point, split, status) VALUES (?, ?, '', '', 0, 'done')", rows
+        )
+        """,
+        tmp_path,
+    )
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert "trials.sqlite-journal" in before, "the kill must come in the middle"
+    with pytest.raises(ResultsError, match=r"trials\.sqlite: cannot be read: .*; the run that wrote it was killed"):
+        read_failures(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    Store(tmp_path).__exit__(None, None, None)  # the next run mends it
+    assert [failure.error for failure in read_failures(tmp_path)] == ["Traceback"]

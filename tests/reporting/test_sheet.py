@@ -70,3 +70,25 @@ def test_small_words():
     assert escape_latex("50% of {x}_1 & ~y^2 ± 1 – #") == (
         r"50\% of \{x\}\_1 \& \textasciitilde{}y\textasciicircum{}2 $\pm$ 1 -- \#"
     )
+
+
+def test_html_shows_every_text_literally_and_says_what_heads_are():
+    rows = [["a<b", "x&y", Text("1", "", bold=True)], ["", '"q"', "2"], ["c", "</td>", "–"]]
+    made = sheet(rows, stub=2, header=["G", "<N>", "c"], groups=(0, 2), notes=("n < 1",), left=()).html(sortable=True)
+    assert made == (
+        '<div class="scroll" role="group" tabindex="0" aria-label="Caption">\n'
+        '<table class="sortable">\n'
+        "<caption><span>Caption</span></caption>\n"
+        '<thead><tr><th scope="col" class="left">G</th><th scope="col" class="left last-label">&lt;N&gt;</th>'
+        '<th scope="col">c</th></tr></thead>\n'
+        "<tbody>\n"
+        '<tr><th scope="row" class="left">a&lt;b</th><th scope="row" class="left">x&amp;y</th>'
+        "<td><strong>1</strong></td></tr>\n"
+        '<tr><th scope="row" class="left"><span class="again">a&lt;b</span></th>'
+        '<th scope="row" class="left">&quot;q&quot;</th><td>2</td></tr>\n'
+        '<tr class="group"><th scope="row" class="left">c</th><th scope="row" class="left">&lt;/td&gt;</th>'
+        "<td>–</td></tr>\n"
+        "</tbody>\n</table>\n</div>\n"
+        '<ul class="notes"><li>n &lt; 1</li></ul>\n'
+    )
+    assert "<table>" in sheet([["a", "1"]]).html()
