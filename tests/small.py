@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from mlcdr.data.dataset import Dataset
+from mlcdr.errors import UserError
 from mlcdr.experiment.config import Experiment, experiment_from
 from mlcdr.experiment.trials import DataSource, Trial, plan
 from mlcdr.registry import Component
@@ -75,6 +77,14 @@ class Outcome:
     code: int
     out: str
     err: str
+
+
+def skip_without_extra(family: str, name: str) -> None:
+    """Skip the test of a component whose optional package is not installed."""
+    try:
+        Component(family, name).build()
+    except UserError as error:
+        pytest.skip(str(error))
 
 
 def command(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -97,6 +97,7 @@ def test_on_a_terminal_it_asks(here: Path) -> None:
     [(f, name) for f in ("feature_space", "dual_space", "label_space", "learner") for name in registry.BUILT_IN[f]],
 )
 def test_every_component_has_a_config(family: str, name: str) -> None:
+    small.skip_without_extra(family, name)
     (spec,) = experiment_from(read_yaml_text(draft("e", methods=[name]), "new").data).methods.values()
     assert spec.plain()[family] == name
     if name.startswith("kernel_"):
