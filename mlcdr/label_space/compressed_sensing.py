@@ -32,9 +32,9 @@ class CompressedSensing(LinearLabelSpace):
     - "cosamp", compressive sampling matching pursuit: least squares on up to 3k columns, of which the k largest
       entries stay, for as long as the residual falls; least squares on these at the end. Cost a round
       n·(kK + (3k)³·10 + K log K).
-    - "lasso": ŷ = argmin ½‖t − As‖² + λ‖s‖₁ by scikit-learn's coordinate descent, about n·K² a sweep. The penalty
-      draws entries towards 0, by λ where columns are orthogonal: a label needs ½ + λ to be there when scores are
-      rounded.
+    - "lasso": ŷ = argmin ½‖t − As‖² + λ‖s‖₁, by scikit-learn's coordinate descent to a duality gap of 1e-4‖t‖². The
+      penalty draws entries towards 0, by λ where columns are orthogonal: a label needs ½ + λ to be there when scores
+      are rounded. Cost a sweep n·K².
 
     All need AᵀA (mK²). The two greedy ones take columns at unit length, without which the longer ones would be chosen
     for their length. The directions are nested, and so is each code in every longer one: 1/√m is left to decoding, for
@@ -125,7 +125,7 @@ class CompressedSensing(LinearLabelSpace):
         if not len(t):
             return np.zeros((0, a.shape[1]))
         # scikit-learn's objective is ours over m
-        lasso = Lasso(self.penalty / len(a), fit_intercept=False, precompute=a.T @ a, max_iter=10_000, tol=1e-6)
+        lasso = Lasso(self.penalty / len(a), fit_intercept=False, precompute=a.T @ a, max_iter=10_000)
         return np.asarray(lasso.fit(a, t.T).coef_).reshape(len(t), a.shape[1])
 
     def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:
