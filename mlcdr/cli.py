@@ -305,7 +305,7 @@ def methods(name: Annotated[str | None, typer.Argument(help="Show this one in fu
             print(f"{family}:" if registry.names(family) else f"{family}: none yet (a dotted path to your own class)")
             for each in registry.names(family):
                 summary = (inspect.getdoc(registry.resolve(family, each)) or "").splitlines()[:1]
-                print(f"  {each:<18}{' '.join(summary)}")
+                print(f"  {each:<20}{' '.join(summary)}")
         return
     families = [family for family in registry.BUILT_IN if name in registry.names(family)]
     if not families and "." not in name:
