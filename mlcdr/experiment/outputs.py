@@ -6,7 +6,7 @@ what is fitted to one output depends on the features, the parameters and that ou
 is in the list it holds for that very class, not for what is derived from it.
 
 - `LinearRegression`, `Ridge`, `KernelRidge`: one matrix of the features, solved for each output; with one penalty, a
-  number, and with a solver that does not draw lots (where it does, those of one output depend on those before it).
+  number. (Solvers that draw lots, "sag" and "saga", are left out.)
 - `RidgeCV`: only where each output chooses its own penalty (`alpha_per_target: true`).
 - `Lasso`, `ElasticNet`: coordinate descent, output by output, in fixed order. (Their multi-task kin select features
   jointly, and are none.)
