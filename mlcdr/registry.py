@@ -45,6 +45,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "kernel_occa": "mlcdr.label_space.kernel_occa:KernelOCCA",
         "kernel_cplst": "mlcdr.label_space.kernel_cplst:KernelCPLST",
         "faie": "mlcdr.label_space.faie:FaIE",
+        "cca": "mlcdr.label_space.cca:CanonicalCodes",
+        "compressed_sensing": "mlcdr.label_space.compressed_sensing:CompressedSensing",
     },
     "dual_space": {
         "ddsr": "mlcdr.dual_space.ddsr:DDSR",

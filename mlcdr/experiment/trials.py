@@ -32,6 +32,7 @@ from mlcdr.experiment import tune as tune_module
 from mlcdr.experiment.choose import choose, without_tune
 from mlcdr.experiment.components import separated
 from mlcdr.experiment.config import DatasetSpec, Experiment, MethodSpec, method_text
+from mlcdr.experiment.outputs import independent_outputs
 from mlcdr.experiment.splits import Splits, SplitSpec, make_splits, seed_sequence
 from mlcdr.experiment.tune import Criterion
 from mlcdr.label_space.linear import as_dense
@@ -181,7 +182,8 @@ def _digest(content: Any) -> str:
 def _families(specs: Sequence[MethodSpec], n_labels: int) -> list[MethodSpec]:
     """For each of a method's specs the one to fit in its stead: the same with the largest code, where one fit serves.
 
-    That is so where the label space's directions are nested and the learner fits each output as if it were alone.
+    That is so where the label space's directions are nested and the learner fits each output as if it were alone (see
+    `mlcdr.experiment.outputs`).
     """
     largest: dict[str, MethodSpec] = {}
     names = []
@@ -210,9 +212,8 @@ def _size_path(spec: MethodSpec) -> str | None:
     if part is None:
         return None
     space = registry.resolve(part.family, part.name)
-    learner = registry.resolve("learner", spec.learner.name)
     path = f"{part.family}.{_size_parameter(part)}"
-    serves = getattr(space, "nested", False) and getattr(learner, "independent_outputs", False)
+    serves = getattr(space, "nested", False) and independent_outputs(spec.learner)
     return path if serves and spec.with_value(path, None) is not None else None
 
 

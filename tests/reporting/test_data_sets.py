@@ -44,6 +44,18 @@ def test_table1_beside_the_data(real_dataset):
     assert "41 of 42 facts agree, rounded as printed." in compared.terminal(100)
 
 
+def test_numbers_of_labels_beside_the_data(real_dataset):
+    """Table 2 of Chen & Lin 2012: eight data sets, and nothing but K."""
+    eight = [*SEVEN, "genbase"]
+    for name in eight:
+        real_dataset(name)
+    compared = data_sets.compare([], "chen_lin_2012/table2")
+    assert compared.count("agrees") == len(compared.rows) == 8
+    shown = data_sets.render(eight, "chen_lin_2012/table2").csv().split()
+    assert shown[0] == "name,n_labels"
+    assert {"corel5k,374", "genbase,27", "yeast,14"} <= set(shown)
+
+
 def test_one_data_set_of_a_published_table():
     compared = data_sets.compare(["yeast"], TABLE1)
     assert (compared.count("agrees"), compared.count("not run")) == (6, 36)
