@@ -21,11 +21,11 @@ from mlcdr.moments import Moments
 
 
 class CanonicalCodes(HatLabelSpace):
-    """V = Uᵀ(ZᵀZ + r′I)^(-½) (M×K): t = Vz, and ẑ = V⁺t; U has the M leading eigenvectors of P = (·)^(-½)ZᵀHZ(·)^(-½).
+    """V = UᵀW (M×K), W = (ZᵀZ + r′I)^(-½): t = Vz, ẑ = V⁺t; U: the M leading eigenvectors of WZᵀHZW (K×K), as columns.
 
     With r = r′ = 0 (`alpha`, `label_alpha`) the rows of V are the labels' directions of canonical correlation with the
-    features, equation (2): VZᵀZVᵀ = I, and the eigenvalues of P are the squared canonical correlations ρ², the shares
-    of each code's variance that least squares explains. So PLST's matrix is ZᵀZ, CPLST's ZᵀHZ, and this one's the
+    features, equation (2): VZᵀZVᵀ = I, and the eigenvalues are the squared canonical correlations ρ², the share of each
+    code's variance that least squares explains. So PLST's matrix is ZᵀZ, CPLST's ZᵀHZ, and this one's the
     latter relative to the former. A ridge r makes H = X(XᵀX + rI)⁺Xᵀ. Combinations of labels that do not vary have no
     canonical variate: with q of them, the last q of K rows of V are 0, as are their codes and eigenvalues.
 
@@ -63,7 +63,7 @@ class CanonicalCodes(HatLabelSpace):
     mixing_ : array of shape (k, k)
         R, upper triangular.
     eigenvalues_ : array of shape (M,)
-        Those of P, descending: ρ² where r = r′ = 0.
+        Those of WZᵀHZW, descending: ρ² where r = r′ = 0.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -117,10 +117,10 @@ class CanonicalCodes(HatLabelSpace):
         z = as_dense(Y) - self.mean_
         true, said = z @ self.basis_, self._orthonormal(codes)
         total = np.sum(z**2)
+        if said.shape[1] == 0:  # no label varies
+            return np.full(codes.shape[1], total / len(z)), np.zeros(codes.shape[1])
         encoding = total - np.cumsum(np.sum(true**2, axis=0))
         prediction = np.cumsum(np.sum((said - true[:, : said.shape[1]]) ** 2, axis=0))
         encoding[encoding < 1e-12 * total] = 0.0  # nothing but rounding is left
         at = np.minimum(np.arange(codes.shape[1]), said.shape[1] - 1)
-        if said.shape[1] == 0:
-            return np.full(codes.shape[1], total / len(z)), np.zeros(codes.shape[1])
         return encoding[at] / len(z), prediction[at] / len(z)
