@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mlcdr import __version__, doctor, registry
+from mlcdr.errors import UserError
 from mlcdr.experiment.config import experiment_from, load_experiment
 from mlcdr.experiment.draft import draft
 from mlcdr.experiment.yaml_reader import read_yaml_text
@@ -98,7 +99,12 @@ def test_on_a_terminal_it_asks(here: Path) -> None:
 )
 def test_every_component_has_a_config(family: str, name: str) -> None:
     small.skip_without_extra(family, name)
-    (spec,) = experiment_from(read_yaml_text(draft("e", methods=[name]), "new").data).methods.values()
+    several = sum(name in known for known in registry.BUILT_IN.values()) > 1
+    written = f"{family}:{name}" if several else name
+    if several:
+        with pytest.raises(UserError, match=f"{name!r} is the name of several components: write .*{written}"):
+            draft("e", methods=[name])
+    (spec,) = experiment_from(read_yaml_text(draft("e", methods=[written]), "new").data).methods.values()
     assert spec.plain()[family] == name
     if name.startswith("kernel_"):
         assert spec.plain()["learner"] == "kernel_ridge"

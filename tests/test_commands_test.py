@@ -27,9 +27,14 @@ from tests.small import Outcome
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
-# What depends on an order, and must: a chain on that of its links, PBR's random labels on their numbers, MLHSL on the
-# rows, of which the first are nearest where label sets repeat.
-ORDERED = {"classifier_chain": "label-order", "pbr": "label-order", "mlhsl": "row-order"}
+# What depends on an order, and must: a chain on that of its links, random labels and random codes on the labels'
+# numbers, MLHSL on the rows, of which the first are nearest where label sets repeat.
+ORDERED = {
+    "classifier_chain": "label-order",
+    "pbr": "label-order",
+    "compressed_sensing": "label-order",
+    "mlhsl": "row-order",
+}
 
 
 @pytest.fixture(autouse=True)

@@ -83,6 +83,7 @@ def _list(values: Sequence[str]) -> str:
 
 def _row(written: str) -> str:
     """What a method's row is called: its classes."""
+    written = "+".join(part.rpartition(":")[2] for part in written.split("+"))
     return " + ".join(part.rpartition(".")[2] if "." in part else part.upper() for part in written.split("+"))
 
 
@@ -90,20 +91,25 @@ def _parts(written: str) -> dict[str, str]:
     """Family → component of a method."""
     method: dict[str, str] = {}
     for part in written.split("+"):
-        family = _family(part.strip())
+        family, name = _component(part.strip())
         if family in method:
             raise UserError(f"the method {written!r} has two components for the {family}; keep one")
-        method[family] = part.strip()
+        method[family] = name
     return _with_learner(method)
 
 
-def _family(name: str) -> str:
-    if "." in name:
+def _component(written: str) -> tuple[str, str]:
+    """Family and name of `name`, of a dotted path (a learner), or of `family:name` where a name is in several."""
+    chosen, _, name = written.rpartition(":")
+    if not chosen and "." in name:
         registry.resolve("learner", name)
-        return "learner"
-    for family in _ORDER:
-        if name in registry.names(family):
-            return family
+        return "learner", name
+    families = [family for family in _ORDER if name in registry.names(family) and chosen in ("", family)]
+    if len(families) > 1:
+        which = " or ".join(f"{family}:{name}" for family in families)
+        raise UserError(f"{name!r} is the name of several components: write {which}")
+    if families:
+        return families[0], name
     known = [each for family in _ORDER for each in registry.names(family)]
     listing = f"known: {', '.join(known)}; or a dotted path to a learner"
     raise UserError(f"unknown component {name!r}{did_you_mean(name, known)} ({listing})")

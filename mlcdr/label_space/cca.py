@@ -21,7 +21,7 @@ from mlcdr.moments import Moments
 
 
 class CanonicalCodes(HatLabelSpace):
-    """V = UᵀW (M×K), W = (ZᵀZ + r′I)^(-½): t = Vz, ẑ = V⁺t; U has the M leading eigenvectors of WZᵀHZW (K×K) as columns.
+    """V = UᵀW (M×K), W = (ZᵀZ + r′I)^(-½): t = Vz, ẑ = V⁺t; U: the M leading eigenvectors of WZᵀHZW (K×K), as columns.
 
     With r = r′ = 0 (`alpha`, `label_alpha`) the rows of V are the labels' directions of canonical correlation with the
     features, equation (2): VZᵀZVᵀ = I, and the eigenvalues are the squared canonical correlations ρ², the share of each
