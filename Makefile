@@ -10,7 +10,9 @@ READY  := $(VENV)/.ready
 
 .PHONY: run test lint bench data clean reproduction-status
 .PHONY: reproduce-chen-lin-2012-table3 reproduce-chen-lin-2012-table3-as-stated reproduce-chen-lin-2012-figure1
-.PHONY: reproduce-chen-lin-2012-table4 reproduce-chen-lin-2012-table4-small reproduce-chen-lin-2012-table5
+.PHONY: reproduce-chen-lin-2012-table2 reproduce-chen-lin-2012-table4 reproduce-chen-lin-2012-table4-small
+.PHONY: reproduce-chen-lin-2012-table5 reproduce-chen-lin-2012-table5-small reproduce-chen-lin-2012-table5-large
+.PHONY: reproduce-chen-lin-2012-figure1-m5p reproduce-chen-lin-2012-figure1-kernel-ridge
 .PHONY: reproduce-pacharawongsakda-2012-table1 reproduce-pacharawongsakda-2012-table2
 .PHONY: reproduce-pacharawongsakda-2012-table2-large reproduce-pacharawongsakda-2012-table3
 .PHONY: reproduce-pacharawongsakda-2012-table4 reproduce-xu-2016-table reproduce-xu-2016-figures reproduce-mlc-toolbox
@@ -49,6 +51,15 @@ reproduce-chen-lin-2012-table3-as-stated: $(READY)
 reproduce-chen-lin-2012-figure1: $(READY)
 	$(BIN)/mlcdr run configs/chen_lin_2012/figure1.yaml --jobs $(JOBS)
 
+reproduce-chen-lin-2012-figure1-m5p: $(READY)
+	$(BIN)/mlcdr run configs/chen_lin_2012/figure1_m5p.yaml --jobs $(JOBS)
+
+reproduce-chen-lin-2012-figure1-kernel-ridge: $(READY)
+	$(BIN)/mlcdr run configs/chen_lin_2012/figure1_kernel_ridge.yaml --jobs $(JOBS)
+
+reproduce-chen-lin-2012-table2: $(READY)
+	$(BIN)/mlcdr datasets table --layout chen_lin_2012/table2 --published chen_lin_2012/table2
+
 reproduce-chen-lin-2012-table4: $(READY)
 	$(BIN)/mlcdr run configs/chen_lin_2012/table4.yaml --jobs $(JOBS)
 	$(BIN)/mlcdr compare results/chen_lin_2012_table4 --published chen_lin_2012/table4
@@ -60,6 +71,10 @@ reproduce-chen-lin-2012-table4-small: $(READY)
 reproduce-chen-lin-2012-table5: $(READY)
 	$(BIN)/mlcdr run configs/chen_lin_2012/table5.yaml --jobs $(JOBS)
 	$(BIN)/mlcdr compare results/chen_lin_2012_table5 --published chen_lin_2012/table5
+
+reproduce-chen-lin-2012-table5-small reproduce-chen-lin-2012-table5-large: reproduce-chen-lin-2012-table5-%: $(READY)
+	$(BIN)/mlcdr run configs/chen_lin_2012/table5_$*.yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/chen_lin_2012_table5_$* --published chen_lin_2012/table5
 
 reproduce-pacharawongsakda-2012-table1: $(READY)
 	$(BIN)/mlcdr datasets table --layout pacharawongsakda_2012/table1 --published pacharawongsakda_2012/table1
