@@ -5,6 +5,7 @@ All keys are optional:
     spread: standard_error     # of both numbers, over splits; or `repetitions`: see below
     settings: conditions       # the settings of the CSV are where to look; `results`: they are what was best
     tolerance: 0.0005          # a difference no larger than this agrees, whatever its z
+    metrics: {}                # what the CSV calls a metric → what we do
     not_reproducible:          # cells that are shown but not judged
       - {datasets: […], methods: […], metrics: […], why: …}     # a key left out means all
 
@@ -49,6 +50,7 @@ class Rules(_Strict):
     spread: Literal["standard_error", "repetitions"] = "standard_error"
     settings: Literal["conditions", "results"] = "conditions"
     tolerance: float = 0.0005
+    metrics: dict[str, str] = {}
     not_reproducible: Annotated[
         tuple[NotReproducible, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
     ] = ()

@@ -54,7 +54,10 @@ FEWEST = 5
 _ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
 
 _HEADER = ["dataset", "method", "setting", "metric", "mean", "spread", "spread_kind", "rank", "note"]
-_PATHS = {"label_dim": "label_space.n_components", "feature_dim": "feature_space.n_components"}
+_PATHS = {
+    "label_dim": ("label_space.n_components", "dual_space.n_labels", "dual_space.n_components"),
+    "feature_dim": ("feature_space.n_components", "dual_space.n_features"),
+}
 _SHORT = {"label_dim": "Dim.", "feature_dim": "Dim."}
 
 
@@ -333,28 +336,31 @@ class _Finder:
         dataset, method = self.datasets.get(_key(cell.dataset)), self.methods.get(_key(cell.method))
         if dataset is None or method is None:
             return None
+        metric = self.rules.metrics.get(cell.metric, cell.metric)
         points = self.results.points_of(method)
         if cell.settings and self.rules.settings == "conditions":
             points = tuple(p for p in points if self._fits(method, p, cell.settings))
-        found = [(p, c) for p in points if (c := self.results.cell(dataset, method, p, cell.metric))]
+        found = [(p, c) for p in points if (c := self.results.cell(dataset, method, p, metric))]
         # Without a setting in the table, or with further swept parameters, several may fit: then none is the one.
         if len(found) != 1:
             return None
         ((point, ours),) = found
         if self.rules.spread == "repetitions":
-            means = self.results.repetitions(dataset, method, point, cell.metric)
+            means = self.results.repetitions(dataset, method, point, metric)
             if len(means) >= FEWEST:
                 ours = replace(ours, se=statistics.stdev(means))
         return ours
 
     def _fits(self, method: str, point: Point, settings: Mapping[str, str]) -> bool:
         for key, wanted in settings.items():
-            path = _PATHS.get(key, key)
-            swept = path in self.results.swept
-            written = point[self.results.swept.index(path)] if swept else self._fixed(method, path)
-            if not same_amount(written, wanted):
+            if not any(same_amount(self._written(method, point, path), wanted) for path in _PATHS.get(key, (key,))):
                 return False
         return True
+
+    def _written(self, method: str, point: Point, path: str) -> str:
+        """The value of a parameter, swept or fixed; empty if the method has none."""
+        swept = self.results.swept
+        return point[swept.index(path)] if path in swept else self._fixed(method, path)
 
     def _fixed(self, method: str, path: str) -> str:
         """The value of a parameter that the method's own config fixes, empty if it does not."""
