@@ -382,9 +382,9 @@ def leading_eigenvectors(matrix: Array, n: int) -> tuple[Array, Array]:
     if size >= 1000 and 10 * n <= size and matrix.any():
         start = np.random.default_rng(0).standard_normal(size)
         with contextlib.suppress(ArpackError):
-            pairs = eigsh(matrix, k=n, which="LA", v0=start, maxiter=20)
-            if not overlooked(lambda a: matrix @ a, *pairs, float(np.abs(matrix).max())):
-                found = pairs
+            values, vectors = eigsh(matrix, k=n, which="LA", v0=start, maxiter=20)
+            if not overlooked(lambda a: matrix @ a, values, vectors, float(np.abs(matrix).max())):
+                found = values, vectors
     if found is None:
         found = scipy.linalg.eigh(
             matrix, subset_by_index=[size - n, size - 1] if n < size else None, check_finite=False

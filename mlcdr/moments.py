@@ -104,6 +104,8 @@ class Moments:
         mean_x, mean_y = sums.total(X) / n, sums.total(Y) / n
         exact = ExactColumns.of(X, mean_x)
         exact.put_means(mean_x)
+        constant = np.flatnonzero(sums.constant(Y))
+        mean_y[constant] = sums.dense(Y[:1])[0, constant]
 
         def xx() -> Array:
             lower = sums.scatter(X, mean_x)
@@ -113,6 +115,7 @@ class Moments:
         def xy() -> Array:
             product = sums.cross(X, mean_x, Y, mean_y)
             exact.put_cross(product, Y)
+            product[:, constant] = 0.0
             return product
 
         def spread() -> Array:
@@ -128,7 +131,7 @@ class Moments:
             mean_y,
             xx,
             xy,
-            lambda: sums.symmetric(sums.scatter(Y, mean_y)),
+            lambda: _emptied(sums.symmetric(sums.scatter(Y, mean_y)), constant),
             lambda: (X, Y),
             spread,
             memo=memo or Memo(),
@@ -311,7 +314,7 @@ class Moments:
 
         With A the left-out rows less x̄ and one row more, their sum over √(n − |index|), S becomes S − AᵀA, and C and T
         likewise; the extra row moves the centre to the new mean. Features of which little is left by that are summed
-        anew over the rows that stay. Cost: |index|·d² and a copy for S.
+        anew over the rows that stay; labels that are constant there get exact zeros. Cost: |index|·d² and a copy for S.
 
         Raises
         ------
@@ -336,6 +339,8 @@ class Moments:
         left = self._spread_left(X_out, shift_x)
         exact = self._weakened(X, X_out, left, keep)
         exact.put_means(mean_x)
+        constant = self._labels_left_constant(Y, Y_out, shift_y, keep)
+        mean_y[constant] = sums.dense(Y[np.flatnonzero(keep)[:1]])[0, constant]
 
         def xx() -> Array:
             lower = np.array(self.xx_lower, order="F")
@@ -347,6 +352,7 @@ class Moments:
         def xy() -> Array:
             product = self.xy - sums.cross(X_out, self.mean_x, Y_out, self.mean_y, shift_x, shift_y)
             exact.put_cross(product, Y)
+            product[:, constant] = 0.0
             return product
 
         def spread() -> Array:
@@ -359,12 +365,19 @@ class Moments:
             mean_y,
             xx,
             xy,
-            lambda: self.yy - sums.cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y),
+            lambda: _emptied(self.yy - sums.cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y), constant),
             lambda: (sums.frozen(X[keep]), sums.frozen(Y[keep])),
             spread,
             _part_of=self,
             _kept=np.flatnonzero(keep),
         )
+
+    def _labels_left_constant(self, Y: Any, Y_out: Any, shift: Array, keep: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """The labels that are constant on the rows kept: these are asked where next to nothing of T's diagonal is left."""
+        spread = self.label_spread()
+        gone = sums.squares(Y_out) - self.mean_y * (2 * sums.total(Y_out) - Y_out.shape[0] * self.mean_y) + shift**2
+        weak = np.flatnonzero((spread == 0) | (spread - gone <= 1e-8 * spread))
+        return weak[sums.constant(Y[:, weak][keep])]
 
     def _spread_left(self, X_out: Any, shift: Array) -> Array:
         """Σ(x−x̄)² of each feature when the rows `X_out` go, but for what rounding leaves of those that become weak."""
@@ -662,6 +675,15 @@ class Moments:
         spread = self._spread or Moments.from_arrays(*self.rows()).spread
         return self.memo.get("spread", spread)
 
+    def label_spread(self) -> Array:
+        """The diagonal of T (K,), without T where the rows are at hand."""
+        if self._rows is None or self._image is not None or not self.centred:
+            return np.diag(self.yy).copy()
+        Y = self.rows()[1]
+        return self.memo.get(
+            "label spread", lambda: np.where(sums.constant(Y), 0.0, sums.squares(Y) - self.n * self.mean_y**2)
+        )
+
     @property
     def has_rows(self) -> bool:
         """Whether the rows are at hand."""
@@ -899,6 +921,13 @@ def beside(X: Any, columns: Array) -> Any:
 def inverse_root(squares: Array, rounding: float = 0.0) -> Array:
     """1/√s of each, and 0 where s is no more than `rounding`."""
     return np.divide(1.0, np.sqrt(np.maximum(squares, 0.0)), out=np.zeros(len(squares)), where=squares > rounding)
+
+
+def _emptied(square: Array, index: NDArray[np.intp]) -> Array:
+    """The matrix, with 0 in the rows and columns of `index`."""
+    square[index, :] = 0.0
+    square[:, index] = 0.0
+    return square
 
 
 def _entries(X: Any) -> NDArray[np.intp]:

@@ -37,6 +37,15 @@ def squares(a: Any) -> Array:
     return np.einsum("ij,ij->j", a, a)
 
 
+def constant(a: Any) -> Mask:
+    """Which columns are constant."""
+    if 0 in a.shape:
+        return np.ones(a.shape[1], dtype=bool)
+    if sp.issparse(a):
+        return np.asarray(a.max(axis=0).toarray() == a.min(axis=0).toarray()).ravel()
+    return np.asarray(a.max(axis=0) == a.min(axis=0))
+
+
 def symmetric(lower: Array) -> Array:
     """The symmetric matrix of which only the lower triangle is given."""
     full = np.array(lower)

@@ -114,7 +114,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     @staticmethod
     def _floor(moments: Moments, values: Array) -> float:
         """What rounding may leave of an eigenvalue that is 0."""
-        return float(8 * max(moments.n_features, 8) * np.finfo(float).eps * np.max(values, initial=0.0))
+        return rounding(moments) * float(np.max(np.abs(values), initial=0.0))
 
     def _size(self, values: Array) -> int:
         if isinstance(self.n_components, Mapping):
@@ -148,6 +148,22 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
         return tags
+
+
+def rounding(moments: Moments) -> float:
+    """The share of its largest eigenvalue that rounding may leave of another, in a matrix made of S (d×d)."""
+    return float(8 * max(moments.n_features, 8) * np.finfo(float).eps)
+
+
+def dependence(moments: Moments) -> Array:
+    """C (d×K), exactly 0 where it is nothing but rounding: of features and labels uncorrelated by design."""
+    c = moments.xy
+    return c if dependent(c, moments.spread(), moments.label_spread()) else np.zeros_like(c)
+
+
+def dependent(c: Array, spread: Array, label_spread: Array) -> bool:
+    """Whether any of C is above rounding: ‖C‖ above 1e-12 of √(tr S · tr T), given the diagonals of S and T."""
+    return bool(np.sum(c**2) > 1e-24 * np.sum(spread) * np.sum(label_spread))
 
 
 def eigen(matrix: Array, metric: Array | None = None) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.feature_space.dependence import ScaledFeatureSpace, dependent_directions
 from mlcdr.feature_space.instance_weights import KINDS, weights_in
-from mlcdr.feature_space.linear import Array, label_sets
+from mlcdr.feature_space.linear import Array, dependent, label_sets
 from mlcdr.moments import Moments
 
 
@@ -89,6 +89,8 @@ class MLDA(ScaledFeatureSpace):
         w = w[np.ix_(counted, present)]
         s = w.sum(axis=1)
         weighted = Moments.weighted(rows[counted], w / s[:, None], s, mean)
+        if not dependent(weighted.xy, np.diag(weighted.xx_lower), np.diag(weighted.yy)):
+            return np.zeros(0), np.zeros((moments.n_features, 0))
         codes = weighted.map_labels(weighted.mean_y, np.diag(1 / np.sqrt(w.sum(axis=0))))
         mu, vectors = dependent_directions(codes, self.alpha)
         left = np.maximum(1 - mu, np.finfo(float).eps)
