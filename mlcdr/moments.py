@@ -52,9 +52,10 @@ class RankCoordinates:
         """C (r×K)."""
         return self.moments.xy
 
-    def rows(self) -> Any:
-        """The rows (n×r), centred or not."""
-        return self.moments.rows()[0]
+    def rows(self) -> tuple[Any, Array]:
+        """The rows (n×r) less an origin that is 0 but for large offsets (see `sums.less_offsets`), and their mean."""
+        X, origin = self.moments.rows_less_offsets()
+        return X, self.moments.mean_x - origin
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +147,9 @@ class Moments:
         """
         n, d = X.shape
         root = np.sqrt(weights)[:, None]
-        weighted_mean = X.T @ weights / weights.sum()
+        near = np.zeros(d) if sp.issparse(X) else X[0]  # about it constant features leave exact zeros
+        about = sums.cross(X, near, weights[:, None], np.zeros(1))[:, 0]
+        weighted_mean = near + about / weights.sum()
         mean = weighted_mean if mean is None else mean
         targets = root * Y
         spread_out = sp.csr_array(X.multiply(root)) if sp.issparse(X) else root * (X - mean)
@@ -242,6 +245,11 @@ class Moments:
         if self._rows is None:
             raise ValueError("these moments no longer have their rows")
         return self.memo.get("rows", self._rows) if self._image is None else self._rows()
+
+    def rows_less_offsets(self) -> tuple[Any, Array]:
+        """The rows X (n×d) less an origin, and this (d,), as in `sums.less_offsets`: for what no shift changes."""
+        X = self.rows()[0]
+        return self.memo.get("rows less offsets", lambda: sums.less_offsets(X, self.mean_x))
 
     def whole(self) -> tuple[Moments, NDArray[np.intp] | None]:
         """The largest set of rows that these are a part of, and which of its rows they are, in order (None: all).
@@ -373,7 +381,7 @@ class Moments:
         )
 
     def _labels_left_constant(self, Y: Any, Y_out: Any, shift: Array, keep: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """The labels that are constant on the rows kept: these are asked where next to nothing of T's diagonal is left."""
+        """The labels that are constant on the rows kept: these are asked where T's diagonal keeps next to nothing."""
         spread = self.label_spread()
         gone = sums.squares(Y_out) - self.mean_y * (2 * sums.total(Y_out) - Y_out.shape[0] * self.mean_y) + shift**2
         weak = np.flatnonzero((spread == 0) | (spread - gone <= 1e-8 * spread))
@@ -387,7 +395,8 @@ class Moments:
 
     def _weakened(self, X: Any, X_out: Any, left: Array, keep: NDArray[np.bool_]) -> ExactColumns:
         """The features to sum anew when the rows `X_out` go: little or nothing of them is left in the others."""
-        weak = left < _CANCELLED * self.spread()
+        spread = self.spread()
+        weak = (spread == 0) | (left < _CANCELLED * spread)  # of 0, a subtraction may leave rounding above 0
         if not sp.issparse(X):
             return ExactColumns(X, np.flatnonzero(weak), np.zeros(0, dtype=np.intp), keep)
         entries = self.memo.get("entries", lambda: _entries(X)) - _entries(X_out)
@@ -664,7 +673,10 @@ class Moments:
 
     def scatter_operator(self) -> principal.Operator:
         """A ↦ SA (d×q), from the rows: S is not formed."""
-        return principal.scatter_operator(self.rows()[0], self._origin)
+        if not self.centred:
+            return principal.scatter_operator(self.rows()[0], self._origin)
+        X, origin = self.rows_less_offsets()
+        return principal.scatter_operator(X, self.mean_x - origin)
 
     def spread(self) -> Array:
         """The diagonal of S (d,), without S where the rows are at hand."""

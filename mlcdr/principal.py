@@ -24,10 +24,11 @@ Operator = Callable[[Array], Array]  # A (d×q) ↦ GA (d×q)
 def svd_of_rows(X: Any, origin: Array, centred: bool) -> linalg.Spectral:
     """X = U diag(s) Vᵀ of the rows (n×d) less their `origin`, made dense. Cost: 6nd·min(n, d)."""
     rows = sums.dense(X) - origin
+    # what rounding leaves of a dependent feature is relative to its offset, too; a constant one leaves exact zeros
+    offset = float(np.sqrt(len(rows)) * np.linalg.norm(origin[rows.any(axis=0)]))
     if centred:
         rows -= rows.mean(axis=0)
-    # what rounding leaves of a dependent feature is relative to its offset, too
-    return linalg.Spectral.of_rows(rows, offset=float(np.sqrt(len(rows)) * np.linalg.norm(origin)))
+    return linalg.Spectral.of_rows(rows, offset)
 
 
 def thin_svd(X: Any, origin: Array, centred: bool) -> linalg.Spectral:

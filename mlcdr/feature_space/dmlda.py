@@ -59,7 +59,7 @@ class DMLDA(ScaledFeatureSpace):
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         space = moments.rank_coordinates()
-        rows, w = space.rows(), weights_in(moments, self.weights)
+        (rows, centre), w = space.rows(), weights_in(moments, self.weights)
         counted, present = np.flatnonzero(w.any(axis=1)), w.any(axis=0)
         if len(counted) == 0 or rows.shape[1] == 0:
             return np.zeros(0), np.zeros((moments.n_features, 0))
@@ -69,7 +69,7 @@ class DMLDA(ScaledFeatureSpace):
         # in PCA's coordinates S is diagonal, and no feature that depends on others is left
         axes = PCA().fit_moments(space.moments)
         p = axes.components_.T
-        apart = p.T @ (means - space.moments.mean_x[:, None])
+        apart = p.T @ (means - centre[:, None])
         both = np.diag(len(sizes) * axes.eigenvalues_ + self.alpha) + n * (apart @ apart.T)
         # S_w = Σ_i s_i(x_i − m)(x_i − m)ᵀ − Σ_k n_k(m_k − m)(m_k − m)ᵀ for any m; here the weighted mean
         around = Moments.weighted(rows[counted], np.zeros((len(counted), 1)), s)

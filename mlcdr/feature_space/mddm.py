@@ -124,10 +124,11 @@ class MDDM(ScaledFeatureSpace):
 
 def _distinct(moments: Moments) -> tuple[Array, sp.csr_array, Array]:
     """The distinct label sets (u×K), which instance has which (n×u, of {0, 1}), and F (d×u)."""
-    X = moments.rows()[0]
+    X, origin = moments.rows_less_offsets()
+    mean = moments.mean_x - origin
     sets, member = np.unique(label_sets(moments), axis=0, return_inverse=True)
     n, u = len(member), len(sets)
     has = sp.csr_array((np.ones(n), (np.arange(n), member.ravel())), shape=(n, u))
     if sp.issparse(X):
-        return sets, has, sums.cross(X, moments.mean_x, has, np.zeros(u))
-    return sets, has, (has.T @ (X - moments.mean_x)).T
+        return sets, has, sums.cross(X, mean, has, np.zeros(u))
+    return sets, has, (has.T @ (X - mean)).T

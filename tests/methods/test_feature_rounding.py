@@ -100,3 +100,73 @@ def test_dmlda_has_the_rank_of_its_scatter_between(alpha):
         Y[:rank] = 0
         Y[-1] = 1
         assert DMLDA(weights="binary", alpha=alpha).fit(X, np.c_[np.ones(60), Y]).n_components_ == rank
+
+
+@pytest.mark.parametrize("constant", [0.3, 1000.1])
+def test_a_constant_feature_stays_constant_without_a_fold(constant):
+    """Where d > n, its spread is taken from a subtraction: 0 less what rounding makes of 0."""
+    X = RNG(0).standard_normal((40, 60))
+    X[:, 5] = constant
+    Y = (RNG(1).random((40, 3)) < 0.4).astype(float)
+    for seed in range(5):
+        out = RNG(seed).choice(40, 7, replace=False)
+        downdated = Moments.from_arrays(X, Y).without(out)
+        assert downdated.spread()[5] == 0
+        assert downdated.standardised().mean_x[5] == 0
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name.startswith("mlda")])
+@pytest.mark.parametrize("shape", [(20, 40), (20, 5)])
+def test_labelled_rows_all_alike_tell_mlda_nothing(name, shape):
+    X, Y = RNG(0).standard_normal(shape), np.zeros((shape[0], 2))
+    X[3:7], Y[3:7, 0], Y[5, 1] = X[3], 1, 1
+    for features in (X, as_sparse(X)):
+        assert clone(ALL[name]).fit(features, Y).n_components_ == 0
+
+
+@pytest.mark.parametrize("constant", [1e7, 1.7e9])
+@pytest.mark.parametrize("name", ALL)
+def test_a_large_constant_feature_changes_nothing(name, constant):
+    """Neither eigenvalues nor directions, in which it has no part; dense and sparse."""
+    X = RNG(0).poisson(0.5, (120, 17)).astype(float)
+    Y = (X[:, :4] + RNG(1).standard_normal((120, 4)) > 1.5).astype(float)
+    expected = clone(ALL[name]).set_params(n_components=None).fit(X, Y)
+    more = np.column_stack([X, np.full(120, constant)])
+    for features in (more, as_sparse(more)):
+        found = clone(ALL[name]).set_params(n_components=None).fit(features, Y)
+        assert found.n_positive_ == expected.n_positive_
+        np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-9)
+        assert np.abs(found.components_[:, -1]).max() < 1e-12
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("estimator", [PCA(), MVMD(), MDDM(), LabelCCA(), MLSI()], ids=str)
+def test_a_constant_feature_beyond_all_precision_where_features_are_many(estimator, sparse):
+    X = RNG(0).standard_normal((40, 90))
+    Y = (X[:, :4] + RNG(1).standard_normal((40, 4)) > 0.5).astype(float)
+    more = np.column_stack([X, np.full(40, 1e14)])
+    found, expected = clone(estimator).fit(as_sparse(more) if sparse else more, Y), clone(estimator).fit(X, Y)
+    assert found.n_positive_ == expected.n_positive_
+    np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    "estimator", [PCA(5, solver="implicit"), MVMD(5, solver="implicit"), OPLS(solver="implicit")], ids=str
+)
+def test_the_implicit_solvers_see_through_an_offset(estimator, sparse):
+    Z = RNG(0).integers(-(2**10), 2**10, (300, 40)) / 2**10
+    Y = (Z[:, :4] + RNG(1).standard_normal((300, 4)) > 0.5).astype(float)
+    expected = clone(estimator).fit(Z, Y)
+    X = Z + 2.0**27  # without rounding
+    found = clone(estimator).fit(as_sparse(X) if sparse else X, Y)
+    np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-12)
+    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-9)
+
+
+def test_rounding_in_an_indefinite_matrix_is_relative_to_its_largest_negative_eigenvalue():
+    """Two pairs of opposites that are each other's neighbours: G has two eigenvalues below 0, the others are 0."""
+    X, Y = RNG(0).standard_normal((24, 6)), np.zeros((24, 2))
+    X[4:], X[1], X[3] = 0, -X[0], -X[2]
+    Y[0:2, 0], Y[2:4, 1] = 1, 1
+    assert clone(ALL["mlhsl"]).set_params(n_neighbors=1, n_components=None).fit(X, Y).n_components_ == 0
