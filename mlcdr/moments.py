@@ -341,6 +341,7 @@ class Moments:
             raise ValueError("a row is named twice among those to leave out")
         X_out, Y_out = X[index], Y[index]
         sum_x = sums.total(X_out) - len(index) * self.mean_x
+        sum_x[self.spread() == 0] = 0.0  # what is constant stays so, without rounding
         sum_y = sums.total(Y_out) - len(index) * self.mean_y
         shift_x, shift_y = sum_x / np.sqrt(n), sum_y / np.sqrt(n)
         mean_x, mean_y = self.mean_x - sum_x / n, self.mean_y - sum_y / n
@@ -391,14 +392,15 @@ class Moments:
         """Σ(x−x̄)² of each feature when the rows `X_out` go, but for what rounding leaves of those that become weak."""
         spread = self.spread()
         gone = sums.squares(X_out) - self.mean_x * (2 * sums.total(X_out) - X_out.shape[0] * self.mean_x) + shift**2
-        return spread - gone
+        return np.where(spread == 0, 0.0, spread - gone)
 
     def _weakened(self, X: Any, X_out: Any, left: Array, keep: NDArray[np.bool_]) -> ExactColumns:
         """The features to sum anew when the rows `X_out` go: little or nothing of them is left in the others."""
         spread = self.spread()
-        weak = (spread == 0) | (left < _CANCELLED * spread)  # of 0, a subtraction may leave rounding above 0
+        weak = left < _CANCELLED * spread
         if not sp.issparse(X):
             return ExactColumns(X, np.flatnonzero(weak), np.zeros(0, dtype=np.intp), keep)
+        weak |= spread == 0  # the quick sums of what is constant but not 0 leave rounding
         entries = self.memo.get("entries", lambda: _entries(X)) - _entries(X_out)
         return ExactColumns(X, np.flatnonzero(weak & (entries > 0)), np.flatnonzero(entries == 0), keep)
 

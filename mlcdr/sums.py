@@ -216,7 +216,7 @@ def less_offsets(a: Any, mean: Array) -> tuple[Any, Array]:
         raw = squares(a)
         hidden = raw - a.shape[0] * mean**2 <= _OFFSET * raw
         origin[hidden] = mean[hidden]
-        return (a - origin if origin.any() else a), origin
+        return (frozen(a - origin) if origin.any() else a), origin
     offset = ExactColumns.of(a, mean)
     if not len(offset.columns):
         return a, origin
@@ -228,4 +228,4 @@ def less_offsets(a: Any, mean: Array) -> tuple[Any, Array]:
         rows, within = np.nonzero(centred)
         moved = moved + sp.csr_array((centred[rows, within], (rows, columns[within])), shape=a.shape)
     moved.eliminate_zeros()
-    return moved, origin
+    return frozen(moved), origin

@@ -102,16 +102,21 @@ def test_dmlda_has_the_rank_of_its_scatter_between(alpha):
         assert DMLDA(weights="binary", alpha=alpha).fit(X, np.c_[np.ones(60), Y]).n_components_ == rank
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("n_features", [12, 60])
 @pytest.mark.parametrize("constant", [0.3, 1000.1])
-def test_a_constant_feature_stays_constant_without_a_fold(constant):
-    """Where d > n, its spread is taken from a subtraction: 0 less what rounding makes of 0."""
-    X = RNG(0).standard_normal((40, 60))
+def test_a_constant_feature_stays_constant_without_a_fold(constant, n_features, sparse):
+    """Its spread is taken from a subtraction where d > n: 0 less what rounding makes of 0."""
+    X = RNG(0).standard_normal((40, n_features))
     X[:, 5] = constant
     Y = (RNG(1).random((40, 3)) < 0.4).astype(float)
     for seed in range(5):
         out = RNG(seed).choice(40, 7, replace=False)
-        downdated = Moments.from_arrays(X, Y).without(out)
+        downdated = Moments.from_arrays(as_sparse(X) if sparse else X, Y).without(out)
+        assert downdated.mean_x[5] == constant
         assert downdated.spread()[5] == 0
+        assert not downdated.xx[5].any()
+        assert not downdated.xy[5].any()
         assert downdated.standardised().mean_x[5] == 0
 
 
