@@ -170,8 +170,13 @@ def test_the_implicit_solvers_see_through_an_offset(estimator, sparse):
 
 
 def test_rounding_in_an_indefinite_matrix_is_relative_to_its_largest_negative_eigenvalue():
-    """Two pairs of opposites that are each other's neighbours: G has two eigenvalues below 0, the others are 0."""
+    """Two pairs of opposites are each other's neighbours, and the others, in other directions, nobody's.
+
+    So G has two eigenvalues below 0, and the others are 0.
+    """
     X, Y = RNG(0).standard_normal((24, 6)), np.zeros((24, 2))
-    X[4:], X[1], X[3] = 0, -X[0], -X[2]
+    X[4:, :2], X[:4, 2:], X[1, :2], X[3, :2] = 0, 0, -X[0, :2], -X[2, :2]
+    X[4:] -= X[4:].mean(axis=0)
+    X = X @ np.linalg.qr(RNG(1).standard_normal((6, 6)))[0]
     Y[0:2, 0], Y[2:4, 1] = 1, 1
     assert clone(ALL["mlhsl"]).set_params(n_neighbors=1, n_components=None).fit(X, Y).n_components_ == 0
