@@ -52,9 +52,10 @@ class RankCoordinates:
         """C (r×K)."""
         return self.moments.xy
 
-    def rows(self) -> Any:
-        """The rows (n×r), centred or not."""
-        return self.moments.rows()[0]
+    def rows(self) -> tuple[Any, Array]:
+        """The rows (n×r) less an origin that is 0 but for large offsets (see `sums.less_offsets`), and their mean."""
+        X, origin = self.moments.rows_less_offsets()
+        return X, self.moments.mean_x - origin
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +105,8 @@ class Moments:
         mean_x, mean_y = sums.total(X) / n, sums.total(Y) / n
         exact = ExactColumns.of(X, mean_x)
         exact.put_means(mean_x)
+        constant = np.flatnonzero(sums.constant(Y))
+        mean_y[constant] = sums.dense(Y[:1])[0, constant]
 
         def xx() -> Array:
             lower = sums.scatter(X, mean_x)
@@ -113,6 +116,7 @@ class Moments:
         def xy() -> Array:
             product = sums.cross(X, mean_x, Y, mean_y)
             exact.put_cross(product, Y)
+            product[:, constant] = 0.0
             return product
 
         def spread() -> Array:
@@ -128,7 +132,7 @@ class Moments:
             mean_y,
             xx,
             xy,
-            lambda: sums.symmetric(sums.scatter(Y, mean_y)),
+            lambda: _emptied(sums.symmetric(sums.scatter(Y, mean_y)), constant),
             lambda: (X, Y),
             spread,
             memo=memo or Memo(),
@@ -143,7 +147,9 @@ class Moments:
         """
         n, d = X.shape
         root = np.sqrt(weights)[:, None]
-        weighted_mean = X.T @ weights / weights.sum()
+        near = np.zeros(d) if sp.issparse(X) else X[0]  # about it constant features leave exact zeros
+        about = sums.cross(X, near, weights[:, None], np.zeros(1))[:, 0]
+        weighted_mean = near + about / weights.sum()
         mean = weighted_mean if mean is None else mean
         targets = root * Y
         spread_out = sp.csr_array(X.multiply(root)) if sp.issparse(X) else root * (X - mean)
@@ -240,6 +246,11 @@ class Moments:
             raise ValueError("these moments no longer have their rows")
         return self.memo.get("rows", self._rows) if self._image is None else self._rows()
 
+    def rows_less_offsets(self) -> tuple[Any, Array]:
+        """The rows X (n×d) less an origin, and this (d,), as in `sums.less_offsets`: for what no shift changes."""
+        X = self.rows()[0]
+        return self.memo.get("rows less offsets", lambda: sums.less_offsets(X, self.mean_x))
+
     def whole(self) -> tuple[Moments, NDArray[np.intp] | None]:
         """The largest set of rows that these are a part of, and which of its rows they are, in order (None: all).
 
@@ -311,7 +322,7 @@ class Moments:
 
         With A the left-out rows less x̄ and one row more, their sum over √(n − |index|), S becomes S − AᵀA, and C and T
         likewise; the extra row moves the centre to the new mean. Features of which little is left by that are summed
-        anew over the rows that stay. Cost: |index|·d² and a copy for S.
+        anew over the rows that stay; labels that are constant there get exact zeros. Cost: |index|·d² and a copy for S.
 
         Raises
         ------
@@ -330,12 +341,15 @@ class Moments:
             raise ValueError("a row is named twice among those to leave out")
         X_out, Y_out = X[index], Y[index]
         sum_x = sums.total(X_out) - len(index) * self.mean_x
+        sum_x[self.spread() == 0] = 0.0  # what is constant stays so, without rounding
         sum_y = sums.total(Y_out) - len(index) * self.mean_y
         shift_x, shift_y = sum_x / np.sqrt(n), sum_y / np.sqrt(n)
         mean_x, mean_y = self.mean_x - sum_x / n, self.mean_y - sum_y / n
         left = self._spread_left(X_out, shift_x)
         exact = self._weakened(X, X_out, left, keep)
         exact.put_means(mean_x)
+        constant = self._labels_left_constant(Y, Y_out, shift_y, keep)
+        mean_y[constant] = sums.dense(Y[np.flatnonzero(keep)[:1]])[0, constant]
 
         def xx() -> Array:
             lower = np.array(self.xx_lower, order="F")
@@ -347,6 +361,7 @@ class Moments:
         def xy() -> Array:
             product = self.xy - sums.cross(X_out, self.mean_x, Y_out, self.mean_y, shift_x, shift_y)
             exact.put_cross(product, Y)
+            product[:, constant] = 0.0
             return product
 
         def spread() -> Array:
@@ -359,24 +374,33 @@ class Moments:
             mean_y,
             xx,
             xy,
-            lambda: self.yy - sums.cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y),
+            lambda: _emptied(self.yy - sums.cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y), constant),
             lambda: (sums.frozen(X[keep]), sums.frozen(Y[keep])),
             spread,
             _part_of=self,
             _kept=np.flatnonzero(keep),
         )
 
+    def _labels_left_constant(self, Y: Any, Y_out: Any, shift: Array, keep: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """The labels that are constant on the rows kept: these are asked where T's diagonal keeps next to nothing."""
+        spread = self.label_spread()
+        gone = sums.squares(Y_out) - self.mean_y * (2 * sums.total(Y_out) - Y_out.shape[0] * self.mean_y) + shift**2
+        weak = np.flatnonzero((spread == 0) | (spread - gone <= 1e-8 * spread))
+        return weak[sums.constant(Y[:, weak][keep])]
+
     def _spread_left(self, X_out: Any, shift: Array) -> Array:
         """Σ(x−x̄)² of each feature when the rows `X_out` go, but for what rounding leaves of those that become weak."""
         spread = self.spread()
         gone = sums.squares(X_out) - self.mean_x * (2 * sums.total(X_out) - X_out.shape[0] * self.mean_x) + shift**2
-        return spread - gone
+        return np.where(spread == 0, 0.0, spread - gone)
 
     def _weakened(self, X: Any, X_out: Any, left: Array, keep: NDArray[np.bool_]) -> ExactColumns:
         """The features to sum anew when the rows `X_out` go: little or nothing of them is left in the others."""
-        weak = left < _CANCELLED * self.spread()
+        spread = self.spread()
+        weak = left < _CANCELLED * spread
         if not sp.issparse(X):
             return ExactColumns(X, np.flatnonzero(weak), np.zeros(0, dtype=np.intp), keep)
+        weak |= spread == 0  # the quick sums of what is constant but not 0 leave rounding
         entries = self.memo.get("entries", lambda: _entries(X)) - _entries(X_out)
         return ExactColumns(X, np.flatnonzero(weak & (entries > 0)), np.flatnonzero(entries == 0), keep)
 
@@ -651,7 +675,10 @@ class Moments:
 
     def scatter_operator(self) -> principal.Operator:
         """A ↦ SA (d×q), from the rows: S is not formed."""
-        return principal.scatter_operator(self.rows()[0], self._origin)
+        if not self.centred:
+            return principal.scatter_operator(self.rows()[0], self._origin)
+        X, origin = self.rows_less_offsets()
+        return principal.scatter_operator(X, self.mean_x - origin)
 
     def spread(self) -> Array:
         """The diagonal of S (d,), without S where the rows are at hand."""
@@ -661,6 +688,15 @@ class Moments:
             return sums.squares(self.rows()[0])
         spread = self._spread or Moments.from_arrays(*self.rows()).spread
         return self.memo.get("spread", spread)
+
+    def label_spread(self) -> Array:
+        """The diagonal of T (K,), without T where the rows are at hand."""
+        if self._rows is None or self._image is not None or not self.centred:
+            return np.diag(self.yy).copy()
+        Y = self.rows()[1]
+        return self.memo.get(
+            "label spread", lambda: np.where(sums.constant(Y), 0.0, sums.squares(Y) - self.n * self.mean_y**2)
+        )
 
     @property
     def has_rows(self) -> bool:
@@ -899,6 +935,13 @@ def beside(X: Any, columns: Array) -> Any:
 def inverse_root(squares: Array, rounding: float = 0.0) -> Array:
     """1/√s of each, and 0 where s is no more than `rounding`."""
     return np.divide(1.0, np.sqrt(np.maximum(squares, 0.0)), out=np.zeros(len(squares)), where=squares > rounding)
+
+
+def _emptied(square: Array, index: NDArray[np.intp]) -> Array:
+    """The matrix, with 0 in the rows and columns of `index`."""
+    square[index, :] = 0.0
+    square[:, index] = 0.0
+    return square
 
 
 def _entries(X: Any) -> NDArray[np.intp]:

@@ -24,10 +24,11 @@ Operator = Callable[[Array], Array]  # A (d×q) ↦ GA (d×q)
 def svd_of_rows(X: Any, origin: Array, centred: bool) -> linalg.Spectral:
     """X = U diag(s) Vᵀ of the rows (n×d) less their `origin`, made dense. Cost: 6nd·min(n, d)."""
     rows = sums.dense(X) - origin
+    # what rounding leaves of a dependent feature is relative to its offset, too; a constant one leaves exact zeros
+    offset = float(np.sqrt(len(rows)) * np.linalg.norm(origin[rows.any(axis=0)]))
     if centred:
         rows -= rows.mean(axis=0)
-    # what rounding leaves of a dependent feature is relative to its offset, too
-    return linalg.Spectral.of_rows(rows, offset=float(np.sqrt(len(rows)) * np.linalg.norm(origin)))
+    return linalg.Spectral.of_rows(rows, offset)
 
 
 def thin_svd(X: Any, origin: Array, centred: bool) -> linalg.Spectral:
@@ -66,12 +67,12 @@ def lanczos(times: Operator, size: int, n: int) -> tuple[Array, Array]:
     """The `n` < `size` algebraically largest eigenvalues of a symmetric operator, descending, with columns of vectors.
 
     To rounding, by ARPACK's implicitly restarted Lanczos iteration from a fixed start. Cost: some multiple of n
-    products with the operator, and size·n² for each restart.
+    products with the operator, and size·n² for each restart; a fraction of it more to see that none is overlooked.
 
     Raises
     ------
     linalg.IllConditioned
-        When it does not converge, as where eigenvalues cluster.
+        When it does not converge, as where eigenvalues cluster, or overlooks some, as where they repeat.
     """
 
     def apply(v: Array) -> Array:
@@ -81,8 +82,11 @@ def lanczos(times: Operator, size: int, n: int) -> tuple[Array, Array]:
     start = np.random.default_rng(0).standard_normal(size)
     try:
         values, vectors = eigsh(operator, k=n, which="LA", v0=start, ncv=min(size, max(2 * n + 1, 40)))
+        missing = linalg.overlooked(times, values, vectors, float(np.abs(values).max()))
     except ArpackNoConvergence as error:
         raise linalg.IllConditioned(f"the Lanczos iteration does not converge: {error}") from error
+    if missing:
+        raise linalg.IllConditioned("the Lanczos iteration overlooks some of an eigenvalue that repeats: solve densely")
     order = np.argsort(-values, kind="stable")
     return values[order], vectors[:, order]
 

@@ -37,6 +37,15 @@ def squares(a: Any) -> Array:
     return np.einsum("ij,ij->j", a, a)
 
 
+def constant(a: Any) -> Mask:
+    """Which columns are constant."""
+    if 0 in a.shape:
+        return np.ones(a.shape[1], dtype=bool)
+    if sp.issparse(a):
+        return np.asarray(a.max(axis=0).toarray() == a.min(axis=0).toarray()).ravel()
+    return np.asarray(a.max(axis=0) == a.min(axis=0))
+
+
 def symmetric(lower: Array) -> Array:
     """The symmetric matrix of which only the lower triangle is given."""
     full = np.array(lower)
@@ -194,3 +203,29 @@ class ExactColumns:
         weights = np.ones(len(centred)) if self.keep is None else self.keep.astype(np.float64)
         means = (b.T @ weights) / weights.sum()
         return b.T @ centred - np.outer(means, centred.sum(axis=0))
+
+
+def less_offsets(a: Any, mean: Array) -> tuple[Any, Array]:
+    """`a` (n×d) less an origin (d,): the mean of each column whose offset hides its spread, 0 for the others.
+
+    Where sparse, such a column has next to no zeros to lose. One that is constant becomes exactly 0, if its mean is
+    exact (where sparse, in any case). A matrix without such columns is handed back as it is.
+    """
+    origin = np.zeros(a.shape[1])
+    if not sp.issparse(a):
+        raw = squares(a)
+        hidden = raw - a.shape[0] * mean**2 <= _OFFSET * raw
+        origin[hidden] = mean[hidden]
+        return (frozen(a - origin) if origin.any() else a), origin
+    offset = ExactColumns.of(a, mean)
+    if not len(offset.columns):
+        return a, origin
+    others = np.ones(a.shape[1])
+    others[offset.columns] = 0.0
+    moved = sp.csr_array(a @ sp.diags_array(others))
+    for columns, exact, centred in offset.blocks():
+        origin[columns] = exact
+        rows, within = np.nonzero(centred)
+        moved = moved + sp.csr_array((centred[rows, within], (rows, columns[within])), shape=a.shape)
+    moved.eliminate_zeros()
+    return frozen(moved), origin

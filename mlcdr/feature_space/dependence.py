@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.feature_space.implicit import SOLVERS
-from mlcdr.feature_space.linear import Array, LinearFeatureSpace, eigen
+from mlcdr.feature_space.linear import Array, LinearFeatureSpace, dependence, eigen
 from mlcdr.linalg import IllConditioned
 from mlcdr.moments import Moments
 from mlcdr.principal import conjugate_gradients
@@ -98,6 +98,8 @@ def directions_of_codes(moments: Moments, codes: Array, ridge: float, solver: st
     """As `dependent_directions`, of the codes Y_c L with L (K×k); by one of the solvers of `DependenceFeatureSpace`."""
     if solver == "implicit" and ridge <= 0:
         raise ValueError("solver='implicit' needs a ridge above 0")
+    if not dependence(moments).any():
+        return np.zeros(0), np.zeros((moments.n_features, 0))
     large = moments.has_rows and min(moments.n, moments.n_features) >= GRADIENTS_FROM and ridge > 0
     if solver == "implicit" or (solver == "auto" and large):
         try:

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.feature_space.dependence import ScaledFeatureSpace
 from mlcdr.feature_space.instance_weights import KINDS, weights_in
-from mlcdr.feature_space.linear import Array, eigen
+from mlcdr.feature_space.linear import Array, eigen, rounding
 from mlcdr.feature_space.pca import PCA
 from mlcdr.moments import Moments
 
@@ -26,7 +26,8 @@ class DMLDA(ScaledFeatureSpace):
         S_w = Σ_kΣ_i w_ik (x_i − m_k)(x_i − m_k)ᵀ,    S_b = Σ_kΣ_i (x_i − m_k)(x_i − m_k)ᵀ − S_w,
 
     i and k running over all instances and all labels that have one: so S_b = Σ_kΣ_i (1 − w_ik)(x_i − m_k)(x_i − m_k)ᵀ,
-    of which MLDA's has only the means, and there are rank(X) positive eigenvalues instead of K − 1. By moments,
+    of which MLDA's has only the means, and there are rank(S_b) ≤ rank(X) positive eigenvalues instead of K − 1 (those
+    below about 1e-15·d are lost in rounding). By moments,
     S_b + S_w = KS + nΣ_k(m_k − x̄)(m_k − x̄)ᵀ; S_w as in MLDA, so the rows must be at hand. Solved as
     (S_w + rI)p = ν(S_b + S_w + rI)p with λ = (1 − ν)/ν, in the coordinates of PCA's axes. Cost: nd² for S_w and, beside
     PCA's (shared), 18d³; where d > n a thin SVD of X, and the same in the coordinates of its axes.
@@ -58,7 +59,7 @@ class DMLDA(ScaledFeatureSpace):
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         space = moments.rank_coordinates()
-        rows, w = space.rows(), weights_in(moments, self.weights)
+        (rows, centre), w = space.rows(), weights_in(moments, self.weights)
         counted, present = np.flatnonzero(w.any(axis=1)), w.any(axis=0)
         if len(counted) == 0 or rows.shape[1] == 0:
             return np.zeros(0), np.zeros((moments.n_features, 0))
@@ -68,12 +69,13 @@ class DMLDA(ScaledFeatureSpace):
         # in PCA's coordinates S is diagonal, and no feature that depends on others is left
         axes = PCA().fit_moments(space.moments)
         p = axes.components_.T
-        apart = p.T @ (means - space.moments.mean_x[:, None])
+        apart = p.T @ (means - centre[:, None])
         both = np.diag(len(sizes) * axes.eigenvalues_ + self.alpha) + n * (apart @ apart.T)
         # S_w = Σ_i s_i(x_i − m)(x_i − m)ᵀ − Σ_k n_k(m_k − m)(m_k − m)ᵀ for any m; here the weighted mean
         around = Moments.weighted(rows[counted], np.zeros((len(counted), 1)), s)
         between = p.T @ ((means - means @ (sizes / sizes.sum())[:, None]) * np.sqrt(sizes))
         within = p.T @ around.xx @ p - between @ between.T + self.alpha * np.eye(p.shape[1])
         nu, vectors = eigen(within, both)
-        nu = np.maximum(nu, np.finfo(float).eps)
+        kept = 1 - nu > rounding(moments)  # ν is known against 1: of λ = 0 it leaves as much, whatever the largest λ
+        nu, vectors = np.maximum(nu[kept], np.finfo(float).eps), vectors[:, kept]
         return (1 - nu) / nu, space.lift(p @ (vectors / np.sqrt(nu)))

@@ -24,7 +24,7 @@ def weights_in(moments: Moments, kind: str) -> Array:
     """W (n×K) of the rows of `moments`, kept there for all who ask."""
     return moments.once(
         ("instance weights", kind),
-        lambda: instance_weights(kind, label_sets(moments), moments.rank_coordinates().rows()),
+        lambda: instance_weights(kind, label_sets(moments), moments.rank_coordinates().rows()[0]),
     )
 
 

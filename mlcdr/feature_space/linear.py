@@ -11,8 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import ClassifierTags
 from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -79,13 +81,22 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 )
 
     def fit(self, X: Any, y: Any = None) -> LinearFeatureSpace:
-        """Find the directions from features X (n×d, dense or CSR) and labels y (n×K of {0, 1}, dense or CSR; or n)."""
+        """Find the directions from features X (n×d, dense or CSR) and labels y (n×K of {0, 1}, dense or CSR; or n).
+
+        A dense y may hold any two values (such as ±1), of which the larger means that the label is there. Methods that
+        do not look at labels take any y.
+
+        Raises
+        ------
+        ValueError
+            When y holds other values, or X and y do not fit together or are not finite.
+        """
         self._validate_params()
-        if y is None and not self.__sklearn_tags__().target_tags.required:
+        if not self.__sklearn_tags__().target_tags.required:
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
             return self.fit_moments(Moments.from_arrays(X, np.zeros((X.shape[0], 0))))
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64)
-        return self.fit_moments(Moments.from_arrays(X, y[:, None] if y.ndim == 1 else y))
+        return self.fit_moments(Moments.from_arrays(X, _binary(y[:, None] if y.ndim == 1 else y)))
 
     def fit_moments(self, moments: Moments) -> LinearFeatureSpace:
         """Find the directions from the moments of a training set (parameters and data are not checked again)."""
@@ -114,7 +125,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     @staticmethod
     def _floor(moments: Moments, values: Array) -> float:
         """What rounding may leave of an eigenvalue that is 0."""
-        return float(8 * max(moments.n_features, 8) * np.finfo(float).eps * np.max(values, initial=0.0))
+        return rounding(moments) * float(np.max(np.abs(values), initial=0.0))
 
     def _size(self, values: Array) -> int:
         if isinstance(self.n_components, Mapping):
@@ -147,7 +158,38 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
+        tags.classifier_tags = ClassifierTags(multi_class=False)  # labels are there or not
         return tags
+
+
+def _binary(Y: Any) -> Any:
+    """Y (n×K) of {0, 1}: as it is, or of two other values the larger as 1."""
+    values = np.unique(Y.data if sp.issparse(Y) else Y)
+    if set(values.tolist()) <= {0, 1}:
+        return Y
+    if sp.issparse(Y):
+        raise ValueError("a sparse y must hold label sets: an n×K matrix of 0 and 1")
+    if len(values) > 2:
+        raise ValueError(
+            f"Only binary classification is supported for each label: y must hold 0 and 1, found {len(values)} values"
+        )
+    return np.searchsorted(values, Y).astype(np.float64)
+
+
+def rounding(moments: Moments) -> float:
+    """The share of its largest eigenvalue that rounding may leave of another, in a matrix made of S (d×d)."""
+    return float(8 * max(moments.n_features, 8) * np.finfo(float).eps)
+
+
+def dependence(moments: Moments) -> Array:
+    """C (d×K), exactly 0 where it is nothing but rounding: of features and labels uncorrelated by design."""
+    c = moments.xy
+    return c if dependent(c, moments.spread(), moments.label_spread()) else np.zeros_like(c)
+
+
+def dependent(c: Array, spread: Array, label_spread: Array) -> bool:
+    """Whether any of C is above rounding: ‖C‖ above 1e-12 of √(tr S · tr T), given the diagonals of S and T."""
+    return bool(np.sum(c**2) > 1e-24 * np.sum(spread) * np.sum(label_spread))
 
 
 def eigen(matrix: Array, metric: Array | None = None) -> tuple[Array, Array]:

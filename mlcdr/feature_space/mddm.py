@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mlcdr import sums
 from mlcdr.feature_space.dependence import ScaledFeatureSpace, directions_of_codes
 from mlcdr.feature_space.implicit import SOLVERS
-from mlcdr.feature_space.linear import Array, eigen, label_sets
+from mlcdr.feature_space.linear import Array, dependence, dependent, eigen, label_sets
 from mlcdr.moments import Moments
 
 _KERNELS = ("linear", "polynomial", "rbf", "laplacian", "sigmoid", "cosine")
@@ -96,7 +96,7 @@ class MDDM(ScaledFeatureSpace):
                 raise ValueError("solver='implicit' needs kernel='linear'")
             return self._find_by_kernel(moments)
         if self.orthogonality == "p" or self.beta == 0:
-            vectors, singular, _ = scipy.linalg.svd(2 * moments.xy, full_matrices=False, check_finite=False)
+            vectors, singular, _ = scipy.linalg.svd(2 * dependence(moments), full_matrices=False, check_finite=False)
             return singular**2, vectors
         codes = 2.0 * np.eye(moments.n_labels)
         values, vectors = directions_of_codes(moments, codes, (1 - self.beta) / self.beta, self.solver)
@@ -104,6 +104,8 @@ class MDDM(ScaledFeatureSpace):
 
     def _find_by_kernel(self, moments: Moments) -> tuple[Array, Array]:
         sets, has, summed = _distinct(moments)
+        if not dependent(summed, moments.spread(), np.ones(moments.n)):
+            return np.zeros(0), np.zeros((moments.n_features, 0))
         kernel = pairwise_kernels(
             2 * sets - 1, metric=self.kernel, filter_params=True, gamma=self.gamma, degree=self.degree, coef0=self.coef0
         )
@@ -122,10 +124,11 @@ class MDDM(ScaledFeatureSpace):
 
 def _distinct(moments: Moments) -> tuple[Array, sp.csr_array, Array]:
     """The distinct label sets (u×K), which instance has which (n×u, of {0, 1}), and F (d×u)."""
-    X = moments.rows()[0]
+    X, origin = moments.rows_less_offsets()
+    mean = moments.mean_x - origin
     sets, member = np.unique(label_sets(moments), axis=0, return_inverse=True)
     n, u = len(member), len(sets)
     has = sp.csr_array((np.ones(n), (np.arange(n), member.ravel())), shape=(n, u))
     if sp.issparse(X):
-        return sets, has, sums.cross(X, moments.mean_x, has, np.zeros(u))
-    return sets, has, (has.T @ (X - moments.mean_x)).T
+        return sets, has, sums.cross(X, mean, has, np.zeros(u))
+    return sets, has, (has.T @ (X - mean)).T

@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from mlcdr import sums
 from mlcdr.feature_space.dependence import ScaledFeatureSpace, dependent_directions
 from mlcdr.feature_space.instance_weights import KINDS, weights_in
-from mlcdr.feature_space.linear import Array, label_sets
+from mlcdr.feature_space.linear import Array, dependent, label_sets
 from mlcdr.moments import Moments
 
 
@@ -80,15 +81,19 @@ class MLDA(ScaledFeatureSpace):
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         space = moments.rank_coordinates()
-        rows = space.rows()
+        rows, centre = space.rows()
         w = weights_in(moments, self.weights)
         counted, present = np.flatnonzero(w.any(axis=1)), w.any(axis=0)
-        if len(counted) == 0 or not _varies(rows[counted]):
+        if len(counted) == 0 or not _varies(moments.rows()[0][counted]):
             return np.zeros(0), np.zeros((moments.n_features, 0))
-        mean = rows.T @ self._mean_shares(moments)
+        # about x̄, of which constant features differ nowhere, whatever their offset
+        about = sums.cross(rows, centre, self._mean_shares(moments)[:, None], np.zeros(1))
+        mean = centre + about[:, 0]
         w = w[np.ix_(counted, present)]
         s = w.sum(axis=1)
         weighted = Moments.weighted(rows[counted], w / s[:, None], s, mean)
+        if not dependent(weighted.xy, np.diag(weighted.xx_lower), np.diag(weighted.yy)):
+            return np.zeros(0), np.zeros((moments.n_features, 0))
         codes = weighted.map_labels(weighted.mean_y, np.diag(1 / np.sqrt(w.sum(axis=0))))
         mu, vectors = dependent_directions(codes, self.alpha)
         left = np.maximum(1 - mu, np.finfo(float).eps)

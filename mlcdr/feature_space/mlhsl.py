@@ -72,7 +72,7 @@ class MLHSL(ScaledFeatureSpace):
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         space = moments.rank_coordinates()
         graph = self._normalised(neighbour_graph(label_sets(moments), self.n_neighbors))
-        scatter = _scatter(space.rows(), space.moments.mean_x, graph)
+        scatter = _scatter(*space.rows(), graph)
         # in PCA's coordinates S is diagonal, and no feature that depends on others is left
         axes = PCA().fit_moments(space.moments)
         scaled = axes.components_.T / np.sqrt(axes.eigenvalues_ + self.alpha)  # PᵀMP = I

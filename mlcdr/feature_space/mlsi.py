@@ -13,7 +13,7 @@ import scipy.linalg
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.feature_space.dependence import ScaledFeatureSpace
-from mlcdr.feature_space.linear import Array, eigen
+from mlcdr.feature_space.linear import Array, dependence, eigen
 from mlcdr.feature_space.pca import PCA
 from mlcdr.moments import Moments
 
@@ -66,7 +66,7 @@ class MLSI(ScaledFeatureSpace):
         # in PCA's coordinates S is diagonal, and no feature that depends on others leaves rounding for G to amplify
         axes = PCA().fit_moments(moments)
         s, to_features = axes.eigenvalues_, axes.components_.T
-        c = 2 * (axes.components_ @ moments.xy)
+        c = 2 * (axes.components_ @ dependence(moments))
         if self.form == "covariance":
             root = np.sqrt(s + self.alpha)
             scaled = np.sqrt(self.beta) * c / root[:, None]

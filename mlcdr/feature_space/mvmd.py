@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from mlcdr.feature_space.implicit import ImplicitFeatureSpace
-from mlcdr.feature_space.linear import Array, eigen
+from mlcdr.feature_space.linear import Array, dependence, eigen
 from mlcdr.moments import Moments
 from mlcdr.principal import Operator
 
@@ -52,8 +52,9 @@ class MVMD(ImplicitFeatureSpace):
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         space = moments.rank_coordinates()
-        variance, dependence = self._shares(float(np.trace(space.xx)), space.xy)
-        values, vectors = eigen(variance * space.xx + dependence * (space.xy @ space.xy.T))
+        c = dependence(space.moments)
+        for_variance, for_dependence = self._shares(float(np.trace(space.xx)), c)
+        values, vectors = eigen(for_variance * space.xx + for_dependence * (c @ c.T))
         return values, space.lift(vectors)
 
     def _shares(self, trace: float, c: Array) -> tuple[float, float]:
@@ -63,10 +64,10 @@ class MVMD(ImplicitFeatureSpace):
         return (1 - self.beta) / (trace or 1.0), self.beta / (float(np.sum(c**2)) or 1.0)
 
     def _operator(self, moments: Moments) -> tuple[Operator, float]:
-        scatter, trace, c = moments.scatter_operator(), float(moments.spread().sum()), moments.xy
-        variance, dependence = self._shares(trace, c)
+        scatter, trace, c = moments.scatter_operator(), float(moments.spread().sum()), dependence(moments)
+        for_variance, for_dependence = self._shares(trace, c)
 
         def times(a: Array) -> Array:
-            return variance * scatter(a) + dependence * (c @ (c.T @ a))
+            return for_variance * scatter(a) + for_dependence * (c @ (c.T @ a))
 
-        return times, variance * trace + dependence * float(np.sum(c**2))
+        return times, for_variance * trace + for_dependence * float(np.sum(c**2))

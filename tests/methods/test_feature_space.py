@@ -12,6 +12,7 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 import sklearn.decomposition
+from sklearn.base import clone
 
 from mlcdr import registry
 from mlcdr.composition import ComposedClassifier
@@ -634,6 +635,22 @@ def test_degenerate_data(estimator):
                 predicted = classifier.fit(features, Y).predict(features)
                 if Y.mean() in (0, 1):
                     np.testing.assert_array_equal(predicted, Y)
+
+
+@pytest.mark.parametrize("estimator", EVERY)
+def test_labels_are_binary_whatever_their_code(estimator):
+    """±1 (or any two values) say the same as {0, 1}, and are not taken for labels of another scale."""
+    X, Y = problem("plain")
+    expected = clone(estimator).fit(X, Y)
+    for coded in (2.0 * Y - 1, Y + 1, Y.astype(bool)):
+        np.testing.assert_array_equal(clone(estimator).fit(X, coded).components_, expected.components_)
+    if isinstance(estimator, PCA):  # which does not look at them
+        np.testing.assert_array_equal(clone(estimator).fit(X, X[:, :3]).components_, expected.components_)
+        return
+    with pytest.raises(ValueError, match="y must hold 0 and 1, found 3 values"):
+        clone(estimator).fit(X, Y * np.arange(6)[None, :].clip(1, 2))
+    with pytest.raises(ValueError, match="a sparse y must hold label sets"):
+        clone(estimator).fit(X, sp.csr_array(-1.0 * Y))
 
 
 def test_written_in_a_config():

@@ -197,6 +197,19 @@ def test_lanczos_tells_when_it_cannot(monkeypatch):
         principal.lanczos(lambda v: values * v, 300, 4)
 
 
+def test_lanczos_tells_when_it_overlooks_some():
+    """Of 50 equal eigenvalues it may find 39."""
+    rng = np.random.default_rng(0)
+    U = rng.standard_normal((450, 400))
+    U = np.linalg.qr(U - U.mean(axis=0))[0]
+    scales = np.linspace(1.0, 0.3, 400)
+    scales[:50] = np.sqrt(5)
+    X = (U * scales) @ np.linalg.qr(rng.standard_normal((400, 400)))[0].T
+    with pytest.raises(linalg.IllConditioned, match="overlooks some of an eigenvalue that repeats"):
+        PCA(60, solver="implicit").fit(X)
+    np.testing.assert_allclose(PCA(45, solver="implicit").fit(X).eigenvalues_, 5.0)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_one_thin_svd_serves_all_who_want_principal_axes(name, monkeypatch):
     """PCA, MVMD and IDSR where d > n; and PCA's axes are IDSR's."""

@@ -233,6 +233,15 @@ def test_leading_eigenvectors():
     assert (dense[1][np.arange(40), peak] > 0).all()
 
 
+def test_leading_eigenvectors_where_lanczos_overlooks_some():
+    """Counts of labels that exclude each other are tied: their scatter has eigenvalues that repeat."""
+    counts = np.repeat([9.0, 7, 5, 2], [30, 40, 30, 900])
+    scatter = np.diag(counts) - np.outer(counts, counts) / counts.sum()
+    exact = np.linalg.eigvalsh(scatter)[::-1]
+    for n in (29, 69, 70, 100):
+        np.testing.assert_allclose(linalg.leading_eigenvectors(scatter, n)[0], exact[:n], atol=1e-11)
+
+
 @pytest.mark.parametrize("loses", [0, 2])
 def test_leading_eigenvectors_are_all_there_where_eigenvalues_are_equal(loses, monkeypatch):
     """Many equal ones, of which some are wanted: of these LAPACK's partial solver, now and then, leaves some out."""
