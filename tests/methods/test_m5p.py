@@ -7,6 +7,7 @@ import itertools
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,6 +48,26 @@ def test_predictions_of_weka(name, ties, real_dataset, reference):
     model = M5P(ties=ties).fit(X[rows], targets)
     assert [tree.n_leaves for tree in model.trees_] == leaves.ravel().tolist()
     np.testing.assert_allclose(model.predict(X[new]), expected, rtol=1e-9)
+
+
+def test_predictions_of_weka_where_ties_decide():
+    """WEKA 3.9.7's predictions (`weka`; of the full tree, not smoothed: `full`) for features that nearly are twins.
+
+    Four outputs. The trees of three of them hang on the order in which rows of equal value are summed.
+    """
+    table = np.genfromtxt(Path(__file__).parent / "m5p_ties.csv", delimiter=",", names=True)
+
+    def columns(kind):
+        return np.column_stack([table[name] for name in table.dtype.names if name.startswith(kind)])
+
+    X, Y = columns("x"), columns("y")
+    for kind, options, hang in (
+        ("weka", {}, [False, True, True, True]),
+        ("full", {"pruned": False, "smoothed": False}, [False, False, True, False]),
+    ):
+        np.testing.assert_allclose(M5P(**options).fit(X, Y).predict(X), columns(kind), rtol=1e-9, atol=1e-9)
+        by_row = M5P(**options, ties="rows").fit(X, Y).predict(X)
+        assert (np.abs(by_row - columns(kind)).max(axis=0) > 1e-3).tolist() == hang
 
 
 def test_shuffled_as_java_does():
