@@ -38,9 +38,12 @@ class M5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
     coefficient, or a feature leaves Akaike's criterion as it is: there WEKA's own rounding decides what is dropped, in
     no order that could be told from outside (found among a few binary features and small whole targets: 12 of 5,692
     random trees of 4 to 60 rows). Features are numbers and none is missing; WEKA codes a nominal of two values by its
-    position in the declaration, and trees on 1 − x need not be those on x. Needs numba (optional extra `trees`). The same trees for sparse
-    and dense X. Cost of an output: for each level of the tree a sort of its rows by each feature ("weka"), or a walk
-    over the non-zeros ("rows": several times faster, as good, and not WEKA's where rows tie); the models' np² + p³.
+    position in the declaration, and trees on 1 − x need not be those on x. The same trees for sparse and dense X.
+
+    Needs numba (optional extra `trees`). The first fit of a process loads the machine code, which takes seconds, and
+    where none has been kept compiles it first: where times are compared (`fit_seconds`), leave out the first split that
+    a worker computes. Cost of an output: for each level of the tree a sort of its rows by each feature ("weka"), or a
+    walk over the non-zeros ("rows": about twice as fast, as good, and not WEKA's where rows tie); the models' np² + p³.
 
     Parameters
     ----------

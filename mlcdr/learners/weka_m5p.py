@@ -23,8 +23,8 @@ Array = NDArray[np.float64]
 class WekaM5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """One of WEKA's model trees for each output; all features are numeric to it.
 
-    For comparison: `m5p` is by the same rules, many times faster (its docstring says where the trees may differ). A Java
-    virtual machine is started with the first fit or prediction, and stays.
+    For comparison: `m5p` is by the same rules, many times faster (its docstring says where the trees may differ). A
+    Java virtual machine is started with the first fit or prediction, and stays.
 
     Parameters
     ----------

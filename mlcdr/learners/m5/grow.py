@@ -150,7 +150,7 @@ def _value(values, run, below, zeros, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def _codes(starts, negatives, values):  # type: ignore[no-untyped-def]
-    """Whole numbers in the order of each column's values, equal for equal ones, 0 for 0; in the high half of 64 bits."""
+    """Whole numbers in the order of each column's values, equal for equal ones, 0 for 0; times ROW."""
     codes = np.empty(len(values), dtype=np.int64)
     for j in range(len(starts) - 1):
         code = 0
