@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 from sklearn.metrics.pairwise import KERNEL_PARAMS, kernel_metrics, pairwise_kernels
@@ -26,6 +27,7 @@ Array = NDArray[np.float64]
 NAMES = ("gaussian", *sorted(kernel_metrics()))
 SOLVERS = ("cholesky", "eigen")
 
+_DENSE_ONLY = ("additive_chi2", "chi2")  # to scikit-learn
 _MATRICES = 4  # kernel matrices kept for a data set
 _DECOMPOSITIONS = 1  # eigendecompositions kept for a training set
 _ROWS = 2048  # rows predicted at a time
@@ -68,6 +70,8 @@ class Kernel:
         ValueError
             When the kernel cannot take these features, or overflows.
         """
+        if self.name in _DENSE_ONLY and (sp.issparse(X) or sp.issparse(Y)):
+            raise ValueError(f"the kernel {self.name} is not computed for sparse features: take another, or dense ones")
         with np.errstate(over="ignore", invalid="ignore"):
             result = pairwise_kernels(X, Y, metric=self.name, **dict(self.parameters))
         if not np.isfinite(result).all():

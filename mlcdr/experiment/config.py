@@ -314,7 +314,7 @@ def _method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[str,
             )
         else:
             result[family] = (read(part, family, (*path, family), f"{family}."),)
-    if "label_space.regression" not in sweep:
+    if not {"label_space.regression", "learner.learner"} & set(varied):
         _check_pair(result.get("label_space"), result.get("learner"), (*path, "label_space"), problems)
     return result
 
@@ -324,7 +324,13 @@ def _check_pair(space: Any, learner: Any, path: KeyPath, problems: Problems) -> 
     if not (isinstance(space, Component) and isinstance(learner, Component)) or _UNREADABLE in (space, learner):
         return
     misfit = getattr(registry.resolve(space.family, space.name), "misfit", None)
-    message = misfit and misfit(registry.resolve(learner.family, learner.name), space.params.get("regression"))
+    if misfit is None:
+        return
+    try:
+        built = learner.build(check=False)
+    except TypeError:  # a parameter that it needs is swept
+        return
+    message = misfit(built, space.params.get("regression"))
     if message:
         problems.add(path, message)
 

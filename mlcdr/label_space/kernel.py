@@ -58,20 +58,23 @@ class KernelLabelSpace(LinearLabelSpace):
         ValueError
             When both the learner and the label space have a kernel, or neither.
         """
-        problem = self.misfit(type(learner), self.regression)
+        problem = self.misfit(learner, self.regression)
         if problem:
             raise ValueError(problem)
         return self._fit((learner if self.regression is None else self.regression).kernel_regression(), moments)
 
     @classmethod
-    def misfit(cls, learner: type, regression: Any = None) -> str | None:
-        """Why the label space and a learner of that class do not go together; None if they do."""
-        kernel = hasattr(learner, "kernel_regression")
+    def misfit(cls, learner: Any, regression: Any = None) -> str | None:
+        """Why the label space and that learner do not go together; None if they do.
+
+        The learner is an estimator, not its class: one that is made of another has a kernel if that has.
+        """
+        kernel, name = hasattr(learner, "kernel_regression"), type(learner).__name__
         if kernel and regression is not None:
-            return f"{cls.__name__} takes the kernel of the learner {learner.__name__}: leave its own `regression` out"
+            return f"{cls.__name__} takes the kernel of the learner {name}: leave its own `regression` out"
         if not kernel and regression is None:
             return (
-                f"the learner {learner.__name__} has no kernel for {cls.__name__} to take: take `kernel_ridge`, "
+                f"the learner {name} has no kernel for {cls.__name__} to take: take `kernel_ridge`, "
                 f"or give the label space one of its own, `regression: {{kernel_ridge: {{...}}}}`"
             )
         return None

@@ -31,7 +31,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         α > 0.
     kernel : str
         "gaussian" (exp(−γ‖x − x'‖²), scikit-learn's "rbf"), "linear", "poly", or any other name that scikit-learn's
-        `pairwise_kernels` knows; it must be positive semi-definite, or α make up for it.
+        `pairwise_kernels` knows; it must be positive semi-definite, or α make up for it. "chi2" and "additive_chi2"
+        take dense features only.
     gamma : float or None
         γ of the kernel, if it has one. None: scikit-learn's default (1 over the number of features; 1 for "chi2").
     degree, coef0 : float

@@ -7,12 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mlcdr.kernels import KernelRegression
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.learners.linear import Array
 from mlcdr.moments import Moments
 from mlcdr.sums import dense
+
+
+def _learner_has_kernel(separate: Separate) -> bool:
+    return hasattr(separate.learner, "kernel_regression")
 
 
 class Separate(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -38,6 +44,12 @@ class Separate(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def __init__(self, learner: Any = None):
         self.learner = learner
+
+    @available_if(_learner_has_kernel)
+    def kernel_regression(self) -> KernelRegression:
+        """That of the learner, if it has one: each output is fitted with the same kernel and α."""
+        found: KernelRegression = self.learner.kernel_regression()
+        return found
 
     def fit(self, X: Any, y: Any) -> Separate:
         """Fit from features X (n×d, dense or CSR) and targets y (n×q or n)."""

@@ -23,8 +23,8 @@ Array = NDArray[np.float64]
 class WekaM5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """One of WEKA's model trees for each output; all features are numeric to it.
 
-    For comparison: `m5p` gives the same trees, many times faster (its docstring says where they may differ). A Java
-    virtual machine is started with the first fit or prediction, and stays.
+    For comparison: `m5p` is by the same rules, many times faster (its docstring says where the trees may differ). A
+    Java virtual machine is started with the first fit or prediction, and stays.
 
     Parameters
     ----------
@@ -137,6 +137,9 @@ def _started() -> Any:
 
 def _instances(java_class: Any, X: Any) -> Any:
     """X (n×d) as WEKA's instances, sparse ones if X is, with an empty class value behind the features."""
+    if sp.issparse(X):  # WEKA looks for a column among a row's sorted ones, and finds one value
+        X = X.copy()
+        X.sum_duplicates()
     n, d = X.shape
     attributes = java_class("java.util.ArrayList")()
     for j in range(d + 1):

@@ -335,6 +335,8 @@ LINES = {
     "BR+": {"learner": "br_plus"},
     "CC": {"learner": {"classifier_chain": {"base": {"ridge": {"alpha": 0.1}}}}},
     "PLST": {"label_space": "plst", "learner": "least_squares"},
+    "kernel-CPLST": {"label_space": "kernel_cplst", "learner": {"kernel_ridge": {"alpha": 0.25, "gamma": 0.1}}},
+    "kernel OCCA": {"label_space": {"kernel_occa": {"regression": "kernel_ridge"}}, "learner": "least_squares"},
     "DDSR": {"dual_space": "ddsr", "learner": "least_squares", "threshold": {"maximise": "f1"}},
     "IDSR": {"dual_space": {"idsr": {"n_features": 3}}, "learner": "ridge", "threshold": {"maximise": "f1"}},
     "kNN": {"feature_space": {"pca": 4}, "learner": "sklearn.neighbors.KNeighborsClassifier"},

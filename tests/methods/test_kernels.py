@@ -21,6 +21,7 @@ from mlcdr.label_space.occa import OCCA
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.kernel_ridge import KernelRidge
 from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.learners.separate import Separate
 from mlcdr.memo import Memo, metered
 from mlcdr.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
@@ -347,6 +348,29 @@ def test_the_label_space_takes_the_learners_kernel():
     np.testing.assert_array_equal(model.label_space_.directions_, alone.directions_)
 
 
+@pytest.mark.parametrize("name", kernels.NAMES)
+def test_sparse_features_have_a_kernel_or_a_refusal(name):
+    X, Y = problem("sparse counts")
+    learner = KernelRidge(1e3, name, gamma=1e-3)
+    if "chi2" in name:
+        for fitted in (X, as_sparse(X)):
+            with pytest.raises(ValueError, match=f"the kernel {name} is not computed for sparse features: take"):
+                learner.fit(fitted, Y).predict(as_sparse(X))
+    else:
+        sparse = learner.fit(as_sparse(X), Y).predict(as_sparse(X))
+        np.testing.assert_allclose(sparse, learner.fit(X, Y).predict(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("space", [KernelCPLST, KernelOCCA])
+def test_a_kernel_of_outputs_that_are_fitted_apart(space):
+    """The codes are those of the learner itself, and so are the scores."""
+    X, Y = problem("plain")
+    learner = KernelRidge(0.03, "laplacian", gamma=0.2)
+    together, apart = (ComposedClassifier(each, space(2)).fit(X, Y) for each in (learner, Separate(learner)))
+    np.testing.assert_array_equal(apart.label_space_.directions_, together.label_space_.directions_)
+    np.testing.assert_allclose(apart.output(X), together.output(X), rtol=1e-9, atol=1e-10)
+
+
 def test_a_second_kernel_is_refused_and_one_is_needed():
     X, Y = problem("plain")
     with pytest.raises(ValueError, match="KernelCPLST takes the kernel of the learner KernelRidge: leave"):
@@ -355,6 +379,10 @@ def test_a_second_kernel_is_refused_and_one_is_needed():
         ComposedClassifier(LeastSquares(), KernelOCCA()).fit(X, Y)
     with pytest.raises(ValueError, match="'regression' parameter"):
         KernelCPLST(regression=LeastSquares()).fit(X, Y)
+    with pytest.raises(ValueError, match="Separate has no kernel for KernelOCCA to take"):
+        ComposedClassifier(Separate(), KernelOCCA()).fit(X, Y)
+    with pytest.raises(ValueError, match="KernelCPLST takes the kernel of the learner Separate: leave"):
+        ComposedClassifier(Separate(KernelRidge()), KernelCPLST(regression=KernelRidge())).fit(X, Y)
     other = ComposedClassifier(LeastSquares(), KernelCPLST(2, regression=KernelRidge(0.03))).fit(X, Y)
     expected = KernelCPLST(2, regression=KernelRidge(0.03)).fit(X, Y).directions_
     np.testing.assert_array_equal(other.label_space_.directions_, expected)
@@ -380,9 +408,15 @@ def test_a_config_hears_of_it_at_once():
     experiment(label_space={"kernel_cplst": {"regression": ridge}}, learner="least_squares")
     experiment({"label_space.regression": ["kernel_ridge", ridge]}, label_space="kernel_cplst", learner="least_squares")
     experiment({"learner.gamma": [0.1, 0.2]}, label_space="kernel_cplst", learner="kernel_ridge")
+    apart = {"separate": {"learner": ridge}}
+    experiment(label_space="kernel_cplst", learner=apart)
+    experiment(label_space={"kernel_occa": {"regression": ridge}}, learner="separate")
+    experiment({"learner.learner": ["kernel_ridge", ridge]}, label_space="kernel_cplst", learner="separate")
     for space, learner, message in (
         ("kernel_cplst", "ridge", r"methods\.M\.label_space: the learner Ridge has no kernel for KernelCPLST to take"),
         ({"kernel_occa": {"regression": ridge}}, ridge, r"methods\.M\.label_space: KernelOCCA takes the kernel of the"),
+        ("kernel_cplst", {"separate": "ridge"}, r"methods\.M\.label_space: the learner Separate has no kernel"),
+        ({"kernel_occa": {"regression": ridge}}, apart, r"takes the kernel of the learner Separate"),
         ({"kernel_occa": {"regression": "ridge"}}, "ridge", "'regression' parameter of KernelOCCA must be"),
         ("kernel_cplst", {"kernel_ridge": {"gamma": 0}}, "'gamma' parameter of KernelRidge must be"),
     ):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from mlcdr.errors import UserError
 from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.trials import _families
 from mlcdr.label_space.plst import PLST
+from mlcdr.learners import weka_m5p
 from mlcdr.registry import Component
 from tests.methods.problems import as_sparse, problem
 
@@ -47,6 +50,26 @@ def test_predictions_of_weka(name, ties, real_dataset, reference):
     np.testing.assert_allclose(model.predict(X[new]), expected, rtol=1e-9)
 
 
+def test_predictions_of_weka_where_ties_decide():
+    """WEKA 3.9.7's predictions (`weka`; of the full tree, not smoothed: `full`) for features that nearly are twins.
+
+    Four outputs. The trees of three of them hang on the order in which rows of equal value are summed.
+    """
+    table = np.genfromtxt(Path(__file__).parent / "m5p_ties.csv", delimiter=",", names=True)
+
+    def columns(kind):
+        return np.column_stack([table[name] for name in table.dtype.names if name.startswith(kind)])
+
+    X, Y = columns("x"), columns("y")
+    for kind, options, hang in (
+        ("weka", {}, [False, True, True, True]),
+        ("full", {"pruned": False, "smoothed": False}, [False, False, True, False]),
+    ):
+        np.testing.assert_allclose(M5P(**options).fit(X, Y).predict(X), columns(kind), rtol=1e-9, atol=1e-9)
+        by_row = M5P(**options, ties="rows").fit(X, Y).predict(X)
+        assert (np.abs(by_row - columns(kind)).max(axis=0) > 1e-3).tolist() == hang
+
+
 def test_shuffled_as_java_does():
     """What a Java program with `new java.util.Random(1)` printed."""
     assert java_shuffle(10, 1).tolist() == [6, 9, 7, 8, 4, 2, 0, 3, 1, 5]
@@ -63,7 +86,6 @@ def twins(n=120):
 
 def test_live_weka():
     """WEKA itself, on data where ties decide and at awkward sizes; dense and sparse."""
-    weka_m5p = pytest.importorskip("mlcdr.learners.weka_m5p")
     try:
         weka_m5p.require_weka()
     except UserError as error:
@@ -75,9 +97,53 @@ def test_live_weka():
             np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-9, atol=1e-12)
             sparse = weka_m5p.WekaM5P(**options).fit(as_sparse(X), y)
             np.testing.assert_allclose(sparse.predict(as_sparse(X)), theirs.predict(X), rtol=1e-9, atol=1e-12)
+            sparse = weka_m5p.WekaM5P(**options).fit(disordered(X), y)
+            np.testing.assert_allclose(sparse.predict(disordered(X)), theirs.predict(X), rtol=1e-9, atol=1e-12)
     both = np.column_stack([cases[0][1], -cases[0][1]])
     model = weka_m5p.WekaM5P().fit(cases[0][0], both)
     assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(cases[0][0]), model.predict(cases[0][0]))
+
+
+def disordered(X):
+    """X as CSR with each row's columns in descending order, and each value as the sum of two."""
+    rows = sp.csr_matrix(X)
+    indices, data = [], []
+    for i in range(rows.shape[0]):
+        stored = slice(rows.indptr[i], rows.indptr[i + 1])
+        indices += [np.repeat(rows.indices[stored][::-1], 2)]
+        data += [np.repeat(rows.data[stored][::-1] / 2, 2)]
+    found = sp.csr_matrix((np.concatenate(data), np.concatenate(indices), 2 * rows.indptr), rows.shape)
+    assert not found.has_sorted_indices
+    return found
+
+
+class RecordingJava:
+    """Stands in for Java's classes where instances are made: keeps what it is given."""
+
+    def __init__(self, name, *arguments):
+        self.name, self.arguments, self.added = name, arguments, []
+
+    def add(self, each):
+        self.added.append(each)
+
+    def setClassIndex(self, index):
+        self.class_index = index
+
+
+def test_instances_for_weka():
+    """What WEKA is given of a row: ascending columns, each once; in whatever order the caller has them."""
+    X = rough(0, 12)[0]
+    X[np.abs(X) < 0.5] = 0
+    given = disordered(X)
+    before = given.indices.copy()
+    rows = weka_m5p._instances(lambda name: functools.partial(RecordingJava, name), given)
+    assert (rows.class_index, len(rows.added)) == (X.shape[1], len(X))
+    for row, expected in zip(rows.added, X, strict=True):
+        weight, values, indices, size = row.arguments
+        assert (row.name, weight, size) == ("weka.core.SparseInstance", 1.0, X.shape[1] + 1)
+        assert indices.tolist() == np.flatnonzero(expected).tolist()
+        assert values.tolist() == expected[expected != 0].tolist()
+    np.testing.assert_array_equal(given.indices, before)
 
 
 def test_weka_is_missed_clearly():

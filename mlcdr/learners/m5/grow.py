@@ -16,6 +16,7 @@ from mlcdr.learners.m5.columns import Array, Columns, Indices
 from mlcdr.learners.m5.compiled import compiled
 
 SAME = 1e-6  # values nearer than this are not cut apart, and scores nearer than this are equal
+ROW, BELOW = 1 << 32, (1 << 32) - 1  # a key to sort by: a value's code times ROW, and the row in the bits below
 MIN_SPREAD = 0.05  # a node whose standard deviation is below this share of the root's is a leaf
 
 
@@ -148,15 +149,30 @@ def _value(values, run, below, zeros, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _quicksort(x, n, ranks):  # type: ignore[no-untyped-def]
-    """Indices of x[:n] in ascending order, into `ranks`: median of three, not stable, equal values as WEKA leaves them.
+def _codes(starts, negatives, values):  # type: ignore[no-untyped-def]
+    """Whole numbers in the order of each column's values, equal for equal ones, 0 for 0; times ROW."""
+    codes = np.empty(len(values), dtype=np.int64)
+    for j in range(len(starts) - 1):
+        code = 0
+        for i in range(negatives[j] - 1, starts[j] - 1, -1):
+            if i == negatives[j] - 1 or values[i] != values[i + 1]:
+                code -= 1
+            codes[i] = code * ROW
+        code = 0
+        for i in range(negatives[j], starts[j + 1]):
+            if i == negatives[j] or values[i] != values[i - 1]:
+                code += 1
+            codes[i] = code * ROW
+    return codes
 
-    Up to three values are sorted by exchanges. Of more, the first, middle and last are put in order, the middle one is
+
+@compiled
+def _quicksort(keys, n, lows, highs):  # type: ignore[no-untyped-def]
+    """Sort keys[:n] on their high halves: median of three, not stable, equal ones as WEKA leaves them.
+
+    Up to three keys are sorted by exchanges. Of more, the first, middle and last are put in order, the middle one is
     the pivot and waits in the last place but one while those between are divided, equal ones going to either side.
     """
-    lows, highs = np.empty(128, dtype=np.int64), np.empty(128, dtype=np.int64)
-    for i in range(n):
-        ranks[i] = i
     lows[0], highs[0] = 0, n - 1
     depth = 1
     while depth > 0:
@@ -164,35 +180,42 @@ def _quicksort(x, n, ranks):  # type: ignore[no-untyped-def]
         low, high = lows[depth], highs[depth]
         if high <= low:
             continue
-        middle = (low + high) // 2
-        if x[ranks[low]] > x[ranks[middle]]:
-            ranks[low], ranks[middle] = ranks[middle], ranks[low]
-        if x[ranks[low]] > x[ranks[high]]:
-            ranks[low], ranks[high] = ranks[high], ranks[low]
-        if x[ranks[middle]] > x[ranks[high]]:
-            ranks[middle], ranks[high] = ranks[high], ranks[middle]
-        if high - low <= 2:
+        if high == low + 1:
+            if keys[low] > keys[high] | BELOW:
+                keys[low], keys[high] = keys[high], keys[low]
             continue
-        ranks[middle], ranks[high - 1] = ranks[high - 1], ranks[middle]
-        pivot = x[ranks[high - 1]]
+        middle = (low + high) // 2
+        a, b, c = keys[low], keys[middle], keys[high]
+        if a > b | BELOW:
+            a, b = b, a
+        if a > c | BELOW:
+            a, c = c, a
+        if b > c | BELOW:
+            b, c = c, b
+        keys[low], keys[middle], keys[high] = a, b, c
+        if high == low + 2:
+            continue
+        keys[middle], keys[high - 1] = keys[high - 1], b
+        least, most = b & ~BELOW, b | BELOW  # of the pivot's equals
         i, j = low + 1, high - 2
         while True:
-            while x[ranks[i]] < pivot:
+            while keys[i] < least:
                 i += 1
-            while x[ranks[j]] > pivot:
+            while keys[j] > most:
                 j -= 1
             if i >= j:
                 break
-            ranks[i], ranks[j] = ranks[j], ranks[i]
+            keys[i], keys[j] = keys[j], keys[i]
             i += 1
             j -= 1
-        ranks[i], ranks[high - 1] = ranks[high - 1], ranks[i]
+        keys[i], keys[high - 1] = keys[high - 1], keys[i]
         # the larger part waits below, so that the stack stays small
-        lows[depth], highs[depth] = low, i - 1
-        lows[depth + 1], highs[depth + 1] = i + 1, high
         if i - 1 - low < high - i - 1:
-            lows[depth], lows[depth + 1] = lows[depth + 1], lows[depth]
-            highs[depth], highs[depth + 1] = highs[depth + 1], highs[depth]
+            lows[depth], highs[depth] = i + 1, high
+            lows[depth + 1], highs[depth + 1] = low, i - 1
+        else:
+            lows[depth], highs[depth] = low, i - 1
+            lows[depth + 1], highs[depth + 1] = i + 1, high
         depth += 2
 
 
@@ -216,16 +239,17 @@ def _by_row(y, order, rows, values, run, below, mark, stamp, xs, ys):  # type: i
 
 
 @compiled
-def _sort_on(order, rows, values, run, column, xs, ranks, aside):  # type: ignore[no-untyped-def]
+def _sort_on(order, rows, codes, run, column, keys, lows, highs):  # type: ignore[no-untyped-def]
     """Sort `order`, a node's rows, by a column that is not constant in it. `column` is all zeros, before and after."""
     for i in run:
-        column[rows[i]] = values[i]
+        column[rows[i]] = codes[i]
     for i in range(len(order)):
-        xs[i] = column[order[i]]
+        keys[i] = column[order[i]] + order[i]
     for i in run:
-        column[rows[i]] = 0.0
-    _quicksort(xs, len(order), ranks)
-    _permute(order, ranks, aside)
+        column[rows[i]] = 0
+    _quicksort(keys, len(order), lows, highs)
+    for i in range(len(order)):
+        order[i] = keys[i] & BELOW
 
 
 @compiled
@@ -265,8 +289,10 @@ def _grow(starts, negatives, rows, values, y, min_instances, order, sorts):  # t
         if 0 < stored < n or (stored == n and values[starts[j]] < values[starts[j + 1] - 1]):
             attributes[n_attributes] = j
             n_attributes += 1
-    xs, ys, column = np.empty(n), np.empty(n), np.zeros(n)
-    ranks, unsorted = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    xs, ys = np.empty(n), np.empty(n)
+    codes = _codes(starts, negatives, values) if sorts else np.empty(0, dtype=np.int64)
+    column, keys, unsorted = np.zeros(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    lows, highs = np.empty(128, dtype=np.int64), np.empty(128, dtype=np.int64)
     aside = np.empty(max(n, 1), dtype=np.int64)
     goes_left = np.zeros(n, dtype=np.bool_)
     mark = np.full(n, -1, dtype=np.int64)
@@ -285,8 +311,9 @@ def _grow(starts, negatives, rows, values, y, min_instances, order, sorts):  # t
         if size >= max(min_instances, 4) and not np.sqrt(_variance(ys, size)) < MIN_SPREAD * root_sd:
             reach = max(1, size // 5)
             if sorts:  # what sorting does to equal values, of which it makes no difference what they are
-                xs[:size] = 0.0
-                _quicksort(xs, size, unsorted)
+                for i in range(size):
+                    unsorted[i] = i
+                _quicksort(unsorted, size, lows, highs)
             here = order[first:last]
             for a in range(n_attributes):
                 j = int(attributes[a])
@@ -297,7 +324,7 @@ def _grow(starts, negatives, rows, values, y, min_instances, order, sorts):  # t
                     if _value(values, run, below, zeros, 0) == _value(values, run, below, zeros, size - 1):
                         _permute(here, unsorted, aside)
                     else:
-                        _sort_on(here, rows, values, run, column, xs, ranks, aside)
+                        _sort_on(here, rows, codes, run, column, keys, lows, highs)
                 # the outermost values that a cut may touch
                 x_low = _value(values, run, below, zeros, reach)
                 if _value(values, run, below, zeros, size - reach - 1) - x_low < SAME:
