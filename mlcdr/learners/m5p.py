@@ -40,8 +40,8 @@ class M5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
     random trees of 4 to 60 rows). Features are numbers and none is missing; WEKA codes a nominal of two values by its
     position in the declaration, and trees on 1 − x need not be those on x. The same trees for sparse and dense X.
 
-    Needs numba (optional extra `trees`). The first fit of a process loads the machine code, which takes seconds, and
-    where none has been kept compiles it first: where times are compared (`fit_seconds`), leave out the first split that
+    Needs numba (optional extra `trees`). The first fit of a process loads the machine code (about .2 s), and where
+    none has been kept compiles it first: where times are compared (`fit_seconds`), leave out the first split that
     a worker computes. Cost of an output: for each level of the tree a sort of its rows by each feature ("weka"), or a
     walk over the non-zeros ("rows": about twice as fast, as good, and not WEKA's where rows tie); the models' np² + p³.
 

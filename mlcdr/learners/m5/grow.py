@@ -240,13 +240,14 @@ def _by_row(y, order, rows, values, run, below, mark, stamp, xs, ys):  # type: i
 
 @compiled
 def _sort_on(order, rows, codes, run, column, keys, lows, highs):  # type: ignore[no-untyped-def]
-    """Sort `order`, a node's rows, by a column that is not constant in it. `column` is all zeros, before and after."""
+    """Sort `order`, a node's rows, by a column that is not constant in it; `column` is a place for its codes."""
+    if len(run) < len(order):
+        for row in order:
+            column[row] = 0
     for i in run:
         column[rows[i]] = codes[i]
     for i in range(len(order)):
         keys[i] = column[order[i]] + order[i]
-    for i in run:
-        column[rows[i]] = 0
     _quicksort(keys, len(order), lows, highs)
     for i in range(len(order)):
         order[i] = keys[i] & BELOW
@@ -291,7 +292,7 @@ def _grow(starts, negatives, rows, values, y, min_instances, order, sorts):  # t
             n_attributes += 1
     xs, ys = np.empty(n), np.empty(n)
     codes = _codes(starts, negatives, values) if sorts else np.empty(0, dtype=np.int64)
-    column, keys, unsorted = np.zeros(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    column, keys, unsorted = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     lows, highs = np.empty(128, dtype=np.int64), np.empty(128, dtype=np.int64)
     aside = np.empty(max(n, 1), dtype=np.int64)
     goes_left = np.zeros(n, dtype=np.bool_)
