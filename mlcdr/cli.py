@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlcdr.errors import ConfigError, UserError, did_you_mean
+from mlcdr.errors import ConfigError, ResultsError, UserError, did_you_mean
 
 if TYPE_CHECKING:
     from mlcdr.experiment.model import Experiment
@@ -225,16 +225,23 @@ def _conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
 
     if report.done:
         found = results.load(report.folder)
-        written = tables.write_all(found)
-        if not quiet:
-            _print_tables(found)
+        written: list[Path] = []
+        try:
+            written += tables.write_all(found)
+            if not quiet:
+                _print_tables(found)
+        except ResultsError as told:  # of what is not there a table cannot be made; the failures say why it is not
+            if not report.failures:
+                raise
+            print(f"no table: {told}", file=sys.stderr)
         if experiment.figures and not report.interrupted and not report.failures:
             from mlcdr.reporting import figures
 
             written += figures.write_all(found)
         if not quiet:
             _say(f"{report.planned} trials, {report.computed} computed now, in {report.seconds:.1f} s")
-            _say(f"results in {report.folder}: scores.csv, summary.csv, {_listed(written, report.folder)}")
+            names = ", ".join(filter(None, ("scores.csv, summary.csv", _listed(written, report.folder))))
+            _say(f"results in {report.folder}: {names}")
     kinds: dict[tuple[str, str, str], list[Trial]] = {}
     for trial, error in report.failures:
         kinds.setdefault((trial.dataset, trial.method, reason_of(error)), []).append(trial)
@@ -247,7 +254,7 @@ def _conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
         rest = f"; {len(kinds) - 10} more kinds of failure" if len(kinds) > 10 else ""
         print(
             f"error: {len(report.failures)} of {report.planned} trials failed{rest}; "
-            f"tracebacks are in {report.folder / 'trials.sqlite'} (table trials, column error)",
+            f"`mlcdr report {report.folder}` shows their tracebacks",
             file=sys.stderr,
         )
     if report.interrupted:
@@ -355,7 +362,6 @@ def retry(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Compute the failed trials of a results folder again; `run` would compute what is pending as well."""
-    from mlcdr.errors import ResultsError
     from mlcdr.experiment.runner import run as run_experiment
     from mlcdr.progress import listener
 
@@ -454,7 +460,6 @@ def table(folder: Folder) -> None:
 @app.command()
 def plot(folder: Folder) -> None:
     """Draw the figures of a results folder anew."""
-    from mlcdr.errors import ResultsError
     from mlcdr.reporting import figures, results
 
     written = figures.write_all(results.load(folder))

@@ -171,7 +171,7 @@ def test_failed_trials_are_told_and_the_others_shown(here: Path, mlcdr: Callable
     assert "PLST" in done.out
     failures = [line for line in done.err.splitlines() if line.startswith("failed: ")]
     assert failures == ["failed: tiny, Bad, split 0: RuntimeError: no luck today (and 3 more trials of Bad)"]
-    assert "error: 4 of 12 trials failed; tracebacks are in" in done.err
+    assert "error: 4 of 12 trials failed; `mlcdr report" in done.err
     quiet = mlcdr("run", path, "-j", 1, "--quiet")
     assert (quiet.code, quiet.out) == (1, "")
     assert "4 of 12 trials failed" in quiet.err

@@ -57,7 +57,14 @@ class Run:
         line = [sys.executable, "-m", "mlcdr", "run", "e.yaml", "--out", str(out), *options]
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
         self.process = subprocess.Popen(
-            line, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            line,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            # wherever the tests run: in a shell's background a signal may be ignored from the start
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         self.pid = self.process.pid
 

@@ -427,7 +427,7 @@ def _check_values(
     for name, spec in having.items():
         component, keys, _ = spec.component_at(path) or (_UNREADABLE, (), None)
         if keys[0] in component.params and len(keys) == 1:
-            problems.add(here, f"the method {name} sets {keys[0]} itself; leave it out there, or do not sweep it")
+            problems.add(here, f"the method {name} sets {keys[0]} itself; leave it out there, or do not vary it")
     for i, value in enumerate(values):
         failing = {}
         for name, spec in having.items():

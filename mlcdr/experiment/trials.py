@@ -472,6 +472,12 @@ def _seeded(estimator: ComposedClassifier, seed: int, trial: Trial) -> ComposedC
 
 
 def _explain(error: Exception) -> str:
+    """What a failed trial is recorded with; an interrupt that compiled code has wrapped is none and goes on up."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if not isinstance(cause, Exception):
+            raise cause
+        cause = cause.__cause__ or cause.__context__
     if isinstance(error, UserError):
         return str(error)
     return "".join(traceback.format_exception(error)).rstrip()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression
@@ -421,3 +422,29 @@ def test_shuffled_rows_as_many_as_the_train_files(tmp_path: Path) -> None:
     assert dataset.n_instances == 60
     assert dataset.X[0].tolist() == load_dataset(full).X[0].tolist()
     assert [len(split.train) for split in source.divide(dataset)] == [25, 25]
+
+
+class Wraps(BaseEstimator):
+    """As compiled code does, raises a SystemError about an interrupt that came while it ran."""
+
+    def fit(self, X, y):
+        try:
+            raise Interrupt
+        except Interrupt as error:
+            raise SystemError("returned a result with an exception set") from error
+
+    def predict(self, X):
+        raise NotImplementedError
+
+
+class Interrupt(BaseException):
+    """A signal's."""
+
+
+def test_an_interrupt_inside_compiled_code_is_no_failure(tmp_path):
+    arff = small.write_dataset(tmp_path / "data")
+    experiment = small.experiment(arff, methods={"A": {"learner": f"{__name__}.Wraps"}}, sweep={})
+    source = DataSource.of(experiment.datasets[0], experiment.splits)
+    (group, *_) = groups(experiment, source.stamped(source.load()), small.planned(experiment)[1])
+    with pytest.raises(Interrupt):
+        run_group(group)
