@@ -539,7 +539,7 @@ LINE = "must be one line of text without spaces around it"
         (
             "label_space.n_components: [20%, 3, 0.5]",
             "learner.alpha: [1]",
-            "7: sweep.learner.alpha: the method Ridge sets alpha itself; leave it out there, or do not sweep it",
+            "7: sweep.learner.alpha: the method Ridge sets alpha itself; leave it out there, or do not vary it",
         ),
         # tables and figures
         (
