@@ -259,7 +259,13 @@ def blocks(tmp_path, **config):
 def test_blocks_written(tmp_path, ending):
     got = blocks(tmp_path, tables=[MVMD])
     written = {path.suffix[1:]: path.read_text(encoding="utf-8") for path in tables.write_all(got)}
-    assert written[ending] == (GOLDEN / f"blocks.{ending}").read_text(encoding="utf-8")
+    golden = (GOLDEN / f"blocks.{ending}").read_text(encoding="utf-8")
+    assert shortened(written[ending]) == shortened(golden)
+
+
+def shortened(text):
+    """Numbers to twelve digits: beyond that the packages' versions differ."""
+    return re.sub(r"\d\.\d{13,}", lambda match: f"{float(match[0]):.12g}", text)
 
 
 def test_average_ranks_below_each_block(tmp_path):
