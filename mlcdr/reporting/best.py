@@ -97,13 +97,13 @@ def best_of(points: Mapping[Setting, Mapping[int, float]], higher: bool, repetit
     return Best(tuple(values), tuple(means), shown)
 
 
-def grids(experiment: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Method → the paths of its grid, for the methods of a resolved config with `tune: {scope: test}`."""
+def grids(experiment: Mapping[str, Any], scope: str = "test") -> dict[str, tuple[str, ...]]:
+    """Method → the paths of its grid, for the methods of a resolved config that are tuned with that scope."""
     found = {}
     methods = experiment.get("methods")
     for name, parts in methods.items() if isinstance(methods, Mapping) else ():
         tune = parts.get("tune") if isinstance(parts, Mapping) else None
-        if isinstance(tune, Mapping) and tune.get("scope") == "test" and isinstance(tune.get("grid"), Mapping):
+        if isinstance(tune, Mapping) and tune.get("scope") == scope and isinstance(tune.get("grid"), Mapping):
             found[str(name)] = tuple(map(str, tune["grid"]))
     return found
 

@@ -31,7 +31,7 @@ from mlcdr.reporting.ranking import is_among_best, ranks
 from mlcdr.reporting.results import Cell, Point, Results
 from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, text
 from mlcdr.reporting.significance import Significance, assess, record
-from mlcdr.reporting.tables import best_note, csv_text, mean_and_spread, over_splits, short_path
+from mlcdr.reporting.tables import csv_text, mean_and_spread, over_splits, short_path, tuning_notes
 
 Block = tuple[str, Point]
 """What a ranking is over: one data set at one point of the sweep."""
@@ -265,8 +265,7 @@ class _Comparer:
         if present:
             notes.append(f"Mean ± standard error {over_splits(c.n for c in present)}. Bold: the best mean.")
         notes += metric_notes([self.facts])
-        if tuned := [method for method in self.contestants if method in self.results.grids]:
-            notes.append(best_note(tuned))
+        notes += tuning_notes(self.results, self.contestants)
         if self.facts.higher_is_better is None:
             notes.append(f"mlcdr does not know which way {self.facts.title} is better: nothing is bold or ranked.")
         elif len(self.contestants) < 2:

@@ -358,8 +358,7 @@ def _numbers(found: Results, dataset: str) -> Sheet:
     notes[0] += ", methods with the same parameters compared." if found.swept else "."
     notes.append("↑ higher is better, ↓ lower is better.")
     notes += [fact.note for fact in facts.values() if fact.note]
-    if found.grids:
-        notes.append(tables.best_note(list(found.grids)))
+    notes += tables.tuning_notes(found, found.methods)
     grouped = tuple(groups) if found.swept else ()
     heading = text(f"All numbers of {dataset}")
     return Sheet(heading, tuple(map(text, heads)), tuple(rows), 1 + len(found.swept), grouped, tuple(notes))

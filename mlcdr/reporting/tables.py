@@ -18,6 +18,7 @@ from typing import Any
 
 from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting import layouts, output
+from mlcdr.reporting.best import grids
 from mlcdr.reporting.layouts import TableLayout
 from mlcdr.reporting.metric_facts import MetricFacts, metric_facts
 from mlcdr.reporting.metric_facts import notes as metric_notes
@@ -429,8 +430,7 @@ class _Builder:
             if self.layout.relative_to is not None:
                 what = f"Mean, divided by that of {self.layout.relative_to} on the same data set,"
             notes.append(f"{what} {over_splits(c.n for c in present)}.")
-        if any(cell.setting for cell in present):
-            notes.append(best_note([m for m in self.domain["method"] if m in self.results.grids]))
+        notes += tuning_notes(self.results, self.domain["method"])
         if bold:
             column = "" if self.across in ("dataset", "method") else " and column"
             if self.across == "method" and "metric" in self.down:
@@ -474,12 +474,18 @@ class _Builder:
         return (*keys, "mean", *spread, *last), tuple(records.values())
 
 
-def best_note(methods: Sequence[str]) -> str:
-    """What must be said of numbers that are the best of a grid."""
-    return (
-        f"{listing(methods)}: of each grid the best *on the test rows* for each metric, which flatters; "
-        f"`tune: {{scope: split}}` chooses honestly."
-    )
+def tuning_notes(results: Results, methods: Sequence[str]) -> list[str]:
+    """What must be said of methods whose parameters were chosen by what has seen the test rows."""
+    best = [method for method in methods if method in results.grids]
+    once = [method for method in methods if method in grids(results.experiment, "dataset")]
+    notes = []
+    if best:
+        notes.append(f"{listing(best)}: of each grid the best on the test rows for each metric, which flatters.")
+    if once:
+        notes.append(
+            f"{listing(once)}: parameters chosen once for a data set, by all its rows, those of the tests too."
+        )
+    return [f"{note} `tune: {{scope: split}}` chooses honestly." for note in notes]
 
 
 def short_path(path: str, swept: Sequence[str]) -> str:

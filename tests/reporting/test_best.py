@@ -103,9 +103,20 @@ def test_a_table_shows_the_setting_and_says_what_it_is(tmp_path):
     assert r"^{\mathrm{(100,8)}}" in table.latex()
     assert r"emotions\ddag{}" in table.latex()
     assert r"F1 $\uparrow$" in table.latex()
-    assert "IDSR: of each grid the best *on the test rows* for each metric, which flatters" in table.terminal(300)
+    assert "IDSR: of each grid the best on the test rows for each metric, which flatters" in table.terminal(300)
     assert f"{D}=20%;{L}=50%" in table.csv()
     assert "which flatters" in comparison.compare(found, "f1").terminal(300)
+
+
+def test_a_choice_that_has_seen_the_test_rows_is_told(tmp_path):
+    config = experiment(["yeast"], ["A", "B"], ["f1"])
+    for name, scope in (("A", "dataset"), ("B", "split")):
+        config["methods"][name]["tune"] = {"grid": {"learner.alpha": [1, 2]}, "scope": scope}
+    values = {("yeast", name, "f1"): [0.5, 0.6] for name in "AB"}
+    found = results.load(write_folder(tmp_path / "trial", config, values))
+    told = "A: parameters chosen once for a data set, by all its rows, those of the tests too. `tune: {scope: split}`"
+    assert told in tables.render(found, {"layout": "generic"}).terminal(300)
+    assert told in comparison.compare(found, "f1").terminal(300)
 
 
 def test_a_setting_that_is_not_tuned_is_told(tmp_path):
