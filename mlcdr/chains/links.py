@@ -11,16 +11,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mlcdr.label_space.linear import as_binary, as_dense
+from mlcdr.label_space.linear import as_dense
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.moments import Moments
-
-Array = NDArray[np.float64]
+from mlcdr.multilabel import Array, MultilabelClassifier
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class Link:
         return np.asarray(self.model.predict(X), dtype=np.float64).reshape(X.shape[0]) - 0.5
 
 
-class LinkedClassifier(ClassifierMixin, BaseEstimator):
+class LinkedClassifier(MultilabelClassifier):
     """Base of the multi-label classifiers that are made of links.
 
     Parameters
@@ -62,11 +59,6 @@ class LinkedClassifier(ClassifierMixin, BaseEstimator):
     base : estimator or None
         The model of a label: a regressor, of which a prediction above ½ means that the label is there, or a binary
         classifier. None: least squares.
-
-    Attributes
-    ----------
-    classes_ : array of shape (2,)
-        The values of y: label absent, label present.
     """
 
     component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
@@ -76,47 +68,12 @@ class LinkedClassifier(ClassifierMixin, BaseEstimator):
     def __init__(self, base: Any = None):
         self.base = base
 
-    def fit(self, X: Any, y: Any) -> LinkedClassifier:
-        """Fit from features X (n×d, dense or CSR) and label sets y (n×K of two values; or n, for one label)."""
-        self._validate_params()
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        Y, classes, is_vector = as_binary(y, X.shape[0])
-        self.fit_moments(Moments.from_arrays(X, Y))
-        self.classes_, self._is_vector = classes, is_vector
-        return self
-
     def fit_moments(self, moments: Moments) -> LinkedClassifier:
         """Fit from the moments of a training set (with its rows, if the base asks for them)."""
-        self.n_features_in_ = moments.n_features
-        self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
+        self._begin(moments)
         self._fit_links(LeastSquares() if self.base is None else self.base, moments)
         return self
 
     def _fit_links(self, base: Any, moments: Moments) -> None:
         """Fit the links: the method itself."""
         raise NotImplementedError
-
-    def _scores(self, X: Any) -> Array:
-        """Scores (n×K) of X (n×d): the method itself."""
-        raise NotImplementedError
-
-    def decision_function(self, X: Any) -> Array:
-        """Scores (n×K, or n where y was a vector) of X (n×d): positive where the label is predicted."""
-        check_is_fitted(self, "classes_")
-        scores = self._scores(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
-        return scores.ravel() if self._is_vector else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Label sets (n×K) of X (n×d), in the values and the shape that y had."""
-        positive = self.decision_function(X) > 0
-        return self.classes_.take(positive, mode="clip")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.classifier_tags.multi_label = True
-        tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
-        return tags

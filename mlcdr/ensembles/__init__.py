@@ -1,0 +1,1 @@
+"""Multi-label classifiers that vote: ensembles of any other, and of those of a few labels."""

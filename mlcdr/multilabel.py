@@ -1,0 +1,97 @@
+"""The contract of the multi-label classifiers: what is checked on the way in, and how label sets come out.
+
+Label powersets, chains, neighbours, ensembles and local models differ in what they learn, not in this.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mlcdr.label_space.linear import as_binary, as_dense
+from mlcdr.moments import Moments
+
+Array = NDArray[np.float64]
+
+
+class MultilabelClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the multi-label classifiers: a method says what is fitted (`_fit_rows`) and what scores are (`_scores`).
+
+    A method that can be fitted from sums has `fit_moments` of its own instead of `_fit_rows`; one whose label sets are
+    not simply the labels with a positive score has `_labels`, too.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        The values of y: label absent, label present.
+    n_features_in_ : int
+        d.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit from features X (n×d, dense or CSR) and label sets y (n×K of two values; or n, for one label).
+
+        Raises
+        ------
+        ValueError
+            When the shapes disagree, a feature is not finite, y holds more than two values, or a parameter is wrong.
+        """
+        self._validate_params()
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        Y, classes, is_vector = as_binary(y, X.shape[0])
+        self.fit_moments(Moments.from_arrays(X, Y))
+        self.classes_, self._is_vector = classes, is_vector
+        return self
+
+    def fit_moments(self, moments: Moments) -> Any:
+        """Fit from a training set of label sets {0, 1}, of which the rows are there."""
+        self._begin(moments)
+        X, Y = moments.rows()
+        self._fit_rows(X, as_dense(Y))
+        return self
+
+    def _begin(self, moments: Moments) -> None:
+        """Take down the shape of the training set."""
+        self.n_features_in_ = moments.n_features
+        self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
+
+    def _fit_rows(self, X: Any, Y: Array) -> None:
+        """Fit from checked rows X (n×d, dense or CSR) and Y (n×K dense, of {0, 1}): the method itself."""
+        raise NotImplementedError
+
+    def _scores(self, X: Any) -> Array:
+        """Scores (n×K) of checked rows X (n×d), positive where a label is rather there than not: the method itself."""
+        raise NotImplementedError
+
+    def _labels(self, X: Any) -> NDArray[Any]:
+        """Label sets (n×K of {0, 1} or bool) of checked rows X (n×d)."""
+        return self._scores(X) > 0
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores (n×K, or n where y was a vector) of X (n×d)."""
+        check_is_fitted(self, "classes_")
+        scores = self._scores(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+        return scores.ravel() if self._is_vector else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label sets (n×K) of X (n×d), in the values and the shape that y had."""
+        check_is_fitted(self, "classes_")
+        found = self._labels(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+        labels = self.classes_.take(found.astype(np.intp, copy=False), mode="clip")
+        return labels.ravel() if self._is_vector else labels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        return tags
