@@ -1,1 +1,1 @@
-"""Multi-label classifiers that are neither chains nor ensembles: powersets, pairs, neighbours, label-specific features."""
+"""Multi-label classifiers that are neither chains nor ensembles: powersets, pairs, neighbours, meta-labels."""
