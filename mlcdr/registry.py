@@ -57,6 +57,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "ridge": "mlcdr.learners.ridge:Ridge",
         "kernel_ridge": "mlcdr.learners.kernel_ridge:KernelRidge",
         "separate": "mlcdr.learners.separate:Separate",
+        "logistic_regression": "mlcdr.learners.logistic_regression:LogisticRegression",
         "m5p": "mlcdr.learners.m5p:M5P",
         "weka_m5p": "mlcdr.learners.weka_m5p:WekaM5P",
         "binary_relevance": "mlcdr.chains.binary_relevance:BinaryRelevance",
