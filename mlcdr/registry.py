@@ -63,6 +63,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "binary_relevance": "mlcdr.chains.binary_relevance:BinaryRelevance",
         "br_plus": "mlcdr.chains.br_plus:BRPlus",
         "classifier_chain": "mlcdr.chains.classifier_chain:ClassifierChain",
+        "probabilistic_classifier_chain": "mlcdr.chains.probabilistic_classifier_chain:ProbabilisticClassifierChain",
     },
     "threshold": {
         "fixed": "mlcdr.thresholds:Fixed",

@@ -97,7 +97,7 @@ Of = Callable[[Link, Any, Array | None], Array]  # what is asked of a link: `Lin
 
 
 def _is_probabilistic(classifier: LinkedClassifier) -> bool:
-    return hasattr(classifier.base, "predict_proba")
+    return hasattr(classifier._own_base(), "predict_proba")
 
 
 class LinkedClassifier(MultilabelClassifier):
@@ -120,8 +120,11 @@ class LinkedClassifier(MultilabelClassifier):
     def fit_moments(self, moments: Moments) -> LinkedClassifier:
         """Fit from the moments of a training set (with its rows, if the base asks for them)."""
         self._begin(moments)
-        self._fit_links(LeastSquares() if self.base is None else self.base, moments)
+        self._fit_links(self._own_base(), moments)
         return self
+
+    def _own_base(self) -> Any:
+        return LeastSquares() if self.base is None else self.base
 
     def _fit_links(self, base: Any, moments: Moments) -> None:
         """Fit the links: the method itself."""
