@@ -55,6 +55,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
     "learner": {
         "least_squares": "mlcdr.learners.least_squares:LeastSquares",
         "ridge": "mlcdr.learners.ridge:Ridge",
+        "linear_svm": "mlcdr.learners.linear_svm:LinearSVM",
         "kernel_ridge": "mlcdr.learners.kernel_ridge:KernelRidge",
         "separate": "mlcdr.learners.separate:Separate",
         "logistic_regression": "mlcdr.learners.logistic_regression:LogisticRegression",
