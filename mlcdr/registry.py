@@ -1,6 +1,7 @@
 """From a name in a config to the class that does the work, imported only when asked for.
 
-Five families fill in a method's line (see `mlcdr.composition`). A built-in component is one line of `BUILT_IN`; a
+Five families fill in a method's line (see `mlcdr.composition`), and the selectors of features for one label, a sixth,
+fill in a parameter of the multi-label classifiers. A built-in component is one line of `BUILT_IN`; a
 package installed beside mlcdr adds its own through the entry-point groups `mlcdr.feature_space`, `mlcdr.dual_space`,
 `mlcdr.label_space`, `mlcdr.learner` and `mlcdr.threshold`; and any importable class can be named by its dotted path
 (`learner: my_package.MyRegressor`).
@@ -64,7 +65,14 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "binary_relevance": "mlcdr.chains.binary_relevance:BinaryRelevance",
         "br_plus": "mlcdr.chains.br_plus:BRPlus",
         "classifier_chain": "mlcdr.chains.classifier_chain:ClassifierChain",
+        "bayesian_classifier_chain": "mlcdr.chains.bayesian_classifier_chain:BayesianClassifierChain",
+        "polytree_chain": "mlcdr.chains.polytree_chain:PolytreeChain",
         "probabilistic_classifier_chain": "mlcdr.chains.probabilistic_classifier_chain:ProbabilisticClassifierChain",
+    },
+    "local_features": {
+        "mlig": "mlcdr.local_features.mlig:MLIG",
+        "mlcfs": "mlcdr.local_features.mlcfs:MLCFS",
+        "ldf": "mlcdr.local_features.label_dependent:LabelDependentFeatures",
     },
     "threshold": {
         "fixed": "mlcdr.thresholds:Fixed",
