@@ -41,8 +41,8 @@ class PolytreeChain(DirectedChain):
     fitted with the true parents; a new instance gets the most probable label set, by the max-sum algorithm, which is
     exact in a polytree. Without edges between the labels this is binary relevance.
 
-    The probability of a label (`predict_proba`), of which its score is the log-odds, is that whatever the others are; the
-    most probable label set need not be that of the most probable labels.
+    The probability of a label (`predict_proba`), of which its score is the log-odds, is that whatever the others are;
+    the most probable label set need not be that of the most probable labels.
 
     Cost: K fits of the base, to d + |Pa_k| features; the information of all pairs of labels, from counts, or, if it is
     conditional, K² fits of the base to the instances that are not held out. For a new instance Σ_k 2^(|Pa_k| + 1).
