@@ -65,6 +65,13 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "br_plus": "mlcdr.chains.br_plus:BRPlus",
         "classifier_chain": "mlcdr.chains.classifier_chain:ClassifierChain",
         "probabilistic_classifier_chain": "mlcdr.chains.probabilistic_classifier_chain:ProbabilisticClassifierChain",
+        "label_powerset": "mlcdr.classifiers.label_powerset:LabelPowerset",
+        "pairwise": "mlcdr.classifiers.pairwise:CalibratedLabelRanking",
+        "mlknn": "mlcdr.classifiers.mlknn:MLkNN",
+        "llsf": "mlcdr.classifiers.llsf:LLSF",
+        "lift": "mlcdr.classifiers.lift:LIFT",
+        "rakel": "mlcdr.ensembles.rakel:RAkEL",
+        "homer": "mlcdr.instance_space.homer:HOMER",
     },
     "threshold": {
         "fixed": "mlcdr.thresholds:Fixed",
