@@ -49,7 +49,8 @@ def lasso(
 
     V, G = np.zeros_like(target), np.zeros_like(target)
     iterations = 0
-    for iterations in range(1, max_iter + 1):
+    while iterations < max_iter:
+        iterations += 1
         before = V
         W = solve(target + rho * (V - G))
         shifted = W + G

@@ -5,7 +5,6 @@ Source: Sun 2017, section 8.2.2 and Algorithm 17: the local model of CLMLC.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -108,7 +107,9 @@ class MetaLabelChain(MultilabelClassifier):
         Y = as_dense(Y).astype(np.float64)
         if self.meta_labels == "label_rows":
             return row_groups(Y.T, n, rng)
-        return spectral_groups(label_affinity(X, Y, 0.5, variant=self.variant), n, rng, self.variant, skip=int(self.variant != "text"))
+        return spectral_groups(
+            label_affinity(X, Y, 0.5, variant=self.variant), n, rng, self.variant, skip=int(self.variant != "text")
+        )
 
     def _n_members(self, group: Index) -> int:
         single = self.variant == "published_code" and (len(group) < 3 or sum(map(len, self.groups_)) < 6)
@@ -165,7 +166,7 @@ class MetaLabelChain(MultilabelClassifier):
             before += group.tolist()
         return scores, said
 
-    def _chained(self, e: int, group: Index, alone: Array, said: Array, before: Sequence[int]) -> Array:
+    def _chained(self, e: int, group: Index, alone: Array, said: Array, before: list[int]) -> Array:
         """A linear member's scores (n×|g|) of one group, from those of the features alone."""
         assert self._linear is not None
         on_labels = self._linear[e].on_labels

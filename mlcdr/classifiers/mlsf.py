@@ -125,7 +125,9 @@ class MLSF(MultilabelClassifier):
         gram = moments.uncentred().xx if X.shape[1] <= X.shape[0] else None
         limits = (self.max_iter, self.tol) if self.variant == "text" else (100, 0.0)
         self.coefficients_, self.n_iter_ = lasso(X, Z, self.gamma, self.rho, *limits, gram)
-        prototype = ClassifierChain(SVC(kernel="linear"), order="random") if self.classifier is None else self.classifier
+        prototype = (
+            ClassifierChain(SVC(kernel="linear"), order="random") if self.classifier is None else self.classifier
+        )
         self.models_ = []
         for group, v in zip(self.groups_, self.coefficients_.T, strict=True):
             part = Moments.from_arrays(_features(X, v), Y[:, group])
@@ -164,7 +166,7 @@ class MLSF(MultilabelClassifier):
 
 
 def encoded(Y: Array) -> Array:
-    """z (n,) of label sets Y (n×l): the rank of each, read as a binary number, among those that occur, over the last."""
+    """The z (n,) of label sets Y (n×l): each one's rank, read as a binary number, among those there are, over the last."""
     _, rank = np.unique(Y[:, ::-1], axis=0, return_inverse=True)
     rank = rank.ravel().astype(np.float64)
     return rank / max(rank.max(), 1.0) if Y.shape[1] > 1 else Y[:, 0]

@@ -102,6 +102,4 @@ class CLMLC(ClusteredClassifier):
     def _local(self) -> Any:
         if self.meta_labels is None:
             return super()._local()
-        return MetaLabelChain(
-            self.classifier, self.meta_labels, self.meta_label_size, self.n_members, self.variant
-        )
+        return MetaLabelChain(self.classifier, self.meta_labels, self.meta_label_size, self.n_members, self.variant)

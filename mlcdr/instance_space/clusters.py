@@ -1,4 +1,4 @@
-"""What the decompositions by clusters of the instances share: clusters, a classifier for each, and the nearest centre."""
+"""What the decompositions by clusters of instances share: clusters, a classifier for each, and the nearest centre."""
 
 from __future__ import annotations
 
