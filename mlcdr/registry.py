@@ -1,9 +1,10 @@
 """From a name in a config to the class that does the work, imported only when asked for.
 
-Five families fill in a method's line (see `mlcdr.composition`). A built-in component is one line of `BUILT_IN`; a
-package installed beside mlcdr adds its own through the entry-point groups `mlcdr.feature_space`, `mlcdr.dual_space`,
-`mlcdr.label_space`, `mlcdr.learner` and `mlcdr.threshold`; and any importable class can be named by its dotted path
-(`learner: my_package.MyRegressor`).
+Five families fill in a method's line (see `mlcdr.composition`), a sixth, the instance spaces, wraps it, and parameters
+of some of these are of a seventh, the clusterers. A built-in component is one line of `BUILT_IN`; a package installed
+beside mlcdr adds its own through the entry-point groups `mlcdr.feature_space`, `mlcdr.dual_space`, `mlcdr.label_space`,
+`mlcdr.learner`, `mlcdr.threshold`, `mlcdr.instance_space` and `mlcdr.clusterer`; and any importable class can be named
+by its dotted path (`learner: my_package.MyRegressor`).
 """
 
 from __future__ import annotations
@@ -52,6 +53,13 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "ddsr": "mlcdr.dual_space.ddsr:DDSR",
         "idsr": "mlcdr.dual_space.idsr:IDSR",
     },
+    "instance_space": {
+        "cbmlc": "mlcdr.instance_space.cbmlc:CBMLC",
+        "clmlc": "mlcdr.instance_space.clmlc:CLMLC",
+    },
+    "clusterer": {
+        "k_means": "mlcdr.kmeans:SingleStartKMeans",
+    },
     "learner": {
         "least_squares": "mlcdr.learners.least_squares:LeastSquares",
         "ridge": "mlcdr.learners.ridge:Ridge",
@@ -72,6 +80,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "lift": "mlcdr.classifiers.lift:LIFT",
         "rakel": "mlcdr.ensembles.rakel:RAkEL",
         "homer": "mlcdr.instance_space.homer:HOMER",
+        "meta_label_chain": "mlcdr.classifiers.meta_label_chain:MetaLabelChain",
+        "mlsf": "mlcdr.classifiers.mlsf:MLSF",
     },
     "threshold": {
         "fixed": "mlcdr.thresholds:Fixed",

@@ -314,9 +314,20 @@ def _method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[str,
             )
         else:
             result[family] = (read(part, family, (*path, family), f"{family}."),)
+    _check_wrapper(result.get("instance_space"), (*path, "instance_space"), problems)
     if not {"label_space.regression", "learner.learner"} & set(varied):
         _check_pair(result.get("label_space"), result.get("learner"), (*path, "label_space"), problems)
     return result
+
+
+def _check_wrapper(space: Any, path: KeyPath, problems: Problems) -> None:
+    """An instance space takes the classifier that the other keys make."""
+    if not isinstance(space, Component) or space is _UNREADABLE:
+        return
+    if "classifier" not in registry.parameters(registry.resolve(space.family, space.name)):
+        problems.add(path, f"{space.name!r} is no instance space: it has no parameter `classifier` for what it wraps")
+    elif "classifier" in space.params:
+        problems.add((*path, space.name, "classifier"), "is what the method's other keys make; leave it out")
 
 
 def _check_pair(space: Any, learner: Any, path: KeyPath, problems: Problems) -> None:
