@@ -36,6 +36,12 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "mlda": "mlcdr.feature_space.mlda:MLDA",
         "dmlda": "mlcdr.feature_space.dmlda:DMLDA",
         "mlsi": "mlcdr.feature_space.mlsi:MLSI",
+        "scca": "mlcdr.feature_space.scca:SCCA",
+        "f_score": "mlcdr.feature_space.f_score:FScore",
+        "rfs": "mlcdr.feature_space.rfs:RFS",
+        "csfs": "mlcdr.feature_space.csfs:CSFS",
+        "mifs": "mlcdr.feature_space.mifs:MIFS",
+        "reader": "mlcdr.feature_space.reader:READER",
     },
     "label_space": {
         "identity": "mlcdr.label_space.identity:Identity",
