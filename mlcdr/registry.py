@@ -1,10 +1,10 @@
 """From a name in a config to the class that does the work, imported only when asked for.
 
-Five families fill in a method's line (see `mlcdr.composition`), and the selectors of features for one label, a sixth,
-fill in a parameter of the multi-label classifiers. A built-in component is one line of `BUILT_IN`; a
-package installed beside mlcdr adds its own through the entry-point groups `mlcdr.feature_space`, `mlcdr.dual_space`,
-`mlcdr.label_space`, `mlcdr.learner` and `mlcdr.threshold`; and any importable class can be named by its dotted path
-(`learner: my_package.MyRegressor`).
+Five families fill in a method's line (see `mlcdr.composition`), a sixth, the instance spaces, wraps it, and parameters
+of some of these are of two more, the clusterers and the selectors of features for one label. A built-in component is one
+line of `BUILT_IN`; a package installed beside mlcdr adds its own through the entry-point groups `mlcdr.feature_space`,
+`mlcdr.dual_space`, `mlcdr.label_space`, `mlcdr.learner`, `mlcdr.threshold`, `mlcdr.instance_space`, `mlcdr.clusterer`
+and `mlcdr.local_features`; and any importable class can be named by its dotted path (`learner: my_package.MyRegressor`).
 """
 
 from __future__ import annotations
@@ -36,6 +36,12 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "mlda": "mlcdr.feature_space.mlda:MLDA",
         "dmlda": "mlcdr.feature_space.dmlda:DMLDA",
         "mlsi": "mlcdr.feature_space.mlsi:MLSI",
+        "scca": "mlcdr.feature_space.scca:SCCA",
+        "f_score": "mlcdr.feature_space.f_score:FScore",
+        "rfs": "mlcdr.feature_space.rfs:RFS",
+        "csfs": "mlcdr.feature_space.csfs:CSFS",
+        "mifs": "mlcdr.feature_space.mifs:MIFS",
+        "reader": "mlcdr.feature_space.reader:READER",
     },
     "label_space": {
         "identity": "mlcdr.label_space.identity:Identity",
@@ -53,6 +59,13 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "ddsr": "mlcdr.dual_space.ddsr:DDSR",
         "idsr": "mlcdr.dual_space.idsr:IDSR",
     },
+    "instance_space": {
+        "cbmlc": "mlcdr.instance_space.cbmlc:CBMLC",
+        "clmlc": "mlcdr.instance_space.clmlc:CLMLC",
+    },
+    "clusterer": {
+        "k_means": "mlcdr.kmeans:SingleStartKMeans",
+    },
     "learner": {
         "least_squares": "mlcdr.learners.least_squares:LeastSquares",
         "ridge": "mlcdr.learners.ridge:Ridge",
@@ -68,6 +81,15 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "bayesian_classifier_chain": "mlcdr.chains.bayesian_classifier_chain:BayesianClassifierChain",
         "polytree_chain": "mlcdr.chains.polytree_chain:PolytreeChain",
         "probabilistic_classifier_chain": "mlcdr.chains.probabilistic_classifier_chain:ProbabilisticClassifierChain",
+        "label_powerset": "mlcdr.classifiers.label_powerset:LabelPowerset",
+        "pairwise": "mlcdr.classifiers.pairwise:CalibratedLabelRanking",
+        "mlknn": "mlcdr.classifiers.mlknn:MLkNN",
+        "llsf": "mlcdr.classifiers.llsf:LLSF",
+        "lift": "mlcdr.classifiers.lift:LIFT",
+        "rakel": "mlcdr.ensembles.rakel:RAkEL",
+        "homer": "mlcdr.instance_space.homer:HOMER",
+        "meta_label_chain": "mlcdr.classifiers.meta_label_chain:MetaLabelChain",
+        "mlsf": "mlcdr.classifiers.mlsf:MLSF",
     },
     "local_features": {
         "mlig": "mlcdr.local_features.mlig:MLIG",

@@ -14,7 +14,7 @@ from mlcdr.moments import Moments
 class BinaryRelevance(LinkedClassifier):
     """h_k(x) for each label k = 1, …, K, fitted to the features alone (Tsoumakas, Katakis & Vlahavas 2010).
 
-    Cost: K fits of the base; with least squares, or ridge with a free intercept, one for all.
+    Cost: K fits of the base; with least squares, or ridge, one for all.
 
     Attributes
     ----------

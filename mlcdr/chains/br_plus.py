@@ -19,7 +19,7 @@ class BRPlus(LinkedClassifier):
 
     A new instance gets the other labels from plain binary relevance, as a set of {0, 1}; they are not updated by what
     the second models say (Cherman's "no update"). Cost: K fits of the base to d features and K to d + K − 1; with least
-    squares, or ridge with a free intercept, one fit to d features and about K³ + dK² (`mlcdr.chains.linear`).
+    squares, or ridge, one fit to d features and about K³ + dK² (`mlcdr.chains.linear`).
 
     Attributes
     ----------

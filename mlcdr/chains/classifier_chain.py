@@ -22,7 +22,7 @@ from mlcdr.moments import Moments
 class ClassifierChain(DirectedChain):
     """h_k(x, y_1, …, y_(k−1)), trained on the true labels before it; a new instance gets what was predicted, {0, 1}.
 
-    Cost: K fits of the base, to d, …, d + K − 1 features; with least squares, or ridge with a free intercept, one fit
+    Cost: K fits of the base, to d, …, d + K − 1 features; with least squares, or ridge, one fit
     to d features and about K³ + dK² (`mlcdr.chains.linear`).
 
     Parameters
@@ -62,23 +62,30 @@ class ClassifierChain(DirectedChain):
         self.order = order
         self.random_state = random_state
 
-    def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
-        return self._chained(moments.n_labels)
+    def order_of(self, n_labels: int) -> list[int]:
+        """The chain's order of so many labels.
 
-    def _chained(self, n: int) -> tuple[list[int], list[list[int]]]:
+        Raises
+        ------
+        ValueError
+            When the order that was given is none of them.
+        """
         if isinstance(self.order, str):
-            order = check_random_state(self.random_state).permutation(n).tolist()
-        else:
-            order = list(range(n)) if self.order is None else list(self.order)
-        if sorted(order) != list(range(n)):
-            raise ValueError(f"order must hold each of the {n} labels 0, 1, … once, found {order}")
+            return check_random_state(self.random_state).permutation(n_labels).tolist()
+        order = list(range(n_labels)) if self.order is None else list(self.order)
+        if sorted(order) != list(range(n_labels)):
+            raise ValueError(f"order must hold each of the {n_labels} labels 0, 1, … once, found {order}")
+        return order
+
+    def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
+        order = self.order_of(moments.n_labels)
         parents: list[list[int]] = [[] for _ in order]
         for i, k in enumerate(order):
             parents[k] = order[:i]
         return order, parents
 
     def _fit_links(self, base: Any, moments: Moments) -> None:
-        order, parents = self._chained(moments.n_labels)
+        order, parents = self._structure(base, moments, LocalSelector())
         linear = LinearLinks.chained(base, moments, order) if self.features is None else None
         if linear is None:
             super()._fit_links(base, moments)
