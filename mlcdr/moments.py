@@ -448,6 +448,32 @@ class Moments:
         )
         return mapped
 
+    def take_features(self, index: NDArray[np.intp]) -> Moments:
+        """The moments of some of the features, in that order: blocks of S and C, nothing is summed anew.
+
+        Rows stay sparse; what is factorised of these features is kept apart from what is kept of all.
+        """
+        if self._image is not None:
+            return self._mapped_like(self, self._image[0].take_features(index))
+
+        def rows() -> tuple[Any, Any]:
+            X, Y = self.rows()
+            by_column = self.once("features by column", lambda: sp.csc_array(X)) if sp.issparse(X) else X
+            taken = by_column[:, index]
+            return sums.frozen(sp.csr_array(taken) if sp.issparse(taken) else taken), Y
+
+        return Moments(
+            self.n,
+            self.mean_x[index],
+            self.mean_y,
+            lambda: np.asfortranarray(self.xx[np.ix_(index, index)]),
+            lambda: self.xy[index],
+            lambda: self.yy,
+            rows if self._rows is not None else None,
+            None if self._spread is None else lambda: self.spread()[index],
+            centred=self.centred,
+        )
+
     def standardised(self) -> Moments:
         """The moments of the features at unit scatter, x_j/√S_jj: S is their correlation matrix. Cost: d².
 

@@ -63,6 +63,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "binary_relevance": "mlcdr.chains.binary_relevance:BinaryRelevance",
         "br_plus": "mlcdr.chains.br_plus:BRPlus",
         "classifier_chain": "mlcdr.chains.classifier_chain:ClassifierChain",
+        "k_dependence_chain": "mlcdr.chains.k_dependence_chain:KDependenceChain",
+        "occ": "mlcdr.chains.occ:OCC",
     },
     "threshold": {
         "fixed": "mlcdr.thresholds:Fixed",
