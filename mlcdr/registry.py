@@ -65,6 +65,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "classifier_chain": "mlcdr.chains.classifier_chain:ClassifierChain",
         "k_dependence_chain": "mlcdr.chains.k_dependence_chain:KDependenceChain",
         "occ": "mlcdr.chains.occ:OCC",
+        "ensemble": "mlcdr.ensembles.ensemble:Ensemble",
     },
     "threshold": {
         "fixed": "mlcdr.thresholds:Fixed",
