@@ -89,7 +89,7 @@ class KDependenceChain(LinkedClassifier):
         self.features_ = self._features_of(moments)
         self.links_ = []
         for j, parents in enumerate(self.parents_):
-            part = moments if self.features_ is None else moments.take_features(self.features_[j])
+            part = moments if self.features_ is None else moments.select_features(self.features_[j])
             self.links_.append(Link.fitted(base, part, j, parents))
 
     def _order_of(self, moments: Moments) -> list[int]:
