@@ -1,10 +1,11 @@
 """From a name in a config to the class that does the work, imported only when asked for.
 
 Five families fill in a method's line (see `mlcdr.composition`), a sixth, the instance spaces, wraps it, and parameters
-of some of these are of two more, the clusterers and the selectors of features for one label. A built-in component is one
-line of `BUILT_IN`; a package installed beside mlcdr adds its own through the entry-point groups `mlcdr.feature_space`,
-`mlcdr.dual_space`, `mlcdr.label_space`, `mlcdr.learner`, `mlcdr.threshold`, `mlcdr.instance_space`, `mlcdr.clusterer`
-and `mlcdr.local_features`; and any importable class can be named by its dotted path (`learner: my_package.MyRegressor`).
+of some of these are of two more, the clusterers and the selectors of features for one label. A built-in component is
+one line of `BUILT_IN`; a package installed beside mlcdr adds its own through the entry-point groups
+`mlcdr.feature_space`, `mlcdr.dual_space`, `mlcdr.label_space`, `mlcdr.learner`, `mlcdr.threshold`,
+`mlcdr.instance_space`, `mlcdr.clusterer` and `mlcdr.local_features`; and any importable class can be named by its
+dotted path (`learner: my_package.MyRegressor`).
 """
 
 from __future__ import annotations
@@ -78,9 +79,12 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "binary_relevance": "mlcdr.chains.binary_relevance:BinaryRelevance",
         "br_plus": "mlcdr.chains.br_plus:BRPlus",
         "classifier_chain": "mlcdr.chains.classifier_chain:ClassifierChain",
+        "k_dependence_chain": "mlcdr.chains.k_dependence_chain:KDependenceChain",
         "bayesian_classifier_chain": "mlcdr.chains.bayesian_classifier_chain:BayesianClassifierChain",
         "polytree_chain": "mlcdr.chains.polytree_chain:PolytreeChain",
         "probabilistic_classifier_chain": "mlcdr.chains.probabilistic_classifier_chain:ProbabilisticClassifierChain",
+        "occ": "mlcdr.chains.occ:OCC",
+        "ensemble": "mlcdr.ensembles.ensemble:Ensemble",
         "label_powerset": "mlcdr.classifiers.label_powerset:LabelPowerset",
         "pairwise": "mlcdr.classifiers.pairwise:CalibratedLabelRanking",
         "mlknn": "mlcdr.classifiers.mlknn:MLkNN",

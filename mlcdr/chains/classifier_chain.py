@@ -78,14 +78,17 @@ class ClassifierChain(DirectedChain):
         return order
 
     def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
-        order = self.order_of(moments.n_labels)
+        return self._chained(moments.n_labels)
+
+    def _chained(self, n_labels: int) -> tuple[list[int], list[list[int]]]:
+        order = self.order_of(n_labels)
         parents: list[list[int]] = [[] for _ in order]
         for i, k in enumerate(order):
             parents[k] = order[:i]
         return order, parents
 
     def _fit_links(self, base: Any, moments: Moments) -> None:
-        order, parents = self._structure(base, moments, LocalSelector())
+        order, parents = self._chained(moments.n_labels)
         linear = LinearLinks.chained(base, moments, order) if self.features is None else None
         if linear is None:
             super()._fit_links(base, moments)

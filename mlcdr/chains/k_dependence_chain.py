@@ -1,0 +1,146 @@
+"""k-dependence classifier chain (kCC): a chain in which a label looks at k of those before it, at most.
+
+Source: Sun 2017, section 4.2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mlcdr.chains.links import Array, Link, LinkedClassifier
+from mlcdr.forward_selection import forward_selection
+from mlcdr.information import Variables, conditional_on_each, mutual_information
+from mlcdr.linalg import n_kept
+from mlcdr.moments import Moments, beside
+
+
+class KDependenceChain(LinkedClassifier):
+    """h_j(x, pa_j), with parents Pa_j among the labels before Y_j chosen greedily: the next is the Y_l that maximises
+
+        I(Y_l; Y_j) + α Σ_(Y_k ∈ Pa_j) I(Y_j; Y_k | Y_l)        (4.31)
+
+    until there are k, or no label is left. k = 0 is binary relevance, k = K − 1 a classifier chain. Links are trained
+    on the true parents; a new instance gets what was predicted. A label that is the same in all training rows tells
+    nothing, and is never a parent. Cost: K fits of the base, and about K²·k look-ups of counts.
+
+    Parameters
+    ----------
+    base : estimator or None
+        As in `LinkedClassifier`.
+    n_parents : int, float or None
+        k: a number of labels, a share p of the K labels, or all before.
+    order : list of int, "random" or None
+        The labels in the chain's order, counted from 0; or drawn at random; None: the order of the data set.
+    alpha : float or None
+        α. None: 1/|Pa_j|.
+    rounding : {"ceiling", "nearest"}
+        What a share of K means: ⌈pK⌉, as the text has it, or the nearest number, as the author's program does.
+    random_state : int, RandomState instance or None
+        Of a random order.
+
+    Attributes
+    ----------
+    order_ : list of int
+        The labels in the chain's order.
+    parents_ : list of lists of int
+        The parents of each label, in the order of choice; by label.
+    features_ : list of arrays of int, or None
+        The features that each link looks at; by label.
+    links_ : list of Link
+        The models, by label; the parents follow the features.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinkedClassifier._parameter_constraints,
+        "n_parents": [Interval(Integral, 0, None, closed="left"), Interval(Real, 0, 1, closed="both"), None],
+        "order": ["array-like", StrOptions({"random"}), None],
+        "alpha": [Interval(Real, 0, None, closed="left"), None],
+        "rounding": [StrOptions({"ceiling", "nearest"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        base: Any = None,
+        n_parents: float | int | None = 0.8,
+        order: Sequence[int] | str | None = None,
+        alpha: float | None = None,
+        rounding: str = "ceiling",
+        random_state: Any = None,
+    ):
+        super().__init__(base)
+        self.n_parents = n_parents
+        self.order = order
+        self.alpha = alpha
+        self.rounding = rounding
+        self.random_state = random_state
+
+    def _fit_links(self, base: Any, moments: Moments) -> None:
+        self.order_ = self._order_of(moments)
+        self.parents_ = self._parents_of(moments, self.order_)
+        self.features_ = self._features_of(moments)
+        self.links_ = []
+        for j, parents in enumerate(self.parents_):
+            part = moments if self.features_ is None else moments.select_features(self.features_[j])
+            self.links_.append(Link.fitted(base, part, j, parents))
+
+    def _order_of(self, moments: Moments) -> list[int]:
+        n_labels = moments.n_labels
+        if isinstance(self.order, str):
+            return check_random_state(self.random_state).permutation(n_labels).tolist()
+        order = list(range(n_labels)) if self.order is None else list(self.order)
+        if sorted(order) != list(range(n_labels)):
+            raise ValueError(f"order must hold each of the {n_labels} labels 0, 1, … once, found {order}")
+        return order
+
+    def _parents_of(self, moments: Moments, order: list[int]) -> list[list[int]]:
+        n_labels = moments.n_labels
+        if self.n_parents == 0:
+            return [[] for _ in range(n_labels)]
+        k = min(self.n_parents, n_labels) if isinstance(self.n_parents, Integral) else self.n_parents
+        most = n_kept(k, n_labels, self.rounding)
+        labels, informative, live = label_information(moments)
+        parents: list[list[int]] = [[] for _ in range(n_labels)]
+        before: list[int] = []
+        for j in order:
+            if before and live[j]:
+                earlier = labels.take(before)
+                table = conditional_on_each(earlier, labels.take([j]), earlier) if len(before) > 1 else np.zeros((1, 1))
+                chosen = forward_selection(most, informative[before, j], table.__getitem__, self.alpha)
+                parents[j] = [before[c] for c in chosen]
+            if live[j]:
+                before.append(j)
+        return parents
+
+    def _features_of(self, moments: Moments) -> list[NDArray[np.intp]] | None:
+        """The features that each link looks at, by label; None: all of them."""
+        return None
+
+    def _scores(self, X: Any) -> Array:
+        by_column = sp.csc_array(X) if sp.issparse(X) and self.features_ is not None else X
+        scores = np.empty((X.shape[0], len(self.links_)))
+        said = np.zeros_like(scores)
+        for j in self.order_:
+            seen = X if self.features_ is None else by_column[:, self.features_[j]]
+            seen = sp.csr_array(seen) if sp.issparse(seen) else seen
+            scores[:, j] = self.links_[j].score(beside(seen, said[:, self.parents_[j]]))
+            said[:, j] = scores[:, j] > 0
+        return scores
+
+
+def label_information(moments: Moments) -> tuple[Variables, Array, NDArray[np.bool_]]:
+    """The labels of a training set, their mutual information (K×K), and which of them are not the same in all rows."""
+
+    def found() -> tuple[Variables, Array, NDArray[np.bool_]]:
+        labels = Variables.of(moments.rows()[1])
+        return labels, mutual_information(labels, labels), (labels.counts > 0) & (labels.counts < labels.n)
+
+    return moments.once("label information", found)
