@@ -96,6 +96,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "mlsf": "mlcdr.classifiers.mlsf:MLSF",
     },
     "local_features": {
+        "mlfs": "mlcdr.local_features.mlfs:LocalMLFS",
         "mlig": "mlcdr.local_features.mlig:MLIG",
         "mlcfs": "mlcdr.local_features.mlcfs:MLCFS",
         "ldf": "mlcdr.local_features.label_dependent:LabelDependentFeatures",
