@@ -9,15 +9,13 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.chains.directed import DirectedChain
 from mlcdr.chains.links import Array, LinkedClassifier
-from mlcdr.forward_selection import forward_selection
-from mlcdr.information import Variables, conditional_on_each, mutual_information
+from mlcdr.forward_selection import parents_in_order
+from mlcdr.information import Variables, mutual_information
 from mlcdr.linalg import n_kept
 from mlcdr.local_features.selector import LocalSelector
 from mlcdr.moments import Moments
@@ -104,25 +102,15 @@ class KDependenceChain(DirectedChain):
             return [[] for _ in range(n_labels)]
         k = min(self.n_parents, n_labels) if isinstance(self.n_parents, Integral) else self.n_parents
         most = n_kept(k, n_labels, self.rounding)
-        labels, informative, live = label_information(moments)
-        parents: list[list[int]] = [[] for _ in range(n_labels)]
-        before: list[int] = []
-        for j in order:
-            if before and live[j]:
-                earlier = labels.take(before)
-                table = conditional_on_each(earlier, labels.take([j]), earlier) if len(before) > 1 else np.zeros((1, 1))
-                chosen = forward_selection(most, informative[before, j], table.__getitem__, self.alpha)
-                parents[j] = [before[c] for c in chosen]
-            if live[j]:
-                before.append(j)
-        return parents
+        labels, informative = label_information(moments)
+        return parents_in_order(labels, order, most, self.alpha, informative)
 
 
-def label_information(moments: Moments) -> tuple[Variables, Array, NDArray[np.bool_]]:
-    """The labels of a training set, their mutual information (K×K), and which of them are not the same in all rows."""
+def label_information(moments: Moments) -> tuple[Variables, Array]:
+    """The labels of a training set, and their mutual information (K×K)."""
 
-    def found() -> tuple[Variables, Array, NDArray[np.bool_]]:
+    def found() -> tuple[Variables, Array]:
         labels = Variables.of(moments.rows()[1])
-        return labels, mutual_information(labels, labels), (labels.counts > 0) & (labels.counts < labels.n)
+        return labels, mutual_information(labels, labels)
 
     return moments.once("label information", found)

@@ -118,7 +118,7 @@ class OCC(KDependenceChain):
         return selector.fit_moments(moments)
 
     @property
-    def features_(self) -> list[NDArray[np.intp]]:
+    def features_(self) -> list[NDArray[np.intp] | None]:
         """The features that each label's model looks at, by label."""
         by_label = dict(zip(self.order_, self.links_, strict=True))
         return [by_label[j].columns for j in range(len(self.order_))]
