@@ -54,6 +54,8 @@ class ReliefF(FeatureSelector):
         low, high = (np.ravel(dense(getattr(X, edge)(axis=0))) for edge in ("min", "max"))
         unit = np.divide(1.0, high - low, out=np.zeros(X.shape[1]), where=high > low)
         scaled = sp.csr_array(X @ sp.diags_array(unit)) if sp.issparse(X) else (X - low) * unit
+        if sp.issparse(scaled):  # distances want short indices
+            scaled.indices, scaled.indptr = scaled.indices.astype(np.int32), scaled.indptr.astype(np.int32)
         scores = np.zeros(X.shape[1])
         step = max(1, _DISTANCES // X.shape[0])
         for start in range(0, X.shape[0], step):
