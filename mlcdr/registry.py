@@ -43,6 +43,14 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "csfs": "mlcdr.feature_space.csfs:CSFS",
         "mifs": "mlcdr.feature_space.mifs:MIFS",
         "reader": "mlcdr.feature_space.reader:READER",
+        "mim": "mlcdr.feature_space.mim:MIM",
+        "jmi": "mlcdr.feature_space.jmi:JMI",
+        "mrmr": "mlcdr.feature_space.mrmr:MRMR",
+        "mlfs": "mlcdr.feature_space.global_mlfs:GlobalMLFS",
+        "information_gain": "mlcdr.feature_space.information_gain:InformationGain",
+        "gain_ratio": "mlcdr.feature_space.gain_ratio:GainRatio",
+        "relieff": "mlcdr.feature_space.relieff:ReliefF",
+        "wrapper": "mlcdr.feature_space.wrapper:Wrapper",
     },
     "label_space": {
         "identity": "mlcdr.label_space.identity:Identity",
@@ -96,6 +104,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "mlsf": "mlcdr.classifiers.mlsf:MLSF",
     },
     "local_features": {
+        "mlfs": "mlcdr.local_features.mlfs:LocalMLFS",
         "mlig": "mlcdr.local_features.mlig:MLIG",
         "mlcfs": "mlcdr.local_features.mlcfs:MLCFS",
         "ldf": "mlcdr.local_features.label_dependent:LabelDependentFeatures",
