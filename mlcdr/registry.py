@@ -1,9 +1,10 @@
 """From a name in a config to the class that does the work, imported only when asked for.
 
-Five families fill in a method's line (see `mlcdr.composition`). A built-in component is one line of `BUILT_IN`; a
-package installed beside mlcdr adds its own through the entry-point groups `mlcdr.feature_space`, `mlcdr.dual_space`,
-`mlcdr.label_space`, `mlcdr.learner` and `mlcdr.threshold`; and any importable class can be named by its dotted path
-(`learner: my_package.MyRegressor`).
+Five families fill in a method's line (see `mlcdr.composition`), a sixth, the instance spaces, wraps it, and parameters
+of some of these are of a seventh, the clusterers. A built-in component is one line of `BUILT_IN`; a package installed
+beside mlcdr adds its own through the entry-point groups `mlcdr.feature_space`, `mlcdr.dual_space`, `mlcdr.label_space`,
+`mlcdr.learner`, `mlcdr.threshold`, `mlcdr.instance_space` and `mlcdr.clusterer`; and any importable class can be named
+by its dotted path (`learner: my_package.MyRegressor`).
 """
 
 from __future__ import annotations
@@ -35,6 +36,12 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "mlda": "mlcdr.feature_space.mlda:MLDA",
         "dmlda": "mlcdr.feature_space.dmlda:DMLDA",
         "mlsi": "mlcdr.feature_space.mlsi:MLSI",
+        "scca": "mlcdr.feature_space.scca:SCCA",
+        "f_score": "mlcdr.feature_space.f_score:FScore",
+        "rfs": "mlcdr.feature_space.rfs:RFS",
+        "csfs": "mlcdr.feature_space.csfs:CSFS",
+        "mifs": "mlcdr.feature_space.mifs:MIFS",
+        "reader": "mlcdr.feature_space.reader:READER",
     },
     "label_space": {
         "identity": "mlcdr.label_space.identity:Identity",
@@ -52,17 +59,27 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "ddsr": "mlcdr.dual_space.ddsr:DDSR",
         "idsr": "mlcdr.dual_space.idsr:IDSR",
     },
+    "instance_space": {
+        "cbmlc": "mlcdr.instance_space.cbmlc:CBMLC",
+        "clmlc": "mlcdr.instance_space.clmlc:CLMLC",
+    },
+    "clusterer": {
+        "k_means": "mlcdr.kmeans:SingleStartKMeans",
+    },
     "learner": {
         "least_squares": "mlcdr.learners.least_squares:LeastSquares",
         "ridge": "mlcdr.learners.ridge:Ridge",
+        "linear_svm": "mlcdr.learners.linear_svm:LinearSVM",
         "kernel_ridge": "mlcdr.learners.kernel_ridge:KernelRidge",
         "separate": "mlcdr.learners.separate:Separate",
+        "logistic_regression": "mlcdr.learners.logistic_regression:LogisticRegression",
         "m5p": "mlcdr.learners.m5p:M5P",
         "c45": "mlcdr.learners.c45:C45",
         "weka_m5p": "mlcdr.learners.weka_m5p:WekaM5P",
         "binary_relevance": "mlcdr.chains.binary_relevance:BinaryRelevance",
         "br_plus": "mlcdr.chains.br_plus:BRPlus",
         "classifier_chain": "mlcdr.chains.classifier_chain:ClassifierChain",
+        "probabilistic_classifier_chain": "mlcdr.chains.probabilistic_classifier_chain:ProbabilisticClassifierChain",
         "label_powerset": "mlcdr.classifiers.label_powerset:LabelPowerset",
         "pairwise": "mlcdr.classifiers.pairwise:CalibratedLabelRanking",
         "mlknn": "mlcdr.classifiers.mlknn:MLkNN",
@@ -70,6 +87,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "lift": "mlcdr.classifiers.lift:LIFT",
         "rakel": "mlcdr.ensembles.rakel:RAkEL",
         "homer": "mlcdr.instance_space.homer:HOMER",
+        "meta_label_chain": "mlcdr.classifiers.meta_label_chain:MetaLabelChain",
+        "mlsf": "mlcdr.classifiers.mlsf:MLSF",
     },
     "threshold": {
         "fixed": "mlcdr.thresholds:Fixed",

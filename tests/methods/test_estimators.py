@@ -21,7 +21,7 @@ from mlcdr.thresholds import Maximise, PCut
 
 def estimators():
     """One of each, at its defaults; of those that need an optional package, the ones that have it."""
-    for family in ("feature_space", "dual_space", "label_space", "learner"):
+    for family in ("feature_space", "dual_space", "label_space", "learner", "instance_space", "clusterer"):
         for name in registry.names(family):
             with contextlib.suppress(UserError):
                 yield Component(family, name).build()
@@ -46,7 +46,7 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("family", ["feature_space", "dual_space", "label_space", "learner", "threshold"])
+@pytest.mark.parametrize("family", list(registry.BUILT_IN))
 def test_docstrings_and_signatures_agree(family):
     """Every parameter is described, and nothing is described that is no parameter."""
     import inspect
