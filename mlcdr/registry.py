@@ -83,6 +83,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "separate": "mlcdr.learners.separate:Separate",
         "logistic_regression": "mlcdr.learners.logistic_regression:LogisticRegression",
         "m5p": "mlcdr.learners.m5p:M5P",
+        "c45": "mlcdr.learners.c45:C45",
         "weka_m5p": "mlcdr.learners.weka_m5p:WekaM5P",
         "binary_relevance": "mlcdr.chains.binary_relevance:BinaryRelevance",
         "br_plus": "mlcdr.chains.br_plus:BRPlus",
