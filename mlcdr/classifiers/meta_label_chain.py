@@ -170,7 +170,7 @@ class MetaLabelChain(MultilabelClassifier):
         """A linear member's scores (n×|g|) of one group, from those of the features alone."""
         assert self._linear is not None
         on_labels = self._linear[e].on_labels
-        scores = alone[:, group] + said[:, before] @ on_labels[np.ix_(before, group)]
+        scores = alone[:, group] + said[:, before] @ on_labels[before][:, group]
         place = {k: i for i, k in enumerate(group.tolist())}
         order = [place[k] for k in self.orders_[e][len(before) : len(before) + len(group)]]
         within = on_labels[np.ix_(group, group)]

@@ -166,7 +166,7 @@ class MLSF(MultilabelClassifier):
 
 
 def encoded(Y: Array) -> Array:
-    """The z (n,) of label sets Y (n×l): each one's rank, read as a binary number, among those there are, over the last."""
+    """The z (n,) of label sets Y (n×l): each one's rank, as a binary number, among those there are, over the last."""
     _, rank = np.unique(Y[:, ::-1], axis=0, return_inverse=True)
     rank = rank.ravel().astype(np.float64)
     return rank / max(rank.max(), 1.0) if Y.shape[1] > 1 else Y[:, 0]
