@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mlcdr.chains.linear import LinearLinks
-from mlcdr.chains.links import Array, Link, LinkedClassifier
+from mlcdr.chains.links import Array, Link, LinkedClassifier, Of
 from mlcdr.moments import Moments
 
 
@@ -31,6 +31,7 @@ class BinaryRelevance(LinkedClassifier):
             self.links_ = [Link.fitted(base, moments, k) for k in labels]
 
     def _scores(self, X: Any) -> Array:
-        if self._linear is not None:
-            return self._linear.on_features(X)
-        return np.column_stack([link.score(X) for link in self.links_])
+        return super()._scores(X) if self._linear is None else self._linear.on_features(X)
+
+    def _walk(self, X: Any, of: Of) -> Array:
+        return np.column_stack([of(link, X, None) for link in self.links_])

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from mlcdr.chains.linear import LinearLinks
-from mlcdr.chains.links import Array, Link, LinkedClassifier
-from mlcdr.moments import Moments, beside
+from mlcdr.chains.links import Array, Link, LinkedClassifier, Of
+from mlcdr.moments import Moments
 
 
 class BRPlus(LinkedClassifier):
@@ -43,5 +43,8 @@ class BRPlus(LinkedClassifier):
     def _scores(self, X: Any) -> Array:
         if self._alone is not None and self._linear is not None:
             return self._linear.on_features(X) + (self._alone.on_features(X) > 0) @ self._linear.on_labels
+        return super()._scores(X)
+
+    def _walk(self, X: Any, of: Of) -> Array:
         said = np.column_stack([link.score(X) > 0 for link in self.first_]).astype(np.float64)
-        return np.column_stack([link.score(beside(X, np.delete(said, k, 1))) for k, link in enumerate(self.links_)])
+        return np.column_stack([of(link, X, np.delete(said, k, 1)) for k, link in enumerate(self.links_)])

@@ -117,7 +117,8 @@ class MetaLabelChain(MultilabelClassifier):
 
     def _linear_members(self, classifier: Any, moments: Moments, rng: Any) -> list[LinearLinks] | None:
         """Each member's links of all labels at once, as of one long chain; None if the classifier has not the form."""
-        if type(classifier) is not ClassifierChain or (classifier.order is not None and classifier.order != "random"):
+        plain = type(classifier) is ClassifierChain and getattr(classifier, "features", None) is None
+        if not plain or (classifier.order is not None and classifier.order != "random"):
             return None
         base = LeastSquares() if classifier.base is None else classifier.base
         self.orders_: list[list[int]] = []

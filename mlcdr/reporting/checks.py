@@ -17,11 +17,14 @@ def problems(experiment: Mapping[str, Any]) -> list[str]:
     Parameters
     ----------
     experiment : mapping
-        The resolved config as plain data (`Experiment.resolved()`).
+        The resolved config as plain data (`Experiment.resolved()`), or what could be read of it: an entry of tables or
+        figures that could not is None.
     """
     found: list[str] = []
     for key, load in (("tables", layouts.load_table), ("figures", layouts.load_figure)):
         for k, entry in enumerate(experiment.get(key) or []):
+            if entry is None:  # it could not be read, which has been told
+                continue
             where = f"{key}.{k}"
             try:
                 layout = load(entry if isinstance(entry, Mapping) else {"layout": entry})
