@@ -23,7 +23,8 @@ class SingleStartKMeans(ClusterMixin, BaseEstimator):
     """Each row to the nearest centre, each centre to its rows' mean, until no row moves or `max_iter` times.
 
     A cluster left empty takes the row farthest from its own centre (of equally far ones the first), none that is its
-    cluster's only one. Of equally near centres (but for rounding) the first counts. Cost of an iteration: nKd, or K·nnz(X).
+    cluster's only one. Of equally near centres (but for rounding) the first counts. Cost of an iteration: nKd, or
+    K·nnz(X).
 
     Parameters
     ----------
