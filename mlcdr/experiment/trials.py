@@ -448,8 +448,8 @@ def _features_kept(estimator: ComposedClassifier) -> dict[str, float]:
 def build(spec: MethodSpec) -> ComposedClassifier:
     """The estimator of a method, whose parameters have been checked with the config.
 
-    An instance space is a classifier, and so a learner, that has the line as its own `classifier`; or the learner alone,
-    if that is a classifier and there is nothing else.
+    An instance space is a classifier, and so a learner, that has the line as its own `classifier`; or the learner
+    alone, if that is a classifier and there is nothing else.
     """
     line = ComposedClassifier(
         learner=spec.learner.build(check=False),
