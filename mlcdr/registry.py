@@ -52,6 +52,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "kernel_cplst": "mlcdr.label_space.kernel_cplst:KernelCPLST",
         "faie": "mlcdr.label_space.faie:FaIE",
         "cca": "mlcdr.label_space.cca:CanonicalCodes",
+        "cssp": "mlcdr.label_space.cssp:CSSP",
+        "reader_le": "mlcdr.label_space.reader_le:ReaderLE",
         "compressed_sensing": "mlcdr.label_space.compressed_sensing:CompressedSensing",
     },
     "dual_space": {
@@ -68,6 +70,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "binary_relevance": "mlcdr.chains.binary_relevance:BinaryRelevance",
         "br_plus": "mlcdr.chains.br_plus:BRPlus",
         "classifier_chain": "mlcdr.chains.classifier_chain:ClassifierChain",
+        "reader_le": "mlcdr.classifiers.reader_le:ReaderLEClassifier",
     },
     "threshold": {
         "fixed": "mlcdr.thresholds:Fixed",
