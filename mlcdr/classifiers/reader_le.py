@@ -80,7 +80,7 @@ class ReaderLEClassifier(MultilabelClassifier):
         X, Y = moments.rows()
         Y = as_dense(Y)
         self.constant_ = Y[0].astype(np.float64)
-        self.varying_ = (Y != Y[0]).any(axis=0)
+        self.varying_ = (Y[0] != Y).any(axis=0)
         self.space_, self.n_iter_ = None, 1
         if not self.varying_.any():
             return self
