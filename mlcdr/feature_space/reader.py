@@ -228,11 +228,10 @@ class Problem:
         d = self.X.shape[1]
         return np.full(d, self.alpha**2) if W is None else row_sparse.weights(W, self.alpha)
 
-    def objective(self, W: Array, residual: Array, V: Array | None, smoothing: float = 0.0) -> float:
-        """The objective, with Σ√(‖·‖² + ε) for the ℓ2,1 norms where `smoothing` is ε."""
+    def objective(self, W: Array, residual: Array, V: Array | None) -> float:
+        """(6.17) or (6.43); without its last term where V is None."""
         squares = self.c**2 * row_sparse.squared_lengths(residual)
-        value = np.sum(np.sqrt(squares + smoothing) if self.robust else squares)
-        value += np.sum(np.sqrt(self.alpha**2 * row_sparse.squared_lengths(W) + smoothing))
+        value = np.sum(np.sqrt(squares) if self.robust else squares) + self.alpha * row_sparse.norm(W)
         if self.manifold is not None:
             value += np.sum(W * (self.manifold @ W))
         if V is not None:
