@@ -62,6 +62,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "kernel_cplst": "mlcdr.label_space.kernel_cplst:KernelCPLST",
         "faie": "mlcdr.label_space.faie:FaIE",
         "cca": "mlcdr.label_space.cca:CanonicalCodes",
+        "cssp": "mlcdr.label_space.cssp:CSSP",
+        "reader_le": "mlcdr.label_space.reader_le:ReaderLE",
         "compressed_sensing": "mlcdr.label_space.compressed_sensing:CompressedSensing",
     },
     "dual_space": {
@@ -103,6 +105,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "homer": "mlcdr.instance_space.homer:HOMER",
         "meta_label_chain": "mlcdr.classifiers.meta_label_chain:MetaLabelChain",
         "mlsf": "mlcdr.classifiers.mlsf:MLSF",
+        "reader_le": "mlcdr.classifiers.reader_le:ReaderLEClassifier",
     },
     "local_features": {
         "mlfs": "mlcdr.local_features.mlfs:LocalMLFS",
