@@ -410,7 +410,9 @@ def retry(
     if experiment.name != folder.resolve().name:
         raise ResultsError(f"{config}: name: is {experiment.name!r}; give the folder that name, which a run writes to")
     with listener(quiet) as told:
-        report = run_experiment(experiment, folder.resolve().parent, jobs, listener=told, failed_only=True)
+        # as it was given, where that says the name: `results/long` rather than the whole path
+        out = folder.parent if folder.name == experiment.name else folder.resolve().parent
+        report = run_experiment(experiment, out, jobs, listener=told, failed_only=True)
     if not report.computed and not report.interrupted:
         _say(f"{folder}: no trial failed")
         code = 0
@@ -418,7 +420,8 @@ def retry(
         code = _conclude(experiment, report, quiet)
     pending = report.planned - report.done - len(report.failures)
     if pending and not quiet:
-        _say(f"{pending} trials are pending still; `mlcdr run {config}` computes them")
+        are, them = ("trial is", "it") if pending == 1 else ("trials are", "them")
+        _say(f"{pending} {are} pending still; `mlcdr run {config}` computes {them}")
     raise typer.Exit(code)
 
 

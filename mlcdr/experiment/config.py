@@ -385,7 +385,7 @@ def _check_names(data: Mapping[str, Any], problems: Problems) -> None:
 
 
 def _check_layouts(data: Mapping[str, Any], sweep: Mapping[str, Any], also: Check, problems: Problems) -> None:
-    """Put what `also` finds among the problems, but for what is told already: an entry is judged by what can be read."""
+    """Put what `also` finds among the problems, but for what is told already."""
     listed = {key: data[key] if isinstance(data.get(key), list) else [] for key in ("metrics", "tables", "figures")}
     methods = data.get("methods")
     plain = {

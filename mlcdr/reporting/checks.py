@@ -52,6 +52,8 @@ def _unfit(layout: TableLayout | FigureLayout, experiment: Mapping[str, Any]) ->
         for name in metrics
         if name not in measured
     ]
+    if isinstance(layout, TableLayout):
+        lines += _without_place(layout)
     if isinstance(layout, FigureLayout):
         others = [path for path, values in (experiment.get("sweep") or {}).items() if path != x and len(values) > 1]
         lines += [f"{path} is swept too, so a method has several curves; a figure shows one sweep" for path in others]
@@ -64,3 +66,11 @@ def _unfit(layout: TableLayout | FigureLayout, experiment: Mapping[str, Any]) ->
         for path in paths
         if path not in swept
     ]
+
+
+def _without_place(layout: TableLayout) -> list[str]:
+    """What the layout leaves without a place, or gives two."""
+    held = [*layout.rows, *((layout.columns,) if isinstance(layout.columns, str) else layout.columns)]
+    if {"dataset", "method"} <= set(held) and len(set(held)) == len(held):
+        return []
+    return ["rows and columns together must hold dataset and method, each name once"]
