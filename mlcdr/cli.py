@@ -458,14 +458,24 @@ def table(folder: Folder) -> None:
 
 
 @app.command()
-def plot(folder: Folder) -> None:
-    """Draw the figures of a results folder anew."""
-    from mlcdr.reporting import figures, results
+def plot(
+    folder: Folder,
+    layout: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Draw this layout (curves, boxes, time, heatmap …) instead. Repeatable."),
+    ] = None,
+    metric: Annotated[list[str] | None, typer.Option(help="With --layout: this metric only. Repeatable.")] = None,
+) -> None:
+    """Draw the figures of a results folder anew; generic ones where the experiment asks for none."""
+    from mlcdr.reporting import figures, output, results
 
-    written = figures.write_all(results.load(folder))
-    if not written:
-        raise ResultsError(f"{folder / 'experiment.yaml'}: asks for no figures; add them under `figures:`")
-    print("\n".join(map(str, written)))
+    found = results.load(folder)
+    if metric and not layout:
+        raise typer.BadParameter("needs --layout NAME", param_hint="--metric")
+    chosen: dict[str, Any] = {"metrics": metric} if metric else {}
+    asked: list[dict[str, Any]] = [{"layout": each, **chosen} for each in layout or ()]
+    asked = asked or output.entries(found, "figures") or figures.fitting(found)
+    print("\n".join(map(str, figures.write_all(found, asked))))
 
 
 @app.command()
@@ -549,7 +559,9 @@ def compare(
         from mlcdr.reporting import diagrams
 
         out.mkdir(parents=True, exist_ok=True)
-        written = [path for each in compared for path in (*each.write(out), *diagrams.write_all(each, out))]
+        written = [
+            path for each in compared for path in (*each.write(out), *diagrams.write_all(each, out, found.methods))
+        ]
         _say(f"written in {out}: {_listed(written, out)}")
 
 
