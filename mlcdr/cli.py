@@ -762,6 +762,29 @@ def datasets_table(
         _say(f"written: {_listed(output.write(stem, {k: v.encode() for k, v in contents.items()}), out)}")
 
 
+@datasets_app.command("plot")
+def datasets_plot(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set, or the path of its ARFF file.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("figures"),
+    order: Annotated[
+        str, typer.Option(help="Of labels in heat maps: file, frequency, similar; auto: similar if there are many.")
+    ] = "auto",
+    projection: Annotated[str, typer.Option(help="opls (it sees the labels) or pca.")] = "opls",
+) -> None:
+    """Draw what the labels of a data set are like: correlations, imbalance, label sets, and a projection."""
+    from mlcdr.data.dataset import load_dataset
+    from mlcdr.reporting import data_figures
+
+    chosen_order = next((each for each in data_figures.ORDERS if each == order), None)
+    chosen = next((each for each in data_figures.PROJECTIONS if each == projection), None)
+    if chosen_order is None:
+        raise typer.BadParameter(f"{order!r} is none of {', '.join(data_figures.ORDERS)}", param_hint="--order")
+    if chosen is None:
+        known = ", ".join(data_figures.PROJECTIONS)
+        raise typer.BadParameter(f"{projection!r} is none of {known}", param_hint="--projection")
+    print("\n".join(map(str, data_figures.write_all(load_dataset(name), out, chosen_order, chosen))))
+
+
 # -------------------------------------------------------------------- printing
 
 
