@@ -749,7 +749,7 @@ def datasets_table(
     compared = data_sets.compare(names or [], published) if published else None
     if not names and compared is None:
         raise typer.BadParameter("name data sets, or a published table of them", param_hint="NAME")
-    shown = names or list(dict.fromkeys(row.published.dataset for row in compared.rows)) if compared else names
+    shown = names or (list(compared.datasets) if compared else None)
     made = data_sets.render(shown or [], layout)
     _show(made)
     if compared is not None:
