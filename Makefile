@@ -16,6 +16,7 @@ READY  := $(VENV)/.ready
 .PHONY: reproduce-pacharawongsakda-2012-table1 reproduce-pacharawongsakda-2012-table2
 .PHONY: reproduce-pacharawongsakda-2012-table2-large reproduce-pacharawongsakda-2012-table3
 .PHONY: reproduce-pacharawongsakda-2012-table4 reproduce-xu-2016-table reproduce-xu-2016-figures reproduce-mlc-toolbox
+.PHONY: reproduce-sun-2017-table2-1 reproduce-sun-2017-figures-of-data
 
 run: $(READY)
 	$(BIN)/mlcdr run configs/yeast_cplst.yaml --jobs $(JOBS)
@@ -101,6 +102,13 @@ reproduce-xu-2016-table: $(READY)
 
 reproduce-xu-2016-figures: $(READY)
 	$(BIN)/mlcdr run configs/xu_2016_mvmd/dimensions.yaml configs/xu_2016_mvmd/beta.yaml --jobs $(JOBS)
+
+reproduce-sun-2017-table2-1: $(READY)
+	$(BIN)/mlcdr datasets table --layout sun_2017_thesis/table2_1 --published sun_2017_thesis/table2_1
+
+# Figures 1.2 (scene), 2.2 (medical, enron), 2.3 and 9.1 (enron)
+reproduce-sun-2017-figures-of-data: $(READY)
+	for name in scene medical enron; do $(BIN)/mlcdr datasets plot $$name --out results/figures_of_data || exit; done
 
 # Needs the fixed folds: MLCDR_FOLDS names the folder that holds emotions.5fold.csv and yeast.5fold.csv.
 reproduce-mlc-toolbox: $(READY)
