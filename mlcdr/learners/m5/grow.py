@@ -370,24 +370,12 @@ def _grow(starts, rows, values, y, min_instances, order, sorts, roots, equal):  
     end = np.zeros(most, dtype=np.int32)
     start, stop = np.zeros(most, dtype=np.int32), np.zeros(most, dtype=np.int32)
     order = order.copy()
-    # Constant columns are no attributes. In an attribute's segment of `rows` and `values` those of a node are a run.
-    # Leaves are finished from left to right: `begin` is where the current node's run begins in each segment, and
-    # `ends[level]` where that of a node that waits on the stack ends.
-    attributes = np.empty(d, dtype=np.int64)
-    begin, ends = np.empty(d, dtype=np.int64), np.zeros((64, d), dtype=np.int64)
-    n_attributes = stored = 0
-    for j in range(d):
-        m = starts[j + 1] - starts[j]
-        if 0 < m < n or (m == n and values[starts[j]] < values[starts[j + 1] - 1]):
-            attributes[n_attributes] = j
-            begin[n_attributes], ends[0, n_attributes] = stored, stored + m
-            n_attributes += 1
-            stored += m
-    own_rows, own_values = np.empty(stored, dtype=np.int32), np.empty(stored)
-    for a in range(n_attributes):
-        low, high = starts[attributes[a]], starts[attributes[a] + 1]
-        own_rows[begin[a] : ends[0, a]] = rows[low:high]
-        own_values[begin[a] : ends[0, a]] = values[low:high]
+    # In a column's segment of `rows` and `values` those of a node are a run. Leaves are finished from left to right:
+    # `begin` is where the current node's run begins in each segment, and `ends[level]` where that of a node that waits
+    # on the stack ends.
+    rows, values = rows.copy(), values.copy()
+    begin, ends = starts[:-1].copy(), np.zeros((64, d), dtype=np.int64)
+    ends[0] = starts[1:]
     waiting_stop = np.zeros(64, dtype=np.int64)
     waiting_parent = np.zeros(64, dtype=np.int64)
     waiting_stop[0], waiting_parent[0] = n, -1
@@ -410,7 +398,7 @@ def _grow(starts, rows, values, y, min_instances, order, sorts, roots, equal):  
         start[node], stop[node] = first, last
         size = last - first
         here = order[first:last]
-        best, tested = -1e20, -1  # `tested`: the place of the feature among the attributes
+        best, tested = -1e20, -1
         if size >= fewest:
             for i in range(size):
                 ys[i] = y[here[i]]
@@ -424,8 +412,8 @@ def _grow(starts, rows, values, y, min_instances, order, sorts, roots, equal):  
                 row_sum += row
             # Sorting by a constant does the same to the rows each time; it is put off until their order matters.
             constants, known = 0, False
-            for a in range(n_attributes):
-                run, run_values = own_rows[begin[a] : ends[level, a]], own_values[begin[a] : ends[level, a]]
+            for j in range(d):
+                run, run_values = rows[begin[j] : ends[level, j]], values[begin[j] : ends[level, j]]
                 zeros = size - len(run)
                 below = len(run)
                 if zeros > 0:
@@ -461,8 +449,8 @@ def _grow(starts, rows, values, y, min_instances, order, sorts, roots, equal):  
                     _by_row(y, here, run, below, mark, stamp, ys)
                 score, at = _best_cut(xs, ys, size, reach, spread, root, roots, best + SAME)
                 if at >= 0:
-                    best, tested = score, a
-                    feature[node], threshold[node] = attributes[a], (xs[at] + xs[at + 1]) * 0.5
+                    best, tested = score, j
+                    feature[node], threshold[node] = j, (xs[at] + xs[at + 1]) * 0.5
             if sorts and constants > 0:
                 if not known:
                     _find_cycles(size, cycles, keys, tied, lows, highs, equal, aside)
@@ -472,13 +460,13 @@ def _grow(starts, rows, values, y, min_instances, order, sorts, roots, equal):  
             for row in here:
                 goes_left[row] = threshold[node] >= 0.0
             for i in range(begin[tested], ends[level, tested]):
-                goes_left[own_rows[i]] = own_values[i] <= threshold[node]
+                goes_left[rows[i]] = values[i] <= threshold[node]
             for row in here:
                 n_left += goes_left[row]
         if n_left == 0 or n_left == size:  # nothing to cut, or a threshold that rounding has put on a value
             feature[node], threshold[node] = -1, 0.0
-            for a in range(n_attributes):
-                begin[a] = ends[level, a]
+            for j in range(d):
+                begin[j] = ends[level, j]
             first = last
             level -= 1
             continue
@@ -488,8 +476,8 @@ def _grow(starts, rows, values, y, min_instances, order, sorts, roots, equal):  
             waiting_parent = np.concatenate((waiting_parent, np.zeros_like(waiting_parent)))
         # The right child takes the node's place on the stack, the left one comes on top and is next.
         if max(n_left, size - n_left) >= fewest:  # else nothing will be looked for in these
-            for a in range(n_attributes):
-                ends[level + 1, a] = _divide(own_rows, own_values, begin[a], ends[level, a], goes_left, rows_aside, values_aside)
+            for j in range(d):
+                ends[level + 1, j] = _divide(rows, values, begin[j], ends[level, j], goes_left, rows_aside, values_aside)
         else:
             ends[level + 1] = begin
         k = m = 0
