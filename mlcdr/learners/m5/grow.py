@@ -413,11 +413,15 @@ def _grow(starts, rows, values, y, min_instances, order, sorts, roots, equal):  
             # Sorting by a constant does the same to the rows each time; it is put off until their order matters.
             constants, known = 0, False
             for j in range(d):
+                stored = ends[level, j] - begin[j]
+                zeros = size - stored
+                if stored == 0 or (not sorts and stored <= reach):  # constant, or it is where it might be cut
+                    constants += 1
+                    continue
                 run, run_values = rows[begin[j] : ends[level, j]], values[begin[j] : ends[level, j]]
-                zeros = size - len(run)
-                below = len(run)
+                below = stored
                 if zeros > 0:
-                    below = np.searchsorted(run_values, 0.0) if len(run) > 0 and run_values[0] < 0.0 else 0
+                    below = np.searchsorted(run_values, 0.0) if run_values[0] < 0.0 else 0
                 if _value(run_values, below, zeros, 0) == _value(run_values, below, zeros, size - 1):
                     constants += 1
                     continue
@@ -477,7 +481,11 @@ def _grow(starts, rows, values, y, min_instances, order, sorts, roots, equal):  
         # The right child takes the node's place on the stack, the left one comes on top and is next.
         if max(n_left, size - n_left) >= fewest:  # else nothing will be looked for in these
             for j in range(d):
-                ends[level + 1, j] = _divide(rows, values, begin[j], ends[level, j], goes_left, rows_aside, values_aside)
+                ends[level + 1, j] = begin[j]
+                if begin[j] < ends[level, j]:
+                    ends[level + 1, j] = _divide(
+                        rows, values, begin[j], ends[level, j], goes_left, rows_aside, values_aside
+                    )
         else:
             ends[level + 1] = begin
         k = m = 0
