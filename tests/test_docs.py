@@ -34,8 +34,12 @@ def generate() -> ModuleType:
 
 @pytest.mark.parametrize("name", ["methods.md", "metrics.md", "config.md", "layouts.md", "commands.md", "papers.md"])
 def test_a_generated_page_is_what_would_be_written_now(generate: ModuleType, name: str) -> None:
-    assert set(generate.PAGES) == {page.name for page in DOCS.glob("*.md") if "Written by `make docs`" in page.read_text()}
-    assert (DOCS / name).read_text(encoding="utf-8") == generate.PAGES[name](), f"{name} is stale: `make docs` renews it"
+    assert set(generate.PAGES) == {
+        page.name for page in DOCS.glob("*.md") if "Written by `make docs`" in page.read_text()
+    }
+    assert (DOCS / name).read_text(encoding="utf-8") == generate.PAGES[name](), (
+        f"{name} is stale: `make docs` renews it"
+    )
 
 
 def test_a_docstring_becomes_markdown(generate: ModuleType) -> None:
@@ -65,7 +69,9 @@ def test_the_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> N
     try:
         for shown in pages.run(page, tmp_path):
             if not shown.agrees:
-                wrong.append(f"{page.name}:{shown.line}: $ {shown.command}\n--- shown\n{shown.expected}--- is\n{shown.found}")
+                wrong.append(
+                    f"{page.name}:{shown.line}: $ {shown.command}\n--- shown\n{shown.expected}--- is\n{shown.found}"
+                )
     except Lacking as told:
         lacking = str(told)
     assert not wrong, "\n\n".join([*wrong, "`make docs` puts the output of now into the pages"])
@@ -79,7 +85,9 @@ def test_the_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> N
 
 
 def test_every_picture_of_a_page_is_there_and_is_made_by_it() -> None:
-    named = [(page, name) for page in EVERY for name in re.findall(r"!\[.*?\]\((.*?)\)", page.read_text(encoding="utf-8"))]
+    named = [
+        (page, name) for page in EVERY for name in re.findall(r"!\[.*?\]\((.*?)\)", page.read_text(encoding="utf-8"))
+    ]
     assert {Path(name).name for _, name in named} == {path.name for path in (DOCS / "images").iterdir()}
     assert all((page.parent / name).is_file() for page, name in named)
 
@@ -171,7 +179,10 @@ def test_links_lead_somewhere() -> None:
             assert there.exists(), f"{page.name}: {target}"
             if anchor:
                 content = there.read_text(encoding="utf-8")
-                heads = {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in re.findall(r"^#+ (.*)$", content, re.M)}
+                heads = {
+                    re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-")
+                    for head in re.findall(r"^#+ (.*)$", content, re.M)
+                }
                 assert anchor in heads or f'id="{anchor}"' in content, f"{page.name}: {target}"
 
 

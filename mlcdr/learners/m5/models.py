@@ -356,7 +356,14 @@ def _fit_models(row_starts, row_columns, row_values, d, y, feature, end, start, 
                 above = way_starts[level - 1] + first - start[way[level - 1]]
                 rows = np.arange(above, above + last - first).astype(np.int32)
                 enough = _part(
-                    part_starts, part_columns, part_values, rows, place, part_starts[low:high], part_columns, part_values
+                    part_starts,
+                    part_columns,
+                    part_values,
+                    rows,
+                    place,
+                    part_starts[low:high],
+                    part_columns,
+                    part_values,
                 )
             if enough:
                 break
