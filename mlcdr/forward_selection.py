@@ -9,12 +9,12 @@ A choice is nested: the first m of n chosen are the choice of m. So one selectio
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mlcdr.information import first_best
+from mlcdr.information import Variables, conditional_on_each, first_best, mutual_information
 
 Array = NDArray[np.float64]
 
@@ -53,3 +53,26 @@ def forward_selection(
 def most_relevant(relevance: Array, n: int) -> list[int]:
     """The numbers of the n largest (all, if there are fewer), descending; equal but for rounding, the first first."""
     return np.argsort(-np.round(relevance, 12), kind="stable")[:n].tolist()
+
+
+def parents_in_order(
+    labels: Variables, order: Sequence[int], n: int, alpha: float | None = None, informative: Array | None = None
+) -> list[list[int]]:
+    """For each label up to n parents among those before it in an order, by (4.31), in the order of choice; by label.
+
+    A label that is the same in all rows has no parents, and is none. `informative`: I(Y_j; Y_k) (K×K), if known.
+    """
+    informative = mutual_information(labels, labels) if informative is None else informative
+    live = (labels.counts > 0) & (labels.counts < labels.n)
+    parents: list[list[int]] = [[] for _ in range(len(labels))]
+    before: list[int] = []
+    for j in order:
+        if not live[j]:
+            continue
+        if before:
+            earlier = labels.take(before)
+            table = conditional_on_each(earlier, labels.take([j]), earlier)
+            chosen = forward_selection(n, informative[before, j], table.__getitem__, alpha)
+            parents[j] = [before[c] for c in chosen]
+        before.append(j)
+    return parents

@@ -9,20 +9,19 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mlcdr.chains.links import Array, Link, LinkedClassifier
-from mlcdr.forward_selection import forward_selection
-from mlcdr.information import Variables, conditional_on_each, mutual_information
+from mlcdr.chains.directed import DirectedChain
+from mlcdr.chains.links import Array, LinkedClassifier
+from mlcdr.forward_selection import parents_in_order
+from mlcdr.information import Variables, mutual_information
 from mlcdr.linalg import n_kept
-from mlcdr.moments import Moments, beside
+from mlcdr.local_features.selector import LocalSelector
+from mlcdr.moments import Moments
 
 
-class KDependenceChain(LinkedClassifier):
+class KDependenceChain(DirectedChain):
     """h_j(x, pa_j), with parents Pa_j among the labels before Y_j chosen greedily: the next is the Y_l that maximises
 
         I(Y_l; Y_j) + α Σ_(Y_k ∈ Pa_j) I(Y_j; Y_k | Y_l)        (4.31)
@@ -45,6 +44,8 @@ class KDependenceChain(LinkedClassifier):
         What a share of K means: ⌈pK⌉, as the text has it, or the nearest number, as the author's program does.
     random_state : int, RandomState instance or None
         Of a random order.
+    features : estimator or None
+        As in `LinkedClassifier`.
 
     Attributes
     ----------
@@ -52,10 +53,8 @@ class KDependenceChain(LinkedClassifier):
         The labels in the chain's order.
     parents_ : list of lists of int
         The parents of each label, in the order of choice; by label.
-    features_ : list of arrays of int, or None
-        The features that each link looks at; by label.
     links_ : list of Link
-        The models, by label; the parents follow the features.
+        The models, in the chain's order; the parents follow the features.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -64,7 +63,7 @@ class KDependenceChain(LinkedClassifier):
         "order": ["array-like", StrOptions({"random"}), None],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
         "rounding": [StrOptions({"ceiling", "nearest"})],
-        "random_state": ["random_state"],
+        "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
     }
 
     def __init__(
@@ -75,22 +74,18 @@ class KDependenceChain(LinkedClassifier):
         alpha: float | None = None,
         rounding: str = "ceiling",
         random_state: Any = None,
+        features: Any = None,
     ):
-        super().__init__(base)
+        super().__init__(base, features)
         self.n_parents = n_parents
         self.order = order
         self.alpha = alpha
         self.rounding = rounding
         self.random_state = random_state
 
-    def _fit_links(self, base: Any, moments: Moments) -> None:
-        self.order_ = self._order_of(moments)
-        self.parents_ = self._parents_of(moments, self.order_)
-        self.features_ = self._features_of(moments)
-        self.links_ = []
-        for j, parents in enumerate(self.parents_):
-            part = moments if self.features_ is None else moments.select_features(self.features_[j])
-            self.links_.append(Link.fitted(base, part, j, parents))
+    def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
+        order = self._order_of(moments)
+        return order, self._parents_of(moments, order)
 
     def _order_of(self, moments: Moments) -> list[int]:
         n_labels = moments.n_labels
@@ -107,40 +102,15 @@ class KDependenceChain(LinkedClassifier):
             return [[] for _ in range(n_labels)]
         k = min(self.n_parents, n_labels) if isinstance(self.n_parents, Integral) else self.n_parents
         most = n_kept(k, n_labels, self.rounding)
-        labels, informative, live = label_information(moments)
-        parents: list[list[int]] = [[] for _ in range(n_labels)]
-        before: list[int] = []
-        for j in order:
-            if before and live[j]:
-                earlier = labels.take(before)
-                table = conditional_on_each(earlier, labels.take([j]), earlier) if len(before) > 1 else np.zeros((1, 1))
-                chosen = forward_selection(most, informative[before, j], table.__getitem__, self.alpha)
-                parents[j] = [before[c] for c in chosen]
-            if live[j]:
-                before.append(j)
-        return parents
-
-    def _features_of(self, moments: Moments) -> list[NDArray[np.intp]] | None:
-        """The features that each link looks at, by label; None: all of them."""
-        return None
-
-    def _scores(self, X: Any) -> Array:
-        by_column = sp.csc_array(X) if sp.issparse(X) and self.features_ is not None else X
-        scores = np.empty((X.shape[0], len(self.links_)))
-        said = np.zeros_like(scores)
-        for j in self.order_:
-            seen = X if self.features_ is None else by_column[:, self.features_[j]]
-            seen = sp.csr_array(seen) if sp.issparse(seen) else seen
-            scores[:, j] = self.links_[j].score(beside(seen, said[:, self.parents_[j]]))
-            said[:, j] = scores[:, j] > 0
-        return scores
+        labels, informative = label_information(moments)
+        return parents_in_order(labels, order, most, self.alpha, informative)
 
 
-def label_information(moments: Moments) -> tuple[Variables, Array, NDArray[np.bool_]]:
-    """The labels of a training set, their mutual information (K×K), and which of them are not the same in all rows."""
+def label_information(moments: Moments) -> tuple[Variables, Array]:
+    """The labels of a training set, and their mutual information (K×K)."""
 
-    def found() -> tuple[Variables, Array, NDArray[np.bool_]]:
+    def found() -> tuple[Variables, Array]:
         labels = Variables.of(moments.rows()[1])
-        return labels, mutual_information(labels, labels), (labels.counts > 0) & (labels.counts < labels.n)
+        return labels, mutual_information(labels, labels)
 
     return moments.once("label information", found)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mlcdr.chains.k_dependence_chain import KDependenceChain, label_information
+from mlcdr.chains.k_dependence_chain import KDependenceChain
 from mlcdr.chains.links import Array
 from mlcdr.discretise import RULES, discretised
 from mlcdr.information import Variables, conditional_on, conditional_on_each, first_best
@@ -57,12 +57,17 @@ class OCC(KDependenceChain):
 
     Attributes
     ----------
-    order_, parents_, features_, links_
+    order_, parents_, links_
         As in `KDependenceChain`.
     """
 
+    component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{name: value for name, value in KDependenceChain._parameter_constraints.items() if name != "rounding"},
+        **{
+            name: value
+            for name, value in KDependenceChain._parameter_constraints.items()
+            if name not in ("rounding", "features")
+        },
         "n_features": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
         "order": ["array-like", StrOptions({"random", "selected"}), None],
         "beta": [Interval(Real, 0, None, closed="left"), None],
@@ -102,19 +107,21 @@ class OCC(KDependenceChain):
 
     def _order_of(self, moments: Moments) -> list[int]:
         if isinstance(self.order, str) and self.order == "selected":
-            rule = self._selector()._rule()
+            rule = self._selector(moments).rule
             if self.variant == "published_code":
                 return moments.once(("chain order", rule, 1), lambda: on_components(moments, 1, rule))
             return moments.once(("chain order", rule), lambda: on_features(moments, rule))
         return super()._order_of(moments)
 
-    def _selector(self) -> LocalMLFS:
-        return LocalMLFS(self.n_features, self.beta, self.gamma, self.variant, self.discretise)
+    def _selector(self, moments: Moments) -> LocalMLFS:
+        selector = LocalMLFS(self.n_features, self.beta, self.gamma, self.variant, self.discretise)
+        return selector.fit_moments(moments)
 
-    def _features_of(self, moments: Moments) -> list[NDArray[np.intp]]:
-        live = label_information(moments)[2]
-        selector, any_one = self._selector(), np.zeros(1, dtype=np.intp)
-        return [selector.select(moments, j, pa) if live[j] else any_one for j, pa in enumerate(self.parents_)]
+    @property
+    def features_(self) -> list[NDArray[np.intp] | None]:
+        """The features that each label's model looks at, by label."""
+        by_label = dict(zip(self.order_, self.links_, strict=True))
+        return [by_label[j].columns for j in range(len(self.order_))]
 
 
 def on_features(moments: Moments, rule: str) -> list[int]:

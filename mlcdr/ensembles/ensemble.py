@@ -39,7 +39,8 @@ class Ensemble(MultilabelClassifier):
     Parameters
     ----------
     of : estimator or None
-        The member: any multi-label classifier. None: a classifier chain.
+        The member: any multi-label classifier. None: a classifier chain
+        of random order.
     n_members : int
         m.
     instances : int, float or None
@@ -88,7 +89,7 @@ class Ensemble(MultilabelClassifier):
         by_column = sp.csc_array(X) if sp.issparse(X) else X
         self.members_, self.features_ = [], []
         for rows, columns, seeds in self._draws(*X.shape):
-            member = ClassifierChain() if self.of is None else clone(self.of)
+            member = ClassifierChain(order="random") if self.of is None else clone(self.of)
             for name in sorted(member.get_params()):
                 if name.rpartition("__")[2] == "random_state":
                     member.set_params(**{name: seeds.randint(_SEEDS)})

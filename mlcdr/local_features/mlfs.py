@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.discretise import RULES, discretised
 from mlcdr.forward_selection import forward_selection, most_relevant
 from mlcdr.information import Variables, conditional_on_each, joint_entropy, mutual_information
 from mlcdr.linalg import n_kept
+from mlcdr.local_features.selector import Columns, LocalSelector
 from mlcdr.moments import Moments
 
 Array = NDArray[np.float64]
@@ -28,7 +28,7 @@ _TABULATED = 4096
 _PROGRAM_MOST = 100
 
 
-class LocalMLFS(BaseEstimator):
+class LocalMLFS(LocalSelector):
     """Greedy choice, for a label Y_j with parents Pa_j (labels), of features X_θ: the next is the X_m that maximises
 
         I(X_m; Y_j) + β Σ_(k ∈ Pa_j) I(Y_j; Y_k | X_m) + γ Σ_(n ∈ θ) I(Y_j; X_n | X_m)        (4.41)
@@ -75,31 +75,58 @@ class LocalMLFS(BaseEstimator):
         self.variant = variant
         self.discretise = discretise
 
-    def select(self, moments: Moments, label: int, parents: Sequence[int] = ()) -> NDArray[np.intp]:
+    def fit(self, X: Any, Y: Any) -> LocalMLFS:
+        """Take down features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}, dense or CSR)."""
+        self._validate_params()
+        return self.fit_moments(Moments.from_arrays(X, Y))
+
+    def fit_moments(self, moments: Moments) -> LocalMLFS:
+        """Take down a training set, of which the rows are there; what is computed is kept with it."""
+        self._moments = moments
+        return self
+
+    def beside(self, label: int, parents: Sequence[int]) -> Columns:
+        """The features chosen for a label with these parents, ascending; for a label that is constant, the first."""
+        if not self._live(label):
+            return np.zeros(1, dtype=np.intp)
+        return np.sort(self.select(label, parents))
+
+    def alone(self, label: int) -> Columns:
+        """The features chosen for a label without parents, ascending."""
+        return self.beside(label, ())
+
+    def select(self, label: int, parents: Sequence[int] = ()) -> Columns:
         """The features chosen for a label with these parents, in the order of choice.
 
-        All numbers of features share one choice, kept with the moments.
+        All numbers of features share one choice, kept with the training set.
         """
+        moments = self._moments
         rounding = "nearest" if self.variant == "published_code" else "floor"
         n = n_kept(self.n_features, moments.n_features, rounding)
         tabulated = moments.n_features <= _TABULATED
         by_relevance = self.variant == "published_code" and n >= _PROGRAM_MOST
         most = moments.n_features if tabulated or by_relevance else n
-        key = ("local MLFS", self._rule(), self.beta, self.gamma, self.variant, by_relevance, most)
+        key = ("local MLFS", self.rule, self.beta, self.gamma, self.variant, by_relevance, most)
         order = moments.once(
             (*key, label, tuple(parents)), lambda: self._ranked(moments, label, list(parents), most, by_relevance)
         )
         return np.array(order[:n], dtype=np.intp)
 
-    def _rule(self) -> str:
+    @property
+    def rule(self) -> str:
+        """How features are made discrete."""
         if self.discretise is not None:
             return self.discretise
         return "published_code" if self.variant == "published_code" else "mean_std"
 
+    def _live(self, label: int) -> bool:
+        counts = variables(self._moments, self.rule)[1].counts
+        return bool(0 < counts[label] < self._moments.n)
+
     def _ranked(self, moments: Moments, label: int, parents: list[int], most: int, by_relevance: bool) -> list[int]:
-        X, Y = variables(moments, self._rule())
+        X, Y = variables(moments, self.rule)
         y = Y.take([label])
-        informative = moments.once(("information", self._rule()), lambda: mutual_information(X, Y))[:, label]
+        informative = moments.once(("information", self.rule), lambda: mutual_information(X, Y))[:, label]
         if by_relevance:
             return most_relevant(informative, most)
         candidates = np.arange(len(X))
@@ -109,7 +136,7 @@ class LocalMLFS(BaseEstimator):
         joint = None
         if len(X) <= _TABULATED:
             whole = len(candidates) == moments.n_features
-            joint = moments.once(("joint entropy", self._rule()), lambda: joint_entropy(X, X)) if whole else None
+            joint = moments.once(("joint entropy", self.rule), lambda: joint_entropy(X, X)) if whole else None
             table = conditional_on_each(X, y, X, joint)
         relevance = informative[candidates]
         if parents:

@@ -91,11 +91,11 @@ def test_features_by_plain_loops(parents, beta, gamma, monkeypatch):
     selector = LocalMLFS(6, beta, gamma, discretise="none")
     expected = greedy(6, range(7), relevance, later)
     moments = Moments.from_arrays(X, Y)
-    assert selector.select(moments, 0, parents).tolist() == expected
-    assert LocalMLFS(0.5, beta, gamma, discretise="none").select(moments, 0, parents).tolist() == expected[:3]
-    assert selector.select(Moments.from_arrays(sp.csr_array(X), Y), 0, parents).tolist() == expected
+    assert selector.fit_moments(moments).select(0, parents).tolist() == expected
+    assert LocalMLFS(0.5, beta, gamma, discretise="none").fit(X, Y).select(0, parents).tolist() == expected[:3]
+    assert selector.fit(sp.csr_array(X), Y).select(0, parents).tolist() == expected
     monkeypatch.setattr(mlfs, "_TABULATED", 3)
-    assert selector.select(Moments.from_arrays(X, Y), 0, parents).tolist() == expected
+    assert selector.fit(X, Y).select(0, parents).tolist() == expected
 
 
 def test_order_by_plain_loops():
@@ -217,20 +217,20 @@ def test_features_of_the_authors_program(authors):
     moments = Moments.from_arrays(X, Y)
     parents = KDependenceChain(Ridge(), 3).fit(X, Y).parents_
     for n, j, *theirs in authors("disc_features_canonical_k3").astype(int):
-        ours = LocalMLFS(int(n), **CODE).select(moments, j - 1, parents[j - 1])
+        ours = LocalMLFS(int(n), **CODE).fit_moments(moments).select(j - 1, parents[j - 1])
         assert (ours + 1).tolist() == [f for f in theirs if f]
     for j, *theirs in authors("disc_features_noparent_Ms6").astype(int):
-        assert (LocalMLFS(6, **CODE).select(moments, j - 1) + 1).tolist() == theirs
+        assert (LocalMLFS(6, **CODE).fit_moments(moments).select(j - 1) + 1).tolist() == theirs
 
 
 def test_its_rule_for_a_hundred_features(authors):
     moments = Moments.from_arrays(authors("wide_X"), authors("disc_Y_NxL"))
     for n, *theirs in authors("wide_features_label1_parents234").astype(int):
-        ours = (LocalMLFS(int(n), **CODE).select(moments, 0, [1, 2, 3]) + 1).tolist()
+        ours = (LocalMLFS(int(n), **CODE).fit_moments(moments).select(0, [1, 2, 3]) + 1).tolist()
         theirs = [f for f in theirs if f]
         assert ours == theirs if n < 100 else set(ours) == set(theirs)
-    text = LocalMLFS(100).select(moments, 0, [1, 2, 3])  # there (4.41) goes on
-    assert set(text.tolist()) != set(LocalMLFS(100, **CODE).select(moments, 0, [1, 2, 3]).tolist())
+    text = LocalMLFS(100).fit_moments(moments).select(0, [1, 2, 3])  # there (4.41) goes on
+    assert set(text.tolist()) != set(LocalMLFS(100, **CODE).fit_moments(moments).select(0, [1, 2, 3]).tolist())
 
 
 def test_orders_of_the_authors_program(authors):
