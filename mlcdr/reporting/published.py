@@ -48,7 +48,6 @@ if TYPE_CHECKING:  # its home moved in Python 3.11
 
 Verdict = Literal["agrees", "differs", "undecided", "not reproducible", "not run", "n/a"]
 
-MAX_Z = 3.0
 FEWEST = 5
 """Repetitions from which on their standard deviation is used."""
 _ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
@@ -159,11 +158,11 @@ class PublishedComparison:
         """One line: how many cells agree, the worst, and what could not be compared."""
         unit = {
             "standard_error": "standard errors of the difference",
+            "printed": "printed standard deviations",
             "repetitions": f"standard deviations of our repetitions (fewer than {FEWEST}: standard errors over splits)",
         }[self.rules.spread]
-        agreeing = (
-            f"{self.count('agrees')} of {self.compared} cells within {MAX_Z:g} {unit} or {self.rules.tolerance:g}"
-        )
+        within = f"within {self.rules.max_z:g} {unit} or {self.rules.tolerance:g}"
+        agreeing = f"{self.count('agrees')} of {self.compared} cells {within}"
         parts = [agreeing]
         if worst := self.worst:
             cell = worst.published
@@ -407,13 +406,16 @@ def _judge(cell: PublishedCell, ours: Cell | None, rules: Rules) -> ComparedCell
         return ComparedCell(cell, nan, nan, mean, cell.standard_error(nan), nan, nan, verdict)
     published_se = cell.standard_error(ours.n)
     difference = ours.mean - mean
-    spread = ours.se if rules.spread == "repetitions" else math.hypot(ours.se, published_se)
+    if rules.spread == "printed":
+        spread = published_se * math.sqrt(ours.n)
+    else:
+        spread = ours.se if rules.spread == "repetitions" else math.hypot(ours.se, published_se)
     z = difference / spread if spread > 0 else nan
     if math.isnan(difference):
         verdict = "n/a"
     elif rules.why_not(cell.dataset, cell.method, cell.metric):
         verdict = "not reproducible"
-    elif abs(difference) <= rules.tolerance + _ROUNDING or abs(z) <= MAX_Z:
+    elif abs(difference) <= rules.tolerance + _ROUNDING or abs(z) <= rules.max_z:
         verdict = "agrees"
     else:
         verdict = "undecided" if math.isnan(z) else "differs"
