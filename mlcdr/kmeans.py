@@ -16,12 +16,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
+_ROUNDING = 1e-13  # of the squared lengths
+
 
 class SingleStartKMeans(ClusterMixin, BaseEstimator):
     """Each row to the nearest centre, each centre to its rows' mean, until no row moves or `max_iter` times.
 
     A cluster left empty takes the row farthest from its own centre (of equally far ones the first), none that is its
-    cluster's only one. Of equally near centres the first counts. Cost of an iteration: nKd, or K·nnz(X).
+    cluster's only one. Of equally near centres (but for rounding) the first counts. Cost of an iteration: nKd, or
+    K·nnz(X).
 
     Parameters
     ----------
@@ -60,13 +63,9 @@ class SingleStartKMeans(ClusterMixin, BaseEstimator):
         self._validate_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         centres = self._start(X)
-        sizes = _squares(X)
         labels = np.full(X.shape[0], -1)
         for iteration in range(1, self.max_iter + 1):
-            distances = _distances(X, centres)
-            nearest = np.argmin(distances, axis=1)
-            own = sizes + np.take_along_axis(distances, nearest[:, None], axis=1)[:, 0]
-            nearest = _without_empty(nearest, own, len(centres))
+            nearest = _without_empty(*_nearest(X, centres), len(centres))
             self.n_iter_ = iteration
             if np.array_equal(nearest, labels):
                 break
@@ -102,7 +101,7 @@ class SingleStartKMeans(ClusterMixin, BaseEstimator):
 
 def nearest_centre(X: Any, centres: Array) -> Index:
     """The first of the nearest centres (n,), for rows X (n×d, dense or CSR)."""
-    return np.argmin(_distances(X, centres), axis=1)
+    return _nearest(X, centres)[0]
 
 
 def means_of(X: Any, labels: Index, n_clusters: int) -> Array:
@@ -120,9 +119,14 @@ def _squares(X: Any) -> Array:
     return np.einsum("ij,ij->i", X, X)
 
 
-def _distances(X: Any, centres: Array) -> Array:
-    """Squared distances (n×K), less the rows' own squared lengths."""
-    return _squares(centres) - 2 * (X @ centres.T)
+def _nearest(X: Any, centres: Array) -> tuple[Index, Array]:
+    """The first of the nearest centres (n,), and the squared distances (n,) to them."""
+    rows, ends = _squares(X), _squares(centres)
+    distances = ends - 2 * (X @ centres.T)
+    least = distances.min(axis=1)
+    # duplicated rows make equal centres; which of them is nearer must not be for rounding to say
+    close = distances <= (least + _ROUNDING * (rows + ends.max()))[:, None]
+    return np.argmax(close, axis=1), rows + least
 
 
 def _without_empty(labels: Index, distances: Array, n_clusters: int) -> Index:

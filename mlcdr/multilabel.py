@@ -125,4 +125,4 @@ def answer(classifier: Any, X: Any, n_labels: int) -> tuple[Array, NDArray[np.bo
     labels = np.reshape(as_dense(classifier.predict(X)), shape) > 0
     if hasattr(classifier, "decision_function"):
         return np.reshape(np.asarray(classifier.decision_function(X), dtype=np.float64), shape), labels
-    return labels - 0.5, labels
+    return np.where(labels, 0.5, -0.5), labels

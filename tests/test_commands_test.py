@@ -29,14 +29,20 @@ from tests.small import Outcome
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 # What depends on an order, and must: a chain on that of its links, random labels, codes and clusters of labels on the
-# labels' numbers, MLHSL on the rows, of which the first are nearest where label sets repeat, LIFT's clusters on both.
+# labels' numbers, MLHSL on the rows, of which the first are nearest where label sets repeat, LIFT's clusters on both,
+# k-means on the rows drawn first.
 ORDERED = {
     "classifier_chain": "label-order",
+    "meta_label_chain": "label-order",
+    "mlsf": "label-order",
     "pbr": "label-order",
     "compressed_sensing": "label-order",
     "mlhsl": "row-order",
     "homer": "label-order",
     "lift": "label-order row-order",
+    "cbmlc": "label-order row-order",
+    "clmlc": "label-order row-order",
+    "k_means": "row-order",
 }
 
 

@@ -5,6 +5,7 @@ Source: Sun 2017, section 8.2.2 and Algorithm 17: the local model of CLMLC.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -115,21 +116,24 @@ class MetaLabelChain(MultilabelClassifier):
         single = self.variant == "published_code" and (len(group) < 3 or sum(map(len, self.groups_)) < 6)
         return 1 if single else self.n_members
 
-    def _linear_members(self, classifier: Any, moments: Moments, rng: Any) -> list[LinearLinks] | None:
+    def _linear_members(self, classifier: Any, moments: Moments, rng: Any) -> list[_Member] | None:
         """Each member's links of all labels at once, as of one long chain; None if the classifier has not the form."""
-        if type(classifier) is not ClassifierChain or (classifier.order is not None and classifier.order != "random"):
+        plain = type(classifier) is ClassifierChain and getattr(classifier, "features", None) is None
+        if not plain or (classifier.order is not None and classifier.order != "random"):
             return None
         base = LeastSquares() if classifier.base is None else classifier.base
         self.orders_: list[list[int]] = []
+        grouped = np.concatenate(self.groups_)
         found = []
         for _ in range(max(map(self._n_members, self.groups_))):
-            member = [seeded(clone(classifier), rng) for _ in self.groups_]
-            order = [g[chain.order_of(len(g))] for g, chain in zip(self.groups_, member, strict=True)]
-            self.orders_.append(np.concatenate(order).tolist())
-            linear = LinearLinks.chained(base, moments, self.orders_[-1])
-            if linear is None:
+            within = [rng.permutation(len(g)) if classifier.order else np.arange(len(g)) for g in self.groups_]
+            order = np.concatenate([g[own] for g, own in zip(self.groups_, within, strict=True)]).tolist()
+            links = LinearLinks.chained(base, moments, order)
+            if links is None:
                 return None
-            found.append(linear)
+            self.orders_.append(order)
+            on_labels = np.asfortranarray(links.on_labels[np.ix_(grouped, grouped)])
+            found.append(_Member(links, on_labels, [own.tolist() for own in within]))
         return found
 
     def _fitted_members(self, classifier: Any, moments: Moments, rng: Any) -> list[list[Any]]:
@@ -149,33 +153,55 @@ class MetaLabelChain(MultilabelClassifier):
 
     def _answer(self, X: Any) -> tuple[Array, Array]:
         """Scores, and label sets of {0, 1} (n×K)."""
-        scores = np.zeros((X.shape[0], sum(map(len, self.groups_))))
+        grouped = np.concatenate(self.groups_)
+        scores = np.zeros((X.shape[0], len(grouped)))  # the labels group by group, until they are put in their places
         said = np.zeros_like(scores)
-        alone = None if self._linear is None else [links.on_features(X) for links in self._linear]
-        before: list[int] = []
+        alone = None if self._linear is None else [member.links.on_features(X)[:, grouped] for member in self._linear]
+        end = 0
         for i, group in enumerate(self.groups_):
-            if alone is not None:
-                found = [self._chained(e, group, alone[e], said, before) for e in range(self._n_members(group))]
+            start, end = end, end + len(group)
+            n_members = self._n_members(group)
+            if self._linear is not None and alone is not None:
+                members = zip(self._linear[:n_members], alone, strict=False)
+                found = [member.chained(i, own[:, start:end], said[:, :start]) for member, own in members]
                 votes = [each > 0 for each in found]
             else:
-                extended = beside(X, said[:, before]) if before else X
+                extended = beside(X, said[:, :start]) if start else X
                 answers = [answer(member, extended, len(group)) for member in self.members_[i]]
                 found, votes = [each for each, _ in answers], [each for _, each in answers]
-            scores[:, group] = np.sort(found, axis=0)[len(found) // 2]  # positive where half of them are
-            said[:, group] = 2 * np.sum(votes, axis=0) >= len(votes)
-            before += group.tolist()
-        return scores, said
+            # positive where half of them are
+            scores[:, start:end] = found[0] if len(found) == 1 else np.sort(found, axis=0)[len(found) // 2]
+            said[:, start:end] = 2 * np.sum(votes, axis=0) >= len(votes)
+        place = np.argsort(grouped)
+        return scores[:, place], said[:, place]
 
-    def _chained(self, e: int, group: Index, alone: Array, said: Array, before: list[int]) -> Array:
-        """A linear member's scores (n×|g|) of one group, from those of the features alone."""
-        assert self._linear is not None
-        on_labels = self._linear[e].on_labels
-        scores = alone[:, group] + said[:, before] @ on_labels[np.ix_(before, group)]
-        place = {k: i for i, k in enumerate(group.tolist())}
-        order = [place[k] for k in self.orders_[e][len(before) : len(before) + len(group)]]
-        within = on_labels[np.ix_(group, group)]
-        for i, k in enumerate(order):
-            scores[:, k] += (scores[:, order[:i]] > 0) @ within[order[:i], k]
+
+@dataclass(frozen=True)
+class _Member:
+    """A member whose links are linear: one chain of all labels. The labels stand group by group.
+
+    Attributes
+    ----------
+    links : LinearLinks
+        With the labels as they came.
+    on_labels : array of shape (K, K)
+        The coefficients on the labels before each, as columns.
+    within : list of lists of int
+        Each group's order.
+    """
+
+    links: LinearLinks
+    on_labels: Array
+    within: list[list[int]]
+
+    def chained(self, i: int, alone: Array, said: Array) -> Array:
+        """Scores (n×|g|) of the i-th group, from those of the features alone, and the labels of the groups before."""
+        start, size = said.shape[1], alone.shape[1]
+        scores = alone + said @ self.on_labels[:start, start : start + size]
+        own = self.on_labels[start : start + size, start : start + size]
+        order = self.within[i]
+        for place, k in enumerate(order[1:], 1):
+            scores[:, k] += (scores[:, order[:place]] > 0) @ own[order[:place], k]
         return scores
 
 

@@ -13,13 +13,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from mlcdr.admm import lasso
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.label_space.linear import as_dense
+from mlcdr.learners.linear_svm import LinearSVM
 from mlcdr.meta_labels import VARIANTS, Index, label_affinity, spectral_groups
 from mlcdr.moments import Moments
 from mlcdr.multilabel import Array, MultilabelClassifier, answer, fitted_to, seeded
@@ -40,7 +40,7 @@ class MLSF(MultilabelClassifier):
     ----------
     classifier : estimator or None
         A multi-label classifier for each meta-label. None: a classifier chain in random order, of linear support vector
-        machines (LIBSVM) with C = 1.
+        machines (`linear_svm`) with C = 1. (The author's program has LIBSVM's: `sklearn.svm.SVC` with a linear kernel.)
     size : int
         How many labels are a meta-label, on average.
     alpha : float
@@ -125,9 +125,7 @@ class MLSF(MultilabelClassifier):
         gram = moments.uncentred().xx if X.shape[1] <= X.shape[0] else None
         limits = (self.max_iter, self.tol) if self.variant == "text" else (100, 0.0)
         self.coefficients_, self.n_iter_ = lasso(X, Z, self.gamma, self.rho, *limits, gram)
-        prototype = (
-            ClassifierChain(SVC(kernel="linear"), order="random") if self.classifier is None else self.classifier
-        )
+        prototype = ClassifierChain(LinearSVM(), order="random") if self.classifier is None else self.classifier
         self.models_ = []
         for group, v in zip(self.groups_, self.coefficients_.T, strict=True):
             part = Moments.from_arrays(_features(X, v), Y[:, group])
@@ -166,7 +164,7 @@ class MLSF(MultilabelClassifier):
 
 
 def encoded(Y: Array) -> Array:
-    """The z (n,) of label sets Y (n×l): each one's rank, read as a binary number, among those there are, over the last."""
+    """The z (n,) of label sets Y (n×l): each one's rank, as a binary number, among those there are, over the last."""
     _, rank = np.unique(Y[:, ::-1], axis=0, return_inverse=True)
     rank = rank.ravel().astype(np.float64)
     return rank / max(rank.max(), 1.0) if Y.shape[1] > 1 else Y[:, 0]

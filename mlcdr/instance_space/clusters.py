@@ -53,6 +53,7 @@ class ClusteredClassifier(MultilabelClassifier):
         N^c and L^c: the rows of each cluster, and the labels that they have.
     """
 
+    decomposes_instances: ClassVar[bool] = True
     component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner", "clusterer": "clusterer"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "classifier": [HasMethods(["fit", "predict"]), None],
