@@ -141,7 +141,7 @@ class MetaLabelChain(MultilabelClassifier):
         before: list[int] = []
         X, Y = moments.rows()
         for group in self.groups_:
-            part = moments.with_labels(before, group) if before else Moments.from_arrays(X, Y[:, group])
+            part = moments.with_labels(before, group.tolist()) if before else Moments.from_arrays(X, Y[:, group])
             members.append([fitted_to(seeded(clone(classifier), rng), part) for _ in range(self._n_members(group))])
             before += group.tolist()
         return members
