@@ -23,23 +23,58 @@ _ENTRIES = 4_000_000  # of a block that is dense for a while
 def heat_graph(X: Any, p: int, sigma: float) -> sp.csr_array:
     """S_ij = exp(−‖x_i − x_j‖²/σ²) where one row of X (N×d, dense or CSR) is among the p nearest of the other.
 
-    (6.13) of Sun 2017. A row is not its own neighbour, its duplicates are; of rows equally near the p-th place goes to
-    whichever scikit-learn's search finds. Cost: that of the search (N²d where no tree serves), and Npd.
+    (6.13) of Sun 2017. A row is not its own neighbour, its duplicates are; of rows equally near the first are taken, in
+    the order of the rows. Cost: that of scikit-learn's search (N²d where no tree serves), and Npd.
     """
     X = sp.csr_array(X) if sp.issparse(X) else X
     n = X.shape[0]
     p = min(p, n - 1)
     if p < 1:
         return sp.csr_array((n, n))
-    nearest = NearestNeighbors(n_neighbors=p).fit(X).kneighbors(return_distance=False)
-    i, j = _pairs(nearest)
+    i, j = _pairs(_nearest_rows(X, p))
+    return _symmetric(i, j, np.exp(-_squared_distances(X, i, j) / sigma**2), n)
+
+
+def _nearest_rows(X: Any, p: int) -> NDArray[np.intp]:
+    """The p < N nearest other rows of each row (N×p); scikit-learn finds them, the rule for ties is ours.
+
+    Where the last that were found may be as near as the p-th, twice as many are asked for: whole numbers tie often.
+    """
+    n = X.shape[0]
+    search = NearestNeighbors().fit(X)
+    result = np.empty((n, p), dtype=np.intp)
+    rows, q = np.arange(n), min(p + 1, n - 1)
+    while len(rows):
+        asked, distances, found = X[rows], *_others(search, X, rows, q)
+        rounding = 1e-7 * np.sqrt(np.asarray((asked * asked).sum(axis=1)).ravel())
+        ready = (distances[:, -1] > distances[:, p - 1] * (1 + 1e-7) + rounding) | (q == n - 1)
+        owners = np.repeat(rows[ready], q)
+        squares = _squared_distances(X, owners, found[ready].ravel()).reshape(-1, q)
+        front = np.lexsort((found[ready], squares), axis=1)[:, :p]
+        result[rows[ready]] = np.take_along_axis(found[ready], front, axis=1)
+        rows, q = rows[~ready], min(2 * q, n - 1)
+    return result
+
+
+def _others(search: NearestNeighbors, X: Any, rows: NDArray[np.intp], q: int) -> tuple[Array, NDArray[np.intp]]:
+    """Distances and numbers (·×q) of the q nearest rows to some rows, other than themselves."""
+    if len(rows) == X.shape[0]:
+        return search.kneighbors(n_neighbors=q)
+    distances, found = search.kneighbors(X[rows], n_neighbors=q + 1)
+    own = found == rows[:, None]
+    own[~own.any(axis=1), -1] = True  # its duplicates came before it
+    return distances[~own].reshape(-1, q), found[~own].reshape(-1, q)
+
+
+def _squared_distances(X: Any, i: NDArray[np.intp], j: NDArray[np.intp]) -> Array:
+    """‖x_i − x_j‖² of pairs of rows, of the differences themselves: exact for whole numbers, 0 for duplicates."""
     squares = np.empty(len(i))
     step = max(1, _ENTRIES // X.shape[1])
-    for start in range(0, len(i), step):  # of the differences themselves: duplicates are at distance 0
+    for start in range(0, len(i), step):
         block = slice(start, start + step)
         apart = X[i[block]] - X[j[block]]
         squares[block] = np.asarray((apart * apart).sum(axis=1)).ravel()
-    return _symmetric(i, j, np.exp(-squares / sigma**2), n)
+    return squares
 
 
 def label_graph(Y: Any, p: int) -> sp.csr_array:

@@ -33,7 +33,7 @@ Counts = NDArray[np.int64]
 TIE = 1e-12
 """Informations that differ by no more are equal: what decides between them is rounding."""
 
-_CELLS = 2**22  # of a table of counts, computed at a time
+_CELLS = 2**18  # of a table of counts, computed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,9 +230,8 @@ class _Table:
     @classmethod
     def of(cls, a: Variables, b: Variables) -> _Table:
         """Of all rows that the variables have."""
-        both = a.indicators.T @ b.indicators
-        both = both.toarray() if sp.issparse(both) else both
-        return cls(np.rint(both).astype(np.int64), a.counts, b.counts, a.n)
+        both = (a.indicators.T @ b.indicators).astype(np.int64)  # sums of ones are whole numbers
+        return cls(both.toarray() if sp.issparse(both) else both, a.counts, b.counts, a.n)
 
     def __sub__(self, other: _Table) -> _Table:
         """On the other rows."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone, is_classifier
+from sklearn.utils import get_tags
 
 from mlcdr import registry
 from mlcdr.chains.binary_relevance import BinaryRelevance
@@ -175,7 +177,9 @@ class _Subject:
     def composed(self, **changes: Any) -> ComposedClassifier:
         """The part in its place."""
         part = self.make(**changes)
-        if self.family in ("learner", "instance_space"):
+        if self.family == "learner":
+            return ComposedClassifier(_of_label_sets(part))
+        if self.family == "instance_space":
             return ComposedClassifier(part)
         if self.family == "clusterer":
             return ComposedClassifier(CBMLC(BinaryRelevance(), n_clusters=3, clusterer=part, random_state=0))
@@ -197,6 +201,13 @@ class _Subject:
         if is_classifier(model.learner):
             return np.asarray(model.predict(new), dtype=float)
         return np.asarray(model.decision_function(new), dtype=float)
+
+
+def _of_label_sets(learner: Any) -> Any:
+    """A learner as it stands in a method: a classifier of one label as the base of binary relevance."""
+    if is_classifier(learner) and not get_tags(learner).classifier_tags.multi_label:
+        return BinaryRelevance(learner)
+    return learner
 
 
 def _same(ours: Array, theirs: Array, what: str) -> None:
@@ -258,6 +269,8 @@ def _says(subject: _Subject, part: Any, X: Array, Y: Array) -> Array:
         return np.asarray((part.fit(scores, Y) if hasattr(part, "fit") else part).apply(scores), dtype=float)
     if subject.family == "clusterer":
         return np.asarray(part.fit_predict(X), dtype=float)
+    if subject.family == "learner" and _of_label_sets(part) is not part:
+        return np.asarray(part.fit(X, Y[:, 0]).predict(X), dtype=float)
     part.fit(X, Y if is_classifier(part) else Y.astype(float))
     if subject.family in ("label_space", "dual_space"):
         return np.asarray(part.encode(Y))
@@ -415,8 +428,21 @@ def _awkward_features(subject: _Subject) -> None:
         ("more features than rows", wide),
         ("a single feature", X[:, :1]),
         ("features of very different scales", X * 10.0 ** np.arange(-4, 4)),
+        ("constant features alone", np.ones_like(X)),
+        ("features of zeros alone", np.zeros_like(X)),
     ):
         _check_labels(subject, features, Y, what)
+
+
+def _one_instance(subject: _Subject) -> None:
+    X, Y = _problem()
+    try:
+        subject.composed().fit(X[:1], Y[:1])
+    except ValueError as error:
+        if re.search("sample|instance|row", str(error)):
+            raise _DoesNotApply(f"refuses a single instance: {_said(error)}") from error
+        raise
+    _check_labels(subject, X[:1], Y[:1], "a single instance")
 
 
 LAWS: dict[str, Callable[[_Subject], None]] = {
@@ -434,12 +460,13 @@ LAWS: dict[str, Callable[[_Subject], None]] = {
     "independent": _independent,
     "awkward-labels": _awkward_labels,
     "awkward-features": _awkward_features,
+    "one-instance": _one_instance,
 }
 CONTRACT = "scikit-learn"
 
 MEANING = {
     "parameters": "__init__ stores its parameters, get_params and clone give them back",
-    "predicts": "in a method, it predicts label sets of the right shape",
+    "predicts": "in a method (a classifier of one label: in binary relevance), it predicts label sets",
     "repeatable": "the same data and seed give the same scores",
     "refit": "a second fit forgets the first",
     "input": "what it is given stays as it was",
@@ -452,6 +479,7 @@ MEANING = {
     "independent": "each output is fitted as if it were alone",
     "awkward-labels": "labels never or always there, equal, single, missing",
     "awkward-features": "features constant, equal, single, many, of any scale",
+    "one-instance": "one training instance is enough, or refused as too few",
     CONTRACT: "scikit-learn's own checks (check_estimator)",
 }
 

@@ -55,6 +55,17 @@ def weights(rows: Array, scale: Array | float = 1.0) -> Array:
     return 0.5 * square / np.sqrt(square * squared_lengths(rows) + EPSILON)
 
 
+def between(X: Any, laplacian: Any) -> Array:
+    """XᵀLX (d×d) of rows X (N×d, dense or CSR) and a sparse L."""
+    product = X.T @ (laplacian @ X)
+    return product.toarray() if sp.issparse(product) else product
+
+
+def times_rows(X: Any, h: Array) -> Any:
+    """diag(h) X, as sparse as X came."""
+    return sp.csr_array(sp.diags_array(h) @ X) if sp.issparse(X) else h[:, None] * X
+
+
 def weighted_scatter(X: Any, h: Array) -> Array:
     """Xᵀ diag(h) X (d×d) of rows X (n×d, dense or CSR)."""
     if sp.issparse(X):
@@ -113,7 +124,7 @@ def coupled_eigenvectors(
     h: Array,
     penalty: Array,
     quadratic: Array | None,
-    between: Any,
+    coupling: Any,
     of_features: Any,
     of_codes: Any,
     k: int,
@@ -124,7 +135,7 @@ def coupled_eigenvectors(
         F = [ XᵀHX + diag(penalty) + Q    −XᵀHC     ]      E = [ GᵀG   0   ]
             [ −CᵀHX                       CᵀHC + B  ]          [  0   RᵀR  ]
 
-    from X (n×d), H = diag(h), Q = `quadratic` (d×d) or 0, C = `codes` (n×q; None: the identity), B = `between` (q×q,
+    from X (n×d), H = diag(h), Q = `quadratic` (d×d) or 0, C = `codes` (n×q; None: the identity), B = `coupling` (q×q,
     positive semi-definite, sparse where C is None), G = `of_features` (N×d) and R = `of_codes` (·×q). F must be
     definite. `scaled_by`: "constraint", UᵀEU = I; "objective", UᵀFU = I. Where E has fewer than k positive eigenvalues
     there are so many columns.
@@ -138,17 +149,17 @@ def coupled_eigenvectors(
     IllConditioned
         When the iteration does not converge and the matrix is too large for another way.
     """
-    d, q = X.shape[1], between.shape[0]
+    d, q = X.shape[1], coupling.shape[0]
     if codes is None:
-        inner = graph_solver(h, between)
+        inner = graph_solver(h, coupling)
 
         def pull(v: Array) -> Array:
             return h[:, None] * v
 
-        remaining = _shortened(X, h, between, inner)
+        remaining = _shortened(X, h, coupling, inner)
     else:
-        weighted = _times_rows(codes, h)
-        square = sums.dense(codes.T @ weighted) + sums.dense(between)
+        weighted = times_rows(codes, h)
+        square = sums.dense(codes.T @ weighted) + sums.dense(coupling)
         square[np.diag_indices(q)] += EPSILON * max(float(np.trace(square)) / q, 1.0)
         inner = positive_solver(square)
 
@@ -185,19 +196,15 @@ def coupled_eigenvectors(
     return values, w / length, v / length
 
 
-def _shortened(X: Any, h: Array, between: Any, inner: Operator) -> Array:
+def _shortened(X: Any, h: Array, coupling: Any, inner: Operator) -> Array:
     """Xᵀ B(H + B)⁻¹H X (d×d), in blocks of columns: a sparse X is not made dense as a whole."""
     d = X.shape[1]
     result = np.empty((d, d))
     columns = sp.csc_array(X) if sp.issparse(X) else X
     for start in range(0, d, _COLUMNS):
         block = h[:, None] * sums.dense(columns[:, start : start + _COLUMNS])
-        result[:, start : start + _COLUMNS] = X.T @ (between @ inner(block))
+        result[:, start : start + _COLUMNS] = X.T @ (coupling @ inner(block))
     return result
-
-
-def _times_rows(a: Any, h: Array) -> Any:
-    return sp.csr_array(sp.diags_array(h) @ a) if sp.issparse(a) else h[:, None] * a
 
 
 def _leading(times: Operator, size: int, k: int) -> tuple[Array, Array]:

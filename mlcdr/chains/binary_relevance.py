@@ -24,11 +24,12 @@ class BinaryRelevance(LinkedClassifier):
 
     def _fit_links(self, base: Any, moments: Moments) -> None:
         labels = range(moments.n_labels)
-        self._linear = LinearLinks.alone(base, moments)
+        self._linear = LinearLinks.alone(base, moments) if self.features is None else None
         if self._linear is not None:
             self.links_ = [self._linear.link(base, k) for k in labels]
         else:
-            self.links_ = [Link.fitted(base, moments, k) for k in labels]
+            selector = self._selector(moments)
+            self.links_ = [Link.fitted(base, moments, k, (), selector.beside(k, ())) for k in labels]
 
     def _scores(self, X: Any) -> Array:
         return super()._scores(X) if self._linear is None else self._linear.on_features(X)

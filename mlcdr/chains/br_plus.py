@@ -31,14 +31,15 @@ class BRPlus(LinkedClassifier):
     def _fit_links(self, base: Any, moments: Moments) -> None:
         labels = range(moments.n_labels)
         others = [[j for j in labels if j != k] for k in labels]
-        self._alone = LinearLinks.alone(base, moments)
-        self._linear = LinearLinks.mutual(base, moments)
+        self._alone = LinearLinks.alone(base, moments) if self.features is None else None
+        self._linear = LinearLinks.mutual(base, moments) if self.features is None else None
         if self._alone is not None and self._linear is not None:
             self.first_ = [self._alone.link(base, k) for k in labels]
             self.links_ = [self._linear.link(base, k, others[k]) for k in labels]
         else:
-            self.first_ = [Link.fitted(base, moments, k) for k in labels]
-            self.links_ = [Link.fitted(base, moments, k, others[k]) for k in labels]
+            selector = self._selector(moments)
+            self.first_ = [Link.fitted(base, moments, k, (), selector.beside(k, ())) for k in labels]
+            self.links_ = [Link.fitted(base, moments, k, others[k], selector.beside(k, others[k])) for k in labels]
 
     def _scores(self, X: Any) -> Array:
         if self._alone is not None and self._linear is not None:

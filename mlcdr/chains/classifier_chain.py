@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mlcdr.chains.directed import DirectedChain
 from mlcdr.chains.linear import LinearLinks
 from mlcdr.chains.links import Array, LinkedClassifier
+from mlcdr.local_features.selector import LocalSelector
 from mlcdr.moments import Moments
 
 
@@ -33,6 +34,8 @@ class ClassifierChain(DirectedChain):
         the data set.
     random_state : int, RandomState instance or None
         The seed of a random order.
+    features : estimator or None
+        As in `LinkedClassifier`.
 
     Attributes
     ----------
@@ -48,8 +51,14 @@ class ClassifierChain(DirectedChain):
         "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
     }
 
-    def __init__(self, base: Any = None, order: Sequence[int] | str | None = None, random_state: Any = None):
-        super().__init__(base)
+    def __init__(
+        self,
+        base: Any = None,
+        order: Sequence[int] | str | None = None,
+        random_state: Any = None,
+        features: Any = None,
+    ):
+        super().__init__(base, features)
         self.order = order
         self.random_state = random_state
 
@@ -68,16 +77,19 @@ class ClassifierChain(DirectedChain):
             raise ValueError(f"order must hold each of the {n_labels} labels 0, 1, … once, found {order}")
         return order
 
-    def _structure(self, base: Any, moments: Moments) -> tuple[list[int], list[list[int]]]:
-        order = self.order_of(moments.n_labels)
+    def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
+        return self._chained(moments.n_labels)
+
+    def _chained(self, n_labels: int) -> tuple[list[int], list[list[int]]]:
+        order = self.order_of(n_labels)
         parents: list[list[int]] = [[] for _ in order]
         for i, k in enumerate(order):
             parents[k] = order[:i]
         return order, parents
 
     def _fit_links(self, base: Any, moments: Moments) -> None:
-        order, parents = self._structure(base, moments)
-        linear = LinearLinks.chained(base, moments, order)
+        order, parents = self._chained(moments.n_labels)
+        linear = LinearLinks.chained(base, moments, order) if self.features is None else None
         if linear is None:
             super()._fit_links(base, moments)
             return

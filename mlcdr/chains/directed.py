@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mlcdr.chains.links import Array, Link, LinkedClassifier, Of
+from mlcdr.local_features.selector import LocalSelector
 from mlcdr.moments import Moments
 
 
@@ -33,14 +34,17 @@ class DirectedChain(LinkedClassifier):
     parents_: list[list[int]]
     links_: list[Link]
 
-    def _structure(self, base: Any, moments: Moments) -> tuple[list[int], list[list[int]]]:
-        """`order_` and `parents_`: the method itself."""
+    def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
+        """`order_` and `parents_`, by what may be seen of the features before parents are known: the method itself."""
         raise NotImplementedError
 
     def _fit_links(self, base: Any, moments: Moments) -> None:
-        self.order_, self.parents_ = self._structure(base, moments)
+        selector = self._selector(moments)
+        self.order_, self.parents_ = self._structure(base, moments, selector)
         self._linear = None
-        self.links_ = [Link.fitted(base, moments, k, self.parents_[k]) for k in self.order_]
+        self.links_ = [
+            Link.fitted(base, moments, k, self.parents_[k], selector.beside(k, self.parents_[k])) for k in self.order_
+        ]
 
     def _walk(self, X: Any, of: Of) -> Array:
         found = np.empty((X.shape[0], len(self.links_)))

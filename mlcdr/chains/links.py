@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mlcdr.label_space.linear import as_dense
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.learners.logistic_regression import CERTAIN, LogisticRegression
+from mlcdr.local_features.selector import LocalSelector
 from mlcdr.moments import Moments, beside
 from mlcdr.multilabel import Array, MultilabelClassifier
 
@@ -35,23 +36,43 @@ class Link:
         None where a classifier's label was the same in all training rows.
     constant : float
         ½ where it was always present then, −½ where never.
+    columns : array of int, or None
+        The features that it looks at; None: all.
     """
 
     model: Any
     constant: float = 0.0
+    columns: NDArray[np.intp] | None = None
 
     @classmethod
-    def fitted(cls, base: Any, moments: Moments, label: int, inputs: Sequence[int] = ()) -> Link:
-        """Fit a clone of `base` to one label, from the features and the labels `inputs`."""
-        part = moments.with_labels(inputs, [label])
+    def fitted(
+        cls,
+        base: Any,
+        moments: Moments,
+        label: int,
+        inputs: Sequence[int] = (),
+        columns: NDArray[np.intp] | None = None,
+        near: Link | None = None,
+    ) -> Link:
+        """Fit a clone of `base` to one label, from the features (or some `columns` of them) and the labels `inputs`.
+
+        `near`: a link of the same label and features that looks at no label, from which an iteration may start.
+        """
+        if columns is None:
+            part = moments.with_labels(inputs, [label])
+        else:
+            X, Y = moments.rows()
+            part = Moments.from_arrays(_beside(X[:, columns], as_dense(Y[:, list(inputs)])), Y[:, [label]])
         model = clone(base)
+        if isinstance(model, LogisticRegression) and near is not None:
+            return cls(model.fit_moments(part, near.model), 0.0, columns)
         if hasattr(model, "fit_moments"):
-            return cls(model.fit_moments(part))
+            return cls(model.fit_moments(part), 0.0, columns)
         X, y = part.rows()
         y = as_dense(y)[:, 0]
         if is_classifier(model) and y.min() == y.max():
-            return cls(None, float(y[0]) - 0.5)
-        return cls(model.fit(X, y))
+            return cls(None, float(y[0]) - 0.5, columns)
+        return cls(model.fit(X, y), 0.0, columns)
 
     def score(self, X: Any, said: Array | None = None) -> Array:
         """How surely (n,) the label is there, for features X (n×d) and the labels looked at (n×q): positive where it
@@ -59,7 +80,7 @@ class Link:
         """
         if self.model is None:
             return np.full(X.shape[0], self.constant)
-        seen = _seen(X, said)
+        seen = self._seen(X, said)
         if hasattr(self.model, "decision_function"):
             return np.asarray(self.model.decision_function(seen), dtype=np.float64)
         if hasattr(self.model, "predict_proba"):
@@ -70,7 +91,7 @@ class Link:
         """Log p(label) − log p(no label) (n,), within ±700; of a base that has `predict_proba`."""
         if self.model is None:
             return np.full(X.shape[0], np.copysign(CERTAIN, self.constant))
-        seen = _seen(X, said)
+        seen = self._seen(X, said)
         if isinstance(self.model, LogisticRegression):
             return np.clip(self.model.log_odds(seen), -CERTAIN, CERTAIN)
         with np.errstate(divide="ignore"):
@@ -84,12 +105,15 @@ class Link:
         """
         if isinstance(self.model, LogisticRegression):
             on_labels = self.model.coef_[0, self.model.n_features_in_ - said.shape[1] :]
-            alone = self.model.log_odds(beside(X, np.zeros((X.shape[0], said.shape[1]))))
+            alone = self.model.log_odds(self._seen(X, np.zeros((X.shape[0], said.shape[1]))))
             return np.clip(alone[rows] + said @ on_labels, -CERTAIN, CERTAIN)
         return self.log_odds(X[rows], said)
 
+    def _seen(self, X: Any, said: Array | None) -> Any:
+        return _beside(X if self.columns is None else X[:, self.columns], said)
 
-def _seen(X: Any, said: Array | None) -> Any:
+
+def _beside(X: Any, said: Array | None) -> Any:
     return X if said is None or not said.shape[1] else beside(X, said)
 
 
@@ -108,14 +132,20 @@ class LinkedClassifier(MultilabelClassifier):
     base : estimator or None
         The model of a label: a regressor, of which a prediction above ½ means that the label is there, or a binary
         classifier. None: least squares.
+    features : estimator or None
+        A selector of the features that a label's model looks at (`mlcdr.local_features`). None: all features.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
+    component_parameters: ClassVar[dict[str, str]] = {"base": "learner", "features": "local_features"}
     _linear: Any  # the links as matrices, where they are linear and were found all at once
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"base": [HasMethods(["fit", "predict"]), None]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "base": [HasMethods(["fit", "predict"]), None],
+        "features": [HasMethods(["fit", "beside"]), None],
+    }
 
-    def __init__(self, base: Any = None):
+    def __init__(self, base: Any = None, features: Any = None):
         self.base = base
+        self.features = features
 
     def fit_moments(self, moments: Moments) -> LinkedClassifier:
         """Fit from the moments of a training set (with its rows, if the base asks for them)."""
@@ -125,6 +155,14 @@ class LinkedClassifier(MultilabelClassifier):
 
     def _own_base(self) -> Any:
         return LeastSquares() if self.base is None else self.base
+
+    def _selector(self, moments: Moments) -> LocalSelector:
+        """The selector of features, fitted; one that leaves them all, if there is none."""
+        if self.features is None:
+            return LocalSelector()
+        X, Y = moments.rows()
+        fitted: LocalSelector = clone(self.features).fit(X, Y)
+        return fitted
 
     def _fit_links(self, base: Any, moments: Moments) -> None:
         """Fit the links: the method itself."""
@@ -143,10 +181,12 @@ class LinkedClassifier(MultilabelClassifier):
     def predict_proba(self, X: Any) -> Array:
         """The probability of each label (n×K; n×2, absent and present, where y was a vector), of a base that has one.
 
-        Where a link looks at other labels, it is conditional on these as predicted.
+        Where a link looks at other labels, it is conditional on these as predicted, unless the method says otherwise.
         """
         check_is_fitted(self, "classes_")
-        present = expit(
-            self._walk(validate_data(self, X, reset=False, accept_sparse="csr", dtype=float), Link.log_odds)
-        )
+        present = self._probabilities(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
         return np.hstack([1 - present, present]) if self._is_vector else present
+
+    def _probabilities(self, X: Any) -> Array:
+        """The probabilities (n×K) of checked rows X (n×d)."""
+        return np.asarray(expit(self._walk(X, Link.log_odds)))

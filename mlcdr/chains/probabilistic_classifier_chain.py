@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.chains.links import Array
@@ -31,6 +30,9 @@ class ProbabilisticClassifierChain(ClassifierChain):
     grown on. "exact": all 2^K. "beam": the `width` most probable of each instance. "epsilon": those of probability ε at
     least; where none of an instance's can be grown so, each goes on to its more probable end alone. It finds the most
     probable label set if that has probability ε, and looks at 2/ε label sets of an instance at most.
+
+    The probability of a label is that whatever the others are; of a search that is not exact, among the label sets that
+    it ends with.
 
     Cost: K fits of the base, to d, …, d + K − 1 features; for a new instance the label sets that are grown, 2^K,
     `width` or 2/ε, times K²/2 (with logistic regression; K predictions for each with another base).
@@ -52,6 +54,8 @@ class ProbabilisticClassifierChain(ClassifierChain):
         How many label sets a beam holds.
     epsilon : float
         ε.
+    features : estimator or None
+        As in `LinkedClassifier`.
 
     Attributes
     ----------
@@ -79,8 +83,9 @@ class ProbabilisticClassifierChain(ClassifierChain):
         minimise: str = "subset_zero_one",
         width: int = 10,
         epsilon: float = 0.05,
+        features: Any = None,
     ):
-        super().__init__(base, order, random_state)
+        super().__init__(base, order, random_state, features)
         self.search = search
         self.minimise = minimise
         self.width = width
@@ -103,14 +108,8 @@ class ProbabilisticClassifierChain(ClassifierChain):
         most_probable, marginals = self._searched(X)
         return marginals > 0.5 if self.minimise == "hamming" else most_probable
 
-    def predict_proba(self, X: Any) -> Array:
-        """The probability of each label whatever the others are (n×K; n×2, absent and present, where y was a vector).
-
-        Of a search that is not exact: among the label sets that it ends with.
-        """
-        check_is_fitted(self, "classes_")
-        present = self._searched(validate_data(self, X, reset=False, accept_sparse="csr", dtype=float))[1]
-        return np.hstack([1 - present, present]) if self._is_vector else present
+    def _probabilities(self, X: Any) -> Array:
+        return self._searched(X)[1]
 
     def _searched(self, X: Any) -> tuple[Array, Array]:
         """The most probable label sets and the probabilities of the labels (n×K each)."""

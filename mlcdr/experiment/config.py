@@ -21,6 +21,7 @@ from mlcdr.errors import DataError
 from mlcdr.experiment.components import build_problem, read_component
 from mlcdr.experiment.model import (
     FAMILIES,
+    LABELLED,
     DatasetSpec,
     Experiment,
     LayoutSpec,
@@ -30,7 +31,7 @@ from mlcdr.experiment.model import (
 )
 from mlcdr.experiment.overrides import apply_overrides
 from mlcdr.experiment.problems import Problems, found, near, worded
-from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, find_fold_file
+from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, find_fold_file, read_labelled
 from mlcdr.experiment.tune import TuneSpec
 from mlcdr.experiment.yaml_reader import Document, KeyPath, Place, read_yaml
 from mlcdr.metrics import METRICS
@@ -143,7 +144,9 @@ def _checked(
         problems.add_validation(error, data, (), _known_keys)
     _check_names(data, problems)
     _check_tuning(data, part, problems)
-    _check_sweep(sweep, data.get("methods"), problems)
+    fixed = isinstance(splits, dict) and splits.get("labelled") is not None
+    _check_sweep(sweep, data.get("methods"), fixed, problems)
+    _check_scopes(data.get("methods"), fixed or LABELLED in sweep, problems)
     if also is not None:
         _check_layouts(data, sweep, also, problems)
     problems.raise_any(misdirected)
@@ -382,7 +385,7 @@ def _check_names(data: Mapping[str, Any], problems: Problems) -> None:
 
 
 def _check_layouts(data: Mapping[str, Any], sweep: Mapping[str, Any], also: Check, problems: Problems) -> None:
-    """Put what `also` finds among the problems, but for what is told already: an entry is judged by what can be read."""
+    """Put what `also` finds among the problems, but for what is told already."""
     listed = {key: data[key] if isinstance(data.get(key), list) else [] for key in ("metrics", "tables", "figures")}
     methods = data.get("methods")
     plain = {
@@ -432,9 +435,9 @@ def _check_tuning(data: Mapping[str, Any], part: Part, problems: Problems) -> No
                 problems.add((*here, "metric"), str(error))
 
 
-def _check_sweep(sweep: Mapping[str, Any], methods: Any, problems: Problems) -> None:
+def _check_sweep(sweep: Mapping[str, Any], methods: Any, fixed: bool, problems: Problems) -> None:
     """Every swept path must be a parameter of some method that does not set it itself, and every value possible; the
-    same for each method's own grid.
+    same for each method's own grid. `fixed`: whether `splits` has a `labelled` of its own.
     """
     specs: dict[str, MethodSpec] = {}
     for name, parts in (methods if isinstance(methods, dict) else {}).items():
@@ -445,6 +448,9 @@ def _check_sweep(sweep: Mapping[str, Any], methods: Any, problems: Problems) -> 
     all_read = isinstance(methods, dict) and len(specs) == len(methods)
     for path, values in sweep.items():
         here: KeyPath = ("sweep", path)
+        if path == LABELLED:
+            _check_labelled(values if isinstance(values, list) else [], here, fixed, problems)
+            continue
         having = {name: spec for name, spec in specs.items() if spec.with_value(path, None) is not None}
         if not having and all_read:
             known = _sweepable(specs.values())
@@ -465,6 +471,30 @@ def _check_sweep(sweep: Mapping[str, Any], methods: Any, problems: Problems) -> 
                 for dataset, grid in (spec.tune.grids if spec.tune else {}).items():
                     there = ("methods", name, "tune", "grids", dataset, path)
                     _check_values({name: spec}, path, grid[path], there, problems)
+
+
+def _check_labelled(values: Sequence[Any], here: KeyPath, fixed: bool, problems: Problems) -> None:
+    """The values of a swept `splits.labelled`."""
+    if fixed:
+        problems.add(here, "splits.labelled is set, too; leave it out in one of the two places")
+    texts = [method_text(value) for value in values]
+    for i, value in enumerate(values):
+        if texts[i] in texts[:i]:
+            problems.add((*here, i), f"the value {texts[i]} is listed twice")
+        try:
+            if read_labelled(value) is None:
+                problems.add((*here, i), "must be a share or a number of rows, found nothing")
+        except ValidationError as error:
+            problems.add((*here, i), worded(error.errors(include_url=False)[0]))
+
+
+def _check_scopes(methods: Any, hidden: bool, problems: Problems) -> None:
+    """Where labels are hidden no choice may be made by all rows: it would see them."""
+    for name, parts in methods.items() if hidden and isinstance(methods, dict) else ():
+        tune = parts.get("tune") if isinstance(parts, dict) else None
+        if isinstance(tune, dict) and tune.get("scope") == "dataset":
+            message = "`dataset` chooses by the labels of all rows, and `splits.labelled` hides some; take `split`"
+            problems.add(("methods", name, "tune", "scope"), message)
 
 
 def _check_values(

@@ -34,8 +34,18 @@ from mlcdr.experiment import tune as tune_module
 from mlcdr.experiment.choose import choose, without_tune
 from mlcdr.experiment.components import separated
 from mlcdr.experiment.config import DatasetSpec, Experiment, MethodSpec, method_text
+from mlcdr.experiment.model import LABELLED
 from mlcdr.experiment.outputs import independent_outputs
-from mlcdr.experiment.splits import Splits, SplitSpec, make_splits, seed_sequence
+from mlcdr.experiment.splits import (
+    Split,
+    Splits,
+    SplitSpec,
+    hide_labels,
+    make_splits,
+    read_labelled,
+    seed_of,
+    seed_sequence,
+)
 from mlcdr.experiment.tune import Criterion
 from mlcdr.label_space.linear import as_dense
 from mlcdr.linalg import n_kept
@@ -68,6 +78,8 @@ class Trial:
         The method with the point's values put in.
     family : MethodSpec
         The method to fit: `spec`, or, where one fit serves several sizes of the code, that of the largest.
+    labelled : float, int or None
+        How many training rows keep their labels, where that is swept.
     """
 
     key: str
@@ -77,6 +89,7 @@ class Trial:
     split: int
     spec: MethodSpec
     family: MethodSpec
+    labelled: float | int | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +139,10 @@ class DataSource:
             n_train = load_dataset(self.name, **{**dict(self.options), "part": "predefined"}).n_train
         return make_splits(self.splits, dataset.name, dataset.n_instances, n_train)
 
+    def hiding(self, split: Split, labelled: float | int | None, dataset: Dataset) -> Split:
+        """One of its splits with labels hidden, where a sweep says how many are kept."""
+        return split if labelled is None else hide_labels(split, labelled, seed_of(self.splits), dataset.name)
+
     def stamped(self, dataset: Dataset) -> DataSource:
         """The same source, with the data set and the splits that it gives now."""
         return replace(self, stamp=_digest([dataset.checksum, self.divide(dataset)[0].identity]))
@@ -149,15 +166,16 @@ class Score:
 
 def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[Trial]:
     """All trials of one data set: by method, point of the sweep and split, in the config's order."""
-    splits = source.divide(dataset)
-    identities = [split.identity for split in splits]
+    splits = list(source.divide(dataset))
     metrics = sorted([m.label, m.name, m.params] for m in experiment.metrics)  # their order changes no value
     trials = []
     for method in experiment.methods:
         points = experiment.points(method)
         specs = [experiment.method_at(method, point) for point in points]
-        families = _families(specs, dataset.n_labels) if experiment.share else specs
+        families = _families_apart(specs, points, dataset.n_labels) if experiment.share else specs
         for point, spec, family in zip(points, specs, families, strict=True):
+            labelled = read_labelled(point.get(LABELLED))
+            identities = [source.hiding(split, labelled, dataset).identity for split in splits]
             shown = tuple((path, method_text(value)) for path, value in point.items())
             shared = {
                 "data": [dataset.name, dataset.checksum],  # the name seeds a method's randomness
@@ -170,7 +188,7 @@ def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[T
             if not experiment.share:
                 shared["separate"] = separated(spec.learner).version()
             trials += [
-                Trial(_digest({**shared, "split": identity}), dataset.name, method, shown, i, spec, family)
+                Trial(_digest({**shared, "split": identity}), dataset.name, method, shown, i, spec, family, labelled)
                 for i, identity in enumerate(identities)
             ]
     return trials
@@ -179,6 +197,20 @@ def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[T
 def _digest(content: Any) -> str:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _families_apart(
+    specs: Sequence[MethodSpec], points: Sequence[Mapping[str, Any]], n_labels: int
+) -> list[MethodSpec]:
+    """`_families`, with points that differ in which labels are hidden kept apart: they are fits on other rows."""
+    result = list(specs)
+    kinds: dict[str, list[int]] = {}
+    for i, point in enumerate(points):
+        kinds.setdefault(method_text(point.get(LABELLED)), []).append(i)
+    for indices in kinds.values():
+        for i, family in zip(indices, _families([specs[i] for i in indices], n_labels), strict=True):
+            result[i] = family
+    return result
 
 
 def _families(specs: Sequence[MethodSpec], n_labels: int) -> list[MethodSpec]:
@@ -258,6 +290,14 @@ class _Context:
         self.moments = Moments.from_arrays(self.dataset.X, self.dataset.Y, Memo(charged=False))
         self.choices = Memo(charged=False)  # of parameters, once for the data set
 
+    def training(self, split: Split) -> Moments:
+        """The moments of a split's training rows; those whose labels are hidden come along without them."""
+        if not len(split.unlabelled):
+            return self.moments.without(split.test)
+        X, Y = self.dataset.X, self.dataset.Y
+        labelled = Moments.from_arrays(frozen(X[split.train]), frozen(Y[split.train]))
+        return labelled.with_unlabelled(frozen(X[split.unlabelled]))
+
 
 _lock = threading.Lock()
 
@@ -277,16 +317,24 @@ def run_group(group: Group) -> list[Score]:
     """
     with _lock:
         context = _context(group.source)
+    scores = []
+    for labelled in dict.fromkeys(trial.labelled for trial in group.trials):
+        scores += _run_rows([t for t in group.trials if t.labelled == labelled], labelled, group, context)
+    return scores
+
+
+def _run_rows(trials: Sequence[Trial], labelled: float | int | None, group: Group, context: _Context) -> list[Score]:
+    """The scores of those trials of a group that have the same rows with labels."""
     try:
-        split = context.splits[group.split]
-        moments = context.moments.without(split.test)
+        split = group.source.hiding(context.splits[group.split], labelled, context.dataset)
+        moments = context.training(split)
         X_test = frozen(context.dataset.X[split.test])
         Y_test = frozen(as_dense(context.dataset.Y[split.test]))
     except Exception as error:  # no memory for this split, say
-        return [Score(trial.key, None, _explain(error)) for trial in group.trials]
-    scores = _run_all([t for t in group.trials if t.family.tune is None], group, moments, X_test, Y_test)
-    for trials in _by_family([t for t in group.trials if t.family.tune is not None]):
-        scores += _run_tuned(trials, group, context, moments, X_test, Y_test)
+        return [Score(trial.key, None, _explain(error)) for trial in trials]
+    scores = _run_all([t for t in trials if t.family.tune is None], group, moments, X_test, Y_test)
+    for tuned in _by_family([t for t in trials if t.family.tune is not None]):
+        scores += _run_tuned(tuned, group, context, moments, X_test, Y_test)
     return scores
 
 

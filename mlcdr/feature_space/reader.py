@@ -182,7 +182,7 @@ class READER(FeatureSelector):
         manifold = None
         if self.beta > 0:
             key = ("manifold", self.n_neighbors, self.sigma)
-            manifold = self.beta * moments.once(key, lambda: _manifold(everything, graphs.laplacian(of_rows)))
+            manifold = self.beta * moments.once(key, lambda: row_sparse.between(everything, graphs.laplacian(of_rows)))
         scale, rows = np.ones(n), X
         if self.version == "improved" and self.gamma > 0:
             a, b = map(float, self.label_weights)
@@ -196,7 +196,7 @@ class READER(FeatureSelector):
             self.alpha,
             manifold,
             self.gamma * graphs.laplacian(of_labels),
-            _root_times(graphs.degrees(of_rows), everything),
+            row_sparse.times_rows(everything, np.sqrt(graphs.degrees(of_rows))),
             np.sqrt(graphs.degrees(of_labels)),
             self.loss == "l21",
         )
@@ -228,11 +228,10 @@ class Problem:
         d = self.X.shape[1]
         return np.full(d, self.alpha**2) if W is None else row_sparse.weights(W, self.alpha)
 
-    def objective(self, W: Array, residual: Array, V: Array | None, smoothing: float = 0.0) -> float:
-        """The objective, with Σ√(‖·‖² + ε) for the ℓ2,1 norms where `smoothing` is ε."""
+    def objective(self, W: Array, residual: Array, V: Array | None) -> float:
+        """(6.17) or (6.43); without its last term where V is None."""
         squares = self.c**2 * row_sparse.squared_lengths(residual)
-        value = np.sum(np.sqrt(squares + smoothing) if self.robust else squares)
-        value += np.sum(np.sqrt(self.alpha**2 * row_sparse.squared_lengths(W) + smoothing))
+        value = np.sum(np.sqrt(squares) if self.robust else squares) + self.alpha * row_sparse.norm(W)
         if self.manifold is not None:
             value += np.sum(W * (self.manifold @ W))
         if V is not None:
@@ -307,15 +306,3 @@ def constrained(problem: Problem, k: int, variant: str, tol: float, max_iter: in
 def _extended(of_labels: Any, of_rows: Any, n: int) -> Any:
     """The graph (N×N) of labelled rows by their labels, and of all other pairs by their features; (6.42)."""
     return sp.csr_array(sp.block_array([[of_labels, of_rows[:n, n:]], [of_rows[n:, :n], of_rows[n:, n:]]]))
-
-
-def _manifold(X: Any, laplacian: Any) -> Array:
-    """XᵀLX (d×d)."""
-    product = X.T @ (laplacian @ X)
-    return product.toarray() if sp.issparse(product) else product
-
-
-def _root_times(degrees: Array, X: Any) -> Any:
-    """D^½X."""
-    root = np.sqrt(degrees)
-    return sp.csr_array(sp.diags_array(root) @ X) if sp.issparse(X) else root[:, None] * X

@@ -99,11 +99,18 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         return self
 
-    def fit_moments(self, moments: Moments) -> LogisticRegression:
-        """Fit from the rows of a training set with one label of {0, 1}."""
+    def fit_moments(self, moments: Moments, near: LogisticRegression | None = None) -> LogisticRegression:
+        """Fit from the rows of a training set with one label of {0, 1}.
+
+        `near`: a regression of that label on the leading features, from which the iteration starts.
+        """
         self.n_features_in_ = moments.n_features
         X, y = moments.rows()
-        self._fit_valid(X, dense(y)[:, 0].astype(np.float64))
+        start = None
+        if near is not None:
+            b = near.intercept_ if self.intercept != "none" else np.empty(0)
+            start = np.concatenate([near.coef_[0], np.zeros(X.shape[1] - near.coef_.shape[1]), b])
+        self._fit_valid(X, dense(y)[:, 0].astype(np.float64), start)
         self.classes_ = np.array([0, 1])
         return self
 

@@ -56,7 +56,8 @@ _ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
 _HEADER = ["dataset", "method", "setting", "metric", "mean", "spread", "spread_kind", "rank", "note"]
 _PATHS = {
     "label_dim": ("label_space.n_components", "dual_space.n_labels", "dual_space.n_components"),
-    "feature_dim": ("feature_space.n_components", "dual_space.n_features"),
+    "feature_dim": ("feature_space.n_components", "feature_space.n_features", "dual_space.n_features"),
+    "labeled": ("splits.labelled",),
 }
 _SHORT = {"label_dim": "Dim.", "feature_dim": "Dim."}
 
@@ -371,6 +372,9 @@ class _Finder:
         methods: Any = self.results.experiment.get("methods")
         place = methods.get(method) if isinstance(methods, Mapping) else None
         family, _, parameter = path.partition(".")
+        if family == "splits":
+            splits: Any = self.results.experiment.get("splits")
+            return str(splits.get(parameter, "")) if isinstance(splits, Mapping) else ""
         component = place.get(family) if isinstance(place, Mapping) else None
         if not (isinstance(component, Mapping) and len(component) == 1):
             return ""
