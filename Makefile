@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 0
 READY  := $(VENV)/.ready
 
-.PHONY: run test lint bench data clean reproduction-status
+.PHONY: run test lint bench data docs clean reproduction-status
 .PHONY: reproduce-chen-lin-2012-table3 reproduce-chen-lin-2012-table3-as-stated reproduce-chen-lin-2012-figure1
 .PHONY: reproduce-chen-lin-2012-table2 reproduce-chen-lin-2012-table4 reproduce-chen-lin-2012-table4-small
 .PHONY: reproduce-chen-lin-2012-table5 reproduce-chen-lin-2012-table5-small reproduce-chen-lin-2012-table5-large
@@ -16,6 +16,7 @@ READY  := $(VENV)/.ready
 .PHONY: reproduce-pacharawongsakda-2012-table1 reproduce-pacharawongsakda-2012-table2
 .PHONY: reproduce-pacharawongsakda-2012-table2-large reproduce-pacharawongsakda-2012-table3
 .PHONY: reproduce-pacharawongsakda-2012-table4 reproduce-xu-2016-table reproduce-xu-2016-figures reproduce-mlc-toolbox
+.PHONY: reproduce-sun-2017-table2-1 reproduce-sun-2017-figures-of-data
 
 run: $(READY)
 	$(BIN)/mlcdr run configs/yeast_cplst.yaml --jobs $(JOBS)
@@ -102,13 +103,25 @@ reproduce-xu-2016-table: $(READY)
 reproduce-xu-2016-figures: $(READY)
 	$(BIN)/mlcdr run configs/xu_2016_mvmd/dimensions.yaml configs/xu_2016_mvmd/beta.yaml --jobs $(JOBS)
 
+reproduce-sun-2017-table2-1: $(READY)
+	$(BIN)/mlcdr datasets table --layout sun_2017_thesis/table2_1 --published sun_2017_thesis/table2_1
+
+# Figures 1.2 (scene), 2.2 (medical, enron), 2.3 and 9.1 (enron)
+reproduce-sun-2017-figures-of-data: $(READY)
+	for name in scene medical enron; do $(BIN)/mlcdr datasets plot $$name --out results/figures_of_data || exit; done
+
 # Needs the fixed folds: MLCDR_FOLDS names the folder that holds emotions.5fold.csv and yeast.5fold.csv.
 reproduce-mlc-toolbox: $(READY)
 	$(BIN)/mlcdr run configs/mlc_toolbox/ridge_5fold.yaml --jobs $(JOBS)
 
-# How far the results in results/ reproduce the published tables, as a page of Markdown.
+# How far the results in results/ reproduce the published tables, as a page of Markdown; `make docs` counts by it.
 reproduction-status: $(READY)
-	$(BIN)/mlcdr reproduction-status results --to results/REPRODUCTION.md
+	$(BIN)/mlcdr reproduction-status results --to docs/reproduction-status.md
+
+# The pages in docs/: those that repeat what the program knows are written anew, the others get the output of now.
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+	$(BIN)/python -m tests.pages
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -53,8 +53,13 @@ DATASET_OPTIONS: dict[str, tuple[str, ...] | None] = {"missing": ("error", "mean
 
 _SpecT = TypeVar("_SpecT", bound=BaseModel)
 
+Check = Callable[[Mapping[str, Any]], Iterable[str]]
+"""From an experiment as plain data to what is wrong with it, `tables.0: what is wrong`."""
 
-def load_experiment(path: str | Path, overrides: Sequence[str] = (), look_up: bool = True) -> Experiment:
+
+def load_experiment(
+    path: str | Path, overrides: Sequence[str] = (), look_up: bool = True, also: Check | None = None
+) -> Experiment:
     """Read and check an experiment file.
 
     Relative paths of data sets and layouts that exist beside the file, or else in the working directory, are made
@@ -68,6 +73,9 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = (), look_up: bo
         `key.path=value` texts, put in before anything is checked.
     look_up : bool
         Whether the data sets and fold files must be there, as a run needs them.
+    also : callable, optional
+        Finds problems of the tables and figures, of which nothing is known here: given what could be read as plain
+        data, `tables.0: what is wrong` for each.
 
     Raises
     ------
@@ -75,7 +83,7 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = (), look_up: bo
         With all problems, each `file:line: key.path: what is wrong`. A file that is not YAML reports just that, and at
         once (nothing heavy is imported for it).
     """
-    return _checked(read_yaml(path), overrides, Path(path).resolve().parent, look_up)
+    return _checked(read_yaml(path), overrides, Path(path).resolve().parent, look_up, also)
 
 
 def experiment_from(
@@ -92,7 +100,9 @@ def experiment_from(
     return _checked(Document(plain, {(): Place(source)}), overrides, Path.cwd(), look_up)
 
 
-def _checked(document: Document, overrides: Sequence[str], folder: Path, look_up: bool) -> Experiment:
+def _checked(
+    document: Document, overrides: Sequence[str], folder: Path, look_up: bool, also: Check | None = None
+) -> Experiment:
     problems = Problems(document)
     if not isinstance(document.data, dict):
         problems.add((), f"an experiment is a mapping (`name: ...`), found {found(document.data)}")
@@ -137,6 +147,8 @@ def _checked(document: Document, overrides: Sequence[str], folder: Path, look_up
     fixed = isinstance(splits, dict) and splits.get("labelled") is not None
     _check_sweep(sweep, data.get("methods"), fixed, problems)
     _check_scopes(data.get("methods"), fixed or LABELLED in sweep, problems)
+    if also is not None:
+        _check_layouts(data, sweep, also, problems)
     problems.raise_any(misdirected)
     return experiment.written_at(document.places)
 
@@ -317,9 +329,20 @@ def _method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[str,
             )
         else:
             result[family] = (read(part, family, (*path, family), f"{family}."),)
+    _check_wrapper(result.get("instance_space"), (*path, "instance_space"), problems)
     if not {"label_space.regression", "learner.learner"} & set(varied):
         _check_pair(result.get("label_space"), result.get("learner"), (*path, "label_space"), problems)
     return result
+
+
+def _check_wrapper(space: Any, path: KeyPath, problems: Problems) -> None:
+    """An instance space takes the classifier that the other keys make."""
+    if not isinstance(space, Component) or space is _UNREADABLE:
+        return
+    if "classifier" not in registry.parameters(registry.resolve(space.family, space.name)):
+        problems.add(path, f"{space.name!r} is no instance space: it has no parameter `classifier` for what it wraps")
+    elif "classifier" in space.params:
+        problems.add((*path, space.name, "classifier"), "is what the method's other keys make; leave it out")
 
 
 def _check_pair(space: Any, learner: Any, path: KeyPath, problems: Problems) -> None:
@@ -359,6 +382,34 @@ def _check_names(data: Mapping[str, Any], problems: Problems) -> None:
                     f"{spec.metric!r} is none of the metrics above{near(spec.metric, labels)} ({', '.join(labels)})"
                 )
                 problems.add((key, i, "metric"), message)
+
+
+def _check_layouts(data: Mapping[str, Any], sweep: Mapping[str, Any], also: Check, problems: Problems) -> None:
+    """Put what `also` finds among the problems, but for what is told already."""
+    listed = {key: data[key] if isinstance(data.get(key), list) else [] for key in ("metrics", "tables", "figures")}
+    methods = data.get("methods")
+    plain = {
+        "metrics": [{spec.name: {"as": spec.label}} for spec in listed["metrics"] if spec.label],
+        "sweep": {path: values for path, values in sweep.items() if isinstance(values, list)},
+        "methods": methods if isinstance(methods, dict) else {},
+        # an entry that is broken has been told; one that surely fits keeps its place
+        **{
+            key: [spec.plain() if isinstance(spec.layout, str) and spec.layout else None for spec in listed[key]]
+            for key in ("tables", "figures")
+        },
+    }
+    told = problems.places()
+    misspelt = any(path[:1] == ("metrics",) for path in told)
+    for line in also(plain):
+        where, _, message = line.partition(": ")
+        key, _, number = where.partition(".")
+        path = (key, int(number))
+        if message.startswith("needs the metric"):
+            # Of a metric that is misspelt above, or in the entry itself, one line is enough.
+            unclear = not plain["metrics"] or (misspelt and "did you mean" in message)
+            if unclear or (*path, "metric") in told:
+                continue
+        problems.add(path, message)
 
 
 def _check_tuning(data: Mapping[str, Any], part: Part, problems: Problems) -> None:

@@ -20,8 +20,8 @@ from mlcdr.experiment.tune import TuneSpec
 from mlcdr.experiment.yaml_reader import KeyPath, Place, dump_yaml
 from mlcdr.registry import Component
 
-FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "threshold")
-"""What a method is made of, in the order of the line."""
+FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "threshold", "instance_space")
+"""What a method is made of, in the order of the line; and what wraps the line."""
 
 LABELLED = "splits.labelled"
 """The one thing besides the parameters of methods that can be swept."""
@@ -83,8 +83,8 @@ class MetricSpec(_Spec):
 class MethodSpec(_Spec):
     """What fills the line x → feature space → learner → label space → threshold; only the learner is required.
 
-    A dual space stands for the last step of the feature space and for the label space. `tune` leaves some parameters to
-    be chosen.
+    A dual space stands for the last step of the feature space and for the label space. An instance space wraps what the
+    other parts make: they are fitted in each of its parts anew. `tune` leaves some parameters to be chosen.
     """
 
     feature_space: Annotated[tuple[_Part, ...], BeforeValidator(_tuple)] = ()
@@ -92,6 +92,7 @@ class MethodSpec(_Spec):
     label_space: _Part | None = None
     learner: _Part
     threshold: _Part | None = None
+    instance_space: _Part | None = None
     tune: TuneSpec | None = None
 
     def plain(self) -> dict[str, Any]:
@@ -140,8 +141,9 @@ class MethodSpec(_Spec):
         return (part, tuple(keys), position) if part is not None and keys else None
 
     def components(self) -> tuple[Component, ...]:
-        """All components of the method, in the order of the line."""
-        return (*self.feature_space, *filter(None, (self.dual_space, self.label_space, self.learner, self.threshold)))
+        """All components of the method, in the order of the line, and what wraps it."""
+        others = (self.dual_space, self.label_space, self.learner, self.threshold, self.instance_space)
+        return (*self.feature_space, *filter(None, others))
 
 
 class LayoutSpec(_Spec):

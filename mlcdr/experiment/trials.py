@@ -22,6 +22,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from sklearn.base import is_classifier
+
 from mlcdr import held_out, registry
 from mlcdr.composition import ComposedClassifier
 from mlcdr.data.dataset import Dataset, load_dataset
@@ -234,8 +236,8 @@ def _families(specs: Sequence[MethodSpec], n_labels: int) -> list[MethodSpec]:
 
 
 def _code(spec: MethodSpec) -> Component | None:
-    """What gives the code its size: the dual space, or else the label space."""
-    return spec.dual_space or spec.label_space
+    """What gives the code its size: the dual space, or else the label space; nothing, where each part has its own."""
+    return None if spec.instance_space else spec.dual_space or spec.label_space
 
 
 def _size_path(spec: MethodSpec) -> str | None:
@@ -492,19 +494,31 @@ def _features_kept(estimator: ComposedClassifier) -> dict[str, float]:
 
 
 def build(spec: MethodSpec) -> ComposedClassifier:
-    """The estimator of a method, whose parameters have been checked with the config."""
-    return ComposedClassifier(
+    """The estimator of a method, whose parameters have been checked with the config.
+
+    An instance space is a classifier, and so a learner, that has the line as its own `classifier`; or the learner
+    alone, if that is a classifier and there is nothing else.
+    """
+    line = ComposedClassifier(
         learner=spec.learner.build(check=False),
         label_space=spec.label_space.build(check=False) if spec.label_space else None,
         feature_space=[step.build(check=False) for step in spec.feature_space] or None,
         threshold=spec.threshold.build(check=False) if spec.threshold else None,
         dual_space=spec.dual_space.build(check=False) if spec.dual_space else None,
     )
+    if spec.instance_space is None:
+        return line
+    alone = spec.components() == (spec.learner, spec.instance_space) and is_classifier(line.learner)
+    whole = spec.instance_space.build(check=False)
+    return ComposedClassifier(whole.set_params(classifier=line.learner if alone else line))
 
 
 def _seeded(estimator: ComposedClassifier, seed: int, trial: Trial) -> ComposedClassifier:
     """Give every part with an open `random_state` one of its own, from the data set's, split's and method's names."""
     parts = [estimator.label_space, estimator.learner, *(estimator.feature_space or ()), estimator.dual_space]
+    inner = getattr(estimator.learner, "classifier", None)
+    if isinstance(inner, ComposedClassifier):  # `get_params` does not look into a list
+        parts += inner.feature_space or ()
     for position, part in enumerate(parts):
         if part is None:
             continue

@@ -45,6 +45,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
     """
 
     uses_unlabelled: ClassVar[bool] = False  # whether it learns from rows without labels, too
+    serves_all_sizes: ClassVar[bool] = True  # whether it scores all features, however many are wanted
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
@@ -83,7 +84,9 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
             When more features are asked for than there are.
         """
         self.n_features_in_ = moments.n_features
-        params = {name: value for name, value in self.get_params(deep=False).items() if name != "n_features"}
+        params = self.get_params(deep=False)
+        if self.serves_all_sizes:
+            params.pop("n_features")
         key = ("feature scores", type(self), *sorted((name, repr(value)) for name, value in params.items()))
         if "random_state" in params and not isinstance(params["random_state"], Integral):
             self.scores_, learned = self._find_scores(moments)  # what is drawn anew each time is not to be kept

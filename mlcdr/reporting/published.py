@@ -128,6 +128,8 @@ class PublishedComparison:
         Methods of the folder that the table does not have.
     rules : Rules
         By which the cells were judged.
+    remarks : tuple of str
+        What else a reader of the comparison must know.
     """
 
     table: str
@@ -135,6 +137,7 @@ class PublishedComparison:
     rows: tuple[ComparedCell, ...]
     only_ours: tuple[str, ...]
     rules: Rules
+    remarks: tuple[str, ...] = ()
 
     def count(self, verdict: Verdict) -> int:
         """How many cells have this verdict."""
@@ -217,6 +220,7 @@ class PublishedComparison:
         notes += [f"Not reproducible, {listing(list(dict.fromkeys(who)))}: {why}." for why, who in reasons.items()]
         notes += [f"No cell of {listing(absent)} in the results."] if absent else []
         notes += [f"Not in the published table: {listing(self.only_ours)}."] if self.only_ours else []
+        notes += self.remarks
         left_columns = (len(header) - 1,)
         return Sheet(caption, tuple(map(text, header)), tuple(lines), stub, tuple(groups), tuple(notes), left_columns)
 

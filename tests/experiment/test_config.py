@@ -500,7 +500,7 @@ LINE = "must be one line of text without spaces around it"
             "{label_space: plst, learner: least_squares}",
             "{labelspace: plst, learner: ridge}",
             "9: methods.PLST.labelspace: unknown key; did you mean 'label_space'? "
-            "(known: feature_space, dual_space, label_space, learner, threshold, tune)",
+            "(known: feature_space, dual_space, label_space, learner, threshold, instance_space, tune)",
         ),
         (
             "{alpha: 0.1}",

@@ -1,220 +1,142 @@
-"""F-score, RFS, CSFS, MIFS and SCCA: their formulas written out, optimality, and what they do with unlabelled rows."""
+"""Selectors by information, ReliefF and the wrapper: formulas by loops, and Table 4.1's special cases."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.linalg
-import scipy.optimize
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.feature_selection import mutual_info_classif
 
-from mlcdr import graphs, row_sparse
-from mlcdr.composition import ComposedClassifier
-from mlcdr.feature_space.csfs import CSFS
-from mlcdr.feature_space.f_score import FScore
-from mlcdr.feature_space.mifs import MIFS
-from mlcdr.feature_space.pca import PCA
-from mlcdr.feature_space.reader import READER
-from mlcdr.feature_space.rfs import RFS
-from mlcdr.feature_space.scca import SCCA
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.moments import Moments
-from tests.methods.problems import NAMES, problem
-from tests.methods.test_reader import data
-
-SELECTORS = (FScore(), RFS(), CSFS(), MIFS(), READER(random_state=0, algorithm="alternating"))
-
-
-def fisher(x: np.ndarray, y: np.ndarray) -> float:
-    """Fisher's criterion of one feature for one label."""
-    between = within = 0.0
-    for value in np.unique(y):
-        part = x[y == value]
-        between += len(part) * (part.mean() - x.mean()) ** 2
-        within += np.sum((part - part.mean()) ** 2)
-    return between / within if within > 0 else 0.0
+from mlcdr.chains.binary_relevance import BinaryRelevance
+from mlcdr.chains.k_dependence_chain import KDependenceChain
+from mlcdr.discretise import discretised
+from mlcdr.feature_space.gain_ratio import GainRatio
+from mlcdr.feature_space.global_mlfs import GlobalMLFS
+from mlcdr.feature_space.information_gain import InformationGain
+from mlcdr.feature_space.jmi import JMI
+from mlcdr.feature_space.mim import MIM
+from mlcdr.feature_space.mrmr import MRMR
+from mlcdr.feature_space.relieff import ReliefF
+from mlcdr.feature_space.wrapper import Wrapper
+from mlcdr.learners.linear_svm import LinearSVM
+from mlcdr.learners.ridge import Ridge
+from mlcdr.local_features.mlfs import LocalMLFS
+from tests.methods.problems import problem
+from tests.methods.test_information import by_counting as h
+from tests.methods.test_occ import cmi, greedy, mi, small
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_f_score_is_fishers(name):
-    X, Y = problem(name)
-    expected = [np.mean([fisher(X[:, j], Y[:, k]) for k in range(Y.shape[1])]) for j in range(X.shape[1])]
-    np.testing.assert_allclose(FScore().fit(X, Y).scores_, expected, rtol=1e-7, atol=1e-10)
-    np.testing.assert_allclose(FScore().fit(sp.csr_array(X), Y).scores_, expected, rtol=1e-7, atol=1e-10)
+def ranked(selector, X, Y):
+    return selector.fit(X, Y).ranking_.tolist()
 
 
-def test_f_score_of_a_feature_that_is_a_label():
-    X, Y, _ = data()
-    X[:, 3] = 2 * Y[:, 1] - 5
-    step = FScore(n_features=1).fit(X, Y)
-    assert step.scores_[3] == np.inf
-    assert step.ranking_[0] == 3
+@pytest.mark.parametrize("n_labels", [1, 5])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_by_plain_loops(n_labels, form):
+    X, Y = small(3)
+    Y = Y[:, :n_labels]
+    d = range(7)
 
+    def relevance(m):
+        return sum(mi(X[:, m], y) for y in Y.T)
 
-@pytest.mark.parametrize("wide", [False, True])
-def test_rfs_ends_where_no_direction_leads_down(wide):
-    """The gradient of ‖XW − Y‖₂,₁ + α‖W‖₂,₁ vanishes on the rows that are not 0, and is within α on those that are."""
-    X, Y, _ = data(n=10 if wide else 60)
-    alpha = 1.5 if wide else 5.0
-    step = RFS(alpha=alpha, tol=1e-14, max_iter=2000).fit(X, Y)
-    residual = X @ step.coef_ - Y
-    lengths = row_sparse.lengths(residual)
-    assert lengths.min() > 1e-4  # differentiable there
-    gradient = X.T @ (residual / lengths[:, None])
-    zero = step.scores_ < 1e-5
-    assert 0 < zero.sum() < X.shape[1]
-    kept = ~zero
-    pull = alpha * step.coef_[kept] / step.scores_[kept][:, None]
-    np.testing.assert_allclose(gradient[kept], -pull, atol=1e-4)
-    assert (row_sparse.lengths(gradient[zero]) <= alpha + 1e-4).all()
+    def redundant(m, s):
+        return relevance(m) - sum(mi(X[:, m], X[:, n]) for n in s for _ in Y.T) / len(s)
 
+    def joint(m, s):
+        return relevance(m) + sum(cmi(y, X[:, n], X[:, m]) for n in s for y in Y.T) / len(s)
 
-def test_csfs_reaches_the_minimum_of_its_convex_problem():
-    X, Y, unlabelled = data(n=15, more=10, d=5, labels=3)
-    step = CSFS(alpha=0.8, unlabelled_weight=0.1, tol=1e-13, max_iter=3000).fit(X, Y, unlabelled)
+    none = {"discretise": None}
+    assert ranked(MIM(**none), form(X), Y) == sorted(d, key=lambda m: -relevance(m))
+    assert ranked(MRMR(**none), form(X), Y) == greedy(7, d, relevance, redundant)
+    assert ranked(JMI(**none), form(X), Y) == greedy(7, d, relevance, joint)
+    parents = KDependenceChain(Ridge()).fit(X, Y).parents_
 
-    def objective(flat: np.ndarray) -> float:
-        W, filled = flat[:15].reshape(5, 3), flat[15:].reshape(10, 3)
-        fit = np.sum((X @ W - Y) ** 2) + 0.1 * np.sum((unlabelled @ W - filled) ** 2)
-        return fit + 0.8 * np.sum(np.sqrt(np.sum(W**2, axis=1) + 1e-14))
+    def with_parents(m):
+        of = [sum(cmi(Y[:, j], Y[:, k], X[:, m]) for k in pa) / max(len(pa), 1) for j, pa in enumerate(parents)]
+        return relevance(m) + sum(of)
 
-    start = np.r_[np.full(15, 0.1), np.full(30, 0.5)]
-    bounds = [(None, None)] * 15 + [(0, 1)] * 30
-    found = scipy.optimize.minimize(
-        objective, start, method="L-BFGS-B", bounds=bounds, options={"maxiter": 5000, "maxfun": 200000, "ftol": 1e-13}
+    found = ranked(GlobalMLFS(**none), form(X), Y)
+    assert found == greedy(7, d, with_parents, lambda m, s: with_parents(m) + joint(m, s) - relevance(m))
+    np.testing.assert_allclose(
+        GainRatio(over="max", **none).fit(form(X), Y).scores_,
+        [max(mi(x, y) / h(x) for y in Y.T) for x in X.T],
+        atol=1e-11,
     )
-    assert step.objective_[-1] <= found.fun * (1 + 1e-6)
-    np.testing.assert_allclose(step.objective_[-1], found.fun, rtol=1e-3)
-    assert (np.diff(step.objective_) <= 1e-9 * step.objective_[0]).all()
 
 
-def test_csfs_sides_agree():
-    """d > N is solved from the other side."""
-    X, Y, unlabelled = data(n=9, more=5, d=12)
-    small = CSFS(tol=1e-10, max_iter=30).fit(X, Y, unlabelled)
-    padded = CSFS(tol=1e-10, max_iter=30).fit(np.vstack([X, 0 * X, 0 * X]), np.vstack([Y, 0 * Y, 0 * Y]), unlabelled)
-    np.testing.assert_allclose(padded.coef_, small.coef_, atol=1e-8)
+@pytest.mark.parametrize("name", ["plain", "sparse counts"])
+@pytest.mark.parametrize("n_labels", [1, 6])
+def test_special_cases_of_the_framework(n_labels, name):
+    """Table 4.1: MIM, JMI and their multi-label forms are settings of (4.40); with one label, so is (4.41)."""
+    X, Y = problem(name)
+    Y = Y[:, :n_labels]
+    cases = {
+        "mim": (ranked(MIM(), X, Y), ranked(GlobalMLFS(beta=0.0, gamma=0.0), X, Y)),
+        "gain": (ranked(MIM(), X, Y), ranked(InformationGain(), X, Y)),
+        "jmi": (ranked(JMI(), X, Y), ranked(GlobalMLFS(beta=0.0), X, Y)),
+        "no parents": (ranked(JMI(), X, Y), ranked(GlobalMLFS(n_parents=0), X, Y)),
+    }
+    if n_labels == 1:
+        local = LocalMLFS(None).fit(X, Y).select(0).tolist()
+        cases["local"] = (ranked(GlobalMLFS(), X, Y), local)
+        cases["local mim"] = (ranked(MIM(), X, Y), LocalMLFS(None, gamma=0.0).fit(X, Y).select(0).tolist())
+    for case, (one, other) in cases.items():
+        assert one == other, case
+    if n_labels > 1:
+        assert ranked(GlobalMLFS(), X, Y) != ranked(JMI(), X, Y)
+    assert MIM(3).fit(X, Y).transform(X).shape == (len(X), 3)
 
 
-def test_mifs_solves_each_block_exactly():
-    X, Y, _ = data(n=30)
-    step = MIFS(alpha=0.5, beta=0.7, gamma=0.3, n_components=3)
-    laplacian = 0.3 * graphs.laplacian(graphs.heat_graph(X, 5, 1.0))
+def test_information_gain_is_scikit_learns():
+    X, Y = problem("plain")
+    codes = discretised(X, "mean_std")
+    theirs = mutual_info_classif(codes, Y[:, 0], discrete_features=True) / np.log(2)
+    np.testing.assert_allclose(InformationGain().fit(X, Y[:, 0]).scores_, theirs, atol=1e-12)
+
+
+def relief_by_loops(X, Y, k):
+    n, d = X.shape
+    span = X.max(axis=0) - X.min(axis=0)
+    span[span == 0] = np.inf
+    scores = np.zeros(d)
+    labels = [y for y in Y.T if 0 < y.sum() < n]
+    for y in labels:
+        for i in range(n):
+            near = sorted((round(np.abs((X[i] - X[r]) / span).sum(), 9), r) for r in range(n) if r != i)
+            for agree, sign in ((True, -1), (False, 1)):
+                them = [r for _, r in near if (y[r] == y[i]) == agree][:k]
+                if them:
+                    scores += sign * np.mean([np.abs((X[i] - X[r]) / span) for r in them], axis=0)
+    return scores / (n * max(len(labels), 1))
+
+
+@pytest.mark.parametrize("name", ["plain", "dependent", "sparse counts"])
+def test_relieff_by_loops(name, monkeypatch):
+    X, Y = problem(name)
+    X, Y = X[:40], Y[:40, [0, 2, 4]]
+    Y[3:, 1] = 0  # a label with fewer instances than neighbours are asked for
+    expected = relief_by_loops(X, Y, 4)
+    np.testing.assert_allclose(ReliefF(n_neighbors=4).fit(X, Y).scores_, expected, atol=1e-8)
+    monkeypatch.setattr("mlcdr.feature_space.relieff._DISTANCES", 300)
+    monkeypatch.setattr("mlcdr.feature_space.relieff._DIFFERENCES", 200)
+    np.testing.assert_allclose(ReliefF(n_neighbors=4).fit(sp.csr_array(X), Y).scores_, expected, atol=1e-8)
+
+
+def test_relieff_finds_what_matters_and_no_noise():
     rng = np.random.default_rng(0)
-    image, P = rng.standard_normal((30, 3)), rng.standard_normal((Y.shape[1], 3))
-    V = step._codes(image, Y, P, laplacian)
-    np.testing.assert_allclose(V - image + laplacian @ V + 0.7 * (V @ P.T - Y) @ P, 0, atol=1e-12)
+    X = rng.random((150, 6))
+    y = ((X[:, 1] > 0.5) ^ (X[:, 4] > 0.5)).astype(int)  # neither tells anything by itself
+    assert set(ReliefF(2).fit(X, y).ranking_[:2].tolist()) == {1, 4}
 
 
-def test_objectives_of_mifs_do_not_rise_on_fifty_problems():
-    for seed in range(50):
-        X, Y, _ = data(seed)
-        rng = np.random.default_rng(seed)
-        alpha, beta, gamma = 10.0 ** rng.uniform(-1, 1, 3)
-        found = MIFS(alpha=alpha, beta=beta, gamma=gamma, n_components=2, tol=0, max_iter=8).fit(X, Y).objective_
-        # the very first weights, of 1, majorise nothing
-        assert (np.diff(found)[1:] <= 1e-9 * found[0] + 12 * np.sqrt(row_sparse.EPSILON)).all(), seed
-
-
-def test_objectives_of_rfs_and_csfs_do_not_rise_on_fifty_problems():
-    for seed in range(50):
-        X, Y, unlabelled = data(seed)
-        alpha = 10.0 ** np.random.default_rng(seed).uniform(-1, 1)
-        for step in (RFS(alpha=alpha, tol=0, max_iter=20), CSFS(alpha=alpha, tol=0, max_iter=20)):
-            found = step.fit(X, Y, unlabelled).objective_
-            slack = (X.shape[0] + X.shape[1]) * np.sqrt(row_sparse.EPSILON)
-            assert (np.diff(found) <= 1e-9 * found[0] + slack).all(), (seed, step)
-
-
-@pytest.mark.parametrize("beta", [0.1, 0.5, 0.9])
-def test_scca_is_the_generalised_eigenproblem(beta):
-    X, Y, unlabelled = data()
-    Xc, Yc = X - X.mean(axis=0), Y - Y.mean(axis=0)
-    everything = np.vstack([X, unlabelled])
-    everything = everything - everything.mean(axis=0)
-    d, k = X.shape[1], Y.shape[1]
-    B = np.block(
-        [[(1 - beta) * everything.T @ everything, beta * Xc.T @ Yc], [beta * Yc.T @ Xc, (1 - beta) * Yc.T @ Yc]]
-    )
-    C = beta * scipy.linalg.block_diag(Xc.T @ Xc, Yc.T @ Yc) + (1 - beta) * np.eye(d + k)
-    values, vectors = np.linalg.eig(np.linalg.inv(C) @ B)
-    order = np.argsort(-values.real)[:4]
-    step = SCCA(n_components=4, beta=beta).fit(X, Y, unlabelled)
-    np.testing.assert_allclose(step.eigenvalues_[:4], values.real[order], rtol=1e-9)
-    for ours, theirs in zip(step.components_, vectors.real[:d, order].T, strict=True):
-        cosine = abs(ours @ theirs) / (np.linalg.norm(ours) * np.linalg.norm(theirs))
-        np.testing.assert_allclose(cosine, 1, atol=1e-9)
-
-
-def test_scca_without_labels_is_pca_of_all_rows():
-    X, Y, unlabelled = data()
-    step = SCCA(n_components=5, beta=0.0).fit(X, Y, unlabelled)
-    pca = PCA(n_components=5).fit(np.vstack([X, unlabelled]))
-    np.testing.assert_allclose(np.abs(step.components_ @ pca.components_.T), np.eye(5), atol=1e-9)
-
-
-@pytest.mark.parametrize("step", SELECTORS, ids=lambda step: type(step).__name__)
-@pytest.mark.parametrize("name", NAMES)
-def test_awkward_features(step, name):
-    """Constant, copied and dependent features, sparse rows, more features than rows; a constant one never leads."""
-    X, Y = problem(name)
-    X = X / max(1.0, np.abs(X).max())
-    if isinstance(step, READER):  # in more iterations instances without labels make much of rounding: see its docstring
-        step = clone(step).set_params(max_iter=2)
-    fitted = step.fit(X, Y)
-    scores = fitted.scores_.copy()
-    assert np.isfinite(scores).all()
-    assert fitted.get_support().sum() == X.shape[1]
-    sparse = step.fit(sp.csr_array(X), sp.csr_array(Y))
-    # not the last digits: some features are copies or combinations of others
-    np.testing.assert_allclose(sparse.scores_, scores, rtol=1e-3, atol=1e-4 * scores.max())
-    empty = ~X.any(axis=0)
-    assert not empty.any() or scores[empty].max() <= 1e-6 * scores.max()
-
-
-@pytest.mark.parametrize("step", SELECTORS, ids=lambda step: type(step).__name__)
-def test_order_of_labels(step):
-    X, Y, unlabelled = data()
-    order = np.random.default_rng(0).permutation(Y.shape[1])
-    scores = step.fit(X, Y, unlabelled).scores_
-    np.testing.assert_allclose(step.fit(X, Y[:, order], unlabelled).scores_, scores, rtol=1e-5, atol=1e-7)
-
-
-@pytest.mark.parametrize("step", SELECTORS, ids=lambda step: type(step).__name__)
-def test_one_instance_and_one_label(step):
-    X, Y, unlabelled = data()
-    for rows in (slice(0, 1), slice(0, 30)):
-        fitted = step.fit(X[rows], Y[rows, :1], unlabelled)
-        assert np.isfinite(fitted.scores_).all()
-
-
-@pytest.mark.parametrize("step", [*SELECTORS, SCCA(n_components=4)], ids=lambda step: type(step).__name__)
-def test_those_that_say_so_learn_from_unlabelled_rows_and_no_others(step):
-    X, Y, unlabelled = data()
-    found = []
-    for rows in (None, unlabelled, unlabelled + 0.5):
-        model = ComposedClassifier(LeastSquares(), feature_space=[step]).fit(X, Y, X_unlabelled=rows)
-        fitted = model.feature_steps_[0]
-        found.append(getattr(fitted, "scores_", getattr(fitted, "components_", None)))
-    assert (not np.allclose(found[0], found[1])) == step.uses_unlabelled
-    assert (not np.allclose(found[1], found[2])) == step.uses_unlabelled
-
-
-def test_unlabelled_rows_go_through_the_steps_before():
-    X, Y, unlabelled = data()
-    steps = [PCA(n_components=4), CSFS(n_features=2)]
-    fitted = ComposedClassifier(LeastSquares(), feature_space=steps).fit(X, Y, X_unlabelled=unlabelled).feature_steps_
-    pca = PCA(n_components=4).fit(X)
-    alone = CSFS(n_features=2).fit(pca.transform(X), Y, pca.transform(unlabelled))
-    np.testing.assert_allclose(fitted[1].scores_, alone.scores_)
-
-
-def test_moments_keep_their_unlabelled_rows_where_they_stay_what_they_are():
-    X, Y, unlabelled = data()
-    moments = Moments.from_arrays(X, Y).with_unlabelled(unlabelled)
-    assert moments.without(np.arange(5)).unlabelled is unlabelled
-    assert moments.uncentred().unlabelled is unlabelled
-    assert moments.map_labels(np.zeros(8), np.eye(8)).unlabelled is unlabelled
-    assert moments.with_constant().unlabelled is None
-    assert Moments.from_arrays(X, Y).unlabelled is None
+@pytest.mark.parametrize("learner", [None, BinaryRelevance(LinearSVM(random_state=0))], ids=["regressor", "classifier"])
+def test_wrapper_finds_the_features_that_make_the_labels(learner):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((120, 7))
+    Y = (X[:, [2, 5]] > 0).astype(int)
+    selector = Wrapper(2, learner, "macro_f1", random_state=0).fit(X, Y)
+    assert np.flatnonzero(selector.get_support()).tolist() == [2, 5]
+    sparse = Wrapper(2, learner, "macro_f1", random_state=0).fit(sp.csr_array(X), Y)
+    np.testing.assert_array_equal(sparse.ranking_, selector.ranking_)
+    assert ranked(Wrapper(None, random_state=0), X, Y) == list(range(7))
