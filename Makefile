@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 0
 READY  := $(VENV)/.ready
 
-.PHONY: run test lint bench data clean reproduction-status
+.PHONY: run test lint bench data docs clean reproduction-status
 .PHONY: reproduce-chen-lin-2012-table3 reproduce-chen-lin-2012-table3-as-stated reproduce-chen-lin-2012-figure1
 .PHONY: reproduce-chen-lin-2012-table2 reproduce-chen-lin-2012-table4 reproduce-chen-lin-2012-table4-small
 .PHONY: reproduce-chen-lin-2012-table5 reproduce-chen-lin-2012-table5-small reproduce-chen-lin-2012-table5-large
@@ -114,9 +114,14 @@ reproduce-sun-2017-figures-of-data: $(READY)
 reproduce-mlc-toolbox: $(READY)
 	$(BIN)/mlcdr run configs/mlc_toolbox/ridge_5fold.yaml --jobs $(JOBS)
 
-# How far the results in results/ reproduce the published tables, as a page of Markdown.
+# How far the results in results/ reproduce the published tables, as a page of Markdown; `make docs` counts by it.
 reproduction-status: $(READY)
-	$(BIN)/mlcdr reproduction-status results --to results/REPRODUCTION.md
+	$(BIN)/mlcdr reproduction-status results --to docs/reproduction-status.md
+
+# The pages in docs/: those that repeat what the program knows are written anew, the others get the output of now.
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+	$(BIN)/python -m tests.pages
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

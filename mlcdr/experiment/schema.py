@@ -6,7 +6,7 @@ from typing import Any
 
 from mlcdr import registry
 from mlcdr.experiment.config import DATASET_OPTIONS, Experiment
-from mlcdr.experiment.model import FAMILIES
+from mlcdr.experiment.model import FAMILIES, LABELLED
 from mlcdr.metrics import METRICS
 
 _NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3}
@@ -35,7 +35,7 @@ def schema() -> dict[str, Any]:
         if family == "feature_space":
             method[family] = {"anyOf": [reference, {"type": "array", "items": reference}], "default": []}
     paths = {"pattern": rf"^({'|'.join(FAMILIES)})\..+$"}
-    result["properties"]["sweep"]["propertyNames"] = paths
+    result["properties"]["sweep"]["propertyNames"] = {"anyOf": [paths, {"const": LABELLED}]}
     grid = {"type": "object", "propertyNames": paths, "additionalProperties": _GRID_VALUES}
     definitions["TuneSpec"]["properties"]["grid"] |= grid
     definitions["TuneSpec"]["properties"]["grids"]["additionalProperties"] = grid

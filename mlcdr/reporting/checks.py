@@ -17,11 +17,14 @@ def problems(experiment: Mapping[str, Any]) -> list[str]:
     Parameters
     ----------
     experiment : mapping
-        The resolved config as plain data (`Experiment.resolved()`).
+        The resolved config as plain data (`Experiment.resolved()`), or what could be read of it: an entry of tables or
+        figures that could not is None.
     """
     found: list[str] = []
     for key, load in (("tables", layouts.load_table), ("figures", layouts.load_figure)):
         for k, entry in enumerate(experiment.get(key) or []):
+            if entry is None:  # it could not be read, which has been told
+                continue
             where = f"{key}.{k}"
             try:
                 layout = load(entry if isinstance(entry, Mapping) else {"layout": entry})
@@ -51,6 +54,8 @@ def _unfit(layout: TableLayout | FigureLayout, experiment: Mapping[str, Any]) ->
         for name in metrics
         if name not in measured
     ]
+    if isinstance(layout, TableLayout):
+        lines += _without_place(layout)
     if isinstance(layout, FigureLayout):
         lines += _unfit_figure(layout, sweep)
     elif layout.relative_to is not None and layout.relative_to not in (experiment.get("methods") or {}):
@@ -72,3 +77,11 @@ def _unfit_figure(layout: FigureLayout, sweep: Mapping[str, int]) -> list[str]:
     if layout.draw == "curves":
         return [f"{path} is swept too, so a method has several curves; a figure shows one sweep" for path in others]
     return [f"{path} is swept too; choose a value by `at:`" for path in others]
+
+
+def _without_place(layout: TableLayout) -> list[str]:
+    """What the layout leaves without a place, or gives two."""
+    held = [*layout.rows, *((layout.columns,) if isinstance(layout.columns, str) else layout.columns)]
+    if {"dataset", "method"} <= set(held) and len(set(held)) == len(held):
+        return []
+    return ["rows and columns together must hold dataset and method, each name once"]

@@ -27,7 +27,13 @@ from mlcdr.reporting.comparison import Comparison, compare_all
 from mlcdr.reporting.figures import STYLE, save
 from mlcdr.reporting.results import Results
 from mlcdr.reporting.sheet import DASH, signed
-from mlcdr.reporting.significance import ALPHA, Significance, record
+from mlcdr.reporting.significance import ALPHA, FEW, Significance, record
+
+WITHOUT_TESTS = (
+    "a critical-difference diagram needs a metric of known direction, two methods, and two data sets or more (better "
+    f"more than {FEW}) at which all of them have a result"
+)
+"""Why there is no diagram where there is none."""
 
 _STEP = 0.17  # inches from one line of a diagram to the next
 _AXIS = 3.6  # inches of the axis of ranks
@@ -138,7 +144,7 @@ def _footnote(found: Significance, nemenyi: bool, any_clique: bool) -> list[str]
     if n > found.n_datasets:
         lines.append("The points of a data set are not independent: differences look surer than they are.")
     if found.few:
-        lines.append("So few data sets tell hardly anything apart.")
+        lines.append(f"{found.n_datasets} data sets are too few for a verdict; more than {FEW} are needed.")
     elif nemenyi and len(found.methods) > 2 and not found.shown:
         lines.append("Friedman's test does not show that the methods differ at all.")
     return lines

@@ -56,7 +56,8 @@ _ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
 _HEADER = ["dataset", "method", "setting", "metric", "mean", "spread", "spread_kind", "rank", "note"]
 _PATHS = {
     "label_dim": ("label_space.n_components", "dual_space.n_labels", "dual_space.n_components"),
-    "feature_dim": ("feature_space.n_components", "dual_space.n_features"),
+    "feature_dim": ("feature_space.n_components", "feature_space.n_features", "dual_space.n_features"),
+    "labeled": ("splits.labelled",),
 }
 _SHORT = {"label_dim": "Dim.", "feature_dim": "Dim."}
 
@@ -127,6 +128,8 @@ class PublishedComparison:
         Methods of the folder that the table does not have.
     rules : Rules
         By which the cells were judged.
+    remarks : tuple of str
+        What else a reader of the comparison must know.
     """
 
     table: str
@@ -134,6 +137,7 @@ class PublishedComparison:
     rows: tuple[ComparedCell, ...]
     only_ours: tuple[str, ...]
     rules: Rules
+    remarks: tuple[str, ...] = ()
 
     def count(self, verdict: Verdict) -> int:
         """How many cells have this verdict."""
@@ -216,6 +220,7 @@ class PublishedComparison:
         notes += [f"Not reproducible, {listing(list(dict.fromkeys(who)))}: {why}." for why, who in reasons.items()]
         notes += [f"No cell of {listing(absent)} in the results."] if absent else []
         notes += [f"Not in the published table: {listing(self.only_ours)}."] if self.only_ours else []
+        notes += self.remarks
         left_columns = (len(header) - 1,)
         return Sheet(caption, tuple(map(text, header)), tuple(lines), stub, tuple(groups), tuple(notes), left_columns)
 
@@ -367,6 +372,9 @@ class _Finder:
         methods: Any = self.results.experiment.get("methods")
         place = methods.get(method) if isinstance(methods, Mapping) else None
         family, _, parameter = path.partition(".")
+        if family == "splits":
+            splits: Any = self.results.experiment.get("splits")
+            return str(splits.get(parameter, "")) if isinstance(splits, Mapping) else ""
         component = place.get(family) if isinstance(place, Mapping) else None
         if not (isinstance(component, Mapping) and len(component) == 1):
             return ""
