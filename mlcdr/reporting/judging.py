@@ -3,6 +3,7 @@
 All keys are optional:
 
     spread: standard_error     # of both numbers, over splits; or `repetitions`, or `printed`: see below
+    std: standard_deviation    # what the table calls a standard deviation is one; or `standard_error`: it is over √n
     max_z: 3                   # how large a z agrees
     settings: conditions       # the settings of the CSV are where to look; `results`: they are what was best
     tolerance: 0.0005          # a difference no larger than this agrees, whatever its z
@@ -53,6 +54,7 @@ class Rules(_Strict):
     """The rules for one table; the module's text explains each key."""
 
     spread: Literal["standard_error", "repetitions", "printed"] = "standard_error"
+    std: Literal["standard_deviation", "standard_error"] = "standard_deviation"
     max_z: float = 3.0
     settings: Literal["conditions", "results"] = "conditions"
     tolerance: float = 0.0005

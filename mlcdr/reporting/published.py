@@ -84,14 +84,15 @@ class PublishedCell:
         """`label_dim=20%;feature_dim=40%` as a mapping."""
         return dict(part.split("=", 1) for part in self.setting.split(";") if "=" in part)
 
-    def standard_error(self, n: float) -> float:
+    def standard_error(self, n: float, rules: Rules) -> float:
         """The printed spread as a standard error over `n` splits (NaN: unknown); NaN where none is printed."""
         if not self.spread or self.spread_kind not in ("standard_error", "std"):
             return float("nan")
         spread = float(self.spread)
         if spread == 0:
             spread = 0.25 * 10.0 ** -len(self.spread.partition(".")[2])
-        return spread if self.spread_kind == "standard_error" else spread / math.sqrt(n)
+        is_error = self.spread_kind == "standard_error" or rules.std == "standard_error"
+        return spread if is_error else spread / math.sqrt(n)
 
 
 @dataclass(frozen=True)
@@ -403,8 +404,8 @@ def _judge(cell: PublishedCell, ours: Cell | None, rules: Rules) -> ComparedCell
     mean = float(cell.mean) if cell.mean else nan
     if ours is None:
         verdict: Verdict = "not run" if cell.mean else "n/a"
-        return ComparedCell(cell, nan, nan, mean, cell.standard_error(nan), nan, nan, verdict)
-    published_se = cell.standard_error(ours.n)
+        return ComparedCell(cell, nan, nan, mean, cell.standard_error(nan, rules), nan, nan, verdict)
+    published_se = cell.standard_error(ours.n, rules)
     difference = ours.mean - mean
     if rules.spread == "printed":
         spread = published_se * math.sqrt(ours.n)
