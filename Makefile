@@ -17,6 +17,10 @@ READY  := $(VENV)/.ready
 .PHONY: reproduce-pacharawongsakda-2012-table2-large reproduce-pacharawongsakda-2012-table3
 .PHONY: reproduce-pacharawongsakda-2012-table4 reproduce-xu-2016-table reproduce-xu-2016-figures reproduce-mlc-toolbox
 .PHONY: reproduce-sun-2017-table2-1 reproduce-sun-2017-figures-of-data
+.PHONY: reproduce-sun-2017-table3-2 reproduce-sun-2017-table3-2-small reproduce-sun-2017-table3-2-large
+.PHONY: reproduce-sun-2017-table3-2-fixed-folds reproduce-sun-2017-table3-3 reproduce-sun-2017-table3-3-small
+.PHONY: reproduce-sun-2017-table3-3-large reproduce-sun-2017-table3-3-fixed-folds reproduce-sun-2017-table3-4
+.PHONY: reproduce-sun-2017-table3-4-small reproduce-sun-2017-table3-4-large reproduce-sun-2017-figures3
 .PHONY: reproduce-sun-2017-table4 reproduce-sun-2017-table4-small reproduce-sun-2017-table4-large
 .PHONY: reproduce-sun-2017-table4-as-stated reproduce-sun-2017-table4-fixed-folds
 .PHONY: reproduce-sun-2017-figures4 reproduce-sun-2017-figures4-small
@@ -118,6 +122,32 @@ reproduce-mlc-toolbox: $(READY)
 	$(BIN)/mlcdr run configs/mlc_toolbox/ridge_5fold.yaml --jobs $(JOBS)
 
 # Tables 4.2 to 4.5 are one run: OCC, EOCC and what they are compared with, by four metrics.
+reproduce-sun-2017-table3-2 reproduce-sun-2017-table3-3: reproduce-sun-2017-table3-%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table3_$*.yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table3_$* --published sun_2017_thesis/table3_$*
+
+# The fixed folds need MLCDR_FOLDS, the folder that holds NAME.5fold.csv.
+reproduce-sun-2017-table3-2-small reproduce-sun-2017-table3-2-large reproduce-sun-2017-table3-2-fixed-folds: \
+reproduce-sun-2017-table3-2-%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table3_2_$(subst -,_,$*).yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table3_2_$(subst -,_,$*) --published sun_2017_thesis/table3_2
+
+reproduce-sun-2017-table3-3-small reproduce-sun-2017-table3-3-large reproduce-sun-2017-table3-3-fixed-folds: \
+reproduce-sun-2017-table3-3-%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table3_3_$(subst -,_,$*).yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table3_3_$(subst -,_,$*) --published sun_2017_thesis/table3_3
+
+# Times: one worker, so that nothing else runs beside what is timed.
+reproduce-sun-2017-table3-4: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table3_4.yaml --jobs 1
+
+reproduce-sun-2017-table3-4-small reproduce-sun-2017-table3-4-large: reproduce-sun-2017-table3-4-%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table3_4_$*.yaml --jobs 1
+
+reproduce-sun-2017-figures3: $(READY)
+	$(BIN)/mlcdr run $(foreach n,5 6 8 9,configs/sun_2017_thesis/figure3_$(n).yaml) --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_figure3_8
+
 reproduce-sun-2017-table4: $(READY)
 	$(BIN)/mlcdr run configs/sun_2017_thesis/table4_2.yaml --jobs $(JOBS)
 	for table in table4_2 table4_3 table4_4 table4_5; do \
