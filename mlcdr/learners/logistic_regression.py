@@ -234,7 +234,7 @@ class Design:
 
 
 def minimise(design: Design, y: Array, penalties: Array, tol: float, start: Array | None = None) -> tuple[Array, int]:
-    """The weights (m,) that minimise −Σ_i log p(y_i | a_i) + Σ_j λ_j w_j²/2, and how many steps it took from `start`."""
+    """The weights (m,) that minimise −Σ_i log p(y_i | a_i) + Σ_j λ_j w_j²/2, and how many steps it took."""
     A, At = design.matrix, design.transposed
     weights = np.zeros(A.shape[1]) if start is None else start.copy()
     sign = 2.0 * y - 1.0
