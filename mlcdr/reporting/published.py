@@ -84,7 +84,7 @@ class PublishedCell:
         """`label_dim=20%;feature_dim=40%` as a mapping."""
         return dict(part.split("=", 1) for part in self.setting.split(";") if "=" in part)
 
-    def standard_error(self, n: float, rules: Rules = Rules()) -> float:  # noqa: B008: frozen
+    def standard_error(self, n: float, rules: Rules) -> float:
         """The printed spread as a standard error over `n` splits (NaN: unknown); NaN where none is printed."""
         if not self.spread or self.spread_kind not in ("standard_error", "std"):
             return float("nan")
@@ -159,11 +159,11 @@ class PublishedComparison:
         """One line: how many cells agree, the worst, and what could not be compared."""
         unit = {
             "standard_error": "standard errors of the difference",
+            "printed": "printed standard deviations",
             "repetitions": f"standard deviations of our repetitions (fewer than {FEWEST}: standard errors over splits)",
         }[self.rules.spread]
-        agreeing = (
-            f"{self.count('agrees')} of {self.compared} cells within {self.rules.max_z:g} {unit} or {self.rules.tolerance:g}"
-        )
+        within = f"within {self.rules.max_z:g} {unit} or {self.rules.tolerance:g}"
+        agreeing = f"{self.count('agrees')} of {self.compared} cells {within}"
         parts = [agreeing]
         if worst := self.worst:
             cell = worst.published
@@ -407,7 +407,10 @@ def _judge(cell: PublishedCell, ours: Cell | None, rules: Rules) -> ComparedCell
         return ComparedCell(cell, nan, nan, mean, cell.standard_error(nan, rules), nan, nan, verdict)
     published_se = cell.standard_error(ours.n, rules)
     difference = ours.mean - mean
-    spread = ours.se if rules.spread == "repetitions" else math.hypot(ours.se, published_se)
+    if rules.spread == "printed":
+        spread = published_se * math.sqrt(ours.n)
+    else:
+        spread = ours.se if rules.spread == "repetitions" else math.hypot(ours.se, published_se)
     z = difference / spread if spread > 0 else nan
     if math.isnan(difference):
         verdict = "n/a"
