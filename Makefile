@@ -43,6 +43,8 @@ bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.dual_space
 	$(BIN)/python -m tests.benchmarks.feature_space
 	$(BIN)/python -m tests.benchmarks.kernel_ridge
+	$(BIN)/pip install --quiet --no-deps scikit-multilearn-ng==0.0.8
+	$(BIN)/python -m tests.benchmarks.occ
 
 # The papers' data sets but the embedded yeast, downloaded and checked; not needed where MLCDR_DATASETS has them.
 data: $(READY)
