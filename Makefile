@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 0
 READY  := $(VENV)/.ready
 
-.PHONY: run test lint bench data docs clean reproduction-status
+.PHONY: run test lint bench data docs golden clean reproduction-status
 .PHONY: reproduce-chen-lin-2012-table3 reproduce-chen-lin-2012-table3-as-stated reproduce-chen-lin-2012-figure1
 .PHONY: reproduce-chen-lin-2012-table2 reproduce-chen-lin-2012-table4 reproduce-chen-lin-2012-table4-small
 .PHONY: reproduce-chen-lin-2012-table5 reproduce-chen-lin-2012-table5-small reproduce-chen-lin-2012-table5-large
@@ -144,6 +144,11 @@ reproduce-sun-2017-figures4: $(READY)
 # How far the results in results/ reproduce the published tables, as a page of Markdown; `make docs` counts by it.
 reproduction-status: $(READY)
 	$(BIN)/mlcdr reproduction-status results --to docs/reproduction-status.md
+
+# What tables and figures are compared with in the tests, written anew; look at the difference before it is kept.
+golden: $(READY)
+	MLCDR_RENEW_GOLDEN=1 $(BIN)/python -m pytest tests/reporting/test_golden.py tests/reporting/test_tables.py \
+	    tests/reporting/test_data_sets.py
 
 # The pages in docs/: those that repeat what the program knows are written anew, the others get the output of now.
 docs: $(READY)
