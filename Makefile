@@ -39,6 +39,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.dual_space
 	$(BIN)/python -m tests.benchmarks.feature_space
 	$(BIN)/python -m tests.benchmarks.kernel_ridge
+	$(BIN)/python -m tests.benchmarks.mlknn
 
 # The papers' data sets but the embedded yeast, downloaded and checked; not needed where MLCDR_DATASETS has them.
 data: $(READY)
