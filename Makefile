@@ -45,6 +45,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.kernel_ridge
 	$(BIN)/pip install --quiet --no-deps scikit-multilearn-ng==0.0.8
 	$(BIN)/python -m tests.benchmarks.occ
+	$(BIN)/python -m tests.benchmarks.mlknn
 
 # The papers' data sets but the embedded yeast, downloaded and checked; not needed where MLCDR_DATASETS has them.
 data: $(READY)
