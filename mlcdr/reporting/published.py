@@ -159,6 +159,7 @@ class PublishedComparison:
         """One line: how many cells agree, the worst, and what could not be compared."""
         unit = {
             "standard_error": "standard errors of the difference",
+            "printed": "printed standard deviations",
             "repetitions": f"standard deviations of our repetitions (fewer than {FEWEST}: standard errors over splits)",
         }[self.rules.spread]
         within = f"within {self.rules.max_z:g} {unit} or {self.rules.tolerance:g}"
@@ -406,7 +407,10 @@ def _judge(cell: PublishedCell, ours: Cell | None, rules: Rules) -> ComparedCell
         return ComparedCell(cell, nan, nan, mean, cell.standard_error(nan, rules), nan, nan, verdict)
     published_se = cell.standard_error(ours.n, rules)
     difference = ours.mean - mean
-    spread = ours.se if rules.spread == "repetitions" else math.hypot(ours.se, published_se)
+    if rules.spread == "printed":
+        spread = published_se * math.sqrt(ours.n)
+    else:
+        spread = ours.se if rules.spread == "repetitions" else math.hypot(ours.se, published_se)
     z = difference / spread if spread > 0 else nan
     if math.isnan(difference):
         verdict = "n/a"
