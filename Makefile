@@ -24,6 +24,11 @@ READY  := $(VENV)/.ready
 .PHONY: reproduce-sun-2017-table4 reproduce-sun-2017-table4-small reproduce-sun-2017-table4-large
 .PHONY: reproduce-sun-2017-table4-as-stated reproduce-sun-2017-table4-fixed-folds
 .PHONY: reproduce-sun-2017-figures4 reproduce-sun-2017-figures4-small
+.PHONY: reproduce-sun-2017-table6-1 reproduce-sun-2017-table6-1-as-stated reproduce-sun-2017-table6-1-small
+.PHONY: reproduce-sun-2017-table6-1-large reproduce-sun-2017-table8-1 reproduce-sun-2017-table8-1-as-stated
+.PHONY: reproduce-sun-2017-table8-1-small reproduce-sun-2017-table8-1-large reproduce-sun-2017-figure8-5
+.PHONY: reproduce-sun-2017-table8-2 reproduce-sun-2017-table8-2-small reproduce-sun-2017-table8-4
+.PHONY: reproduce-sun-2017-figure8-6 reproduce-sun-2017-figure8-6-small
 
 run: $(READY)
 	$(BIN)/mlcdr run configs/yeast_cplst.yaml --jobs $(JOBS)
@@ -46,6 +51,7 @@ bench: $(READY)
 	$(BIN)/pip install --quiet --no-deps scikit-multilearn-ng==0.0.8
 	$(BIN)/python -m tests.benchmarks.occ
 	$(BIN)/python -m tests.benchmarks.mlknn
+	$(BIN)/python -m tests.benchmarks.clmlc
 
 # The papers' data sets but the embedded yeast, downloaded and checked; not needed where MLCDR_DATASETS has them.
 data: $(READY)
@@ -173,6 +179,37 @@ reproduce-sun-2017-figures4-small: $(READY)
 
 reproduce-sun-2017-figures4: $(READY)
 	$(BIN)/mlcdr run $(foreach n,4 5 6 7 8,configs/sun_2017_thesis/figure4_$(n).yaml) --jobs $(JOBS)
+
+# Sun 2017 (thesis), chapters 6 and 8: MLSF, CBMLC and CLMLC.
+reproduce-sun-2017-table6-1 reproduce-sun-2017-table6-1-as-stated reproduce-sun-2017-table8-1 \
+reproduce-sun-2017-table8-1-as-stated: reproduce-sun-2017-table%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table$(subst -,_,$*).yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table$(subst -,_,$*) --published sun_2017_thesis/$(patsubst %_as_stated,%,table$(subst -,_,$*))
+
+reproduce-sun-2017-table6-1-small reproduce-sun-2017-table6-1-large reproduce-sun-2017-table8-1-small: reproduce-sun-2017-table%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table$(subst -,_,$*).yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table$(subst -,_,$*) \
+	    --published sun_2017_thesis/$(patsubst %_small,%,$(patsubst %_large,%,table$(subst -,_,$*)))
+
+# All data sets of Table 8.1 in one comparison, which also draws Figure 8.5, the critical-difference diagrams.
+reproduce-sun-2017-table8-1-large reproduce-sun-2017-figure8-5: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table8_1.yaml configs/sun_2017_thesis/table8_1_large.yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table8_1 results/sun_2017_thesis_table8_1_large \
+	    --published sun_2017_thesis/table8_1
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table8_1 results/sun_2017_thesis_table8_1_large \
+	    --out results/sun_2017_thesis_figure8_5
+
+# Times: one worker, so that nothing else runs beside what is timed.
+reproduce-sun-2017-table8-2 reproduce-sun-2017-table8-2-small: reproduce-sun-2017-table%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table$(subst -,_,$*).yaml --jobs 1
+
+reproduce-sun-2017-table8-4: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table8_4.yaml configs/sun_2017_thesis/table8_4_large.yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table8_4 results/sun_2017_thesis_table8_4_large \
+	    --published sun_2017_thesis/table8_4
+
+reproduce-sun-2017-figure8-6 reproduce-sun-2017-figure8-6-small: reproduce-sun-2017-figure%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/figure$(subst -,_,$*).yaml --jobs $(JOBS)
 
 # How far the results in results/ reproduce the published tables, as a page of Markdown; `make docs` counts by it.
 reproduction-status: $(READY)

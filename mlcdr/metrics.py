@@ -297,6 +297,7 @@ METRICS: dict[str, Metric] = {
                 f"{what} of a cluster: mean over the clusters, or their standard deviation",
                 None,
                 compute,
+                "That of a sample (n − 1); of one cluster it is not defined.",
                 parameters={"of": "mean"},
                 allowed={"of": ("mean", "std")},
                 needs="features",
