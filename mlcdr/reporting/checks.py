@@ -69,14 +69,6 @@ def _unfit(layout: TableLayout | FigureLayout, experiment: Mapping[str, Any]) ->
     ]
 
 
-def _without_place(layout: TableLayout) -> list[str]:
-    """What the layout leaves without a place, or gives two."""
-    held = [*layout.rows, *((layout.columns,) if isinstance(layout.columns, str) else layout.columns)]
-    if {"dataset", "method"} <= set(held) and len(set(held)) == len(held):
-        return []
-    return ["rows and columns together must hold dataset and method, each name once"]
-
-
 def _unfit_figure(layout: FigureLayout, sweep: Mapping[str, int]) -> list[str]:
     """What a figure lacks beside metrics and paths."""
     if layout.draw == "scatter":
@@ -85,3 +77,11 @@ def _unfit_figure(layout: FigureLayout, sweep: Mapping[str, int]) -> list[str]:
     if layout.draw == "curves":
         return [f"{path} is swept too, so a method has several curves; a figure shows one sweep" for path in others]
     return [f"{path} is swept too; choose a value by `at:`" for path in others]
+
+
+def _without_place(layout: TableLayout) -> list[str]:
+    """What the layout leaves without a place, or gives two."""
+    held = [*layout.rows, *((layout.columns,) if isinstance(layout.columns, str) else layout.columns)]
+    if {"dataset", "method"} <= set(held) and len(set(held)) == len(held):
+        return []
+    return ["rows and columns together must hold dataset and method, each name once"]

@@ -20,6 +20,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from mlcdr.data.dataset import Dataset
 from mlcdr.feature_space.opls import OPLS
 from mlcdr.feature_space.pca import PCA
+from mlcdr.information import mutual_information
 from mlcdr.moments import Moments
 from mlcdr.reporting import label_pairs, layouts, looks
 from mlcdr.reporting.figures import STYLE, save
@@ -75,7 +76,7 @@ def correlations(dataset: Dataset, order: Order = "auto") -> Figure:
     at = _ordered(counts, order)
     residual = label_pairs.residual_correlation(dataset.X, dataset.Y)
     drawn = [
-        ("(a) Mutual information (bits)", label_pairs.mutual_information(counts, dataset.n_instances)),
+        ("(a) Mutual information (bits)", mutual_information(dataset.Y, dataset.Y)),
         ("(b) Jaccard index", label_pairs.jaccard(counts)),
         (
             "(c) Conditional: share of the column's\ninstances that have the row's label",

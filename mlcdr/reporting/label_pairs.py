@@ -1,8 +1,8 @@
 """How labels go together: four measures for all pairs; and how often each label and label set is there.
 
-All but the residual correlation come from the counts C = YᵀY (K×K), a sparse product where Y is sparse. The thesis of
-Sun (2017) shows mutual information (Figure 2.2) and "four criterions" (Figure 9.1) without saying which: these are
-ours.
+Mutual information is `mlcdr.information`'s; all others but the residual correlation come from counts C = YᵀY (K×K), a
+sparse product where Y is sparse. The thesis of Sun (2017) shows mutual information (Figure 2.2) and "four criterions"
+(Figure 9.1) without saying which: these are ours.
 """
 
 from __future__ import annotations
@@ -31,24 +31,6 @@ def pair_counts(Y: Any) -> Counts:
         return np.asarray((Y.T @ Y).toarray(), dtype=np.int64)
     Y = np.asarray(Y, dtype=np.float64)  # of whole numbers below 2⁵³, by the quick product
     return np.rint(Y.T @ Y).astype(np.int64)
-
-
-def mutual_information(counts: Counts, n: int) -> Array:
-    """I(Y_j; Y_k) = Σ p(a, b) log₂ p(a, b) / (p(a) p(b)) in bits (K×K), from C; 0 log 0 = 0. I(Y_j; Y_j) = H(Y_j)."""
-    own = np.diag(counts)
-    here, there = own[:, None], own[None, :]
-    cells = (
-        (counts, here, there),
-        (here - counts, here, n - there),
-        (there - counts, n - here, there),
-        (n - here - there + counts, n - here, n - there),
-    )
-    total = np.zeros(counts.shape)
-    for both, one, other in cells:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            terms = both / n * (np.log2(both) + np.log2(float(n)) - np.log2(one) - np.log2(other))
-        total += np.where(both > 0, terms, 0.0)
-    return np.maximum(total, 0.0)
 
 
 def jaccard(counts: Counts) -> Array:

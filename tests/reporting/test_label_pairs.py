@@ -11,6 +11,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import jaccard_score, mutual_info_score
 
 from mlcdr.data.dataset import Dataset, load_dataset
+from mlcdr.information import mutual_information
 from mlcdr.reporting import data_figures, figures, label_pairs
 
 
@@ -30,7 +31,7 @@ def dataset(X, Y, name="made up"):
 def test_measures_from_counts_are_those_of_single_pairs(form):
     Y = labels()
     counts = label_pairs.pair_counts(form(Y))
-    information = label_pairs.mutual_information(counts, len(Y))
+    information = mutual_information(form(Y), form(Y))
     index, shares = label_pairs.jaccard(counts), label_pairs.conditional(counts)
     for j, k in itertools.product(range(Y.shape[1]), repeat=2):
         a, b = Y[:, j].astype(int), Y[:, k].astype(int)
@@ -139,7 +140,7 @@ def test_heat_maps_show_the_measures_in_the_order_asked_for():
     maps = [ax for ax in figure.axes if ax.images]
     off = ~np.eye(7, dtype=bool)
     measures = (
-        label_pairs.mutual_information(counts, 50),
+        mutual_information(Y, Y),
         label_pairs.jaccard(counts),
         label_pairs.conditional(counts),
     )
