@@ -29,6 +29,8 @@ READY  := $(VENV)/.ready
 .PHONY: reproduce-sun-2017-table8-1-small reproduce-sun-2017-table8-1-large reproduce-sun-2017-figure8-5
 .PHONY: reproduce-sun-2017-table8-2 reproduce-sun-2017-table8-2-small reproduce-sun-2017-table8-4
 .PHONY: reproduce-sun-2017-figure8-6 reproduce-sun-2017-figure8-6-small
+.PHONY: reproduce-sun-2017-table6-2 reproduce-sun-2017-table6-2-small
+.PHONY: reproduce-sun-2017-figures6 reproduce-sun-2017-figures6-small
 
 run: $(READY)
 	$(BIN)/mlcdr run configs/yeast_cplst.yaml --jobs $(JOBS)
@@ -52,6 +54,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.occ
 	$(BIN)/python -m tests.benchmarks.mlknn
 	$(BIN)/python -m tests.benchmarks.clmlc
+	$(BIN)/python -m tests.benchmarks.reader
 
 # The papers' data sets but the embedded yeast, downloaded and checked; not needed where MLCDR_DATASETS has them.
 data: $(READY)
@@ -210,6 +213,24 @@ reproduce-sun-2017-table8-4: $(READY)
 
 reproduce-sun-2017-figure8-6 reproduce-sun-2017-figure8-6-small: reproduce-sun-2017-figure%: $(READY)
 	$(BIN)/mlcdr run configs/sun_2017_thesis/figure$(subst -,_,$*).yaml --jobs $(JOBS)
+# CPU days on enron alone, by the thesis' grids; the small one takes minutes.
+reproduce-sun-2017-table6-2: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table6_2.yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table6_2 --published sun_2017_thesis/table6_2
+
+reproduce-sun-2017-table6-2-small: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table6_2_small.yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table6_2_small --published sun_2017_thesis/table6_2
+
+# Figures 6.2 to 6.7; that of times (6.5) one trial at a time.
+FIGURES6 := figure6_2 figure6_2_scca figure6_3 figure6_4 figure6_6 figure6_7_alpha figure6_7_beta figure6_7_gamma
+
+reproduce-sun-2017-figures6: $(READY)
+	$(BIN)/mlcdr run $(FIGURES6:%=configs/sun_2017_thesis/%.yaml) --jobs $(JOBS)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/figure6_5.yaml --jobs 1
+
+reproduce-sun-2017-figures6-small: $(READY)
+	$(BIN)/mlcdr run $(wildcard configs/sun_2017_thesis/figure6_*_small.yaml) --jobs 1
 
 # How far the results in results/ reproduce the published tables, as a page of Markdown; `make docs` counts by it.
 reproduction-status: $(READY)

@@ -498,7 +498,7 @@ def _features_kept(estimator: ComposedClassifier) -> dict[str, Any]:
         kept = getattr(whole, "n_components_", None)
         return found | ({} if kept is None else {"n_dimensions": float(kept)})
     steps = [step for step in estimator.feature_steps_ if step is not estimator.label_space_]
-    told = {"n_dimensions": "n_components_", "eigenvalue_share": "eigenvalue_share_"}
+    told = {"n_dimensions": "n_components_", "eigenvalue_share": "eigenvalue_share_", "objective": "final_objective_"}
     return {key: float(getattr(steps[-1], name)) for key, name in told.items() if steps and hasattr(steps[-1], name)}
 
 
