@@ -282,7 +282,7 @@ def _datasets(found: Results, manifest: Mapping[str, Any]) -> list[dict[str, Any
             {
                 "anchor": f"dataset-{k}",
                 "name": dataset,
-                "facts": [(name.removeprefix("n_"), _short(value)) for name, value in facts.items() if name != "notices"],
+                "facts": [(key.removeprefix("n_"), _short(value)) for key, value in facts.items() if key != "notices"],
                 "notices": facts.get("notices") or [],
                 "groups": _charts(found, dataset, panels) if measured else [],
                 "legend": [
