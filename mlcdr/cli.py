@@ -497,14 +497,24 @@ def table(folder: Folder) -> None:
 
 
 @app.command()
-def plot(folder: Folder) -> None:
-    """Draw the figures of a results folder anew."""
-    from mlcdr.reporting import figures, results
+def plot(
+    folder: Folder,
+    layout: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Draw this layout (curves, boxes, time, heatmap …) instead. Repeatable."),
+    ] = None,
+    metric: Annotated[list[str] | None, typer.Option(help="With --layout: this metric only. Repeatable.")] = None,
+) -> None:
+    """Draw the figures of a results folder anew; generic ones where the experiment asks for none."""
+    from mlcdr.reporting import figures, output, results
 
-    written = figures.write_all(results.load(folder))
-    if not written:
-        raise ResultsError(f"{folder / 'experiment.yaml'}: asks for no figures; add them under `figures:`")
-    print("\n".join(map(str, written)))
+    found = results.load(folder)
+    if metric and not layout:
+        raise typer.BadParameter("needs --layout NAME", param_hint="--metric")
+    chosen: dict[str, Any] = {"metrics": metric} if metric else {}
+    asked: list[dict[str, Any]] = [{"layout": each, **chosen} for each in layout or ()]
+    asked = asked or output.entries(found, "figures") or figures.fitting(found)
+    print("\n".join(map(str, figures.write_all(found, asked))))
 
 
 @app.command()
@@ -592,7 +602,9 @@ def compare(
         from mlcdr.reporting import diagrams
 
         out.mkdir(parents=True, exist_ok=True)
-        written = [path for each in compared for path in (*each.write(out), *diagrams.write_all(each, out))]
+        written = [
+            path for each in compared for path in (*each.write(out), *diagrams.write_all(each, out, found.methods))
+        ]
         _say(f"written in {out}: {_listed(written, out)}")
         untested = [each.metric for each in compared if each.significance is None]
         if untested:
@@ -641,7 +653,7 @@ def methods(name: Annotated[str | None, typer.Argument(help="Show this one in fu
         for family in registry.BUILT_IN:
             print(f"{family}:" if registry.names(family) else f"{family}: none yet (a dotted path to your own class)")
             for each in registry.names(family):
-                print(f"  {each:<20}{registry.summary(family, each)}")
+                print(f"  {each:<19} {registry.summary(family, each)}")
         return
     families = [family for family in registry.BUILT_IN if name in registry.names(family)]
     if not families and "." not in name:
@@ -783,7 +795,7 @@ def datasets_table(
     compared = data_sets.compare(names or [], published) if published else None
     if not names and compared is None:
         raise typer.BadParameter("name data sets, or a published table of them", param_hint="NAME")
-    shown = names or list(dict.fromkeys(row.published.dataset for row in compared.rows)) if compared else names
+    shown = names or (list(compared.datasets) if compared else None)
     made = data_sets.render(shown or [], layout)
     _show(made)
     if compared is not None:
@@ -794,6 +806,29 @@ def datasets_table(
         out.mkdir(parents=True, exist_ok=True)
         stem = out / layouts.stem({"layout": layout})
         _say(f"written: {_listed(output.write(stem, {k: v.encode() for k, v in contents.items()}), out)}")
+
+
+@datasets_app.command("plot")
+def datasets_plot(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set, or the path of its ARFF file.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("figures"),
+    order: Annotated[
+        str, typer.Option(help="Of labels in heat maps: file, frequency, similar; auto: similar if there are many.")
+    ] = "auto",
+    projection: Annotated[str, typer.Option(help="opls (it sees the labels) or pca.")] = "opls",
+) -> None:
+    """Draw what the labels of a data set are like: correlations, imbalance, label sets, and a projection."""
+    from mlcdr.data.dataset import load_dataset
+    from mlcdr.reporting import data_figures
+
+    chosen_order = next((each for each in data_figures.ORDERS if each == order), None)
+    chosen = next((each for each in data_figures.PROJECTIONS if each == projection), None)
+    if chosen_order is None:
+        raise typer.BadParameter(f"{order!r} is none of {', '.join(data_figures.ORDERS)}", param_hint="--order")
+    if chosen is None:
+        known = ", ".join(data_figures.PROJECTIONS)
+        raise typer.BadParameter(f"{projection!r} is none of {known}", param_hint="--projection")
+    print("\n".join(map(str, data_figures.write_all(load_dataset(name), out, chosen_order, chosen))))
 
 
 # -------------------------------------------------------------------- printing

@@ -508,11 +508,24 @@ def test_table_plot_and_compare_of_a_real_run(
         assert mistaken.err.startswith("error: ")
 
 
-def test_plot_without_figures_says_how_to_have_some(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+def test_plot_without_figures_draws_what_fits(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     assert mlcdr("run", "e.yaml", "-q", "-j", 1).code == 0
     done = mlcdr("plot", "results/small")
-    assert done.code == 2
-    assert "asks for no figures; add them under `figures:`" in done.err
+    assert done.code == 0
+    drawn = sorted(Path(line).name for line in done.out.splitlines())
+    assert drawn == ["curves.png", "curves.svg"]
+    chosen = mlcdr("plot", "results/small", "--layout", "boxes", "--metric", "hamming_loss")
+    assert sorted(Path(line).name for line in chosen.out.splitlines()) == ["boxes.png", "boxes.svg"]
+    for wrong, told in (
+        (["--metric", "hamming_loss"], "needs --layout NAME"),
+        (["--layout", "boxes", "--metric", "exact_match"], "the results have no exact_match"),
+        (["--layout", "boxen"], "unknown layout 'boxen'; did you mean 'boxes'?"),
+        (["--layout", "time"], "the results have no time"),
+        (["--layout", "heatmap"], "a heat map needs two swept parameters"),
+    ):
+        mistaken = mlcdr("plot", "results/small", *wrong)
+        assert mistaken.code == 2, wrong
+        assert told in mistaken.err, mistaken.err
 
 
 def test_a_reader_that_goes_away_is_no_error(here: Path) -> None:
