@@ -50,7 +50,11 @@ PAPERS = {
 }
 
 # What the schema does not say of the options of a data set.
-OPTIONS = {
+OPTIONS: dict[str, dict[str, str]] = {
+    "synthetic": {
+        "description": "Made, not read: `n_instances`, `n_features`, `n_labels`, and, optional, `n_irrelevant`, "
+        "`n_redundant`, `noise`, `smallest`, `largest`, `seed`."
+    },
     "missing": {"description": "What becomes of missing values.", "default": "error"},
     "labels": {
         "description": "How many labels an ARFF file without an XML file has, in MEKA's way: the first ones, or, of a "
@@ -204,7 +208,7 @@ def config() -> str:
         "A name of `mlcdr datasets list`, or the path of an ARFF file; `{name: {option: value}}` with\n",
     ]
     options = known["DatasetSpec"]["anyOf"][1]["additionalProperties"]["properties"]
-    parts.append(_keys({key: {**spec, **OPTIONS[key]} for key, spec in options.items()}, set(), known))
+    parts.append(_keys({key: {**spec, **OPTIONS.get(key, {})} for key, spec in options.items()}, set(), known))
     parts += ["[datasets/README.md](../datasets/README.md) has the details.\n"]
     parts += ["## methods\n", f"{known['MethodSpec']['description']}\n"]
     rows = ["| part | what may stand there |", "| --- | --- |"]
