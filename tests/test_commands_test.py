@@ -28,8 +28,8 @@ from tests.small import Outcome
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
-# What depends on an order, and must: a chain on that of its links, a tree of labels where nothing else says which end is
-# the root, what is held out at random on that of the rows, random labels, codes and clusters of labels on the
+# What depends on an order, and must: a chain on that of its links, a tree of labels where nothing else says which end
+# is the root, what is held out at random on that of the rows, random labels, codes and clusters of labels on the
 # labels' numbers, MLHSL on the rows, of which the first are nearest where label sets repeat, LIFT's clusters on both,
 # k-means on the rows drawn first.
 ORDERED = {

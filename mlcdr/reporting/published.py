@@ -84,7 +84,7 @@ class PublishedCell:
         """`label_dim=20%;feature_dim=40%` as a mapping."""
         return dict(part.split("=", 1) for part in self.setting.split(";") if "=" in part)
 
-    def standard_error(self, n: float, rules: Rules = Rules()) -> float:  # noqa: B008: frozen
+    def standard_error(self, n: float, rules: Rules) -> float:
         """The printed spread as a standard error over `n` splits (NaN: unknown); NaN where none is printed."""
         if not self.spread or self.spread_kind not in ("standard_error", "std"):
             return float("nan")

@@ -94,7 +94,7 @@ def main() -> int:
         with threadpool_limits(1):
             ours, dense, once = measure(name, share)
         print(
-            f"{name:<13} {share:>5.0%} {ours:>8.4f} {dense:>8.4f} {once:>8.4f} {dense / ours:>11.1f} {once / ours:>10.1f}"
+            f"{name:<12} {share:>4.0%} {ours:>7.4f} {dense:>8.4f} {once:>8.4f} {dense / ours:>10.1f} {once / ours:>9.1f}"
         )
         missed |= share == 1 and dense < LEAST * ours
     if missed:

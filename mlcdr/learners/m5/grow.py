@@ -169,7 +169,7 @@ def _value(values, below, zeros, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def _ranked(rows, values, below, zeros, row_sum, ranked, tied):  # type: ignore[no-untyped-def]
-    """A node's rows by value into `ranked`, and into `tied` how many of the ranks up to each have the value of the last.
+    """A node's rows by value into `ranked`, into `tied` how many of the ranks up to each have the value of the last.
 
     Where zeros are tied their rows are left out. `row_sum`: of the numbers of all the node's rows.
     """
