@@ -56,6 +56,7 @@ OPTIONS = {
         "description": "How many labels an ARFF file without an XML file has, in MEKA's way: the first ones, or, of a "
         "negative number, the last."
     },
+    "synthetic": {"description": "In place of a file: a data set that is made by these options, of the name before them."},
 }
 
 

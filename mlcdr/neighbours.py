@@ -37,8 +37,8 @@ class Neighbours:
         self.sparse = sp.issparse(X)
         self.whole = _is_whole(X)
         self.origin = 0.0 if self.sparse or self.whole else np.asarray(X).mean(axis=0)
-        self.rows = X if self.sparse else X - self.origin
-        self.squares = _row_squares(self.rows)
+        self.rows, self.moved = X, X if self.sparse else X - self.origin
+        self.squares = _row_squares(self.moved)
 
     def nearest(self, queries: Any, k: int, leave_out_itself: bool = False) -> sp.csr_array:
         """The k nearest rows of each query, as a matrix (n×m) with a 1 for each.
@@ -47,9 +47,9 @@ class Neighbours:
         """
         found = [index for _, index in self._blocks(queries, k, leave_out_itself)]
         columns = np.concatenate(found) if found else np.zeros((0, k), dtype=np.intp)
-        n = len(columns)
-        pointers = np.arange(n + 1) * k
-        return sp.csr_array((np.ones(n * k), columns.ravel(), pointers), shape=(n, self.rows.shape[0]))
+        n, width = columns.shape
+        pointers = np.arange(n + 1) * width
+        return sp.csr_array((np.ones(n * width), columns.ravel(), pointers), shape=(n, self.rows.shape[0]))
 
     def _blocks(self, queries: Any, k: int, leave_out_itself: bool) -> Iterator[tuple[int, NDArray[np.intp]]]:
         """For a few queries at a time: the first one's number, and the nearest rows of each, ascending by number."""
@@ -60,8 +60,7 @@ class Neighbours:
         lengths = _row_squares(moved)
         m = self.rows.shape[0]
         step = max(1, _BLOCK // max(m, 1))
-        # Few of the products of sparse rows are zero, or where many are, a dense block does no harm.
-        transposed = self.rows.T.tocsr() if self.sparse else self.rows.T
+        transposed = self.moved.T.tocsr() if self.sparse else self.moved.T
         for start in range(0, moved.shape[0], step):
             part = moved[start : start + step]
             product = part @ transposed
@@ -72,10 +71,12 @@ class Neighbours:
             if leave_out_itself:
                 index = np.arange(len(distances))
                 distances[index, start + index] = np.inf
-            yield start, self._select(part, lengths[start : start + step], distances, k, exact)
+            yield start, self._select(queries, start, lengths[start : start + step], distances, k, exact)
 
-    def _select(self, part: Any, lengths: Array, distances: Array, k: int, exact: bool) -> NDArray[np.intp]:
-        """The k columns of the smallest distances in each row, ascending."""
+    def _select(
+        self, queries: Any, start: int, lengths: Array, distances: Array, k: int, exact: bool
+    ) -> NDArray[np.intp]:
+        """The k columns of the smallest distances in each row, which are those of queries[start], …; ascending."""
         n, m = distances.shape
         if k == 0 or n == 0:
             return np.zeros((n, k), dtype=np.intp)
@@ -87,7 +88,7 @@ class Neighbours:
         doubtful = np.flatnonzero(np.count_nonzero(distances <= (last + slack)[:, None], axis=1) > k)
         for i in doubtful:
             near = np.flatnonzero(distances[i] <= last[i] + slack[i])
-            true = distances[i, near] if exact else self._differences(part[i : i + 1], near)
+            true = distances[i, near] if exact else self._differences(queries[start + i : start + i + 1], near)
             chosen[i] = near[_smallest(true, k, exact)]
         chosen.sort(axis=1)
         return chosen

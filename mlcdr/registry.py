@@ -109,6 +109,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
     },
     "local_features": {
         "mlfs": "mlcdr.local_features.mlfs:LocalMLFS",
+        "same_for_all": "mlcdr.local_features.same_for_all:SameForAll",
         "mlig": "mlcdr.local_features.mlig:MLIG",
         "mlcfs": "mlcdr.local_features.mlcfs:MLCFS",
         "ldf": "mlcdr.local_features.label_dependent:LabelDependentFeatures",

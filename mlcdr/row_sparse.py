@@ -14,6 +14,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import blas
 from scipy.sparse.linalg import splu
 
 from mlcdr import sums
@@ -27,6 +28,8 @@ EPSILON = float(np.finfo(np.float64).eps)
 _DENSE = 500  # an operator up to this size is best made a matrix
 _LARGEST = 4000  # and up to this one it may be, where Lanczos' iteration fails
 _COLUMNS = 256
+_ROWS = 1024
+_SPARSE = 0.03  # of entries that are there, from which on a sparse product takes longer than a dense one
 
 
 def squared_lengths(rows: Array) -> Array:
@@ -67,11 +70,15 @@ def times_rows(X: Any, h: Array) -> Any:
 
 
 def weighted_scatter(X: Any, h: Array) -> Array:
-    """Xᵀ diag(h) X (d×d) of rows X (n×d, dense or CSR)."""
-    if sp.issparse(X):
-        return (X.T @ (sp.diags_array(h) @ X)).toarray()
-    scaled = X * np.sqrt(h)[:, None]
-    return scaled.T @ scaled
+    """Xᵀ diag(h) X (d×d), h ≥ 0, of rows X (n×d, dense or CSR); those not so sparse are made dense in blocks."""
+    n, d = X.shape
+    if sp.issparse(X) and X.nnz < _SPARSE * n * d:
+        return (X.T @ times_rows(X, h)).toarray()
+    lower = np.zeros((d, d), order="F")
+    for start in range(0, n, _ROWS):
+        block = sums.dense(X[start : start + _ROWS]) * np.sqrt(h[start : start + _ROWS])[:, None]
+        lower = blas.dsyrk(1.0, block.T, beta=1.0, c=lower, lower=1, overwrite_c=1)
+    return sums.symmetric(lower)
 
 
 def penalised(X: Any, h: Array, penalty: Array, target: Array, quadratic: Array | None = None) -> Array:

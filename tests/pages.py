@@ -2,12 +2,14 @@
 
 In a page
 
-- a block of ```yaml, ```python, ```csv or ```arff whose first line is `# NAME` (`% NAME` in ARFF) is written to that file;
+- a block of ```yaml, ```python, ```csv or ```arff whose first line is `# NAME` (`% NAME` in ARFF) is written to that
+  file;
 - a block of ```console is typed: each line that begins with `$ ` is a command, what follows it is its output. A line
   `…` stands for any number of lines. `mlcdr` runs in this process, anything else in a shell.
 - `<!-- needs: NAME NAME -->` before a block: without these data sets the rest of the page is not run.
 
-Seconds and times of day may be any. The page is run in a folder that holds `examples`, `configs` and `datasets` as the checkout does.
+Seconds and times of day may be any. The page is run in a folder that holds `examples`, `configs` and `datasets` as the
+checkout does.
 `python -m tests.pages` puts the output of now into the pages, and their pictures beside them.
 """
 

@@ -137,7 +137,8 @@ def test_without_an_argument_it_lists(only_embedded: Path, mlcdr: Callable[..., 
     assert rows[TABLE3].split()[1:] == ["80", "1", "of", "8", "at", "hand", "--small"]
     assert rows[TABLE2].split()[1:] == ["168", "1", "of", "5", "at", "hand", "--small", "--large"]
     assert rows["chen_lin_2012/figure1"].split()[1] == "none"
-    assert "`mlcdr datasets fetch bibtex corel5k emotions enron genbase medical scene` downloads them" in done.err
+    fetched = done.err.partition("`mlcdr datasets fetch ")[2].partition("` downloads them")[0].split()
+    assert {"bibtex", "corel5k", "emotions", "enron", "genbase", "medical", "scene"} <= set(fetched)
 
 
 def test_it_runs_and_compares(only_embedded: Path, mlcdr: Callable[..., Outcome]) -> None:

@@ -160,8 +160,10 @@ class LinkedClassifier(MultilabelClassifier):
         """The selector of features, fitted; one that leaves them all, if there is none."""
         if self.features is None:
             return LocalSelector()
-        X, Y = moments.rows()
-        fitted: LocalSelector = clone(self.features).fit(X, Y)
+        selector: Any = clone(self.features)
+        fitted: LocalSelector = (
+            selector.fit_moments(moments) if hasattr(selector, "fit_moments") else selector.fit(*moments.rows())
+        )
         return fitted
 
     def _fit_links(self, base: Any, moments: Moments) -> None:

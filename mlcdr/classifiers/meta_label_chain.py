@@ -139,8 +139,9 @@ class MetaLabelChain(MultilabelClassifier):
     def _fitted_members(self, classifier: Any, moments: Moments, rng: Any) -> list[list[Any]]:
         members: list[list[Any]] = []
         before: list[int] = []
+        X, Y = moments.rows()
         for group in self.groups_:
-            part = moments.with_labels(before, group.tolist())
+            part = moments.with_labels(before, group.tolist()) if before else Moments.from_arrays(X, Y[:, group])
             members.append([fitted_to(seeded(clone(classifier), rng), part) for _ in range(self._n_members(group))])
             before += group.tolist()
         return members

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from mlcdr import registry
 from mlcdr.data.files import Part, is_path, locate, short_name
 from mlcdr.data.sources import entry_names
+from mlcdr.data.synthetic import Synthetic
 from mlcdr.errors import DataError
 from mlcdr.experiment.components import build_problem, read_component
 from mlcdr.experiment.model import (
@@ -49,8 +50,11 @@ __all__ = [
     "method_text",
 ]
 
-# The options of a data set and the values they may have; None: a whole number that is not 0.
+# The options of a data set that is read, and the values they may have; None: a whole number that is not 0.
 DATASET_OPTIONS: dict[str, tuple[str, ...] | None] = {"missing": ("error", "mean", "zero"), "labels": None}
+
+# In place of a data set's name, or as its one option: it is made, not read.
+SYNTHETIC = "synthetic"
 
 _SpecT = TypeVar("_SpecT", bound=BaseModel)
 
@@ -184,7 +188,7 @@ def _data_sets(specs: Sequence[DatasetSpec], part: Part, look_up: bool, problems
     for i, spec in enumerate(specs):
         files = None
         name = short_name(spec.name, part) if spec.name.isprintable() else ""  # else it has been told
-        if name and look_up:
+        if name and look_up and SYNTHETIC not in spec.params:
             try:
                 files = locate(spec.name, part)
             except DataError as error:
@@ -220,6 +224,8 @@ def _dataset(written: Any, path: KeyPath, problems: Problems, folder: Path) -> D
         return DatasetSpec.model_construct(name="")
     name, options = pair
     inner = path if isinstance(written, str) else (*path, name)
+    if name == SYNTHETIC or (isinstance(options, dict) and SYNTHETIC in options):
+        return _synthetic(name, options, inner, problems)
     if not isinstance(options, dict):
         problems.add(inner, f"options must be a mapping ({', '.join(DATASET_OPTIONS)}), found {found(options)}")
         options = {}
@@ -239,6 +245,24 @@ def _dataset(written: Any, path: KeyPath, problems: Problems, folder: Path) -> D
     if is_path(name):
         name = _beside(name, folder)
     return _built(DatasetSpec, {"name": inner}, problems, name=name, params=options)
+
+
+def _synthetic(name: str, options: Any, path: KeyPath, problems: Problems) -> DatasetSpec:
+    """A data set that is made: `{synthetic: {…}}`, which names itself, or `{name: {synthetic: {…}}}`."""
+    if name != SYNTHETIC:
+        if len(options) > 1:
+            others = ", ".join(key for key in options if key != SYNTHETIC)
+            problems.add(path, f"a synthetic data set is not read, so it has no other option (found: {others})")
+        options, path = options[SYNTHETIC], (*path, SYNTHETIC)
+    try:
+        if not isinstance(options, dict):
+            raise DataError(f"the options of a synthetic data set are a mapping, found {found(options)}")
+        made = Synthetic.parse(options)
+    except DataError as error:
+        problems.add(path, str(error))
+        return DatasetSpec.model_construct(name="")
+    own_name = made.name if name == SYNTHETIC else name
+    return _built(DatasetSpec, {"name": path}, problems, name=own_name, params={SYNTHETIC: options})
 
 
 def _metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:

@@ -57,7 +57,7 @@ class _Spec(BaseModel):
 
 
 class DatasetSpec(_Spec):
-    """A data set to run on: its name (or path), and options for `load_dataset` (`missing`, `labels`)."""
+    """A data set to run on: its name (or path), and options for `load_dataset` (`missing`, `labels`, `synthetic`)."""
 
     name: _Line
     params: dict[str, Any] = {}
@@ -181,7 +181,9 @@ class Experiment(_Spec):
     description: Annotated[str, Field(description="What the experiment shows; free text.")] = ""
     datasets: Annotated[
         tuple[DatasetSpec, ...],
-        Field(min_length=1, description="Names or paths of data sets, or {name: {missing: mean}}."),
+        Field(
+            min_length=1, description="Names or paths of data sets, or {name: {missing: mean}}, or {synthetic: {…}}."
+        ),
         BeforeValidator(_tuple),
     ]
     splits: Annotated[SplitSpec, Field(description="How rows are divided for training and testing.")]

@@ -124,7 +124,8 @@ class DataSource:
     def of(cls, spec: DatasetSpec, splits: SplitSpec) -> DataSource:
         """The source of one data set of an experiment."""
         part = "predefined" if splits.kind == "predefined" else "full"
-        return cls(spec.name, (*sorted(spec.params.items()), ("part", part)), splits)
+        options = {key: tuple(v.items()) if isinstance(v, dict) else v for key, v in spec.params.items()}
+        return cls(spec.name, (*sorted(options.items()), ("part", part)), splits)
 
     def load(self) -> Dataset:
         """The data set.
@@ -521,8 +522,16 @@ def _run_family(
     return scores
 
 
-def _features_kept(estimator: ComposedClassifier) -> dict[str, float]:
-    """What the last step of the feature space tells of its dimensions (a dual space is none: its code is not kept)."""
+def _features_kept(estimator: ComposedClassifier) -> dict[str, Any]:
+    """What the last step of the feature space tells of its dimensions (a dual space is none: its code is not kept); of
+    an instance space, what that tells of its own, and of its clusters.
+    """
+    whole = estimator.learner_
+    if getattr(whole, "decomposes_instances", False):
+        told = {"cluster_instances": "cluster_sizes_", "cluster_labels": "cluster_n_labels_"}
+        found = {key: getattr(whole, name) for key, name in told.items() if hasattr(whole, name)}
+        kept = getattr(whole, "n_components_", None)
+        return found | ({} if kept is None else {"n_dimensions": float(kept)})
     steps = [step for step in estimator.feature_steps_ if step is not estimator.label_space_]
     told = {"n_dimensions": "n_components_", "eigenvalue_share": "eigenvalue_share_"}
     return {key: float(getattr(steps[-1], name)) for key, name in told.items() if steps and hasattr(steps[-1], name)}

@@ -42,7 +42,10 @@ class READER(FeatureSelector):
     anew. The optimum of that is W = V = 0. What is found on the way there depends on the start, W uniform in [0, 1],
     and on `tol`. The objective does not rise from the first iteration on (in the sense above); the first one may raise
     it, since the weights begin at 1. The printed algorithm has XW − Y (of other widths) where (6.37) has XW − V, and α
-    where that has α²: with H_M of the rows of αW, as Theorem 4 has it, the latter is α/2‖W_j‖, and is taken.
+    where that has α²: with H_M of the rows of αW, as Theorem 4 has it, the latter is α/2‖W_j‖, and is taken. An
+    instance without a neighbour of labels, say with none, is fitted exactly from the first iteration on, by a V_i that
+    nothing else holds; it has a weight of 3e7 then, and keeps W where it is along x_i. With d such instances W can
+    hardly move any more, and rounding has a say in the scores.
 
     Without embedding (γ = 0) V is Y, and both algorithms are the iteration for W, which is convex. version "improved"
     (6.43) has N rows in the first norm, with weights c_a and c_b for labelled and unlabelled ones, and an L_Y of them

@@ -57,6 +57,8 @@ class CLMLC(ClusteredClassifier):
     ----------
     projection_ : OPLS
         U and x̄.
+    n_components_ : int
+        The directions there are.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -92,10 +94,11 @@ class CLMLC(ClusteredClassifier):
 
     def _learn_encoding(self, moments: Moments) -> Array:
         self.projection_ = OPLS(min(self.n_components, moments.n_features), alpha=self.alpha).fit_moments(moments)
+        self.n_components_ = self.projection_.n_components_
         return self._encode(moments.rows()[0])
 
     def _encode(self, X: Any) -> Array:
-        if not self.projection_.n_components_:  # no label depends on any feature
+        if not self.n_components_:  # no label depends on any feature
             return np.zeros((X.shape[0], 1))
         return X @ self.projection_.components_.T - self.projection_.components_ @ self.projection_.mean_
 

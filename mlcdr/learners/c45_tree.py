@@ -64,12 +64,16 @@ def fit_tree(X: Any, y: NDArray[np.intp], n_classes: int, min_instances: int, co
     """The tree of classes y (n,) of {0, …, C − 1}; `confidence` 0: unpruned."""
     columns = Columns.of(X)
     y = y.astype(np.int64)
-    stored = (columns.starts, columns.negatives, columns.rows, columns.values)
+    below = np.concatenate(([0], np.cumsum(columns.values < 0)))  # of each column, where the first not negative stands
+    negatives = columns.starts[:-1] + np.diff(below[columns.starts])
+    stored = (columns.starts, negatives, columns.rows, columns.values)
     feature, threshold, left, right, start, stop, order = _grow(*stored, y, n_classes, min_instances)
     if confidence > 0:
         by_row = (columns.row_starts, columns.row_columns, columns.row_values)
         z = NormalDist().inv_cdf(1 - confidence)
         _prune(*by_row, y, n_classes, feature, threshold, left, right, start, stop, order, confidence, z)
+    inner = feature >= 0
+    feature[inner] = columns.features[feature[inner]]
     shares = np.zeros((len(feature), n_classes))
     tree = ClassTree(feature, threshold, left, right, shares)
     for node in tree.reached():  # parents first

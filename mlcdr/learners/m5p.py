@@ -106,7 +106,7 @@ class M5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
         grown = grow(columns, y, self.min_instances, self.ties)
         models = fit_models(columns, grown, y)
         leaves = prune(grown, models, y) if self.pruned else np.flatnonzero(grown.feature < 0)
-        return assemble(grown, models, leaves, self.smoothed)
+        return assemble(columns, grown, models, leaves, self.smoothed)
 
     def predict(self, X: Any) -> Array:
         """The trees' values (n×q, or n where y was a vector) for X (n×d)."""

@@ -1,4 +1,4 @@
-"""MLIG: the features with the most information gain, fewer for rarer labels (Sun 2017, section 3.2.1)."""
+"""The features with the most information gain, fewer for rarer labels (Sun 2017, section 3.2.1)."""
 
 from __future__ import annotations
 

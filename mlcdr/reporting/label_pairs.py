@@ -1,7 +1,7 @@
 """How labels go together: four measures for all pairs; and how often each label and label set is there.
 
-Mutual information is `mlcdr.information`'s; all others but the residual correlation come from the counts C = YᵀY (K×K),
-a sparse product where Y is sparse. The thesis of Sun (2017) shows mutual information (Figure 2.2) and "four criterions"
+Mutual information is `mlcdr.information`'s; all others but the residual correlation come from counts C = YᵀY (K×K), a
+sparse product where Y is sparse. The thesis of Sun (2017) shows mutual information (Figure 2.2) and "four criterions"
 (Figure 9.1) without saying which: these are ours.
 """
 

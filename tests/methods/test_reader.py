@@ -124,7 +124,7 @@ def test_algorithm_13_is_the_authors(program, name):
 
 @pytest.mark.parametrize("name", list(SETTINGS))
 def test_algorithm_12_is_the_authors(program, name):
-    """To 1e-8; with α = 0.1 the program's numbers are themselves off by 4e-8 (see the next test)."""
+    """To 1e-8. With α = 0.1 the program's own numbers are off by 3.3e-8, ours by 5e-15: so forty digits say."""
     W, _, found = constrained(of_program(program, *SETTINGS[name]), 3, "published_code", 1e-5, 100)
     close = 1e-8 if name != "a0.1_b0.01_g1" else 5e-8
     np.testing.assert_allclose(found, program(f"alg1_{name}_eps1e-05_Q").ravel(), rtol=close)
@@ -244,18 +244,18 @@ def rise(objective: np.ndarray, rows: int) -> float:
 @pytest.mark.parametrize("kind", ["constrained", "alternating", "squared", "improved", "no embedding", "no manifold"])
 def test_objectives_do_not_rise_on_fifty_problems(kind):
     for seed in range(50):
-        X, Y, unlabelled = data(seed)
+        X, Y, unlabelled = data(seed, n=20, more=10, d=9)
         rng = np.random.default_rng(seed)
         params = {"alpha": 10.0 ** rng.uniform(-1, 1), "beta": 10.0 ** rng.uniform(-2, 1)}
         params["gamma"] = 10.0 ** rng.uniform(-1, 1)
         changes = {"squared": {"loss": "squared"}, "improved": {"version": "improved"}, "no manifold": {"beta": 0.0}}
         this = problem(X, Y, unlabelled, **{**params, **changes.get(kind, {})})
         if kind == "constrained":
-            found = constrained(this, 3, "text", 0.0, 12)[2]
+            found = constrained(this, 3, "text", 0.0, 6)[2]
         elif kind == "no embedding":
-            found = without_embedding(this, Y, 0.0, 25)[1]
+            found = without_embedding(this, Y, 0.0, 12)[1]
         else:
-            found = alternating(this, rng.uniform(size=(X.shape[1], 3)), 0.0, 25)[2]
+            found = alternating(this, rng.uniform(size=(X.shape[1], 3)), 0.0, 12)[2]
         assert rise(found, sum(this.X.shape)) <= 1e-9 * found[0], seed
 
 

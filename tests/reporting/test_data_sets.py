@@ -1,15 +1,13 @@
 """Tables of data sets, counted on the data: the embedded one always, Mulan's others where they are at hand."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from mlcdr.errors import DataError, ResultsError
 from mlcdr.reporting import data_sets
 from tests import small
+from tests.reporting.snapshots import check
 
-GOLDEN = Path(__file__).parent / "golden"
 TABLE1 = "pacharawongsakda_2012/table1"
 SEVEN = ["bibtex", "corel5k", "enron", "medical", "emotions", "scene", "yeast"]
 
@@ -18,7 +16,7 @@ def test_table1_of_the_embedded_data_set():
     table = data_sets.render(["yeast"], TABLE1)
     shown = {"md": table.markdown(), "tex": table.latex(), "csv": table.csv(), "txt": table.terminal(100)}
     for ending, text in shown.items():
-        assert text == (GOLDEN / f"data_sets.{ending}").read_text(encoding="utf-8"), ending
+        check(f"data_sets.{ending}", text)
 
 
 def test_kinds_of_features_are_marked(tmp_path):

@@ -19,6 +19,7 @@ LARGEST = 1.5  # a standardised coefficient above this means collinear features
 DOUBTFUL = 1e6  # an inverse is computed anew when a feature with a variance inflation above this leaves it
 DENSE = 0.25  # share of non-zeros from which a node's features are centred before they are multiplied
 EXACT = 1e-3  # share of the targets' squares below which an error is summed anew, row by row
+ROWS = 32  # are multiplied together
 OFFSET = 100.0  # as they are where a mean is this many standard deviations away from 0
 
 
@@ -121,62 +122,84 @@ def _extreme(solution, sd_y, largest):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _evaluate(row_starts, row_columns, row_values, members, place, coefficients, intercept, values):  # type: ignore[no-untyped-def]
-    """The linear model's value for each row of `members`; `place` leads from a feature to its coefficient, or is −1."""
-    for i in range(len(members)):
-        value = intercept
-        for q in range(row_starts[members[i]], row_starts[members[i] + 1]):
-            a = place[row_columns[q]]
-            if a >= 0:
-                value += coefficients[a] * row_values[q]
-        values[i] = value
+def _part(source_starts, source_columns, source_values, rows, place, starts, columns, values):  # type: ignore[no-untyped-def]
+    """Copy of some rows what stands in columns that have a place, behind `starts[0]`; False if there is no room."""
+    k = starts[0]
+    for i in range(len(rows)):
+        low, high = source_starts[rows[i]], source_starts[rows[i] + 1]
+        if k + high - low > len(columns):
+            return False
+        for q in range(low, high):
+            if place[source_columns[q]] >= 0:
+                columns[k], values[k] = source_columns[q], source_values[q]
+                k += 1
+        starts[i + 1] = k
+    return True
 
 
 @compiled
-def _moments(row_starts, row_columns, row_values, members, place, p, target):  # type: ignore[no-untyped-def]
+def _evaluate(row_starts, columns, values, place, coefficients, intercept, found):  # type: ignore[no-untyped-def]
+    """The linear model's value for each row; `place` leads from a feature to its coefficient."""
+    for i in range(len(found)):
+        value = intercept
+        for q in range(row_starts[i], row_starts[i + 1]):
+            value += coefficients[place[columns[q]]] * values[q]
+        found[i] = value
+
+
+@compiled
+def _add_products(rows, m, target, gram, b):  # type: ignore[no-untyped-def]
+    """Add the products of m rows with each other to the lower half of `gram`, and with the target to b; row by row."""
+    p = len(gram)
+    for k in range(m):
+        for a in range(p):
+            b[a] += rows[k, a] * target[k]
+    for a in range(p):
+        gram_a = gram[a, : a + 1]
+        for k in range(0, m - 3, 4):  # four at a time: the sums are read and written once
+            f_0, f_1, f_2, f_3 = rows[k, a], rows[k + 1, a], rows[k + 2, a], rows[k + 3, a]
+            x_0, x_1, x_2, x_3 = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
+            for c in range(a + 1):
+                gram_a[c] = gram_a[c] + f_0 * x_0[c] + f_1 * x_1[c] + f_2 * x_2[c] + f_3 * x_3[c]
+        for k in range(m - m % 4, m):
+            factor, x = rows[k, a], rows[k]
+            for c in range(a + 1):
+                gram_a[c] += factor * x[c]
+
+
+@compiled
+def _moments(row_starts, columns, values, place, p, target):  # type: ignore[no-untyped-def]
     """Means (p,), the features' centred Gram matrix (p×p) and products with the centred target, of a node's rows."""
-    n = len(members)
+    n = len(target)
     mean, gram, b = np.zeros(p), np.zeros((p, p)), np.zeros(p)
-    at, value = np.empty(p, dtype=np.int64), np.empty(p)
-    total = 0
-    for i in range(n):
-        for q in range(row_starts[members[i]], row_starts[members[i] + 1]):
-            a = place[row_columns[q]]
-            if a >= 0:
-                mean[a] += row_values[q]
-                gram[a, a] += row_values[q] * row_values[q]
-                total += 1
+    for q in range(row_starts[0], row_starts[n]):
+        a = place[columns[q]]
+        mean[a] += values[q]
+        gram[a, a] += values[q] * values[q]
     mean /= n
-    centre = total > DENSE * n * p
+    centre = row_starts[n] - row_starts[0] > DENSE * n * p
     for a in range(p):
         spread = gram[a, a] - n * mean[a] * mean[a]
         if n * mean[a] * mean[a] > OFFSET * OFFSET * spread:
             centre = True
         gram[a, a] = 0.0
-    for i in range(n):
-        count = 0
-        if centre:
-            for a in range(p):
-                value[a] = -mean[a]
-            for q in range(row_starts[members[i]], row_starts[members[i] + 1]):
-                a = place[row_columns[q]]
-                if a >= 0:
-                    value[a] = row_values[q] - mean[a]
-            for a in range(p):
-                factor = value[a]
-                b[a] += factor * target[i]
-                for c in range(a + 1):
-                    gram[a, c] += factor * value[c]
-            continue
-        for q in range(row_starts[members[i]], row_starts[members[i] + 1]):
-            a = place[row_columns[q]]
-            if a >= 0:
-                at[count], value[count] = a, row_values[q]
-                count += 1
-        for k in range(count):
-            b[at[k]] += value[k] * target[i]
-            for c in range(k + 1):  # columns ascend in a row, and places with them
-                gram[at[k], at[c]] += value[k] * value[c]
+    if centre:
+        some = np.empty((ROWS, p))
+        for first in range(0, n, ROWS):
+            m = min(ROWS, n - first)
+            some[:m] = -mean
+            for k in range(m):
+                for q in range(row_starts[first + k], row_starts[first + k + 1]):
+                    a = place[columns[q]]
+                    some[k, a] = values[q] - mean[a]
+            _add_products(some, m, target[first : first + m], gram, b)
+    else:
+        for i in range(n):
+            for q in range(row_starts[i], row_starts[i + 1]):
+                a = place[columns[q]]
+                b[a] += values[q] * target[i]
+                for r in range(row_starts[i], q + 1):  # columns ascend in a row, and places with them
+                    gram[a, place[columns[r]]] += values[q] * values[r]
     for a in range(p):
         for c in range(a + 1):
             if not centre:
@@ -186,37 +209,40 @@ def _moments(row_starts, row_columns, row_values, members, place, p, target):  #
 
 
 @compiled
-def _error(row_starts, row_columns, row_values, members, place, kept, solution, sd, mean, target):  # type: ignore[no-untyped-def]
+def _error(row_starts, columns, values, place, kept, solution, sd, mean, target):  # type: ignore[no-untyped-def]
     """The sum of squared residuals of a standardised solution, row by row."""
     coefficients, intercept = np.zeros(len(sd)), 0.0
     for i in range(len(kept)):
         coefficients[kept[i]] = solution[i] / sd[kept[i]]
         intercept -= coefficients[kept[i]] * mean[kept[i]]
-    values = np.empty(len(members))
-    _evaluate(row_starts, row_columns, row_values, members, place, coefficients, intercept, values)
+    found = np.empty(len(target))
+    _evaluate(row_starts, columns, values, place, coefficients, intercept, found)
     error = 0.0
-    for i in range(len(members)):
-        error += (target[i] - values[i]) ** 2
+    for i in range(len(target)):
+        error += (target[i] - found[i]) ** 2
     return error
 
 
 @compiled
-def _linear(row_starts, row_columns, row_values, members, place, p, y):  # type: ignore[no-untyped-def]
+def _mean(y):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for value in y:
+        total += value
+    return total / len(y)
+
+
+@compiled
+def _linear(row_starts, columns, values, place, p, y):  # type: ignore[no-untyped-def]
     """The model of one node from its p features: coefficients (p,), 0 for those dropped, and the intercept."""
-    n = len(members)
+    n = len(y)
     coefficients = np.zeros(p)
-    mean_y = 0.0
-    for i in range(n):
-        mean_y += y[members[i]]
-    mean_y /= n
+    mean_y = _mean(y)
     target = np.empty(n)
     square_y = 0.0
     for i in range(n):
-        target[i] = y[members[i]] - mean_y
+        target[i] = y[i] - mean_y
         square_y += target[i] * target[i]
-    if p == 0:
-        return coefficients, mean_y
-    mean, gram, b = _moments(row_starts, row_columns, row_values, members, place, p, target)
+    mean, gram, b = _moments(row_starts, columns, values, place, p, target)
     sd_y = np.sqrt(square_y / (n - 1))
     sd = np.empty(p)
     kept = np.empty(p, dtype=np.int64)
@@ -241,7 +267,7 @@ def _linear(row_starts, row_columns, row_values, members, place, p, y):  # type:
         kept = _without(gram, b, kept, at, work)
     k_first = len(kept) + 1
     solution = work[: len(kept), len(kept)].copy()
-    first = _error(row_starts, row_columns, row_values, members, place, kept, solution, sd, mean, target)
+    first = _error(row_starts, columns, values, place, kept, solution, sd, mean, target)
     error, criterion = first, n + float(k_first)
     dropped = False
     while len(kept) > 0:
@@ -255,7 +281,7 @@ def _linear(row_starts, row_columns, row_values, members, place, p, y):  # type:
         for i in range(len(fewer)):
             error -= RIDGE * shorter[i] * shorter[i]
         if not error > EXACT * square_y:
-            error = _error(row_starts, row_columns, row_values, members, place, fewer, shorter, sd, mean, target)
+            error = _error(row_starts, columns, values, place, fewer, shorter, sd, mean, target)
         new = error / first * (n - k_first) + 2.0 * (len(fewer) + 1)
         if not new < criterion:
             break
@@ -272,7 +298,7 @@ def _linear(row_starts, row_columns, row_values, members, place, p, y):  # type:
 
 @compiled
 def _fit_models(row_starts, row_columns, row_values, d, y, feature, end, start, stop, order):  # type: ignore[no-untyped-def]
-    m = len(feature)
+    m, n = len(feature), len(y)
     starts = np.zeros(m + 1, dtype=np.int64)
     features, coefficients = np.empty(1024, dtype=np.int32), np.empty(1024)
     intercepts = np.zeros(m)
@@ -280,17 +306,73 @@ def _fit_models(row_starts, row_columns, row_values, d, y, feature, end, start, 
     for node in range(m):
         fitted_starts[node + 1] = fitted_starts[node] + stop[node] - start[node]
     fitted = np.empty(fitted_starts[m])
-    place = np.full(d, -1, dtype=np.int64)
+    place, tested = np.full(d, -1, dtype=np.int64), np.empty(d, dtype=np.int32)
+    in_order = np.empty(n)
+    for i in range(n):
+        in_order[i] = y[order[i]]
+    # A node's rows are copied out of its parent's, with no features but those tested below it. What the nodes on the
+    # way from the root have stands one behind the other; `way` is these nodes, `way_starts` where each begins in
+    # `part_starts`.
+    part_columns, part_values = np.empty(len(row_columns), dtype=np.int32), np.empty(len(row_columns))
+    part_starts = np.zeros(4 * n + 4, dtype=np.int64)
+    way, way_starts = np.zeros(64, dtype=np.int64), np.zeros(65, dtype=np.int64)
+    level = 0
     for node in range(m):
-        members = order[start[node] : stop[node]]
-        tested = feature[node : end[node]]
-        tested = np.unique(tested[tested >= 0])
-        p = len(tested)
+        first, last = start[node], stop[node]
+        y_here, values = in_order[first:last], fitted[fitted_starts[node] : fitted_starts[node + 1]]
+        starts[node + 1] = starts[node]
+        if feature[node] < 0:
+            intercepts[node] = _mean(y_here)
+            values[:] = intercepts[node]
+            continue
+        p = 0
+        for below in range(node, end[node]):
+            j = feature[below]
+            if j >= 0 and place[j] < 0:
+                place[j] = 0
+                tested[p] = j
+                p += 1
+        tested[:p].sort()
         for a in range(p):
             place[tested[a]] = a
-        found, intercepts[node] = _linear(row_starts, row_columns, row_values, members, place, p, y)
-        values = fitted[fitted_starts[node] : fitted_starts[node + 1]]
-        _evaluate(row_starts, row_columns, row_values, members, place, found, intercepts[node], values)
+        while level > 0 and end[way[level - 1]] <= node:
+            level -= 1
+        if level == len(way):
+            way, way_starts = np.concatenate((way, way)), np.concatenate((way_starts, way_starts))
+        low = way_starts[level]
+        high = low + last - first + 1
+        if high > len(part_starts):
+            part_starts = np.concatenate((part_starts, part_starts))
+        way[level], way_starts[level + 1] = node, high
+        while True:
+            if level == 0:
+                part_starts[0] = 0
+                rows = order
+                enough = _part(
+                    row_starts, row_columns, row_values, rows, place, part_starts[low:high], part_columns, part_values
+                )
+            else:
+                part_starts[low] = part_starts[low - 1]
+                above = way_starts[level - 1] + first - start[way[level - 1]]
+                rows = np.arange(above, above + last - first).astype(np.int32)
+                enough = _part(
+                    part_starts,
+                    part_columns,
+                    part_values,
+                    rows,
+                    place,
+                    part_starts[low:high],
+                    part_columns,
+                    part_values,
+                )
+            if enough:
+                break
+            part_columns = np.concatenate((part_columns, np.empty_like(part_columns)))
+            part_values = np.concatenate((part_values, np.empty_like(part_values)))
+        level += 1
+        here = part_starts[low:high]
+        found, intercepts[node] = _linear(here, part_columns, part_values, place, p, y_here)
+        _evaluate(here, part_columns, part_values, place, found, intercepts[node], values)
         for a in range(p):
             place[tested[a]] = -1
         while starts[node] + p > len(features):
