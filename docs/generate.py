@@ -56,7 +56,7 @@ OPTIONS = {
         "description": "How many labels an ARFF file without an XML file has, in MEKA's way: the first ones, or, of a "
         "negative number, the last."
     },
-    "synthetic": {"description": "In place of a file: a data set that is made by these options, of the name before them."},
+    "synthetic": {"description": "In place of a file: a data set that is made by these options."},
 }
 
 
@@ -406,7 +406,7 @@ def _table(table: str, readings: Sequence[recipes.Recipe], status: Mapping[tuple
         if rules.spread == "repetitions"
         else "standard errors of the difference"
     )
-    lines.append(f"\nA cell agrees within {published.MAX_Z:g} {how}, or {rules.tolerance:g}.")
+    lines.append(f"\nA cell agrees within {rules.max_z:g} {how}, or {rules.tolerance:g}.")
     if rules.settings == "results":
         lines.append("The settings printed beside the numbers are results, not conditions: the best of a grid.")
     rows = [row for (name, _), row in status.items() if name == table]
