@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 0
 READY  := $(VENV)/.ready
 
-.PHONY: run test lint bench data clean reproduction-status
+.PHONY: run test lint bench data docs golden clean reproduction-status
 .PHONY: reproduce-chen-lin-2012-table3 reproduce-chen-lin-2012-table3-as-stated reproduce-chen-lin-2012-figure1
 .PHONY: reproduce-chen-lin-2012-table2
 .PHONY: reproduce-chen-lin-2012-table4 reproduce-chen-lin-2012-table4-small reproduce-chen-lin-2012-table4-large
@@ -17,6 +17,10 @@ READY  := $(VENV)/.ready
 .PHONY: reproduce-pacharawongsakda-2012-table1 reproduce-pacharawongsakda-2012-table2
 .PHONY: reproduce-pacharawongsakda-2012-table2-large reproduce-pacharawongsakda-2012-table3
 .PHONY: reproduce-pacharawongsakda-2012-table4 reproduce-xu-2016-table reproduce-xu-2016-figures reproduce-mlc-toolbox
+.PHONY: reproduce-sun-2017-table2-1 reproduce-sun-2017-figures-of-data
+.PHONY: reproduce-sun-2017-table4 reproduce-sun-2017-table4-small reproduce-sun-2017-table4-large
+.PHONY: reproduce-sun-2017-table4-as-stated reproduce-sun-2017-table4-fixed-folds
+.PHONY: reproduce-sun-2017-figures4 reproduce-sun-2017-figures4-small
 
 run: $(READY)
 	$(BIN)/mlcdr run configs/yeast_cplst.yaml --jobs $(JOBS)
@@ -105,13 +109,54 @@ reproduce-xu-2016-table: $(READY)
 reproduce-xu-2016-figures: $(READY)
 	$(BIN)/mlcdr run configs/xu_2016_mvmd/dimensions.yaml configs/xu_2016_mvmd/beta.yaml --jobs $(JOBS)
 
+reproduce-sun-2017-table2-1: $(READY)
+	$(BIN)/mlcdr datasets table --layout sun_2017_thesis/table2_1 --published sun_2017_thesis/table2_1
+
+# Figures 1.2 (scene), 2.2 (medical, enron), 2.3 and 9.1 (enron)
+reproduce-sun-2017-figures-of-data: $(READY)
+	for name in scene medical enron; do $(BIN)/mlcdr datasets plot $$name --out results/figures_of_data || exit; done
+
 # Needs the fixed folds: MLCDR_FOLDS names the folder that holds emotions.5fold.csv and yeast.5fold.csv.
 reproduce-mlc-toolbox: $(READY)
 	$(BIN)/mlcdr run configs/mlc_toolbox/ridge_5fold.yaml --jobs $(JOBS)
 
-# How far the results in results/ reproduce the published tables, as a page of Markdown.
+# Tables 4.2 to 4.5 are one run: OCC, EOCC and what they are compared with, by four metrics.
+reproduce-sun-2017-table4: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table4_2.yaml --jobs $(JOBS)
+	for table in table4_2 table4_3 table4_4 table4_5; do \
+	    $(BIN)/mlcdr compare results/sun_2017_thesis_table4_2 --published sun_2017_thesis/$$table || exit; done
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table4_2
+
+reproduce-sun-2017-table4-small reproduce-sun-2017-table4-large reproduce-sun-2017-table4-as-stated: \
+reproduce-sun-2017-table4-%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table4_2_$(subst -,_,$*).yaml --jobs $(JOBS)
+	for table in table4_2 table4_3 table4_4 table4_5; do \
+	    $(BIN)/mlcdr compare results/sun_2017_thesis_table4_2_$(subst -,_,$*) --published sun_2017_thesis/$$table || exit; done
+
+# Needs the fixed folds, as reproduce-mlc-toolbox.
+reproduce-sun-2017-table4-fixed-folds: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table4_2_fixed_folds.yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table4_2_fixed_folds --published sun_2017_thesis/table4_2
+
+reproduce-sun-2017-figures4-small: $(READY)
+	$(BIN)/mlcdr run $(foreach n,4 5 6 7 8,configs/sun_2017_thesis/figure4_$(n)_small.yaml) --jobs $(JOBS)
+
+reproduce-sun-2017-figures4: $(READY)
+	$(BIN)/mlcdr run $(foreach n,4 5 6 7 8,configs/sun_2017_thesis/figure4_$(n).yaml) --jobs $(JOBS)
+
+# How far the results in results/ reproduce the published tables, as a page of Markdown; `make docs` counts by it.
 reproduction-status: $(READY)
-	$(BIN)/mlcdr reproduction-status results --to results/REPRODUCTION.md
+	$(BIN)/mlcdr reproduction-status results --to docs/reproduction-status.md
+
+# What tables and figures are compared with in the tests, written anew; look at the difference before it is kept.
+golden: $(READY)
+	MLCDR_RENEW_GOLDEN=1 $(BIN)/python -m pytest tests/reporting/test_golden.py tests/reporting/test_tables.py \
+	    tests/reporting/test_data_sets.py
+
+# The pages in docs/: those that repeat what the program knows are written anew, the others get the output of now.
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+	$(BIN)/python -m tests.pages
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from mlcdr.experiment.model import Experiment
     from mlcdr.experiment.runner import RunReport
     from mlcdr.experiment.trials import Trial
+    from mlcdr.reporting.recipes import Step
     from mlcdr.reporting.results import Results
 
 app = typer.Typer(
@@ -135,30 +137,50 @@ def reproduce(
         return
     from mlcdr.experiment.runner import run as run_experiment
     from mlcdr.progress import listener
-    from mlcdr.reporting import published, results
 
     steps = recipes.steps(target, small, large)
     recipes.require_data([recipes.experiment_of(step, set_ or ()) for step in steps], target)
     experiments = [_load(step.recipe.path, [*step.overrides, *(set_ or ())]) for step in steps]
     _all_different([step.recipe.path for step in steps], [experiment.name for experiment in experiments])
+    if len(steps) > 1:
+        _say(f"{target}: {len(steps)} experiments, one after another")
+        for step, experiment in zip(steps, experiments, strict=True):
+            _say(f"  {_titled(step)}: {_size(experiment)}")
     worst = 0
     finished: dict[str, list[Path]] = {}
-    for step, experiment in zip(steps, experiments, strict=True):
-        _say(f"{step.recipe.name}{f' ({step.said})' if step.said else ''}")
+    for k, (step, experiment) in enumerate(zip(steps, experiments, strict=True)):
+        _say(_titled(step))
         with listener(False) as told:
             report = run_experiment(experiment, out, jobs, listener=told)
         worst = max(worst, _conclude(experiment, report, False))
         if report.interrupted:
             raise typer.Exit(worst)
+        table_name = step.recipe.table
         if report.done:
-            finished.setdefault(step.recipe.table, []).append(report.folder)
-    for table_name, folders in finished.items():
-        if not table_name:
-            _say(f"{', '.join(map(str, folders))}: the paper prints no numbers to compare with")
-            continue
-        for beside in published.compare_all([results.load(folder) for folder in folders], table_name):
-            _show(beside)
+            finished.setdefault(table_name, []).append(report.folder)
+        if table_name in finished and all(later.recipe.table != table_name for later in steps[k + 1 :]):
+            worst = max(worst, _beside_printed(table_name, finished.pop(table_name)))
     raise typer.Exit(worst)
+
+
+def _titled(step: Step) -> str:
+    return f"{step.recipe.name}{f' ({step.said})' if step.said else ''}"
+
+
+def _beside_printed(table_name: str, folders: list[Path]) -> int:
+    """Show the printed numbers of a table beside those of some folders; the exit code."""
+    from mlcdr.reporting import reproduction, results
+
+    if not table_name:
+        _say(f"{', '.join(map(str, folders))}: the paper prints no numbers to compare with")
+        return 0
+    try:
+        for beside in reproduction.beside([results.load(folder) for folder in folders], table_name):
+            _show(beside)
+    except ResultsError as error:  # the tables that follow are worth their run all the same
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def _list_recipes() -> None:
@@ -202,14 +224,16 @@ def _load(config: Path, overrides: list[str] | None) -> Experiment:
     if (config / "experiment.yaml").exists():
         raise UserError(f"{config}: a results folder; its experiment is {config / 'experiment.yaml'}")
     _import_from_here()
-    experiment = load_experiment(config, overrides or ())
-    if experiment.tables or experiment.figures:
-        from mlcdr.reporting import checks
+    return load_experiment(config, overrides or (), also=_layout_problems)
 
-        problems = checks.problems(experiment.resolved())
-        if problems:
-            raise ConfigError([experiment.placed(problem) for problem in problems])
-    return experiment
+
+def _layout_problems(experiment: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the tables and figures of an experiment; reporting is imported where there are any."""
+    if not (experiment["tables"] or experiment["figures"]):
+        return []
+    from mlcdr.reporting import checks
+
+    return checks.problems(experiment)
 
 
 def _import_from_here() -> None:
@@ -283,15 +307,27 @@ def _print_tables(found: Results) -> None:
 
 @app.command()
 def check(config: Config, set_: Set = None) -> None:
-    """Check an experiment file without running it; every mistake is reported with its line."""
+    """Check an experiment file without running it; every mistake is reported with its line.
+
+    The data sets are read, so that sizes, splits and folds are compared with them.
+    """
+    from mlcdr.experiment.feasible import infeasible
+
     experiment = _load(config, set_)
+    problems = infeasible(experiment)
+    if problems:
+        raise ConfigError([experiment.placed(problem) for problem in problems])
+    print(f"{config}: no mistake found; {experiment.name}: {_size(experiment)}")
+
+
+def _size(experiment: Experiment) -> str:
+    """`1 data set × 4 methods (20 points) × 100 splits`."""
     points = sum(len(experiment.points(method)) for method in experiment.methods)
     splits = getattr(experiment.splits, "repeats", 1) * getattr(experiment.splits, "folds", 1)
     several = "" if experiment.splits.kind != "file" else " (as many splits as the file has folds)"
     counts = [(len(experiment.datasets), "data set"), (len(experiment.methods), "method"), (splits, "split")]
     sets, methods_, splits_ = (f"{number} {what}{'s' * (number != 1)}" for number, what in counts)
-    size = f"{sets} × {methods_} ({points} points) × {splits_}"
-    print(f"{config}: no mistake found; {experiment.name}: {size}{several}")
+    return f"{sets} × {methods_} ({points} points) × {splits_}{several}"
 
 
 @app.command()
@@ -374,7 +410,9 @@ def retry(
     if experiment.name != folder.resolve().name:
         raise ResultsError(f"{config}: name: is {experiment.name!r}; give the folder that name, which a run writes to")
     with listener(quiet) as told:
-        report = run_experiment(experiment, folder.resolve().parent, jobs, listener=told, failed_only=True)
+        # as it was given, where that says the name: `results/long` rather than the whole path
+        out = folder.parent if folder.name == experiment.name else folder.resolve().parent
+        report = run_experiment(experiment, out, jobs, listener=told, failed_only=True)
     if not report.computed and not report.interrupted:
         _say(f"{folder}: no trial failed")
         code = 0
@@ -382,7 +420,8 @@ def retry(
         code = _conclude(experiment, report, quiet)
     pending = report.planned - report.done - len(report.failures)
     if pending and not quiet:
-        _say(f"{pending} trials are pending still; `mlcdr run {config}` computes them")
+        are, them = ("trial is", "it") if pending == 1 else ("trials are", "them")
+        _say(f"{pending} {are} pending still; `mlcdr run {config}` computes {them}")
     raise typer.Exit(code)
 
 
@@ -458,23 +497,38 @@ def table(folder: Folder) -> None:
 
 
 @app.command()
-def plot(folder: Folder) -> None:
-    """Draw the figures of a results folder anew."""
-    from mlcdr.reporting import figures, results
+def plot(
+    folder: Folder,
+    layout: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Draw this layout (curves, boxes, time, heatmap …) instead. Repeatable."),
+    ] = None,
+    metric: Annotated[list[str] | None, typer.Option(help="With --layout: this metric only. Repeatable.")] = None,
+) -> None:
+    """Draw the figures of a results folder anew; generic ones where the experiment asks for none."""
+    from mlcdr.reporting import figures, output, results
 
-    written = figures.write_all(results.load(folder))
-    if not written:
-        raise ResultsError(f"{folder / 'experiment.yaml'}: asks for no figures; add them under `figures:`")
-    print("\n".join(map(str, written)))
+    found = results.load(folder)
+    if metric and not layout:
+        raise typer.BadParameter("needs --layout NAME", param_hint="--metric")
+    chosen: dict[str, Any] = {"metrics": metric} if metric else {}
+    asked: list[dict[str, Any]] = [{"layout": each, **chosen} for each in layout or ()]
+    asked = asked or output.entries(found, "figures") or figures.fitting(found)
+    print("\n".join(map(str, figures.write_all(found, asked))))
 
 
 @app.command()
 def report(folder: Folder) -> None:
     """Write report.html into a results folder: all it shows on one page, which needs no network."""
+    from mlcdr.experiment.store import read_failures
     from mlcdr.reporting import diagrams
     from mlcdr.reporting import report as page
 
-    print(page.write(folder, diagrams.texts))
+    print(page.write(folder, diagrams.texts, diagrams.WITHOUT_TESTS))
+    try:
+        read_failures(folder)
+    except ResultsError as told:  # the page says so, too
+        _say(str(told))
 
 
 @app.command()
@@ -515,8 +569,7 @@ def compare(
 
     Methods of several folders are compared together. `--baseline OLD NEW` compares two runs split by split.
     """
-    from mlcdr.reporting import comparison, joining, results
-    from mlcdr.reporting import published as published_tables
+    from mlcdr.reporting import comparison, joining, reproduction, results
 
     if published and metric:
         raise typer.BadParameter(
@@ -536,7 +589,7 @@ def compare(
             raise typer.BadParameter("takes one other folder, and neither --bayes nor --out", param_hint="--baseline")
         raise typer.Exit(_against(baseline, folders[0], metric, margin, time_margin, bool(fail_on)))
     if published:
-        for beside in published_tables.compare_all([results.load(folder) for folder in folders], published):
+        for beside in reproduction.beside([results.load(folder) for folder in folders], published):
             _show(beside)
         return
     found = joining.join([results.load(folder) for folder in folders])
@@ -549,8 +602,13 @@ def compare(
         from mlcdr.reporting import diagrams
 
         out.mkdir(parents=True, exist_ok=True)
-        written = [path for each in compared for path in (*each.write(out), *diagrams.write_all(each, out))]
+        written = [
+            path for each in compared for path in (*each.write(out), *diagrams.write_all(each, out, found.methods))
+        ]
         _say(f"written in {out}: {_listed(written, out)}")
+        untested = [each.metric for each in compared if each.significance is None]
+        if untested:
+            _say(f"no diagram of {', '.join(untested)}: {diagrams.WITHOUT_TESTS}")
 
 
 def _against(old: Path, new: Path, metric: str | None, margin: float, time_margin: float, fail: bool) -> int:
@@ -595,7 +653,7 @@ def methods(name: Annotated[str | None, typer.Argument(help="Show this one in fu
         for family in registry.BUILT_IN:
             print(f"{family}:" if registry.names(family) else f"{family}: none yet (a dotted path to your own class)")
             for each in registry.names(family):
-                print(f"  {each:<20}{registry.summary(family, each)}")
+                print(f"  {each:<19} {registry.summary(family, each)}")
         return
     families = [family for family in registry.BUILT_IN if name in registry.names(family)]
     if not families and "." not in name:
@@ -737,7 +795,7 @@ def datasets_table(
     compared = data_sets.compare(names or [], published) if published else None
     if not names and compared is None:
         raise typer.BadParameter("name data sets, or a published table of them", param_hint="NAME")
-    shown = names or list(dict.fromkeys(row.published.dataset for row in compared.rows)) if compared else names
+    shown = names or (list(compared.datasets) if compared else None)
     made = data_sets.render(shown or [], layout)
     _show(made)
     if compared is not None:
@@ -748,6 +806,29 @@ def datasets_table(
         out.mkdir(parents=True, exist_ok=True)
         stem = out / layouts.stem({"layout": layout})
         _say(f"written: {_listed(output.write(stem, {k: v.encode() for k, v in contents.items()}), out)}")
+
+
+@datasets_app.command("plot")
+def datasets_plot(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set, or the path of its ARFF file.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("figures"),
+    order: Annotated[
+        str, typer.Option(help="Of labels in heat maps: file, frequency, similar; auto: similar if there are many.")
+    ] = "auto",
+    projection: Annotated[str, typer.Option(help="opls (it sees the labels) or pca.")] = "opls",
+) -> None:
+    """Draw what the labels of a data set are like: correlations, imbalance, label sets, and a projection."""
+    from mlcdr.data.dataset import load_dataset
+    from mlcdr.reporting import data_figures
+
+    chosen_order = next((each for each in data_figures.ORDERS if each == order), None)
+    chosen = next((each for each in data_figures.PROJECTIONS if each == projection), None)
+    if chosen_order is None:
+        raise typer.BadParameter(f"{order!r} is none of {', '.join(data_figures.ORDERS)}", param_hint="--order")
+    if chosen is None:
+        known = ", ".join(data_figures.PROJECTIONS)
+        raise typer.BadParameter(f"{projection!r} is none of {known}", param_hint="--projection")
+    print("\n".join(map(str, data_figures.write_all(load_dataset(name), out, chosen_order, chosen))))
 
 
 # -------------------------------------------------------------------- printing

@@ -4,7 +4,9 @@ together.
     x ─ feature space ─▶ x' ─ learner ─▶ code ─ label space (decode) ─▶ scores ─ threshold ─▶ label set
 
 Any part may be missing but the learner. A part that can be fitted from `Moments` (it has `fit_moments`) is; any other
-gets the rows, so that a scikit-learn transformer, regressor or multi-label classifier can stand in each place.
+gets the rows, so that a scikit-learn transformer, regressor or multi-label classifier can stand in each place. Training
+rows without labels come with the moments (`Moments.unlabelled`): a part that says `uses_unlabelled = True` learns from
+them, any other knows nothing of them.
 """
 
 from __future__ import annotations
@@ -80,10 +82,11 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         self.threshold = threshold
         self.dual_space = dual_space
 
-    def fit(self, X: Any, y: Any) -> ComposedClassifier:
+    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> ComposedClassifier:
         """Fit from features X (n×d, dense or CSR) and label sets y (n×K, dense or CSR; or n, for one label).
 
-        y holds 0 and 1, or any two values, of which the larger means that the label is there.
+        y holds 0 and 1, or any two values, of which the larger means that the label is there. `X_unlabelled` (u×d) are
+        rows without labels, for the parts that use them (`uses_unlabelled`).
 
         Raises
         ------
@@ -98,7 +101,12 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
                 part._validate_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         Y, classes, is_vector = as_binary(y, X.shape[0])
-        self.fit_moments(Moments.from_arrays(X, Y))
+        moments = Moments.from_arrays(X, Y)
+        if X_unlabelled is not None:
+            moments = moments.with_unlabelled(
+                validate_data(self, X_unlabelled, reset=False, accept_sparse="csr", dtype=np.float64)
+            )
+        self.fit_moments(moments)
         self.classes_, self._is_vector = classes, is_vector
         return self
 
@@ -280,16 +288,23 @@ def _fit(part: Any, moments: Moments) -> None:
         part.fit_moments(moments)
     else:
         X, Y = moments.rows()
-        part.fit(X, as_dense(Y))
+        if getattr(part, "uses_unlabelled", False) and moments.unlabelled is not None:
+            part.fit(X, as_dense(Y), X_unlabelled=moments.unlabelled)
+        else:
+            part.fit(X, as_dense(Y))
 
 
 def _fit_step(step: Any, moments: Moments) -> tuple[Any, Moments]:
     """Fit a transformer of the features; returns it and the moments of what it puts out."""
     _fit(step, moments)
     if hasattr(step, "transform_moments"):
-        return step, step.transform_moments(moments)
-    X, Y = moments.rows()
-    return step, Moments.from_arrays(step.transform(X), Y)
+        reduced = step.transform_moments(moments)
+    else:
+        X, Y = moments.rows()
+        reduced = Moments.from_arrays(step.transform(X), Y)
+    if moments.unlabelled is None:
+        return step, reduced
+    return step, reduced.with_unlabelled(lambda: step.transform(moments.unlabelled))
 
 
 def _scores(classifier: Any, X: Any) -> Array:

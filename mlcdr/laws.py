@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,12 +21,15 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, ClusterMixin, clone, is_classifier
+from sklearn.utils import get_tags
 
 from mlcdr import registry
+from mlcdr.chains.binary_relevance import BinaryRelevance
 from mlcdr.composition import ComposedClassifier
 from mlcdr.errors import UserError, did_you_mean
 from mlcdr.experiment.yaml_reader import read_yaml_text
+from mlcdr.instance_space.cbmlc import CBMLC
 from mlcdr.learners.kernel_ridge import KernelRidge
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.moments import Moments
@@ -121,9 +125,16 @@ def read_parameters(settings: Sequence[str], classes: Mapping[str, type]) -> dic
 
 
 def family_of(cls: type) -> str:
-    """Which part of a method a class can be, by what it can do; empty if none."""
+    """Which part of a method a class can be, by what it can do; empty if none.
+
+    An instance space can do what any classifier does, and says itself that it is one.
+    """
     if not hasattr(cls, "fit"):
         return "threshold" if hasattr(cls, "apply") else ""
+    if getattr(cls, "decomposes_instances", False):
+        return "instance_space"
+    if issubclass(cls, ClusterMixin):
+        return "clusterer"
     if hasattr(cls, "encode") and hasattr(cls, "decode"):
         return "dual_space" if hasattr(cls, "transform") else "label_space"
     for method, family in (("predict", "learner"), ("transform", "feature_space"), ("apply", "threshold")):
@@ -167,7 +178,11 @@ class _Subject:
         """The part in its place."""
         part = self.make(**changes)
         if self.family == "learner":
+            return ComposedClassifier(_of_label_sets(part))
+        if self.family == "instance_space":
             return ComposedClassifier(part)
+        if self.family == "clusterer":
+            return ComposedClassifier(CBMLC(BinaryRelevance(), n_clusters=3, clusterer=part, random_state=0))
         if self.family == "feature_space":
             return ComposedClassifier(LeastSquares(), feature_space=[part])
         misfit = getattr(self.cls, "misfit", None)  # of label spaces that take a kernel from the learner
@@ -183,9 +198,16 @@ class _Subject:
     def scores(self, X: Any, Y: Any, new: Any) -> Array:
         """What a fit to (X, Y) says of new rows: real scores, or a classifier's label sets."""
         model = self.reduced().fit(X, Y)
-        if self.family == "learner" and is_classifier(model.learner):
+        if is_classifier(model.learner):
             return np.asarray(model.predict(new), dtype=float)
         return np.asarray(model.decision_function(new), dtype=float)
+
+
+def _of_label_sets(learner: Any) -> Any:
+    """A learner as it stands in a method: a classifier of one label as the base of binary relevance."""
+    if is_classifier(learner) and not get_tags(learner).classifier_tags.multi_label:
+        return BinaryRelevance(learner)
+    return learner
 
 
 def _same(ours: Array, theirs: Array, what: str) -> None:
@@ -245,10 +267,14 @@ def _says(subject: _Subject, part: Any, X: Array, Y: Array) -> Array:
     if subject.family == "threshold":
         scores = Y + 0.1 * np.arange(Y.shape[1]) - 0.2 * X[:, :1]
         return np.asarray((part.fit(scores, Y) if hasattr(part, "fit") else part).apply(scores), dtype=float)
-    part.fit(X, Y if subject.family == "learner" and is_classifier(part) else Y.astype(float))
+    if subject.family == "clusterer":
+        return np.asarray(part.fit_predict(X), dtype=float)
+    if subject.family == "learner" and _of_label_sets(part) is not part:
+        return np.asarray(part.fit(X, Y[:, 0]).predict(X), dtype=float)
+    part.fit(X, Y if is_classifier(part) else Y.astype(float))
     if subject.family in ("label_space", "dual_space"):
         return np.asarray(part.encode(Y))
-    return np.asarray(part.predict(X) if subject.family == "learner" else part.transform(X), dtype=float)
+    return np.asarray(part.predict(X) if hasattr(part, "predict") else part.transform(X), dtype=float)
 
 
 def _untouched(subject: _Subject) -> None:
@@ -314,8 +340,9 @@ def _moments(subject: _Subject) -> None:
     X, Y = _problem(100)
     new = _problem(seed=1)[0]
     by_rows = subject.reduced()
-    part = by_rows.feature_space[0] if by_rows.feature_space else getattr(by_rows, subject.family)
-    by_rows.set_params(**{subject.family: [_ByRows(part)] if by_rows.feature_space else _ByRows(part)})
+    place = "learner" if subject.family == "instance_space" else subject.family
+    part = by_rows.feature_space[0] if by_rows.feature_space else getattr(by_rows, place)
+    by_rows.set_params(**{place: [_ByRows(part)] if by_rows.feature_space else _ByRows(part)})
     from_rows = by_rows.fit(X[:80], Y[:80]).decision_function(new)
     split = Moments.from_arrays(X, Y).without(np.arange(80, 100))
     _same(subject.reduced().fit_moments(split).decision_function(new), from_rows, "fit_moments of a split and fit")
@@ -401,8 +428,21 @@ def _awkward_features(subject: _Subject) -> None:
         ("more features than rows", wide),
         ("a single feature", X[:, :1]),
         ("features of very different scales", X * 10.0 ** np.arange(-4, 4)),
+        ("constant features alone", np.ones_like(X)),
+        ("features of zeros alone", np.zeros_like(X)),
     ):
         _check_labels(subject, features, Y, what)
+
+
+def _one_instance(subject: _Subject) -> None:
+    X, Y = _problem()
+    try:
+        subject.composed().fit(X[:1], Y[:1])
+    except ValueError as error:
+        if re.search("sample|instance|row", str(error)):
+            raise _DoesNotApply(f"refuses a single instance: {_said(error)}") from error
+        raise
+    _check_labels(subject, X[:1], Y[:1], "a single instance")
 
 
 LAWS: dict[str, Callable[[_Subject], None]] = {
@@ -420,12 +460,13 @@ LAWS: dict[str, Callable[[_Subject], None]] = {
     "independent": _independent,
     "awkward-labels": _awkward_labels,
     "awkward-features": _awkward_features,
+    "one-instance": _one_instance,
 }
 CONTRACT = "scikit-learn"
 
 MEANING = {
     "parameters": "__init__ stores its parameters, get_params and clone give them back",
-    "predicts": "in a method, it predicts label sets of the right shape",
+    "predicts": "in a method (a classifier of one label: in binary relevance), it predicts label sets",
     "repeatable": "the same data and seed give the same scores",
     "refit": "a second fit forgets the first",
     "input": "what it is given stays as it was",
@@ -438,6 +479,7 @@ MEANING = {
     "independent": "each output is fitted as if it were alone",
     "awkward-labels": "labels never or always there, equal, single, missing",
     "awkward-features": "features constant, equal, single, many, of any scale",
+    "one-instance": "one training instance is enough, or refused as too few",
     CONTRACT: "scikit-learn's own checks (check_estimator)",
 }
 

@@ -81,6 +81,9 @@ class Outcome:
     n_dimensions, eigenvalue_share : float or None
         How many dimensions the last step of the feature space keeps, and what share of the sum of all its positive
         eigenvalues these hold; None where there is no feature space, or one that tells neither.
+    cluster_instances, cluster_labels : array or None
+        The training instances of each cluster of an instance space, and the labels that they have; None where there are
+        no clusters.
     """
 
     counts: Counts
@@ -90,6 +93,8 @@ class Outcome:
     predict_seconds: float = float("nan")
     n_dimensions: float | None = None
     eigenvalue_share: float | None = None
+    cluster_instances: NDArray[Any] | None = None
+    cluster_labels: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -173,6 +178,12 @@ def _micro_f1(o: Outcome, zero_division: float | str) -> float:
 
 def _term(value: float | None) -> float:
     return float("nan") if value is None else value
+
+
+def _over_clusters(values: NDArray[Any] | None, of: str) -> float:
+    if values is None or (of == "std" and len(values) < 2):
+        return float("nan")
+    return float(np.mean(values) if of == "mean" else np.std(values, ddof=1))
 
 
 def _loss_bound(o: Outcome) -> float:
@@ -272,6 +283,32 @@ METRICS: dict[str, Metric] = {
             None,
             lambda o: _term(o.eigenvalue_share),
             needs="features",
+        ),
+        Metric(
+            "n_clusters",
+            "number of clusters of training instances",
+            None,
+            lambda o: _term(None if o.cluster_instances is None else len(o.cluster_instances)),
+            needs="features",
+        ),
+        *(
+            Metric(
+                name,
+                f"{what} of a cluster: mean over the clusters, or their standard deviation",
+                None,
+                compute,
+                parameters={"of": "mean"},
+                allowed={"of": ("mean", "std")},
+                needs="features",
+            )
+            for name, what, compute in (
+                ("cluster_instances", "training instances", lambda o, of: _over_clusters(o.cluster_instances, of)),
+                (
+                    "cluster_labels",
+                    "labels of the training instances",
+                    lambda o, of: _over_clusters(o.cluster_labels, of),
+                ),
+            )
         ),
     )
 }

@@ -86,6 +86,7 @@ class Moments:
     _part_of: Moments | None = None  # the larger set of rows these were taken from, by `without`
     _kept: NDArray[np.intp] | None = None  # and which of its rows they are
     _variances: Array | None = None  # the diagonal of S, where S is diagonal
+    _unlabelled: Callable[[], Any] | None = None  # rows of the training set that came without labels
 
     # ---------------------------------------------------------------- construction
 
@@ -317,6 +318,20 @@ class Moments:
             lambda: self.yy + sign * (other.yy + weight * np.outer(dy, dy)),
         )
 
+    @property
+    def unlabelled(self) -> Any:
+        """The rows (u×d) of the training set that came without labels; None where there are none.
+
+        No sum here has them in it: only a method that asks for them learns from them.
+        """
+        if self._unlabelled is None:
+            return None
+        return self.memo.get("unlabelled", self._unlabelled) if self._image is None else self._unlabelled()
+
+    def with_unlabelled(self, rows: Any) -> Moments:
+        """The same moments with rows (u×d, or a function that returns them) that have no labels at hand."""
+        return replace(self, _unlabelled=rows if callable(rows) else lambda: rows, memo=Memo())
+
     def without(self, index: NDArray[np.intp]) -> Moments:
         """The moments of the rows not in `index` (distinct row numbers): a training set, at the price of the test rows.
 
@@ -379,6 +394,7 @@ class Moments:
             spread,
             _part_of=self,
             _kept=np.flatnonzero(keep),
+            _unlabelled=self._unlabelled,
         )
 
     def _labels_left_constant(self, Y: Any, Y_out: Any, shift: Array, keep: NDArray[np.bool_]) -> NDArray[np.intp]:
@@ -447,6 +463,33 @@ class Moments:
             centred=self.centred,
         )
         return mapped
+
+    def select_features(self, index: NDArray[np.intp]) -> Moments:
+        """The moments of the features `index` (ascending): blocks of S and C; sums anew where d > n and rows are there.
+
+        What is factorised of them is not shared. Sparse rows stay sparse.
+        """
+        if self._image is not None:
+            return self._mapped_like(self, self._image[0].select_features(index))
+        if self.n_features > self.n and self._rows is not None and self.centred:
+            X, Y = self.rows()
+            return Moments.from_arrays(sums.frozen(X[:, index]), Y)
+
+        def rows() -> tuple[Any, Any]:
+            X, Y = self.rows()
+            return sums.frozen(X[:, index]), Y
+
+        return Moments(
+            self.n,
+            self.mean_x[index],
+            self.mean_y,
+            lambda: np.asfortranarray(self.xx_lower[np.ix_(index, index)]),
+            lambda: self.xy[index],
+            lambda: self.yy,
+            rows if self._rows is not None else None,
+            lambda: self.spread()[index],
+            centred=self.centred,
+        )
 
     def standardised(self) -> Moments:
         """The moments of the features at unit scatter, x_j/√S_jj: S is their correlation matrix. Cost: d².
@@ -631,6 +674,7 @@ class Moments:
                 memo=Memo(),
                 _part_of=None,
                 _variances=None,
+                _unlabelled=None,
             ),
         )
 

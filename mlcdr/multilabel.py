@@ -95,3 +95,34 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
         return tags
+
+
+def seeded(estimator: Any, rng: Any) -> Any:
+    """The estimator with every `random_state` in it, open or not, drawn from `rng`: so that clones of one differ."""
+    if hasattr(estimator, "get_params"):
+        names = sorted(name for name in estimator.get_params() if name.rpartition("__")[2] == "random_state")
+        estimator.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max)) for name in names})
+    return estimator
+
+
+def fitted_to(classifier: Any, moments: Moments) -> Any:
+    """The classifier, fitted itself: from moments if it can be, else from their rows."""
+    if hasattr(classifier, "fit_moments"):
+        return classifier.fit_moments(moments)
+    X, Y = moments.rows()
+    return classifier.fit(X, as_dense(Y).astype(np.uint8))
+
+
+def answer(classifier: Any, X: Any, n_labels: int) -> tuple[Array, NDArray[np.bool_]]:
+    """Scores and label sets (n×K) of checked rows X (n×d), by any fitted multi-label classifier.
+
+    One without a `decision_function` has scores of ±½.
+    """
+    if isinstance(classifier, MultilabelClassifier) and type(classifier)._labels is MultilabelClassifier._labels:
+        scores = classifier._scores(X)
+        return scores, scores > 0
+    shape = (X.shape[0], n_labels)
+    labels = np.reshape(as_dense(classifier.predict(X)), shape) > 0
+    if hasattr(classifier, "decision_function"):
+        return np.reshape(np.asarray(classifier.decision_function(X), dtype=np.float64), shape), labels
+    return np.where(labels, 0.5, -0.5), labels

@@ -1,9 +1,11 @@
 """From a name in a config to the class that does the work, imported only when asked for.
 
-Five families fill in a method's line (see `mlcdr.composition`). A built-in component is one line of `BUILT_IN`; a
-package installed beside mlcdr adds its own through the entry-point groups `mlcdr.feature_space`, `mlcdr.dual_space`,
-`mlcdr.label_space`, `mlcdr.learner` and `mlcdr.threshold`; and any importable class can be named by its dotted path
-(`learner: my_package.MyRegressor`).
+Five families fill in a method's line (see `mlcdr.composition`), a sixth, the instance spaces, wraps it, and parameters
+of some of these are of two more, the clusterers and the selectors of features for one label. A built-in component is
+one line of `BUILT_IN`; a package installed beside mlcdr adds its own through the entry-point groups
+`mlcdr.feature_space`, `mlcdr.dual_space`, `mlcdr.label_space`, `mlcdr.learner`, `mlcdr.threshold`,
+`mlcdr.instance_space`, `mlcdr.clusterer` and `mlcdr.local_features`; and any importable class can be named by its
+dotted path (`learner: my_package.MyRegressor`).
 """
 
 from __future__ import annotations
@@ -35,6 +37,20 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "mlda": "mlcdr.feature_space.mlda:MLDA",
         "dmlda": "mlcdr.feature_space.dmlda:DMLDA",
         "mlsi": "mlcdr.feature_space.mlsi:MLSI",
+        "scca": "mlcdr.feature_space.scca:SCCA",
+        "f_score": "mlcdr.feature_space.f_score:FScore",
+        "rfs": "mlcdr.feature_space.rfs:RFS",
+        "csfs": "mlcdr.feature_space.csfs:CSFS",
+        "mifs": "mlcdr.feature_space.mifs:MIFS",
+        "reader": "mlcdr.feature_space.reader:READER",
+        "mim": "mlcdr.feature_space.mim:MIM",
+        "jmi": "mlcdr.feature_space.jmi:JMI",
+        "mrmr": "mlcdr.feature_space.mrmr:MRMR",
+        "mlfs": "mlcdr.feature_space.global_mlfs:GlobalMLFS",
+        "information_gain": "mlcdr.feature_space.information_gain:InformationGain",
+        "gain_ratio": "mlcdr.feature_space.gain_ratio:GainRatio",
+        "relieff": "mlcdr.feature_space.relieff:ReliefF",
+        "wrapper": "mlcdr.feature_space.wrapper:Wrapper",
     },
     "label_space": {
         "identity": "mlcdr.label_space.identity:Identity",
@@ -46,22 +62,57 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "kernel_cplst": "mlcdr.label_space.kernel_cplst:KernelCPLST",
         "faie": "mlcdr.label_space.faie:FaIE",
         "cca": "mlcdr.label_space.cca:CanonicalCodes",
+        "cssp": "mlcdr.label_space.cssp:CSSP",
+        "reader_le": "mlcdr.label_space.reader_le:ReaderLE",
         "compressed_sensing": "mlcdr.label_space.compressed_sensing:CompressedSensing",
     },
     "dual_space": {
         "ddsr": "mlcdr.dual_space.ddsr:DDSR",
         "idsr": "mlcdr.dual_space.idsr:IDSR",
     },
+    "instance_space": {
+        "cbmlc": "mlcdr.instance_space.cbmlc:CBMLC",
+        "clmlc": "mlcdr.instance_space.clmlc:CLMLC",
+    },
+    "clusterer": {
+        "k_means": "mlcdr.kmeans:SingleStartKMeans",
+    },
     "learner": {
         "least_squares": "mlcdr.learners.least_squares:LeastSquares",
         "ridge": "mlcdr.learners.ridge:Ridge",
+        "linear_svm": "mlcdr.learners.linear_svm:LinearSVM",
         "kernel_ridge": "mlcdr.learners.kernel_ridge:KernelRidge",
         "separate": "mlcdr.learners.separate:Separate",
+        "logistic_regression": "mlcdr.learners.logistic_regression:LogisticRegression",
         "m5p": "mlcdr.learners.m5p:M5P",
+        "c45": "mlcdr.learners.c45:C45",
         "weka_m5p": "mlcdr.learners.weka_m5p:WekaM5P",
         "binary_relevance": "mlcdr.chains.binary_relevance:BinaryRelevance",
         "br_plus": "mlcdr.chains.br_plus:BRPlus",
         "classifier_chain": "mlcdr.chains.classifier_chain:ClassifierChain",
+        "k_dependence_chain": "mlcdr.chains.k_dependence_chain:KDependenceChain",
+        "bayesian_classifier_chain": "mlcdr.chains.bayesian_classifier_chain:BayesianClassifierChain",
+        "polytree_chain": "mlcdr.chains.polytree_chain:PolytreeChain",
+        "probabilistic_classifier_chain": "mlcdr.chains.probabilistic_classifier_chain:ProbabilisticClassifierChain",
+        "occ": "mlcdr.chains.occ:OCC",
+        "ensemble": "mlcdr.ensembles.ensemble:Ensemble",
+        "label_powerset": "mlcdr.classifiers.label_powerset:LabelPowerset",
+        "pairwise": "mlcdr.classifiers.pairwise:CalibratedLabelRanking",
+        "mlknn": "mlcdr.classifiers.mlknn:MLkNN",
+        "llsf": "mlcdr.classifiers.llsf:LLSF",
+        "lift": "mlcdr.classifiers.lift:LIFT",
+        "rakel": "mlcdr.ensembles.rakel:RAkEL",
+        "homer": "mlcdr.instance_space.homer:HOMER",
+        "meta_label_chain": "mlcdr.classifiers.meta_label_chain:MetaLabelChain",
+        "mlsf": "mlcdr.classifiers.mlsf:MLSF",
+        "reader_le": "mlcdr.classifiers.reader_le:ReaderLEClassifier",
+    },
+    "local_features": {
+        "mlfs": "mlcdr.local_features.mlfs:LocalMLFS",
+        "same_for_all": "mlcdr.local_features.same_for_all:SameForAll",
+        "mlig": "mlcdr.local_features.mlig:MLIG",
+        "mlcfs": "mlcdr.local_features.mlcfs:MLCFS",
+        "ldf": "mlcdr.local_features.label_dependent:LabelDependentFeatures",
     },
     "threshold": {
         "fixed": "mlcdr.thresholds:Fixed",

@@ -339,6 +339,53 @@ def test_a_terminal_shows_a_bar_and_colours(here: Path) -> None:
 # -------------------------------------------------------------------- the other commands
 
 
+def test_check_tells_all_mistakes_at_once(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    """Those of layouts and their metrics beside all others, each with its line and once."""
+    lines = [
+        "name: e",
+        f"datasets: [{here / 'data' / 'tiny.arff'}]",
+        "splits: {kind: shufle, repeats: 2, train_size: 0.8, seed: 1}",
+        "metrics: [hamming_loss, f2]",
+        "methods:",
+        "  A: {label_space: plzt, learner: least_squares}",
+        "tables:",
+        "  - {layout: genric}",
+        "  - {layout: generic, metric: accuracy}",
+        "  - {layout: generic, digit: 3}",
+        "  - chen_lin_2012/table3",
+        "figures:",
+        "  - chen_lin_2012/figure1",
+    ]
+    (here / "wrong.yaml").write_text("\n".join(lines) + "\n")
+    done = mlcdr("check", "wrong.yaml")
+    assert (done.code, done.out) == (2, "")
+    found = [line.removeprefix("error: wrong.yaml:").split(": ")[:2] for line in done.err.splitlines()]
+    assert found == [
+        ["3", "splits.kind"],
+        ["4", "metrics.1"],
+        ["6", "methods.A.label_space"],
+        ["8", "tables.0"],
+        ["9", "tables.1.metric"],
+        ["10", "tables.2"],
+        ["11", "tables.3"],
+        *[["13", "figures.0"]] * 4,
+    ]
+    assert "did you mean 'digits'" in done.err
+    (here / "wrong.yaml").write_text("\n".join([*lines[:3], "metrics: [haming_loss]", *lines[4:]]) + "\n")
+    told = mlcdr("check", "wrong.yaml").err
+    assert told.count("hamming_loss'") == 1, "a misspelt metric is told once, not for each layout that needs it"
+
+
+def test_check_compares_with_the_data(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    arff = here / "data" / "tiny.arff"
+    text = small.experiment(arff, sweep={small.SIZES: [1, 20]}).to_yaml()
+    (here / "large.yaml").write_text(text.replace("repeats: 4", "repeats: 4  # few"))
+    done = mlcdr("check", "large.yaml")
+    line = next(k for k, each in enumerate(text.splitlines(), 1) if "20" in each)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"error: large.yaml:{line}: sweep.{small.SIZES}.1: 20 is more than the 6 labels of tiny\n"
+
+
 def test_check(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     done = mlcdr("check", "e.yaml")
     assert (done.code, done.err) == (0, "")
@@ -461,11 +508,24 @@ def test_table_plot_and_compare_of_a_real_run(
         assert mistaken.err.startswith("error: ")
 
 
-def test_plot_without_figures_says_how_to_have_some(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+def test_plot_without_figures_draws_what_fits(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     assert mlcdr("run", "e.yaml", "-q", "-j", 1).code == 0
     done = mlcdr("plot", "results/small")
-    assert done.code == 2
-    assert "asks for no figures; add them under `figures:`" in done.err
+    assert done.code == 0
+    drawn = sorted(Path(line).name for line in done.out.splitlines())
+    assert drawn == ["curves.png", "curves.svg"]
+    chosen = mlcdr("plot", "results/small", "--layout", "boxes", "--metric", "hamming_loss")
+    assert sorted(Path(line).name for line in chosen.out.splitlines()) == ["boxes.png", "boxes.svg"]
+    for wrong, told in (
+        (["--metric", "hamming_loss"], "needs --layout NAME"),
+        (["--layout", "boxes", "--metric", "exact_match"], "the results have no exact_match"),
+        (["--layout", "boxen"], "unknown layout 'boxen'; did you mean 'boxes'?"),
+        (["--layout", "time"], "the results have no time"),
+        (["--layout", "heatmap"], "a heat map needs two swept parameters"),
+    ):
+        mistaken = mlcdr("plot", "results/small", *wrong)
+        assert mistaken.code == 2, wrong
+        assert told in mistaken.err, mistaken.err
 
 
 def test_a_reader_that_goes_away_is_no_error(here: Path) -> None:

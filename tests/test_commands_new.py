@@ -95,7 +95,11 @@ def test_on_a_terminal_it_asks(here: Path) -> None:
 
 @pytest.mark.parametrize(
     ("family", "name"),
-    [(f, name) for f in ("feature_space", "dual_space", "label_space", "learner") for name in registry.BUILT_IN[f]],
+    [
+        (f, name)
+        for f in ("feature_space", "dual_space", "label_space", "learner", "instance_space")
+        for name in registry.BUILT_IN[f]
+    ],
 )
 def test_every_component_has_a_config(family: str, name: str) -> None:
     small.skip_without_extra(family, name)

@@ -16,7 +16,7 @@ from mlcdr.data import sources
 from mlcdr.errors import UserError
 from mlcdr.experiment.config import load_experiment
 from mlcdr.experiment.yaml_reader import read_yaml
-from mlcdr.reporting import published, recipes, results
+from mlcdr.reporting import published, recipes, reproduction, results
 from tests.small import Outcome
 
 ROOT = Path(__file__).parents[1]
@@ -137,7 +137,8 @@ def test_without_an_argument_it_lists(only_embedded: Path, mlcdr: Callable[..., 
     assert rows[TABLE3].split()[1:] == ["80", "1", "of", "8", "at", "hand", "--small"]
     assert rows[TABLE2].split()[1:] == ["168", "1", "of", "5", "at", "hand", "--small", "--large"]
     assert rows["chen_lin_2012/figure1"].split()[1] == "none"
-    assert "`mlcdr datasets fetch bibtex corel5k emotions enron genbase medical scene` downloads them" in done.err
+    fetched = done.err.partition("`mlcdr datasets fetch ")[2].partition("` downloads them")[0].split()
+    assert {"bibtex", "corel5k", "emotions", "enron", "genbase", "medical", "scene"} <= set(fetched)
 
 
 def test_it_runs_and_compares(only_embedded: Path, mlcdr: Callable[..., Outcome]) -> None:
@@ -147,9 +148,29 @@ def test_it_runs_and_compares(only_embedded: Path, mlcdr: Callable[..., Outcome]
     assert "here/chen_lin_2012_table3 beside chen_lin_2012/table3 (hamming_loss)" in done.out
     assert "of 10 cells within 3 standard errors" in done.out
     found = results.load("here/chen_lin_2012_table3")
-    beside = published.compare(found, TABLE3)
+    (beside,) = reproduction.beside([found], TABLE3)
+    assert beside.summary() == published.compare(found, TABLE3).summary()
     assert beside.terminal(100) in done.out
+    assert "have repeats 4; those that give the printed numbers have repeats 100." in " ".join(done.out.split())
     assert mlcdr("reproduce", TABLE3, *options).err.count("0 computed now") == 1
+
+
+def test_a_paper_is_announced_and_each_table_compared_after_its_run(
+    only_embedded: Path, configs: Path, mlcdr: Callable[..., Outcome]
+) -> None:
+    for path in (configs / "chen_lin_2012").glob("*_*.yaml"):
+        path.unlink()
+    small = ["--set", "datasets=[yeast]", "--set", "splits.repeats=2", "-j", 1]
+    done = mlcdr("reproduce", "chen_lin_2012", *small)
+    assert done.code == 0, done.err
+    told = done.err.splitlines()
+    names = [f"chen_lin_2012/{name}" for name in ("figure1", "table3", "table4")]
+    assert told[0] == "chen_lin_2012: 3 experiments, one after another"
+    assert told[1:4] == [f"  {name}: 1 data set × 2 methods (10 points) × 2 splits" for name in names]
+    assert [line for line in told[4:] if line in names] == names
+    order = [done.out.index(f"beside {name}") for name in names[1:]]
+    second_run = done.out.index("Dataset", done.out.index("Test", order[0]))
+    assert order[0] < second_run < order[1], "the first table is compared before the second is run"
 
 
 def test_a_figure_has_nothing_to_compare(only_embedded: Path, mlcdr: Callable[..., Outcome]) -> None:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from mlcdr.chains.linear import LinearLinks
-from mlcdr.chains.links import Array, Link, LinkedClassifier
+from mlcdr.chains.links import Array, Link, LinkedClassifier, Of
 from mlcdr.moments import Moments
 
 
 class BinaryRelevance(LinkedClassifier):
     """h_k(x) for each label k = 1, …, K, fitted to the features alone (Tsoumakas, Katakis & Vlahavas 2010).
 
-    Cost: K fits of the base; with least squares, or ridge with a free intercept, one for all.
+    Cost: K fits of the base; with least squares, or ridge, one for all.
 
     Attributes
     ----------
@@ -24,13 +24,15 @@ class BinaryRelevance(LinkedClassifier):
 
     def _fit_links(self, base: Any, moments: Moments) -> None:
         labels = range(moments.n_labels)
-        self._linear = LinearLinks.alone(base, moments)
+        self._linear = LinearLinks.alone(base, moments) if self.features is None else None
         if self._linear is not None:
             self.links_ = [self._linear.link(base, k) for k in labels]
         else:
-            self.links_ = [Link.fitted(base, moments, k) for k in labels]
+            selector = self._selector(moments)
+            self.links_ = [Link.fitted(base, moments, k, (), selector.beside(k, ())) for k in labels]
 
     def _scores(self, X: Any) -> Array:
-        if self._linear is not None:
-            return self._linear.on_features(X)
-        return np.column_stack([link.score(X) for link in self.links_])
+        return super()._scores(X) if self._linear is None else self._linear.on_features(X)
+
+    def _walk(self, X: Any, of: Of) -> Array:
+        return np.column_stack([of(link, X, None) for link in self.links_])

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from mlcdr.chains.linear import LinearLinks
-from mlcdr.chains.links import Array, Link, LinkedClassifier
-from mlcdr.moments import Moments, beside
+from mlcdr.chains.links import Array, Link, LinkedClassifier, Of
+from mlcdr.moments import Moments
 
 
 class BRPlus(LinkedClassifier):
@@ -19,7 +19,7 @@ class BRPlus(LinkedClassifier):
 
     A new instance gets the other labels from plain binary relevance, as a set of {0, 1}; they are not updated by what
     the second models say (Cherman's "no update"). Cost: K fits of the base to d features and K to d + K − 1; with least
-    squares, or ridge with a free intercept, one fit to d features and about K³ + dK² (`mlcdr.chains.linear`).
+    squares, or ridge, one fit to d features and about K³ + dK² (`mlcdr.chains.linear`).
 
     Attributes
     ----------
@@ -31,17 +31,21 @@ class BRPlus(LinkedClassifier):
     def _fit_links(self, base: Any, moments: Moments) -> None:
         labels = range(moments.n_labels)
         others = [[j for j in labels if j != k] for k in labels]
-        self._alone = LinearLinks.alone(base, moments)
-        self._linear = LinearLinks.mutual(base, moments)
+        self._alone = LinearLinks.alone(base, moments) if self.features is None else None
+        self._linear = LinearLinks.mutual(base, moments) if self.features is None else None
         if self._alone is not None and self._linear is not None:
             self.first_ = [self._alone.link(base, k) for k in labels]
             self.links_ = [self._linear.link(base, k, others[k]) for k in labels]
         else:
-            self.first_ = [Link.fitted(base, moments, k) for k in labels]
-            self.links_ = [Link.fitted(base, moments, k, others[k]) for k in labels]
+            selector = self._selector(moments)
+            self.first_ = [Link.fitted(base, moments, k, (), selector.beside(k, ())) for k in labels]
+            self.links_ = [Link.fitted(base, moments, k, others[k], selector.beside(k, others[k])) for k in labels]
 
     def _scores(self, X: Any) -> Array:
         if self._alone is not None and self._linear is not None:
             return self._linear.on_features(X) + (self._alone.on_features(X) > 0) @ self._linear.on_labels
+        return super()._scores(X)
+
+    def _walk(self, X: Any, of: Of) -> Array:
         said = np.column_stack([link.score(X) > 0 for link in self.first_]).astype(np.float64)
-        return np.column_stack([link.score(beside(X, np.delete(said, k, 1))) for k, link in enumerate(self.links_)])
+        return np.column_stack([of(link, X, np.delete(said, k, 1)) for k, link in enumerate(self.links_)])

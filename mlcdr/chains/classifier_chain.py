@@ -6,27 +6,36 @@ Source: Read, Pfahringer, Holmes & Frank 2011.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, ClassVar
 
-import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from mlcdr.chains.directed import DirectedChain
 from mlcdr.chains.linear import LinearLinks
-from mlcdr.chains.links import Array, Link, LinkedClassifier
-from mlcdr.moments import Moments, beside
+from mlcdr.chains.links import Array, LinkedClassifier
+from mlcdr.local_features.selector import LocalSelector
+from mlcdr.moments import Moments
 
 
-class ClassifierChain(LinkedClassifier):
+class ClassifierChain(DirectedChain):
     """h_k(x, y_1, …, y_(k−1)), trained on the true labels before it; a new instance gets what was predicted, {0, 1}.
 
-    Cost: K fits of the base, to d, …, d + K − 1 features; with least squares, or ridge with a free intercept, one fit
+    Cost: K fits of the base, to d, …, d + K − 1 features; with least squares, or ridge, one fit
     to d features and about K³ + dK² (`mlcdr.chains.linear`).
 
     Parameters
     ----------
     base : estimator or None
         As in `LinkedClassifier`.
-    order : list of int, or None
-        The labels in the chain's order, counted from 0; None: the order of the data set.
+    order : list of int, "random", or None
+        The labels in the chain's order, counted from 0; "random": an order drawn by `random_state`; None: the order of
+        the data set.
+    random_state : int, RandomState instance or None
+        The seed of a random order.
+    features : estimator or None
+        As in `LinkedClassifier`.
 
     Attributes
     ----------
@@ -38,33 +47,60 @@ class ClassifierChain(LinkedClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinkedClassifier._parameter_constraints,
-        "order": ["array-like", None],
+        "order": [StrOptions({"random"}), "array-like", None],
+        "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
     }
 
-    def __init__(self, base: Any = None, order: Sequence[int] | None = None):
-        super().__init__(base)
+    def __init__(
+        self,
+        base: Any = None,
+        order: Sequence[int] | str | None = None,
+        random_state: Any = None,
+        features: Any = None,
+    ):
+        super().__init__(base, features)
         self.order = order
+        self.random_state = random_state
+
+    def order_of(self, n_labels: int) -> list[int]:
+        """The chain's order of so many labels.
+
+        Raises
+        ------
+        ValueError
+            When the order that was given is none of them.
+        """
+        if isinstance(self.order, str):
+            return check_random_state(self.random_state).permutation(n_labels).tolist()
+        order = list(range(n_labels)) if self.order is None else list(self.order)
+        if sorted(order) != list(range(n_labels)):
+            raise ValueError(f"order must hold each of the {n_labels} labels 0, 1, … once, found {order}")
+        return order
+
+    def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
+        return self._chained(moments.n_labels)
+
+    def _chained(self, n_labels: int) -> tuple[list[int], list[list[int]]]:
+        order = self.order_of(n_labels)
+        parents: list[list[int]] = [[] for _ in order]
+        for i, k in enumerate(order):
+            parents[k] = order[:i]
+        return order, parents
 
     def _fit_links(self, base: Any, moments: Moments) -> None:
-        order = list(range(moments.n_labels)) if self.order is None else list(self.order)
-        if sorted(order) != list(range(moments.n_labels)):
-            raise ValueError(f"order must hold each of the {moments.n_labels} labels 0, 1, … once, found {order}")
-        self.order_ = order
-        self._linear = LinearLinks.chained(base, moments, order)
-        if self._linear is not None:
-            self.links_ = [self._linear.link(base, k, order[:i]) for i, k in enumerate(order)]
-        else:
-            self.links_ = [Link.fitted(base, moments, k, order[:i]) for i, k in enumerate(order)]
+        order, parents = self._chained(moments.n_labels)
+        linear = LinearLinks.chained(base, moments, order) if self.features is None else None
+        if linear is None:
+            super()._fit_links(base, moments)
+            return
+        self.order_, self.parents_, self._linear = order, parents, linear
+        self.links_ = [linear.link(base, k, parents[k]) for k in order]
 
     def _scores(self, X: Any) -> Array:
-        if self._linear is not None:
-            scores = self._linear.on_features(X)
-            for i, k in enumerate(self.order_):  # the labels before it are decided by now
-                scores[:, k] += (scores[:, self.order_[:i]] > 0) @ self._linear.on_labels[self.order_[:i], k]
-            return scores
-        scores = np.empty((X.shape[0], len(self.links_)))
-        said = np.empty_like(scores)
-        for i, (k, link) in enumerate(zip(self.order_, self.links_, strict=True)):
-            scores[:, k] = link.score(beside(X, said[:, :i]))
-            said[:, i] = scores[:, k] > 0
+        if self._linear is None:
+            return super()._scores(X)
+        scores = self._linear.on_features(X)
+        for k in self.order_:  # the labels before it are decided by now
+            before = self.parents_[k]
+            scores[:, k] += (scores[:, before] > 0) @ self._linear.on_labels[before, k]
         return scores

@@ -7,7 +7,9 @@ regression among what the features leave of the labels, and its coefficients on 
     M = T − BᵀB    (K×K), BᵀB the part of T that the features explain,
 
 the label k has coefficients a_k = (M_II + αI)⁻¹M_Ik on the labels I and W_k − W_I a_k on the features. Least squares is
-α = 0; ridge penalises all coefficients alike. So K links cost d²K + dK² + K³ beside the factorisation for the features.
+α = 0; ridge penalises all coefficients alike. Where the intercept is one of them, or there is none, T = Σyyᵀ, and the
+features are as they came, with a constant one for the intercept. So K links cost d²K + dK² + K³ beside the
+factorisation for the features.
 This is the minimum-norm solution, or that of R's `lm`, also where *features* depend on one another; where labels do, it
 is refused, or found by the rule of `lm`, and never mistaken for another.
 """
@@ -54,24 +56,54 @@ class Regression:
         α.
     drops : bool
         Whether the base goes by the rule of R's `lm`.
+    scatter : array of shape (K, K)
+        T.
+    intercepts : array of shape (K,), or None
+        The intercepts, where they are penalised or 0. None: those that make the residuals sum to 0.
     """
 
     weights: Array
     explained: Array
     ridge: float
     drops: bool
+    scatter: Array
+    intercepts: Array | None = None
 
     @classmethod
     def of(cls, base: Any, moments: Moments) -> Regression | None:
         """None for a base that has not this form; a subclass has not, since it may solve otherwise."""
         if type(base) is LeastSquares and base.rank_deficient == "drop_aliased":
             whitened = moments.basic_whitened()
-            return cls(moments.basic_coefficients(), whitened.T @ whitened, 0.0, True)
+            return cls(moments.basic_coefficients(), whitened.T @ whitened, 0.0, True, moments.yy)
         if type(base) is LeastSquares:
-            return cls(moments.coefficients(), moments.explained(), 0.0, False)
+            return cls(moments.coefficients(), moments.explained(), 0.0, False, moments.yy)
         if type(base) is Ridge and base.intercept == "free":
-            return cls(moments.coefficients(base.alpha), moments.explained(base.alpha), float(base.alpha), False)
+            alpha = float(base.alpha)
+            return cls(moments.coefficients(alpha), moments.explained(alpha), alpha, False, moments.yy)
+        if type(base) is Ridge:
+            return cls._about_zero(moments, float(base.alpha), base.intercept == "penalised")
         return None
+
+    @classmethod
+    def _about_zero(cls, moments: Moments, alpha: float, constant: bool) -> Regression:
+        """Of labels and features that are not centred: those of Y − ȳ and of 1 on the features, put together."""
+        raw = (moments.with_constant() if constant else moments).uncentred()
+        mean = moments.mean_y
+        centred, of_one = raw.coefficients(alpha), raw.constant_coefficients(alpha)
+        weights = centred + np.outer(of_one, mean)
+        sums = raw.n * raw.mean_x  # Xᵀ1
+        crossed = np.outer(centred.T @ sums, mean)
+        explained = raw.explained(alpha) + crossed + crossed.T + (sums @ of_one) * np.outer(mean, mean)
+        scatter = moments.yy + moments.n * np.outer(mean, mean)
+        if constant:
+            return cls(weights[:-1], explained, alpha, False, scatter, weights[-1])
+        return cls(weights, explained, alpha, False, scatter, np.zeros(len(mean)))
+
+    def intercepts_of(self, moments: Moments, weights: Array, on_labels: Array) -> Array:
+        """The intercepts of links with these weights on the features and the labels."""
+        if self.intercepts is not None:
+            return self.intercepts - self.intercepts @ on_labels
+        return moments.mean_y - moments.mean_x @ weights - moments.mean_y @ on_labels
 
 
 @dataclass(frozen=True)
@@ -94,13 +126,14 @@ class Partialled:
     def of(cls, regression: Regression, moments: Moments, order: Sequence[int]) -> Partialled | None:
         """For labels {0, 1}, in this order; None where rounding hides the rank of M."""
         index = list(order)
-        scatter = moments.yy[np.ix_(index, index)]
+        scatter = regression.scatter[np.ix_(index, index)]
         left = scatter - regression.explained[np.ix_(index, index)]
         left[np.diag_indices_from(left)] += regression.ridge
         variances = np.diag(scatter)
         spread = np.where(variances < _CONSTANT, 0.0, variances + regression.ridge)
+        raw = spread + moments.n * moments.mean_y[index] ** 2 if regression.intercepts is None else spread
         try:
-            factor = FileOrderCholesky.of(left, spread, spread + moments.n * moments.mean_y[index] ** 2)
+            factor = FileOrderCholesky.of(left, spread, raw)
         except IllConditioned:
             return None
         if regression.drops and len(factor.aliased):
@@ -179,7 +212,7 @@ class LinearLinks:
         if regression is None:
             return None
         nothing = np.zeros((moments.n_labels, moments.n_labels))
-        return cls(regression.weights, nothing, moments.mean_y - moments.mean_x @ regression.weights)
+        return cls(regression.weights, nothing, regression.intercepts_of(moments, regression.weights, nothing))
 
     @classmethod
     def chained(cls, base: Any, moments: Moments, order: Sequence[int]) -> LinearLinks | None:
@@ -218,11 +251,13 @@ class LinearLinks:
     ) -> LinearLinks:
         """With the links that are not known fitted one by one."""
         weights = regression.weights - regression.weights @ on_labels
+        intercepts = regression.intercepts_of(moments, weights, on_labels)
         for k in np.flatnonzero(~known).tolist():
-            coefficients = Link.fitted(base, moments, k, inputs[k]).model.coef_[0]
-            weights[:, k], on_labels[:, k] = coefficients[: len(weights)], 0.0
-            on_labels[inputs[k], k] = coefficients[len(weights) :]
-        return cls(weights, on_labels, moments.mean_y - moments.mean_x @ weights - moments.mean_y @ on_labels)
+            model = Link.fitted(base, moments, k, inputs[k]).model
+            weights[:, k], on_labels[:, k] = model.coef_[0, : len(weights)], 0.0
+            on_labels[inputs[k], k] = model.coef_[0, len(weights) :]
+            intercepts[k] = model.intercept_[0]
+        return cls(weights, on_labels, intercepts)
 
     def on_features(self, X: Any) -> Array:
         """x·w_k + b_k − ½ (n×K): the scores, but for what the labels add."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -17,11 +18,13 @@ from mlcdr.data.arff import ArffTable, read_arff
 from mlcdr.data.encoding import Matrix, Missing, encode
 from mlcdr.data.files import DataFiles, Part, is_path, locate, sha256
 from mlcdr.data.labels import meka_label_count, read_label_xml
+from mlcdr.data.synthetic import Synthetic
+from mlcdr.data.synthetic import checksum as synthetic_checksum
 from mlcdr.data.text import fail
 from mlcdr.errors import DataError
 
 # The modules of this package that decide which files are read, and not what is read from them.
-_NOT_READERS = ("catalog.py", "files.py", "sources.py")
+_NOT_READERS = ("catalog.py", "files.py", "sources.py", "synthetic.py")
 
 
 @functools.cache
@@ -127,8 +130,9 @@ def load_dataset(
     missing: Missing = "error",
     part: Part = "full",
     labels: int | None = None,
+    synthetic: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    """Load a data set.
+    """Load a data set, or make it.
 
     Parameters
     ----------
@@ -158,6 +162,10 @@ def load_dataset(
     if part not in get_args(Part):
         raise DataError(f"part: {part!r} is not one of {', '.join(get_args(Part))}")
     text = str(name_or_path)
+    if synthetic is not None:
+        if part != "full":
+            raise DataError(f"{text}: a synthetic data set has no predefined split")
+        return _made(text, Synthetic.parse(dict(synthetic)))
     if isinstance(name_or_path, Path) and not is_path(text):
         text = f"{os.curdir}{os.sep}{text}"  # a Path is a path, even without a separator
     files = locate(text, part)
@@ -171,6 +179,24 @@ def load_dataset(
     X, Y, facts = stored
     facts = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
     return Dataset(name=files.name, X=X, Y=Y, checksum=checksum, **facts)
+
+
+def _made(name: str, recipe: Synthetic) -> Dataset:
+    X, Y = recipe.generate()
+    labels = tuple(f"label{k + 1}" for k in range(recipe.n_labels))
+    return Dataset(
+        name=name,
+        X=X,
+        Y=Y,
+        feature_names=recipe.feature_names(),
+        label_names=labels,
+        xml_label_names=labels,
+        checksum=synthetic_checksum(X, Y),
+        declared_features=recipe.n_features,
+        declared_nominal=0,
+        declared_numeric=recipe.n_features,
+        notices=(recipe.said(),),
+    )
 
 
 def _checksum(files: DataFiles, missing: Missing, part: Part, labels: int | None) -> str:

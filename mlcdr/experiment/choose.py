@@ -94,6 +94,8 @@ def choose(
     tune = specs[0].tune
     assert tune is not None
     points = grid_points(tune, dataset)
+    if len(points) == 1:  # a setting of this data set's own, and nothing to be chosen
+        return [points[0]] * len(specs)
     wanted = [work.all_sizes(specs[0])] if criterion.summed else [[spec] for spec in specs]
     flat = [without_tune(spec, point) for point in points for group in wanted for spec in group]
     seed, name = folds_of

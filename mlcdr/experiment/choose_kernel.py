@@ -29,7 +29,7 @@ Folds = Sequence[NDArray[np.intp]]
 
 def applies(spec: MethodSpec) -> bool:
     """Whether `totals` can stand in for fitting this method in every fold."""
-    if spec.feature_space or spec.dual_space is not None:
+    if spec.feature_space or spec.dual_space is not None or spec.instance_space is not None:
         return False
     if not hasattr(registry.resolve("learner", spec.learner.name), "kernel_regression"):
         return False

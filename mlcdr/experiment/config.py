@@ -17,10 +17,12 @@ from pydantic import BaseModel, ValidationError
 from mlcdr import registry
 from mlcdr.data.files import Part, is_path, locate, short_name
 from mlcdr.data.sources import entry_names
+from mlcdr.data.synthetic import Synthetic
 from mlcdr.errors import DataError
 from mlcdr.experiment.components import build_problem, read_component
 from mlcdr.experiment.model import (
     FAMILIES,
+    LABELLED,
     DatasetSpec,
     Experiment,
     LayoutSpec,
@@ -30,7 +32,7 @@ from mlcdr.experiment.model import (
 )
 from mlcdr.experiment.overrides import apply_overrides
 from mlcdr.experiment.problems import Problems, found, near, worded
-from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, find_fold_file
+from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, find_fold_file, read_labelled
 from mlcdr.experiment.tune import TuneSpec
 from mlcdr.experiment.yaml_reader import Document, KeyPath, Place, read_yaml
 from mlcdr.metrics import METRICS
@@ -47,13 +49,21 @@ __all__ = [
     "method_text",
 ]
 
-# The options of a data set and the values they may have; None: a whole number that is not 0.
+# The options of a data set that is read, and the values they may have; None: a whole number that is not 0.
 DATASET_OPTIONS: dict[str, tuple[str, ...] | None] = {"missing": ("error", "mean", "zero"), "labels": None}
+
+# In place of a data set's name, or as its one option: it is made, not read.
+SYNTHETIC = "synthetic"
 
 _SpecT = TypeVar("_SpecT", bound=BaseModel)
 
+Check = Callable[[Mapping[str, Any]], Iterable[str]]
+"""From an experiment as plain data to what is wrong with it, `tables.0: what is wrong`."""
 
-def load_experiment(path: str | Path, overrides: Sequence[str] = (), look_up: bool = True) -> Experiment:
+
+def load_experiment(
+    path: str | Path, overrides: Sequence[str] = (), look_up: bool = True, also: Check | None = None
+) -> Experiment:
     """Read and check an experiment file.
 
     Relative paths of data sets and layouts that exist beside the file, or else in the working directory, are made
@@ -67,6 +77,9 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = (), look_up: bo
         `key.path=value` texts, put in before anything is checked.
     look_up : bool
         Whether the data sets and fold files must be there, as a run needs them.
+    also : callable, optional
+        Finds problems of the tables and figures, of which nothing is known here: given what could be read as plain
+        data, `tables.0: what is wrong` for each.
 
     Raises
     ------
@@ -74,7 +87,7 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = (), look_up: bo
         With all problems, each `file:line: key.path: what is wrong`. A file that is not YAML reports just that, and at
         once (nothing heavy is imported for it).
     """
-    return _checked(read_yaml(path), overrides, Path(path).resolve().parent, look_up)
+    return _checked(read_yaml(path), overrides, Path(path).resolve().parent, look_up, also)
 
 
 def experiment_from(
@@ -91,7 +104,9 @@ def experiment_from(
     return _checked(Document(plain, {(): Place(source)}), overrides, Path.cwd(), look_up)
 
 
-def _checked(document: Document, overrides: Sequence[str], folder: Path, look_up: bool) -> Experiment:
+def _checked(
+    document: Document, overrides: Sequence[str], folder: Path, look_up: bool, also: Check | None = None
+) -> Experiment:
     problems = Problems(document)
     if not isinstance(document.data, dict):
         problems.add((), f"an experiment is a mapping (`name: ...`), found {found(document.data)}")
@@ -133,7 +148,11 @@ def _checked(document: Document, overrides: Sequence[str], folder: Path, look_up
         problems.add_validation(error, data, (), _known_keys)
     _check_names(data, problems)
     _check_tuning(data, part, problems)
-    _check_sweep(sweep, data.get("methods"), problems)
+    fixed = isinstance(splits, dict) and splits.get("labelled") is not None
+    _check_sweep(sweep, data.get("methods"), fixed, problems)
+    _check_scopes(data.get("methods"), fixed or LABELLED in sweep, problems)
+    if also is not None:
+        _check_layouts(data, sweep, also, problems)
     problems.raise_any(misdirected)
     return experiment.written_at(document.places)
 
@@ -166,7 +185,7 @@ def _data_sets(specs: Sequence[DatasetSpec], part: Part, look_up: bool, problems
     for i, spec in enumerate(specs):
         files = None
         name = short_name(spec.name, part) if spec.name.isprintable() else ""  # else it has been told
-        if name and look_up:
+        if name and look_up and SYNTHETIC not in spec.params:
             try:
                 files = locate(spec.name, part)
             except DataError as error:
@@ -202,6 +221,8 @@ def _dataset(written: Any, path: KeyPath, problems: Problems, folder: Path) -> D
         return DatasetSpec.model_construct(name="")
     name, options = pair
     inner = path if isinstance(written, str) else (*path, name)
+    if name == SYNTHETIC or (isinstance(options, dict) and SYNTHETIC in options):
+        return _synthetic(name, options, inner, problems)
     if not isinstance(options, dict):
         problems.add(inner, f"options must be a mapping ({', '.join(DATASET_OPTIONS)}), found {found(options)}")
         options = {}
@@ -221,6 +242,24 @@ def _dataset(written: Any, path: KeyPath, problems: Problems, folder: Path) -> D
     if is_path(name):
         name = _beside(name, folder)
     return _built(DatasetSpec, {"name": inner}, problems, name=name, params=options)
+
+
+def _synthetic(name: str, options: Any, path: KeyPath, problems: Problems) -> DatasetSpec:
+    """A data set that is made: `{synthetic: {…}}`, which names itself, or `{name: {synthetic: {…}}}`."""
+    if name != SYNTHETIC:
+        if len(options) > 1:
+            others = ", ".join(key for key in options if key != SYNTHETIC)
+            problems.add(path, f"a synthetic data set is not read, so it has no other option (found: {others})")
+        options, path = options[SYNTHETIC], (*path, SYNTHETIC)
+    try:
+        if not isinstance(options, dict):
+            raise DataError(f"the options of a synthetic data set are a mapping, found {found(options)}")
+        made = Synthetic.parse(options)
+    except DataError as error:
+        problems.add(path, str(error))
+        return DatasetSpec.model_construct(name="")
+    own_name = made.name if name == SYNTHETIC else name
+    return _built(DatasetSpec, {"name": path}, problems, name=own_name, params={SYNTHETIC: options})
 
 
 def _metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
@@ -314,9 +353,20 @@ def _method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[str,
             )
         else:
             result[family] = (read(part, family, (*path, family), f"{family}."),)
+    _check_wrapper(result.get("instance_space"), (*path, "instance_space"), problems)
     if not {"label_space.regression", "learner.learner"} & set(varied):
         _check_pair(result.get("label_space"), result.get("learner"), (*path, "label_space"), problems)
     return result
+
+
+def _check_wrapper(space: Any, path: KeyPath, problems: Problems) -> None:
+    """An instance space takes the classifier that the other keys make."""
+    if not isinstance(space, Component) or space is _UNREADABLE:
+        return
+    if "classifier" not in registry.parameters(registry.resolve(space.family, space.name)):
+        problems.add(path, f"{space.name!r} is no instance space: it has no parameter `classifier` for what it wraps")
+    elif "classifier" in space.params:
+        problems.add((*path, space.name, "classifier"), "is what the method's other keys make; leave it out")
 
 
 def _check_pair(space: Any, learner: Any, path: KeyPath, problems: Problems) -> None:
@@ -358,6 +408,34 @@ def _check_names(data: Mapping[str, Any], problems: Problems) -> None:
                 problems.add((key, i, "metric"), message)
 
 
+def _check_layouts(data: Mapping[str, Any], sweep: Mapping[str, Any], also: Check, problems: Problems) -> None:
+    """Put what `also` finds among the problems, but for what is told already."""
+    listed = {key: data[key] if isinstance(data.get(key), list) else [] for key in ("metrics", "tables", "figures")}
+    methods = data.get("methods")
+    plain = {
+        "metrics": [{spec.name: {"as": spec.label}} for spec in listed["metrics"] if spec.label],
+        "sweep": {path: values for path, values in sweep.items() if isinstance(values, list)},
+        "methods": methods if isinstance(methods, dict) else {},
+        # an entry that is broken has been told; one that surely fits keeps its place
+        **{
+            key: [spec.plain() if isinstance(spec.layout, str) and spec.layout else None for spec in listed[key]]
+            for key in ("tables", "figures")
+        },
+    }
+    told = problems.places()
+    misspelt = any(path[:1] == ("metrics",) for path in told)
+    for line in also(plain):
+        where, _, message = line.partition(": ")
+        key, _, number = where.partition(".")
+        path = (key, int(number))
+        if message.startswith("needs the metric"):
+            # Of a metric that is misspelt above, or in the entry itself, one line is enough.
+            unclear = not plain["metrics"] or (misspelt and "did you mean" in message)
+            if unclear or (*path, "metric") in told:
+                continue
+        problems.add(path, message)
+
+
 def _check_tuning(data: Mapping[str, Any], part: Part, problems: Problems) -> None:
     """What a method is tuned by must be a metric, and what has a grid of its own a data set."""
     metrics = [spec for spec in data["metrics"] if spec.label] if isinstance(data.get("metrics"), list) else []
@@ -381,9 +459,9 @@ def _check_tuning(data: Mapping[str, Any], part: Part, problems: Problems) -> No
                 problems.add((*here, "metric"), str(error))
 
 
-def _check_sweep(sweep: Mapping[str, Any], methods: Any, problems: Problems) -> None:
+def _check_sweep(sweep: Mapping[str, Any], methods: Any, fixed: bool, problems: Problems) -> None:
     """Every swept path must be a parameter of some method that does not set it itself, and every value possible; the
-    same for each method's own grid.
+    same for each method's own grid. `fixed`: whether `splits` has a `labelled` of its own.
     """
     specs: dict[str, MethodSpec] = {}
     for name, parts in (methods if isinstance(methods, dict) else {}).items():
@@ -394,6 +472,9 @@ def _check_sweep(sweep: Mapping[str, Any], methods: Any, problems: Problems) -> 
     all_read = isinstance(methods, dict) and len(specs) == len(methods)
     for path, values in sweep.items():
         here: KeyPath = ("sweep", path)
+        if path == LABELLED:
+            _check_labelled(values if isinstance(values, list) else [], here, fixed, problems)
+            continue
         having = {name: spec for name, spec in specs.items() if spec.with_value(path, None) is not None}
         if not having and all_read:
             known = _sweepable(specs.values())
@@ -414,6 +495,30 @@ def _check_sweep(sweep: Mapping[str, Any], methods: Any, problems: Problems) -> 
                 for dataset, grid in (spec.tune.grids if spec.tune else {}).items():
                     there = ("methods", name, "tune", "grids", dataset, path)
                     _check_values({name: spec}, path, grid[path], there, problems)
+
+
+def _check_labelled(values: Sequence[Any], here: KeyPath, fixed: bool, problems: Problems) -> None:
+    """The values of a swept `splits.labelled`."""
+    if fixed:
+        problems.add(here, "splits.labelled is set, too; leave it out in one of the two places")
+    texts = [method_text(value) for value in values]
+    for i, value in enumerate(values):
+        if texts[i] in texts[:i]:
+            problems.add((*here, i), f"the value {texts[i]} is listed twice")
+        try:
+            if read_labelled(value) is None:
+                problems.add((*here, i), "must be a share or a number of rows, found nothing")
+        except ValidationError as error:
+            problems.add((*here, i), worded(error.errors(include_url=False)[0]))
+
+
+def _check_scopes(methods: Any, hidden: bool, problems: Problems) -> None:
+    """Where labels are hidden no choice may be made by all rows: it would see them."""
+    for name, parts in methods.items() if hidden and isinstance(methods, dict) else ():
+        tune = parts.get("tune") if isinstance(parts, dict) else None
+        if isinstance(tune, dict) and tune.get("scope") == "dataset":
+            message = "`dataset` chooses by the labels of all rows, and `splits.labelled` hides some; take `split`"
+            problems.add(("methods", name, "tune", "scope"), message)
 
 
 def _check_values(

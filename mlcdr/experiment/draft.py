@@ -15,7 +15,7 @@ from mlcdr.experiment.yaml_reader import dump_yaml, read_yaml_text
 DATASETS, METHODS, METRICS = ("yeast",), ("plst", "cplst"), ("hamming_loss",)
 """What an experiment is about if nobody says."""
 
-_ORDER = ("feature_space", "dual_space", "label_space", "learner", "threshold")
+_ORDER = ("instance_space", "feature_space", "dual_space", "label_space", "learner", "threshold")
 _SHARES = "[20%, 40%, 60%, 80%, 100%]"
 
 
@@ -124,6 +124,8 @@ def _with_learner(method: dict[str, str]) -> dict[str, str]:
         plain = registry.resolve("learner", "least_squares")
         if misfit is not None and misfit(plain, None):
             return {**method, "learner": "kernel_ridge"}
+    if "instance_space" in method:
+        return {**method, "learner": "classifier_chain"}
     return {**method, "learner": "ridge" if "feature_space" in method else "least_squares"}
 
 

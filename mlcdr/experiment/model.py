@@ -15,13 +15,16 @@ from pydantic.json_schema import WithJsonSchema
 
 from mlcdr.experiment.components import with_parameter
 from mlcdr.experiment.problems import placed
-from mlcdr.experiment.splits import SplitSpec
+from mlcdr.experiment.splits import SplitSpec, seed_of
 from mlcdr.experiment.tune import TuneSpec
 from mlcdr.experiment.yaml_reader import KeyPath, Place, dump_yaml
 from mlcdr.registry import Component
 
-FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "threshold")
-"""What a method is made of, in the order of the line."""
+FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "threshold", "instance_space")
+"""What a method is made of, in the order of the line; and what wraps the line."""
+
+LABELLED = "splits.labelled"
+"""The one thing besides the parameters of methods that can be swept."""
 
 _FOLDER_NAME = re.compile(r"[^\W_][\w.\-]{0,99}")
 
@@ -54,7 +57,7 @@ class _Spec(BaseModel):
 
 
 class DatasetSpec(_Spec):
-    """A data set to run on: its name (or path), and options for `load_dataset` (`missing`, `labels`)."""
+    """A data set to run on: its name (or path), and options for `load_dataset` (`missing`, `labels`, `synthetic`)."""
 
     name: _Line
     params: dict[str, Any] = {}
@@ -80,8 +83,8 @@ class MetricSpec(_Spec):
 class MethodSpec(_Spec):
     """What fills the line x → feature space → learner → label space → threshold; only the learner is required.
 
-    A dual space stands for the last step of the feature space and for the label space. `tune` leaves some parameters to
-    be chosen.
+    A dual space stands for the last step of the feature space and for the label space. An instance space wraps what the
+    other parts make: they are fitted in each of its parts anew. `tune` leaves some parameters to be chosen.
     """
 
     feature_space: Annotated[tuple[_Part, ...], BeforeValidator(_tuple)] = ()
@@ -89,6 +92,7 @@ class MethodSpec(_Spec):
     label_space: _Part | None = None
     learner: _Part
     threshold: _Part | None = None
+    instance_space: _Part | None = None
     tune: TuneSpec | None = None
 
     def plain(self) -> dict[str, Any]:
@@ -137,8 +141,9 @@ class MethodSpec(_Spec):
         return (part, tuple(keys), position) if part is not None and keys else None
 
     def components(self) -> tuple[Component, ...]:
-        """All components of the method, in the order of the line."""
-        return (*self.feature_space, *filter(None, (self.dual_space, self.label_space, self.learner, self.threshold)))
+        """All components of the method, in the order of the line, and what wraps it."""
+        others = (self.dual_space, self.label_space, self.learner, self.threshold, self.instance_space)
+        return (*self.feature_space, *filter(None, others))
 
 
 class LayoutSpec(_Spec):
@@ -169,7 +174,9 @@ class Experiment(_Spec):
     description: Annotated[str, Field(description="What the experiment shows; free text.")] = ""
     datasets: Annotated[
         tuple[DatasetSpec, ...],
-        Field(min_length=1, description="Names or paths of data sets, or {name: {missing: mean}}."),
+        Field(
+            min_length=1, description="Names or paths of data sets, or {name: {missing: mean}}, or {synthetic: {…}}."
+        ),
         BeforeValidator(_tuple),
     ]
     splits: Annotated[SplitSpec, Field(description="How rows are divided for training and testing.")]
@@ -180,7 +187,10 @@ class Experiment(_Spec):
     ]
     sweep: Annotated[
         dict[str, Annotated[tuple[Any, ...], Field(min_length=1), BeforeValidator(_tuple)]],
-        Field(description="Parameters to vary: key path (label_space.n_components) → list of values."),
+        Field(
+            description="Parameters to vary: key path (label_space.n_components) → list of values; "
+            "and `splits.labelled`, the training rows that keep their labels."
+        ),
     ] = {}
     methods: Annotated[
         dict[_Line, MethodSpec], Field(min_length=1, description="The methods to compare: a name of yours → its parts.")
@@ -212,7 +222,7 @@ class Experiment(_Spec):
     @property
     def seed(self) -> int:
         """The seed that the methods' own randomness is derived from: that of the splits (0 where these have none)."""
-        return int(getattr(self.splits, "seed", 0))
+        return seed_of(self.splits)
 
     @property
     def varied(self) -> tuple[str, ...]:
@@ -223,11 +233,15 @@ class Experiment(_Spec):
     def points(self, method: str) -> tuple[dict[str, Any], ...]:
         """The sweep of one method: a dict of swept key path → value as written, for each combination, in config order.
 
-        Only paths that are parameters of the method take part; `({},)` if none is. A grid of which every point is run
-        (`tune: {scope: test}`) belongs to it.
+        Only paths that are parameters of the method take part, and `splits.labelled`; `({},)` if none is. A grid of
+        which every point is run (`tune: {scope: test}`) belongs to it.
         """
         spec = self.methods[method]
-        swept = {path: values for path, values in self.sweep.items() if spec.with_value(path, values[0]) is not None}
+        swept = {
+            path: values
+            for path, values in self.sweep.items()
+            if path == LABELLED or spec.with_value(path, values[0]) is not None
+        }
         swept |= spec.shown_grid
         return tuple(dict(zip(swept, values, strict=True)) for values in itertools.product(*swept.values()))
 
@@ -241,6 +255,9 @@ class Experiment(_Spec):
         """
         spec = self.methods[method]
         for path, value in point.items():
+            if path == LABELLED:
+                spec = spec.model_copy()  # the same method on other rows is another one to fit
+                continue
             changed = spec.with_value(path, value)
             if changed is None:
                 raise KeyError(f"{method} has no parameter {path}")
@@ -253,8 +270,8 @@ class Experiment(_Spec):
         if self.description:
             result["description"] = self.description
         result["datasets"] = [spec.plain() for spec in self.datasets]
-        splits = self.splits.model_dump()
-        result["splits"] = {key: list(v) if isinstance(v, tuple) else v for key, v in splits.items() if v != ()}
+        splits = {key: v for key, v in self.splits.model_dump().items() if v != () and v is not None}
+        result["splits"] = {key: list(v) if isinstance(v, tuple) else v for key, v in splits.items()}
         result["metrics"] = [spec.plain() for spec in self.metrics]
         if self.sweep:
             result["sweep"] = {path: list(values) for path, values in self.sweep.items()}

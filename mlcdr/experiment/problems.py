@@ -24,6 +24,10 @@ class Problems:
         if (path, message) not in self._found:
             self._found.append((path, message))
 
+    def places(self) -> set[KeyPath]:
+        """The key paths at which something is wrong."""
+        return {path for path, _ in self._found}
+
     def lines(self) -> list[str]:
         """`file:line: key.path: message`, sorted by line; those of `--set` options come last."""
         found = [(self.document.place(path), path, message) for path, message in self._found]

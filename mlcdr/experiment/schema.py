@@ -2,11 +2,13 @@
 
 import inspect
 import re
+from dataclasses import MISSING, fields
 from typing import Any
 
 from mlcdr import registry
-from mlcdr.experiment.config import DATASET_OPTIONS, Experiment
-from mlcdr.experiment.model import FAMILIES
+from mlcdr.data.synthetic import Synthetic
+from mlcdr.experiment.config import DATASET_OPTIONS, SYNTHETIC, Experiment
+from mlcdr.experiment.model import FAMILIES, LABELLED
 from mlcdr.metrics import METRICS
 
 _NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3}
@@ -35,7 +37,7 @@ def schema() -> dict[str, Any]:
         if family == "feature_space":
             method[family] = {"anyOf": [reference, {"type": "array", "items": reference}], "default": []}
     paths = {"pattern": rf"^({'|'.join(FAMILIES)})\..+$"}
-    result["properties"]["sweep"]["propertyNames"] = paths
+    result["properties"]["sweep"]["propertyNames"] = {"anyOf": [paths, {"const": LABELLED}]}
     grid = {"type": "object", "propertyNames": paths, "additionalProperties": _GRID_VALUES}
     definitions["TuneSpec"]["properties"]["grid"] |= grid
     definitions["TuneSpec"]["properties"]["grids"]["additionalProperties"] = grid
@@ -78,10 +80,17 @@ def _dataset() -> dict[str, Any]:
         key: {"type": "integer", "not": {"const": 0}} if values is None else {"enum": list(values)}
         for key, values in DATASET_OPTIONS.items()
     }
-    inner = {"type": ["object", "null"], "properties": options, "additionalProperties": False}
+    made = {
+        "type": "object",
+        "description": "A data set made of hypercubes, not read.",
+        "properties": {field.name: {"type": ["number", "null"]} for field in fields(Synthetic)},
+        "required": [field.name for field in fields(Synthetic) if field.default is MISSING],
+        "additionalProperties": False,
+    }
+    inner = {"type": ["object", "null"], "properties": options | {SYNTHETIC: made}, "additionalProperties": False}
     return {
         "title": "data set",
-        "anyOf": [{"type": "string", "minLength": 1}, _one_key({}, additionalProperties=inner)],
+        "anyOf": [{"type": "string", "minLength": 1}, _one_key({SYNTHETIC: made}, additionalProperties=inner)],
     }
 
 

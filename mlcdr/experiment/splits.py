@@ -1,7 +1,10 @@
-"""Which rows train and which rows test: the four kinds of splits, as a config names them.
+"""Which rows train and which rows test, and which of the former lose their labels: `splits:` of a config.
 
 A kind of split is a small frozen pydantic model (`Shuffle`, `KFold`, `Predefined`, `FromFile`), validated where the
 config is read; `make_splits` turns it into row numbers for one data set.
+
+`labelled: 30%` hides the labels of all training rows but a random 30 %: methods that use rows without labels get them
+as such, others do not see them. `hide_labels` does it, for a share that is swept too (`sweep: {splits.labelled: …}`).
 
 Randomness. Every random split has a `SeedSequence` of its own, made of the seed, the data set's name and the split's
 number (see `seed_sequence`). Split 7 is therefore the same whether 10 or 100 splits are asked for, in whatever order,
@@ -21,7 +24,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, field_validator
 
 from mlcdr.errors import ConfigError, DataError
 
@@ -33,6 +36,53 @@ Seed = Annotated[int, Field(ge=0, description="Non-negative whole number that al
 
 class _Spec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _share_or_count(value: object) -> object:
+    right = "must be a share of the training rows (30% or 0.3, 100% at most), or a whole number of rows (1 or more)"
+    if value is None:
+        return value
+    number = value
+    if isinstance(value, str) and value.endswith("%"):
+        try:
+            number = float(Decimal(value[:-1]) / 100)
+        except ArithmeticError:
+            raise ValueError(f"{right}, found {value!r}") from None
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise ValueError(f"{right}, found {value!r}")
+    if not 0 < number <= 1 if isinstance(number, float) else number < 1:
+        raise ValueError(f"{right}, found {value}")
+    return number
+
+
+Labelled = Annotated[
+    float | int | None,
+    BeforeValidator(_share_or_count),
+    Field(
+        description="Training rows that keep their labels: a share (30% or 0.3; rounded half up) or a number of rows; "
+        "all of them when left out. Those of a smaller share are among those of a larger.",
+        json_schema_extra={
+            "anyOf": [
+                {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+                {"type": "integer", "minimum": 1},
+                {"type": "string", "pattern": r"^[0-9.]+%$"},
+                {"type": "null"},
+            ]
+        },
+    ),
+]
+_LABELLED: TypeAdapter[float | int | None] = TypeAdapter(Labelled)
+
+
+def read_labelled(written: object) -> float | int | None:
+    """The value of `labelled`, as a config may write it.
+
+    Raises
+    ------
+    ValueError
+        When it is neither a share nor a number of rows.
+    """
+    return _LABELLED.validate_python(written)
 
 
 class Shuffle(_Spec):
@@ -58,6 +108,7 @@ class Shuffle(_Spec):
         ),
     ]
     seed: Seed
+    labelled: Labelled = None
 
     @field_validator("train_size", mode="before")
     @classmethod
@@ -84,12 +135,14 @@ class KFold(_Spec):
     folds: Annotated[int, Field(ge=2, description="Number of folds; each tests once in a repeat.")]
     repeats: Annotated[int, Field(ge=1, description="How often the rows are shuffled and dealt anew.")] = 1
     seed: Seed
+    labelled: Labelled = None
 
 
 class Predefined(_Spec):
     """The one split that the data set's own train and test files make."""
 
     kind: Literal["predefined"]
+    labelled: Labelled = None
 
 
 class FromFile(_Spec):
@@ -115,6 +168,7 @@ class FromFile(_Spec):
         ),
         BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
     ] = ()
+    labelled: Labelled = None
 
     def file_for(self, dataset_name: str) -> Path:
         """The path with the data set's name put in, `~` expanded."""
@@ -144,7 +198,9 @@ class Split:
     index : int
         Number of the split, from 0.
     train, test : ndarray of int64
-        Row numbers, ascending, disjoint, together all rows (ascending, so that reading rows runs through memory once).
+        Row numbers, ascending, disjoint (ascending, so that reading rows runs through memory once).
+    unlabelled : ndarray of int64
+        The training rows whose labels are hidden, likewise; all three together are all rows.
     identity : dict
         Plain data that determines this split of a given data set, and nothing else (not how many splits there are):
         made to be a part of a trial's key.
@@ -154,6 +210,7 @@ class Split:
     train: np.ndarray
     test: np.ndarray
     identity: dict[str, Any] = field(default_factory=dict)
+    unlabelled: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
 class Splits(Sequence[Split]):
@@ -208,12 +265,43 @@ def make_splits(
         If there is no predefined split, or the fold file is missing or wrong (message begins with `file:line`).
     """
     if isinstance(spec, Shuffle):
-        return _shuffle(spec, dataset_name, n_instances, n_train)
-    if isinstance(spec, KFold):
-        return _kfold(spec, dataset_name, n_instances)
-    if isinstance(spec, Predefined):
-        return _predefined(dataset_name, n_instances, n_train)
-    return _from_file(spec, dataset_name, n_instances)
+        splits = _shuffle(spec, dataset_name, n_instances, n_train)
+    elif isinstance(spec, KFold):
+        splits = _kfold(spec, dataset_name, n_instances)
+    elif isinstance(spec, Predefined):
+        splits = _predefined(dataset_name, n_instances, n_train)
+    else:
+        splits = _from_file(spec, dataset_name, n_instances)
+    labelled = spec.labelled
+    if labelled is None:
+        return splits
+    seed = seed_of(spec)
+    return Splits(len(splits), lambda index: hide_labels(splits[index], labelled, seed, dataset_name))
+
+
+def seed_of(spec: Shuffle | KFold | Predefined | FromFile) -> int:
+    """The seed of all randomness; 0 where the splits have none."""
+    return int(getattr(spec, "seed", 0))
+
+
+def hide_labels(split: Split, labelled: float | int, seed: int, dataset_name: str) -> Split:
+    """The split with the labels of all training rows hidden but those of a random part, `labelled` of them.
+
+    A share is rounded half up, to 1 row at least. The parts of one split are nested: they begin one random order.
+
+    Raises
+    ------
+    ConfigError
+        When more rows are to keep their labels than there are.
+    """
+    n = len(split.train)
+    kept = max(1, n_training_rows(labelled, n))
+    if kept > n:
+        raise ConfigError([f"splits.labelled: {kept} rows of the {n} that train on {dataset_name}"])
+    order = _permutation(n, seed_sequence(seed, dataset_name, "labelled", split.index))
+    identity = {**split.identity, "labelled": kept, "labelled_seed": seed, "labelled_of": [dataset_name, split.index]}
+    train, hidden = split.train[np.sort(order[:kept])], split.train[np.sort(order[kept:])]
+    return Split(split.index, train, split.test, identity, hidden)
 
 
 def seed_sequence(seed: int, *names: str | int) -> np.random.SeedSequence:

@@ -329,6 +329,9 @@ def read_failures(folder: Path) -> list[Failure]:
                 return []  # a record not yet begun
             if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
                 raise ResultsError(f"{path}: not a record of trials made by mlcdr")
+            damage = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if damage != "ok":
+                raise ResultsError(f"{path}: damaged ({damage.splitlines()[-1]})")
             rows = db.execute(query).fetchall()
         return [Failure(d, m, tuple(json.loads(point).items()), s, e or "", r) for d, m, point, s, e, r in rows]
     except (sqlite3.Error, ValueError) as error:

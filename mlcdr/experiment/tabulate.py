@@ -57,13 +57,18 @@ def write_summary(
 def write_chosen(
     path: Path, trials: Sequence[Trial], choices: Mapping[str, Mapping[str, str]], swept: Sequence[str]
 ) -> None:
-    """`chosen.csv`: what trials tuned: dataset, method, a column for each swept path, split, parameter, value."""
-    rows = []
-    for trial in trials:
-        point = dict(trial.point)
-        start = [trial.dataset, trial.method, *(point.get(path, "") for path in swept), trial.split]
-        rows += [[*start, parameter, value] for parameter, value in choices.get(trial.key, {}).items()]
-    _write(path, ["dataset", "method", *swept, "split", "parameter", "value"], rows)
+    """`chosen.csv`: what trials tuned: dataset, method, a column for each swept path, split, parameter, value.
+
+    A swept path that no tuned method has is left out, for its column would be empty.
+    """
+    tuned = [(trial, dict(trial.point), choices[trial.key]) for trial in trials if choices.get(trial.key)]
+    kept = [each for each in swept if any(point.get(each) for _, point, _ in tuned)]
+    rows = [
+        [trial.dataset, trial.method, *(point.get(each, "") for each in kept), trial.split, parameter, value]
+        for trial, point, chosen in tuned
+        for parameter, value in chosen.items()
+    ]
+    _write(path, ["dataset", "method", *kept, "split", "parameter", "value"], rows)
 
 
 def _defined(values: Mapping[str, float | None], metrics: Sequence[str]) -> Iterator[tuple[str, float]]:

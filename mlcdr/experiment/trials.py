@@ -22,6 +22,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from sklearn.base import is_classifier
+
 from mlcdr import held_out, registry
 from mlcdr.composition import ComposedClassifier
 from mlcdr.data.dataset import Dataset, load_dataset
@@ -32,8 +34,18 @@ from mlcdr.experiment import tune as tune_module
 from mlcdr.experiment.choose import choose, without_tune
 from mlcdr.experiment.components import separated
 from mlcdr.experiment.config import DatasetSpec, Experiment, MethodSpec, method_text
+from mlcdr.experiment.model import LABELLED
 from mlcdr.experiment.outputs import independent_outputs
-from mlcdr.experiment.splits import Splits, SplitSpec, make_splits, seed_sequence
+from mlcdr.experiment.splits import (
+    Split,
+    Splits,
+    SplitSpec,
+    hide_labels,
+    make_splits,
+    read_labelled,
+    seed_of,
+    seed_sequence,
+)
 from mlcdr.experiment.tune import Criterion
 from mlcdr.label_space.linear import as_dense
 from mlcdr.linalg import n_kept
@@ -66,6 +78,8 @@ class Trial:
         The method with the point's values put in.
     family : MethodSpec
         The method to fit: `spec`, or, where one fit serves several sizes of the code, that of the largest.
+    labelled : float, int or None
+        How many training rows keep their labels, where that is swept.
     """
 
     key: str
@@ -75,6 +89,7 @@ class Trial:
     split: int
     spec: MethodSpec
     family: MethodSpec
+    labelled: float | int | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +120,8 @@ class DataSource:
     def of(cls, spec: DatasetSpec, splits: SplitSpec) -> DataSource:
         """The source of one data set of an experiment."""
         part = "predefined" if splits.kind == "predefined" else "full"
-        return cls(spec.name, (*sorted(spec.params.items()), ("part", part)), splits)
+        options = {key: tuple(v.items()) if isinstance(v, dict) else v for key, v in spec.params.items()}
+        return cls(spec.name, (*sorted(options.items()), ("part", part)), splits)
 
     def load(self) -> Dataset:
         """The data set.
@@ -123,6 +139,10 @@ class DataSource:
         if getattr(self.splits, "train_size", None) == "predefined":  # the rows are the full file's all the same
             n_train = load_dataset(self.name, **{**dict(self.options), "part": "predefined"}).n_train
         return make_splits(self.splits, dataset.name, dataset.n_instances, n_train)
+
+    def hiding(self, split: Split, labelled: float | int | None, dataset: Dataset) -> Split:
+        """One of its splits with labels hidden, where a sweep says how many are kept."""
+        return split if labelled is None else hide_labels(split, labelled, seed_of(self.splits), dataset.name)
 
     def stamped(self, dataset: Dataset) -> DataSource:
         """The same source, with the data set and the splits that it gives now."""
@@ -147,15 +167,16 @@ class Score:
 
 def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[Trial]:
     """All trials of one data set: by method, point of the sweep and split, in the config's order."""
-    splits = source.divide(dataset)
-    identities = [split.identity for split in splits]
+    splits = list(source.divide(dataset))
     metrics = sorted([m.label, m.name, m.params] for m in experiment.metrics)  # their order changes no value
     trials = []
     for method in experiment.methods:
         points = experiment.points(method)
         specs = [experiment.method_at(method, point) for point in points]
-        families = _families(specs, dataset.n_labels) if experiment.share else specs
+        families = _families_apart(specs, points, dataset.n_labels) if experiment.share else specs
         for point, spec, family in zip(points, specs, families, strict=True):
+            labelled = read_labelled(point.get(LABELLED))
+            identities = [source.hiding(split, labelled, dataset).identity for split in splits]
             shown = tuple((path, method_text(value)) for path, value in point.items())
             shared = {
                 "data": [dataset.name, dataset.checksum],  # the name seeds a method's randomness
@@ -168,7 +189,7 @@ def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[T
             if not experiment.share:
                 shared["separate"] = separated(spec.learner).version()
             trials += [
-                Trial(_digest({**shared, "split": identity}), dataset.name, method, shown, i, spec, family)
+                Trial(_digest({**shared, "split": identity}), dataset.name, method, shown, i, spec, family, labelled)
                 for i, identity in enumerate(identities)
             ]
     return trials
@@ -177,6 +198,20 @@ def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[T
 def _digest(content: Any) -> str:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _families_apart(
+    specs: Sequence[MethodSpec], points: Sequence[Mapping[str, Any]], n_labels: int
+) -> list[MethodSpec]:
+    """`_families`, with points that differ in which labels are hidden kept apart: they are fits on other rows."""
+    result = list(specs)
+    kinds: dict[str, list[int]] = {}
+    for i, point in enumerate(points):
+        kinds.setdefault(method_text(point.get(LABELLED)), []).append(i)
+    for indices in kinds.values():
+        for i, family in zip(indices, _families([specs[i] for i in indices], n_labels), strict=True):
+            result[i] = family
+    return result
 
 
 def _families(specs: Sequence[MethodSpec], n_labels: int) -> list[MethodSpec]:
@@ -202,8 +237,8 @@ def _families(specs: Sequence[MethodSpec], n_labels: int) -> list[MethodSpec]:
 
 
 def _code(spec: MethodSpec) -> Component | None:
-    """What gives the code its size: the dual space, or else the label space."""
-    return spec.dual_space or spec.label_space
+    """What gives the code its size: the dual space, or else the label space; nothing, where each part has its own."""
+    return None if spec.instance_space else spec.dual_space or spec.label_space
 
 
 def _size_path(spec: MethodSpec) -> str | None:
@@ -256,6 +291,14 @@ class _Context:
         self.moments = Moments.from_arrays(self.dataset.X, self.dataset.Y, Memo(charged=False))
         self.choices = Memo(charged=False)  # of parameters, once for the data set
 
+    def training(self, split: Split) -> Moments:
+        """The moments of a split's training rows; those whose labels are hidden come along without them."""
+        if not len(split.unlabelled):
+            return self.moments.without(split.test)
+        X, Y = self.dataset.X, self.dataset.Y
+        labelled = Moments.from_arrays(frozen(X[split.train]), frozen(Y[split.train]))
+        return labelled.with_unlabelled(frozen(X[split.unlabelled]))
+
 
 _lock = threading.Lock()
 
@@ -275,16 +318,24 @@ def run_group(group: Group) -> list[Score]:
     """
     with _lock:
         context = _context(group.source)
+    scores = []
+    for labelled in dict.fromkeys(trial.labelled for trial in group.trials):
+        scores += _run_rows([t for t in group.trials if t.labelled == labelled], labelled, group, context)
+    return scores
+
+
+def _run_rows(trials: Sequence[Trial], labelled: float | int | None, group: Group, context: _Context) -> list[Score]:
+    """The scores of those trials of a group that have the same rows with labels."""
     try:
-        split = context.splits[group.split]
-        moments = context.moments.without(split.test)
+        split = group.source.hiding(context.splits[group.split], labelled, context.dataset)
+        moments = context.training(split)
         X_test = frozen(context.dataset.X[split.test])
         Y_test = frozen(as_dense(context.dataset.Y[split.test]))
     except Exception as error:  # no memory for this split, say
-        return [Score(trial.key, None, _explain(error)) for trial in group.trials]
-    scores = _run_all([t for t in group.trials if t.family.tune is None], group, moments, X_test, Y_test)
-    for trials in _by_family([t for t in group.trials if t.family.tune is not None]):
-        scores += _run_tuned(trials, group, context, moments, X_test, Y_test)
+        return [Score(trial.key, None, _explain(error)) for trial in trials]
+    scores = _run_all([t for t in trials if t.family.tune is None], group, moments, X_test, Y_test)
+    for tuned in _by_family([t for t in trials if t.family.tune is not None]):
+        scores += _run_tuned(tuned, group, context, moments, X_test, Y_test)
     return scores
 
 
@@ -436,27 +487,47 @@ def _run_family(
     return scores
 
 
-def _features_kept(estimator: ComposedClassifier) -> dict[str, float]:
-    """What the last step of the feature space tells of its dimensions (a dual space is none: its code is not kept)."""
+def _features_kept(estimator: ComposedClassifier) -> dict[str, Any]:
+    """What the last step of the feature space tells of its dimensions (a dual space is none: its code is not kept); of
+    an instance space, what that tells of its own, and of its clusters.
+    """
+    whole = estimator.learner_
+    if getattr(whole, "decomposes_instances", False):
+        told = {"cluster_instances": "cluster_sizes_", "cluster_labels": "cluster_n_labels_"}
+        found = {key: getattr(whole, name) for key, name in told.items() if hasattr(whole, name)}
+        kept = getattr(whole, "n_components_", None)
+        return found | ({} if kept is None else {"n_dimensions": float(kept)})
     steps = [step for step in estimator.feature_steps_ if step is not estimator.label_space_]
     told = {"n_dimensions": "n_components_", "eigenvalue_share": "eigenvalue_share_"}
     return {key: float(getattr(steps[-1], name)) for key, name in told.items() if steps and hasattr(steps[-1], name)}
 
 
 def build(spec: MethodSpec) -> ComposedClassifier:
-    """The estimator of a method, whose parameters have been checked with the config."""
-    return ComposedClassifier(
+    """The estimator of a method, whose parameters have been checked with the config.
+
+    An instance space is a classifier, and so a learner, that has the line as its own `classifier`; or the learner
+    alone, if that is a classifier and there is nothing else.
+    """
+    line = ComposedClassifier(
         learner=spec.learner.build(check=False),
         label_space=spec.label_space.build(check=False) if spec.label_space else None,
         feature_space=[step.build(check=False) for step in spec.feature_space] or None,
         threshold=spec.threshold.build(check=False) if spec.threshold else None,
         dual_space=spec.dual_space.build(check=False) if spec.dual_space else None,
     )
+    if spec.instance_space is None:
+        return line
+    alone = spec.components() == (spec.learner, spec.instance_space) and is_classifier(line.learner)
+    whole = spec.instance_space.build(check=False)
+    return ComposedClassifier(whole.set_params(classifier=line.learner if alone else line))
 
 
 def _seeded(estimator: ComposedClassifier, seed: int, trial: Trial) -> ComposedClassifier:
     """Give every part with an open `random_state` one of its own, from the data set's, split's and method's names."""
     parts = [estimator.label_space, estimator.learner, *(estimator.feature_space or ()), estimator.dual_space]
+    inner = getattr(estimator.learner, "classifier", None)
+    if isinstance(inner, ComposedClassifier):  # `get_params` does not look into a list
+        parts += inner.feature_space or ()
     for position, part in enumerate(parts):
         if part is None:
             continue

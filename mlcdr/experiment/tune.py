@@ -2,7 +2,8 @@
 
     tune: {grid: {learner.alpha: {log2: [-10, 0, 1]}}, metric: hamming_loss, folds: 5, scope: split}
 
-(and `grids: {yeast: {learner.alpha: …}}` for data sets with a grid of their own).
+(and `grids: {yeast: {learner.alpha: …}}` for data sets with a grid of their own; where a grid is a single point, it is
+a setting for that data set, and nothing is chosen).
 
 `scope` says what the choice is made for, and thereby what it may see:
 

@@ -96,7 +96,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
             return self.fit_moments(Moments.from_arrays(X, np.zeros((X.shape[0], 0))))
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64)
-        return self.fit_moments(Moments.from_arrays(X, _binary(y[:, None] if y.ndim == 1 else y)))
+        return self.fit_moments(Moments.from_arrays(X, binary_labels(y[:, None] if y.ndim == 1 else y)))
 
     def fit_moments(self, moments: Moments) -> LinearFeatureSpace:
         """Find the directions from the moments of a training set (parameters and data are not checked again)."""
@@ -162,7 +162,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return tags
 
 
-def _binary(Y: Any) -> Any:
+def binary_labels(Y: Any) -> Any:
     """Y (n×K) of {0, 1}: as it is, or of two other values the larger as 1."""
     values = np.unique(Y.data if sp.issparse(Y) else Y)
     if set(values.tolist()) <= {0, 1}:

@@ -31,7 +31,7 @@ from mlcdr.reporting.ranking import is_among_best, ranks
 from mlcdr.reporting.results import Cell, Point, Results
 from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, text
 from mlcdr.reporting.significance import Significance, assess, record
-from mlcdr.reporting.tables import csv_text, mean_and_spread, over_splits, short_path, tuning_notes
+from mlcdr.reporting.tables import csv_text, mean_and_spread, over_splits, short_path, tuning_notes, unfilled
 
 Block = tuple[str, Point]
 """What a ranking is over: one data set at one point of the sweep."""
@@ -283,6 +283,7 @@ class _Comparer:
                 notes.append(f"{listing(lacking)} {verb} no {short}: the same number stands at every value.")
         if any(len(found) < len(self.results.methods) for found in self.cells.values()):
             notes.append(f"{DASH}: no result (not run, failed, or not defined).")
+            notes += unfilled(self.results)
         if any(cell.n == 1 for cell in present):
             notes.append(f"± {DASH}: a single split has no standard error.")
         notes += self.results.remarks

@@ -13,11 +13,12 @@ from typing import Any
 
 from mlcdr.data.dataset import load_dataset
 from mlcdr.data.sources import find
-from mlcdr.errors import ResultsError
+from mlcdr.errors import DataError, ResultsError
 from mlcdr.reporting import layouts, published
+from mlcdr.reporting.judging import Rules, rules_for
 from mlcdr.reporting.layouts import DatasetsLayout
 from mlcdr.reporting.published import PublishedCell, Verdict
-from mlcdr.reporting.sheet import DASH, Sheet, Text, template, text
+from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, template, text
 from mlcdr.reporting.tables import Table, number
 
 # How the published tables call what `Dataset.statistics` calls otherwise.
@@ -92,26 +93,52 @@ def _plain(value: Any) -> str:
 
 @dataclass(frozen=True)
 class ComparedFact:
-    """One printed fact beside ours (None: the data set is not compared, or the fact not counted)."""
+    """One printed fact beside ours (None: the data set is not compared, or the fact not counted).
+
+    `why`: of a fact that is not judged, the reason.
+    """
 
     published: PublishedCell
     ours: float | None
     verdict: Verdict
+    why: str = ""
 
 
 @dataclass(frozen=True)
 class FactsComparison:
     """A published table of data sets beside the data.
 
-    A printed number agrees if ours, rounded to as many places, is that number.
+    A printed number agrees if ours, rounded to as many places, is that number. One that is known to be misprinted
+    (`not_reproducible` in `mlcdr.reporting.judging`) is shown with the reason, and not judged.
+
+    Attributes
+    ----------
+    table : str
+        `PAPER/TABLE`.
+    rows : tuple of ComparedFact
+        All its facts.
+    datasets : tuple of str
+        The data sets that were compared, as we call them.
+    absent : tuple of str
+        Those of the table that are not at hand.
     """
 
     table: str
     rows: tuple[ComparedFact, ...]
+    datasets: tuple[str, ...]
+    absent: tuple[str, ...] = ()
 
     def count(self, verdict: Verdict) -> int:
         """How many facts have this verdict."""
         return sum(row.verdict == verdict for row in self.rows)
+
+    def _misprinted(self, why: str) -> list[str]:
+        """The facts that are not judged for this reason, by data set."""
+        found: dict[str, list[str]] = {}
+        for row in self.rows:
+            if row.verdict == "not reproducible" and row.why == why:
+                found.setdefault(row.published.metric, []).append(row.published.dataset)
+        return [f"{metric} of {listing(names)}" for metric, names in found.items()]
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """The facts as aligned columns, with the count below."""
@@ -132,38 +159,59 @@ class FactsComparison:
             before = cell.dataset
         judged = self.count("agrees") + self.count("differs")
         notes = [f"{self.count('agrees')} of {judged} facts agree, rounded as printed."]
+        if misprints := self.count("not reproducible"):
+            notes.append(f"Not judged: {misprints} facts.")
+            why = dict.fromkeys(row.why for row in self.rows if row.verdict == "not reproducible")
+            notes += [f"{', '.join(self._misprinted(each))}: {each}." for each in why]
         left_out = {"of other data sets": self.count("not run"), "not printed, or not counted here": self.count("n/a")}
         notes += [f"Left out: {count} facts {which}." for which, count in left_out.items() if count]
+        if self.absent:
+            notes.append(f"Not at hand: {', '.join(self.absent)}.")
         header = tuple(map(text, ("Dataset", "Fact", "Ours", "Published", "Verdict")))
         caption = text(f"The data beside {self.table}")
         return Sheet(caption, header, tuple(lines), 2, tuple(groups), tuple(notes), (4,)).terminal(width, colour)
 
 
 def compare(names: Sequence[str], table: str) -> FactsComparison:
-    """Every printed fact of a published table of data sets beside ours; of all its data sets if `names` is empty.
+    """Every printed fact of a published table of data sets beside ours; of all those at hand if `names` is empty.
 
     Raises
     ------
     DataError
-        When a data set cannot be found or read.
+        When a data set of `names`, or every one of the table's, cannot be found or read.
     ResultsError
         When there is no such table, or it has none of the data sets.
     """
     cells = published.load_facts(table)
+    rules = rules_for(table)
+    called = {cell.dataset: rules.datasets.get(cell.dataset, cell.dataset) for cell in cells}
     wanted = {name.casefold() for name in names}
-    ours = {name: facts(name) for name in dict.fromkeys(cell.dataset for cell in cells) if not wanted or name in wanted}
+    ours: dict[str, Mapping[str, Any]] = {}
+    absent: dict[str, DataError] = {}
+    for printed, name in called.items():
+        if not wanted or wanted & {printed, name}:
+            try:
+                ours[printed] = facts(name)
+            except DataError as error:
+                if wanted:
+                    raise
+                absent[name] = error
+    if absent and not ours:
+        raise next(iter(absent.values()))
     if not ours:
-        there = ", ".join(dict.fromkeys(cell.dataset for cell in cells))
-        raise ResultsError(f"{table} has none of {', '.join(names)} (it has: {there})")
-    return FactsComparison(table, tuple(_judged(cell, ours.get(cell.dataset)) for cell in cells))
+        raise ResultsError(f"{table} has none of {', '.join(names)} (it has: {', '.join(called)})")
+    rows = tuple(_judged(cell, ours.get(cell.dataset), rules) for cell in cells)
+    return FactsComparison(table, rows, tuple(called[printed] for printed in ours), tuple(absent))
 
 
-def _judged(cell: PublishedCell, ours: Mapping[str, Any] | None) -> ComparedFact:
+def _judged(cell: PublishedCell, ours: Mapping[str, Any] | None, rules: Rules) -> ComparedFact:
     if ours is None:
         return ComparedFact(cell, None, "not run")
     value = ours.get(_CALLED.get(cell.metric, cell.metric))
     if not isinstance(value, int | float) or not cell.mean:
         return ComparedFact(cell, None if isinstance(value, str) else value, "n/a")
+    if why := rules.why_not(cell.dataset, cell.method, cell.metric):
+        return ComparedFact(cell, float(value), "not reproducible", why)
     off = abs(value - float(cell.mean))
     agrees = off <= 0.5 * 10.0**-cell.digits + _ROUNDING and not math.isnan(off)
     return ComparedFact(cell, float(value), "agrees" if agrees else "differs")

@@ -22,12 +22,18 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mlcdr.reporting import layouts
+from mlcdr.reporting import layouts, looks
 from mlcdr.reporting.comparison import Comparison, compare_all
 from mlcdr.reporting.figures import STYLE, save
 from mlcdr.reporting.results import Results
 from mlcdr.reporting.sheet import DASH, signed
-from mlcdr.reporting.significance import ALPHA, Significance, record
+from mlcdr.reporting.significance import ALPHA, FEW, Significance, record
+
+WITHOUT_TESTS = (
+    "a critical-difference diagram needs a metric of known direction, two methods, and two data sets or more (better "
+    f"more than {FEW}) at which all of them have a result"
+)
+"""Why there is no diagram where there is none."""
 
 _STEP = 0.17  # inches from one line of a diagram to the next
 _AXIS = 3.6  # inches of the axis of ranks
@@ -36,8 +42,10 @@ _CELL = (0.95, 0.52)  # inches
 _FOOT = 0.55  # inches below the matrix, for two lines
 
 
-def write_all(comparison: Comparison, folder: Path) -> list[Path]:
+def write_all(comparison: Comparison, folder: Path, methods: Sequence[str] | None = None) -> list[Path]:
     """Both critical-difference diagrams and the matrix of a comparison, as SVG and PNG; none where there are no tests.
+
+    `methods`: all methods of the experiment in the config's order, which gives each its looks.
 
     Raises
     ------
@@ -50,8 +58,8 @@ def write_all(comparison: Comparison, folder: Path) -> list[Path]:
     title = comparison.sheet.caption.plain
     stem = layouts.file_name(comparison.metric)
     pictures = {
-        "cd_nemenyi": critical_difference(found, title, "nemenyi"),
-        "cd_wilcoxon_holm": critical_difference(found, title, "wilcoxon"),
+        "cd_nemenyi": critical_difference(found, title, "nemenyi", methods),
+        "cd_wilcoxon_holm": critical_difference(found, title, "wilcoxon", methods),
         "matrix": matrix(found, title),
     }
     return [path for name, figure in pictures.items() for path in save(figure, folder / f"{stem}_{name}", title)]
@@ -63,15 +71,19 @@ def texts(results: Results) -> dict[str, str]:
     for each in compare_all(results):
         if each.significance is not None:
             title = each.sheet.caption.plain
-            figure, image = critical_difference(each.significance, title, "nemenyi"), io.StringIO()
+            figure, image = critical_difference(each.significance, title, "nemenyi", results.methods), io.StringIO()
             with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": each.metric}):
                 figure.savefig(image, format="svg", transparent=True, metadata={"Date": None})
             found[f"Critical difference, {title}"] = image.getvalue()
     return found
 
 
-def critical_difference(found: Significance, title: str, test: str) -> Figure:
-    """The critical-difference diagram by `nemenyi` or by `wilcoxon` (with Holm's correction)."""
+def critical_difference(found: Significance, title: str, test: str, methods: Sequence[str] | None = None) -> Figure:
+    """The critical-difference diagram by `nemenyi` or by `wilcoxon` (with Holm's correction).
+
+    Each method has its colour and marker; `methods`, all of the experiment, says which (`found.methods` if left out).
+    """
+    places = {method: k for k, method in enumerate(methods or found.methods)}
     nemenyi = test == "nemenyi"
     cliques = found.nemenyi_cliques() if nemenyi else found.wilcoxon_cliques()
     levels = _levels(found, cliques)
@@ -103,16 +115,18 @@ def critical_difference(found: Significance, title: str, test: str) -> Figure:
             ax.text(at(rank), top - 0.08, str(rank), ha="center", va="bottom", fontsize=7)
         if nemenyi:
             _draw_ruler(ax, found, at(1), _AXIS / (k - 1), 0.42)
-        for side, methods in ((-1, left), (1, right[::-1])):
-            for row, j in enumerate(methods):
+        for side, column in ((-1, left), (1, right[::-1])):
+            for row, j in enumerate(column):
                 y = top + deep + _STEP * (row + 0.5)
                 x = at(float(found.averages[j]))
                 edge = margin - 0.08 if side < 0 else margin + _AXIS + 0.08
-                ax.plot([x, x, edge], [top, y, y], color="black", linewidth=0.6, solid_joinstyle="round")
+                k_look = places[found.methods[j]]
+                ax.plot([x, x, edge], [top, y, y], color=looks.colour(k_look), linewidth=0.9, solid_joinstyle="round")
+                ax.plot([edge], [y], markersize=4.0, **looks.mark(k_look))
                 average, name = f"{found.averages[j]:.2f}", found.methods[j]
                 label = f"{name}  {average}" if side < 0 else f"{average}  {name}"
                 ha = "right" if side < 0 else "left"
-                ax.text(edge + 0.05 * side, y, label, ha=ha, va="center", parse_math=False)
+                ax.text(edge + 0.08 * side, y, label, ha=ha, va="center", parse_math=False)
         for clique, level in zip(cliques, levels, strict=True):
             _draw_bar(
                 ax, found, clique, [at(float(found.averages[j])) for j in clique], top + 0.1 + 0.5 * _STEP * level
@@ -130,7 +144,7 @@ def _footnote(found: Significance, nemenyi: bool, any_clique: bool) -> list[str]
     if n > found.n_datasets:
         lines.append("The points of a data set are not independent: differences look surer than they are.")
     if found.few:
-        lines.append("So few data sets tell hardly anything apart.")
+        lines.append(f"{found.n_datasets} data sets are too few for a verdict; more than {FEW} are needed.")
     elif nemenyi and len(found.methods) > 2 and not found.shown:
         lines.append("Friedman's test does not show that the methods differ at all.")
     return lines

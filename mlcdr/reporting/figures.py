@@ -1,42 +1,39 @@
-"""Figures of a results folder: curves over a swept parameter, one panel a metric or a data set, one line a method.
+"""Figures of a results folder: curves along a sweep, boxes over splits, bars, accuracy against time, heat maps.
 
-`write_all` writes those that the experiment asks for into `figures/` of the results folder, as SVG and PNG: one figure
-a data set, or, where the data sets are panels, one figure a metric. What a layout can say stands in
-`mlcdr.reporting.layouts`.
+`write_all` writes those that the experiment asks for into `figures/` of the results folder, as SVG and PNG. What a
+layout can say, and which figures it makes, stands in `mlcdr.reporting.layouts`; `fitting` finds those that show an
+experiment which asks for none.
 
-A method keeps its colour and marker in all figures of an experiment. The colours are Okabe & Ito's (2008), told apart
-with any colour vision, without their yellow, which is too light for a line, and with a grey; markers and line styles
-tell them apart without colour. The same results give the same bytes.
+A method keeps its colour and marker in all figures of an experiment (`mlcdr.reporting.looks`). The same results give
+the same bytes.
 """
 
 from __future__ import annotations
 
 import io
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, NullLocator
 
 from mlcdr.errors import ResultsError, did_you_mean
-from mlcdr.reporting import layouts, output
-from mlcdr.reporting.curves import Curve, curve, positions
-from mlcdr.reporting.layouts import FigureLayout, Panel
+from mlcdr.reporting import layouts, output, panels
+from mlcdr.reporting.curves import positions
+from mlcdr.reporting.layouts import TIMES, FigureLayout
 from mlcdr.reporting.metric_facts import metric_facts
+from mlcdr.reporting.panels import Spot, metric_title, shown_datasets
 from mlcdr.reporting.results import Results
 from mlcdr.reporting.tables import SPREADS, over_splits, short_path
 
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#8C8C8C")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-_LINES = ("-", "--", "-.")
 _LEGEND = 6  # entries in a row of the legend, at most
+_SWATCH, _LETTER = 0.7, 0.066  # inches of a legend's entry: line and gaps, and each letter
 _MILLIMETRES = 25.4  # an inch
-_NEAREST = 1 / 15  # of the axis: ticks nearer than this run into each other, and the later one is left out
 _ROW = 58.0  # millimetres of height for each row of panels, where a layout does not say
+_NARROWEST = 50.0  # millimetres of width for each column of panels
 _PNG_DPI = 300
 
 STYLE: dict[Any, Any] = {
@@ -65,8 +62,8 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def render(results: Results, entry: Mapping[str, Any], subject: str) -> Figure:
-    """The figure of one data set (or metric, where the data sets are panels) that an entry of `figures:` describes.
+def render(results: Results, entry: Mapping[str, Any], *subject: str) -> Figure:
+    """One of the figures that an entry of `figures:` describes.
 
     Parameters
     ----------
@@ -74,48 +71,111 @@ def render(results: Results, entry: Mapping[str, Any], subject: str) -> Figure:
     entry : mapping
         `{"layout": NAME or FILE.yaml}` and any key of the layout that shall differ from it.
     subject : str
-        The data set, or the metric.
+        What the figure is of, as `subjects` gives it: with panels of metrics, the data set.
 
     Raises
     ------
     ResultsError
         When the layout cannot be read or does not fit the results: a panel's metric, or its swept path, is not there.
     """
-    layout = layouts.load_figure(entry)
-    layout = layout.model_copy(update={"x": layout.along({path: len(results.values(path)) for path in results.swept})})
+    layout = _settled(results, entry)
     _check(results, layout, str(entry["layout"]), subject)
     with mpl.rc_context(STYLE):
-        return _draw(results, layout, subject)
+        return _draw(results, layout, dict(zip(layout.apart, subject, strict=True)))
 
 
-def write_all(results: Results) -> list[Path]:
+def subjects(results: Results, entry: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """What each of an entry's figures is of: a data set, a metric, a method, or several of them, in this order.
+
+    Raises
+    ------
+    ResultsError
+        When the layout cannot be read.
+    """
+    layout = _settled(results, entry)
+    every = list(itertools.product(*(_possible(results, layout)[each] for each in layout.apart)))
+    if "method" not in layout.apart:
+        return every
+    at = layout.apart.index("method")
+    axes = [path for path in layout.paths if path not in layout.at]
+    return [each for each in every if not any(results.lacks(each[at], path) for path in axes)]
+
+
+def write_all(results: Results, asked: Sequence[Mapping[str, Any]] | None = None) -> list[Path]:
     """Write every figure of the experiment into `figures/` of its folder, each as `.svg` and `.png`.
 
-    The stem is the layout's name with `_` for `/`, and the data set's (or metric's) name where there are several.
+    The stem is the layout's name with `_` for `/`, and the data set's (metric's, method's) name where there are
+    several. `asked`: the entries to draw, in place of the experiment's own.
 
     Raises
     ------
     ResultsError
         As `render`; or when a file cannot be written.
     """
-    asked = output.entries(results, "figures")
+    asked = output.entries(results, "figures") if asked is None else asked
     written = []
     for entry, stem in zip(asked, output.stems(asked), strict=True):
-        layout = layouts.load_figure(entry)
-        if layout.panels == "datasets":
-            subjects = possible = layout.chosen_metrics or results.metrics
-        else:
-            subjects, possible = _measured(results), results.datasets
-        for subject in subjects:
-            figure = render(results, entry, subject)
-            name = f"{stem}_{layouts.file_name(subject)}" if len(possible) > 1 else stem
-            written += save(figure, results.folder / "figures" / name, f"{results.name}: {subject}")
+        layout = _settled(results, entry)
+        several = [len(_all_there(results, layout)[each]) > 1 for each in layout.apart]
+        for subject in subjects(results, entry):
+            figure = render(results, entry, *subject)
+            told = [layouts.file_name(each) for each, needed in zip(subject, several, strict=True) if needed]
+            title = f"{results.name}: {', '.join(subject)}" if subject else results.name
+            written += save(figure, results.folder / "figures" / "_".join([stem, *told]), title)
     return written
 
 
-def _measured(results: Results) -> tuple[str, ...]:
-    """The data sets that have results."""
-    return tuple(dataset for dataset in results.datasets if (results.summary["dataset"] == dataset).any())
+def fitting(results: Results) -> list[dict[str, Any]]:
+    """Entries of generic figures for an experiment, by what it sweeps and measures.
+
+    Nothing swept: boxes over the splits. One parameter: curves. Two or more: a heat map of the last two for each method
+    that has both, the others at their first values. Methods and a time: accuracy against time.
+    """
+    swept = [path for path in results.swept if len(results.values(path)) > 1]
+    judged = [m for m in results.metrics if not metric_facts(results, m).is_time]
+    chosen: dict[str, Any] = {"metrics": judged or list(results.metrics)}
+    rest = {path: results.values(path)[0] for path in swept[:-2]}
+    both = [m for m in results.methods if len(swept) > 1 and not any(results.lacks(m, path) for path in swept[-2:])]
+    found: list[dict[str, Any]] = []
+    if not swept:
+        found.append({"layout": "boxes", **chosen})
+    elif len(swept) == 1:
+        found.append({"layout": "curves", **chosen})
+    elif both:
+        found.append({"layout": "heatmap", **chosen, "at": rest})
+    else:  # no method has two of them: each sees its own
+        found += [
+            {"layout": "curves", **chosen, "x": path, "at": {p: results.values(p)[0] for p in swept if p != path}}
+            for path in swept
+        ]
+    if judged and any(name in results.metrics for name in TIMES):
+        found.append({"layout": "time", **chosen})
+    return found
+
+
+def _settled(results: Results, entry: Mapping[str, Any]) -> FigureLayout:
+    sizes = {path: len(results.values(path)) for path in results.swept}
+    layout = layouts.load_figure(entry).settled(sizes, results.metrics)
+    # what runs from the best to the fastest is no judgement, and is not drawn against itself
+    if layout.draw == "scatter" and layout.chosen_metrics is None:
+        judged = tuple(m for m in results.metrics if not metric_facts(results, m).is_time)
+        layout = layout.model_copy(update={"metrics": judged})
+    return layout
+
+
+def _all_there(results: Results, layout: FigureLayout) -> dict[str, tuple[str, ...]]:
+    """Dimension → what the experiment has there, or will have."""
+    metrics = layout.chosen_metrics or results.metrics
+    return {"dataset": layout.datasets or results.datasets, "metric": metrics, "method": results.methods}
+
+
+def _possible(results: Results, layout: FigureLayout) -> dict[str, tuple[str, ...]]:
+    """Dimension → what has results."""
+    wanted = layout.methods or results.methods
+    return _all_there(results, layout) | {
+        "dataset": shown_datasets(results, layout),
+        "method": tuple(m for m in wanted if (results.summary["method"] == m).any()),
+    }
 
 
 def save(figure: Figure, stem: Path, title: str) -> list[Path]:
@@ -139,138 +199,135 @@ def save(figure: Figure, stem: Path, title: str) -> list[Path]:
     return output.write(stem, contents)
 
 
-def _check(results: Results, layout: FigureLayout, name: str, subject: str) -> None:
+def _check(results: Results, layout: FigureLayout, name: str, subject: tuple[str, ...]) -> None:
     where = f"{results.folder}: layout {name}"
-    if layout.x not in results.swept:
-        swept = ", ".join(results.swept) or "nothing"
-        raise ResultsError(f"{where}: x: {layout.x} is not swept (swept there: {swept})")
-    wanted = layout.chosen_metrics or ()
+    swept = ", ".join(results.swept) or "nothing"
+    for axis in ("x", "y"):
+        path = getattr(layout, axis)
+        if path == "auto" and layout.draw == "heatmap":
+            raise ResultsError(f"{where}: a heat map needs two swept parameters (swept there: {swept})")
+        if path not in results.swept and path in layout.paths:
+            raise ResultsError(f"{where}: {axis}: {path} is not swept (swept there: {swept})")
+    for path in layout.paths:
+        if path not in results.swept:
+            raise ResultsError(f"{where}: {path} is not swept (swept there: {swept})")
+    for path, value in layout.at.items():
+        if value not in results.values(path):
+            there = ", ".join(results.values(path))
+            raise ResultsError(f"{where}: at: {path} has no value {value} (it has: {there})")
+    wanted = [*(layout.chosen_metrics or ()), *([layout.x] if layout.draw == "scatter" else [])]
     missing = [metric for metric in wanted if metric not in results.metrics]
+    if missing == ["auto"]:
+        raise ResultsError(
+            f"{where}: the results have no time; add {' or '.join(TIMES[:2])} to `metrics:` and run again"
+        )
     if missing:
         hint = did_you_mean(missing[0], results.metrics)
         raise ResultsError(
             f"{where}: the results have no {', '.join(missing)}{hint} (measured: {', '.join(results.metrics)}); "
             "add it to `metrics:` and run again"
         )
-    kind, there = ("metric", results.metrics) if layout.panels == "datasets" else ("data set", results.datasets)
-    if subject not in there:
-        raise ResultsError(f"{where}: no {kind} {subject!r} (there are: {', '.join(there)})")
-    if layout.x_scale == "log" and min(positions(results.values(layout.x)), default=1.0) <= 0:
+    unknown = [dataset for dataset in layout.datasets or () if dataset not in results.datasets]
+    if unknown:
+        raise ResultsError(f"{where}: no data set {unknown[0]!r} (there are: {', '.join(results.datasets)})")
+    kinds = {"dataset": "data set", "metric": "metric", "method": "method"}
+    known = {"dataset": results.datasets, "metric": results.metrics, "method": results.methods}
+    for dimension, each in zip(layout.apart, subject, strict=True):
+        if each not in known[dimension]:
+            raise ResultsError(f"{where}: no {kinds[dimension]} {each!r} (there are: {', '.join(known[dimension])})")
+    if layout.draw == "curves" and layout.x_scale == "log" and min(positions(results.values(layout.x)), default=1) <= 0:
         raise ResultsError(f"{where}: x_scale: log shows positive values only, and {layout.x} has others")
-    others = [path for path in results.swept if path != layout.x and len(results.values(path)) > 1]
-    if others:
+    several = [path for path in results.swept if len(results.values(path)) > 1]
+    others = [path for path in several if path not in layout.paths] if layout.draw != "scatter" else []
+    if others and layout.draw == "curves":
         raise ResultsError(
-            f"{where}: {', '.join(others)} is swept too, so a method has several curves; a figure shows one sweep"
+            f"{where}: {', '.join(others)} is swept too, so a method has several curves; a figure shows one sweep "
+            "(`at:` chooses a value, `lines:` draws a line for each, `draw: heatmap` shows two sweeps)"
         )
+    if others:
+        raise ResultsError(f"{where}: {', '.join(others)} is swept too; choose a value by `at:`")
 
 
-def _panels(results: Results, layout: FigureLayout, subject: str) -> list[tuple[Panel, str]]:
-    """The panels of one figure, each with its data set."""
-    if layout.panels == "datasets":
-        return [(Panel(metric=subject, title=dataset), dataset) for dataset in _measured(results)]
-    if layout.panels == "metrics":
-        return [(Panel(metric=metric), subject) for metric in layout.chosen_metrics or results.metrics]
-    return [(panel, subject) for panel in layout.panels]
+def _spots(results: Results, layout: FigureLayout, subject: Mapping[str, str]) -> tuple[list[Spot], int]:
+    """The panels of one figure, row by row, and how many stand side by side."""
+    if not isinstance(layout.panels, str):
+        spots = [Spot(**subject, metric=panel.metric, title=panel.title, label=panel.label) for panel in layout.panels]
+        return spots, min(layout.columns, len(spots))
+    there = _possible(results, layout)
+    kinds = [kind.removesuffix("s") for kind in layout.panels.split("_by_")]
+    spots = [
+        Spot(**{**subject, **dict(zip(kinds, each, strict=True))})
+        for each in itertools.product(*(there[kind] for kind in kinds))
+    ]
+    return spots, len(there[kinds[1]]) if len(kinds) > 1 else min(layout.columns, len(spots))
 
 
-def _draw(results: Results, layout: FigureLayout, subject: str) -> Figure:
-    panels = _panels(results, layout, subject)
-    columns = min(layout.columns, len(panels))
-    rows = math.ceil(len(panels) / columns)
-    width, height = (side / _MILLIMETRES for side in layout.size or (170.0, 16.0 + _ROW * rows))
+def _draw(results: Results, layout: FigureLayout, subject: Mapping[str, str]) -> Figure:
+    spots, columns = _spots(results, layout, subject)
+    rows = math.ceil(len(spots) / columns)
+    natural = (max(170.0, _NARROWEST * columns), 16.0 + _ROW * rows)
+    width, height = (side / _MILLIMETRES for side in layout.size or natural)
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     methods = _legend_order(results, layout)
     shown: dict[str, Any] = {}
-    for (panel, dataset), ax in zip(panels, axes, strict=False):
-        shown |= _draw_panel(ax, results, layout, panel, dataset, methods)
-    for ax in axes[len(panels) :]:
+    for spot, ax in zip(spots, axes, strict=False):
+        for label, handle in panels.draw(ax, results, layout, spot, methods).items():
+            shown.setdefault(label, handle)
+    for ax in axes[len(spots) :]:
         ax.set_visible(False)
-    heading = metric_facts(results, subject).title if layout.panels == "datasets" else subject
+    told = {**subject, "metric": metric_title(results, subject.get("metric", ""))}
+    heading = ", ".join(told[each] for each in layout.apart) or results.name
     figure.suptitle(heading, fontsize=9.5, fontweight="bold", parse_math=False)
-    handles = [shown[method] for method in methods if method in shown]
+    remark = _what_is_shown(results, layout, spots)
+    order = [method for method in methods if method in shown] if layout.lines == "methods" else list(shown)
+    handles = [shown[label] for label in order]
     if handles:
         legend = figure.legend(
             handles,
-            [handle.get_label() for handle in handles],
+            order,
             loc="outside lower center",
-            ncols=math.ceil(len(handles) / math.ceil(len(handles) / _LEGEND)),
+            ncols=_legend_columns(order, width),
             frameon=False,
             handlelength=3.0,
-            title=_what_is_shown(results, layout, panels),
+            title=remark,
             title_fontsize=7.0,
         )
-        for label in legend.get_texts():
-            label.set_parse_math(False)  # a method's name is the user's: a dollar sign in it is a dollar sign
+        for written in legend.get_texts():
+            written.set_parse_math(False)  # a method's name is the user's: a dollar sign in it is a dollar sign
+    elif remark:
+        figure.supxlabel(remark, fontsize=7.0)
     return figure
 
 
-def _draw_panel(
-    ax: Axes, results: Results, layout: FigureLayout, panel: Panel, dataset: str, methods: Sequence[str]
-) -> dict[str, Any]:
-    """Draw one panel; method → its line."""
-    values = results.values(layout.x)
-    places = positions(values)
-    lines = {}
-    for method in methods:
-        found = curve(results, layout.x, layout.band, dataset, method, panel.metric)
-        if found.x:
-            lines[method] = _draw_curve(ax, found, results.methods.index(method))
-    ax.set_title(panel.title, loc="left", parse_math=panel.title != dataset)
-    ax.set_ylabel(panel.label or metric_facts(results, panel.metric).title)
-    percent = all(value.endswith("%") for value in values)
-    ax.set_xlabel((layout.x_label_percent if percent else "") or layout.x_label or short_path(layout.x, results.swept))
-    ax.set_xscale(layout.x_scale)
-    ax.set_yscale(layout.y_scale)
-    ticks = _ticks(places, layout.x_scale == "log")
-    if len(ticks) == len(values) or layout.x_scale == "log":
-        ax.set_xticks([places[k] for k in ticks], [values[k] for k in ticks])
-        ax.xaxis.set_minor_locator(NullLocator())
-    else:
-        ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10], integer=all(x == round(x) for x in places)))
-    return lines
+def _legend_columns(labels: Sequence[str], width: float) -> int:
+    """How many entries stand side by side: rows of one length, none wider than the figure (in inches)."""
+    room = max(1, min(_LEGEND, int(width / (_SWATCH + _LETTER * max(map(len, labels))))))
+    return math.ceil(len(labels) / math.ceil(len(labels) / room))
 
 
-def _ticks(places: Sequence[float], logarithmic: bool) -> list[int]:
-    """Which of the values get a tick of their own: those that lie far enough from the one before."""
-    places = [math.log(x) for x in places] if logarithmic else places
-    span = max(places) - min(places)
-    kept: list[int] = []
-    for k in sorted(range(len(places)), key=places.__getitem__):
-        if not kept or places[k] - places[kept[-1]] >= _NEAREST * span:
-            kept.append(k)
-    return kept
-
-
-def _draw_curve(ax: Axes, curve: Curve, k: int) -> Any:
-    """A line with its band; `k` is the method's place in the experiment, which gives it its looks."""
-    colour = _COLOURS[k % len(_COLOURS)]
-    (line,) = ax.plot(
-        curve.x,
-        curve.mean,
-        label=curve.method,
-        color=colour,
-        linestyle=_LINES[k % len(_LINES)],
-        marker=_MARKERS[k % len(_MARKERS)],
-        markerfacecolor="white",
-        markeredgewidth=1.0,
-        # Where lines coincide, the lower one shows through the upper one's gaps and markers.
-        zorder=3 + k * 0.01,
-    )
-    low = [m - s for m, s in zip(curve.mean, curve.spread, strict=True)]
-    high = [m + s for m, s in zip(curve.mean, curve.spread, strict=True)]
-    ax.fill_between(curve.x, low, high, color=colour, alpha=0.2, linewidth=0, zorder=2)
-    return line
-
-
-def _what_is_shown(results: Results, layout: FigureLayout, panels: Sequence[tuple[Panel, str]]) -> str:
-    """What line and band stand for."""
-    shown = {(dataset, panel.metric) for panel, dataset in panels}
-    counts = [cell.n for key, cell in results.cells.items() if (key[0], key[-1]) in shown]
-    spread = SPREADS.get(layout.band)
-    return f"Mean{f' and {spread}' if spread and max(counts) > 1 else ''} {over_splits(counts)}"
+def _what_is_shown(results: Results, layout: FigureLayout, spots: Sequence[Spot]) -> str:
+    """What lines, bands, boxes and colours stand for."""
+    counts = [
+        cell.n
+        for key, cell in results.cells.items()
+        if any(spot.dataset in ("", key[0]) and spot.metric in ("", key[-1]) for spot in spots)
+    ]
+    if not counts:
+        return ""
+    over = over_splits(counts)
+    spread = SPREADS.get(layout.band) if max(counts) > 1 else None
+    said = f"Mean{f' and {spread}' if spread else ''} {over}"
+    if layout.draw == "boxes":
+        said = f"Box: quartiles {over}; line: median; marker: mean; whiskers: within 1.5 times the box"
+    elif layout.draw == "heatmap":
+        said = f"Mean {over}; the brighter, the better; framed: the best"
+    fixed = ", ".join(f"{short_path(path, results.swept)} = {value}" for path, value in layout.at.items())
+    return f"{said}; {fixed}" if fixed else said
 
 
 def _legend_order(results: Results, layout: FigureLayout) -> list[str]:
     first = [method for method in layout.methods if method in results.methods]
-    return [*first, *(method for method in results.methods if method not in first)]
+    rest = [method for method in results.methods if method not in first]
+    measured = set(results.summary["method"])
+    return [method for method in (*first, *rest) if method in measured]

@@ -2,12 +2,18 @@
 
 All keys are optional:
 
-    spread: standard_error     # of both numbers, over splits; or `repetitions`: see below
+    spread: standard_error     # of both numbers, over splits; or `repetitions`, or `printed`: see below
+    std: standard_deviation    # what the table calls a standard deviation is one; or `standard_error`: it is over √n
+    max_z: 3                   # how large a z agrees
     settings: conditions       # the settings of the CSV are where to look; `results`: they are what was best
     tolerance: 0.0005          # a difference no larger than this agrees, whatever its z
     metrics: {}                # what the CSV calls a metric → what we do
+    datasets: {}               # what the CSV calls a data set → what we do (of a table of data sets)
     not_reproducible:          # cells that are shown but not judged
       - {datasets: […], methods: […], metrics: […], why: …}     # a key left out means all
+
+`spread: printed` is for tables that say how far the splits lay apart, and no more than that is asked: z is the
+difference over the standard deviation that is printed.
 
 `spread: repetitions` is for tables without a spread, whose every number is one run of a protocol: z is then the
 difference over the standard deviation of our repetitions of it. Below five repetitions that says little, and z is over
@@ -47,10 +53,13 @@ class NotReproducible(_Strict):
 class Rules(_Strict):
     """The rules for one table; the module's text explains each key."""
 
-    spread: Literal["standard_error", "repetitions"] = "standard_error"
+    spread: Literal["standard_error", "repetitions", "printed"] = "standard_error"
+    std: Literal["standard_deviation", "standard_error"] = "standard_deviation"
+    max_z: float = 3.0
     settings: Literal["conditions", "results"] = "conditions"
     tolerance: float = 0.0005
     metrics: dict[str, str] = {}
+    datasets: dict[str, str] = {}
     not_reproducible: Annotated[
         tuple[NotReproducible, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
     ] = ()

@@ -37,10 +37,12 @@ In `settings`, `{path:features}` is a share of the smaller of features and label
 Bold are, of each data set, metric and sweep value of the column, all cells within one standard error of the best
 (`one_standard_error`: no worse than the best mean and its own standard error), or only the best ones (`best`).
 
-A figure's keys, all but `kind`, `x` and `panels` with a default:
+A figure's keys, all but `kind` and `panels` with a default:
 
     kind: figure
-    x: label_space.n_components            # the swept path along the horizontal axis; or auto, the one that is swept
+    draw: curves                           # or boxes, bars, scatter, heatmap
+    x: label_space.n_components            # what runs along the horizontal axis: see below
+    y: learner.alpha                       # of a heat map: the swept path along the vertical axis
     x_scale: linear                        # or log
     y_scale: linear                        # or log
     x_label: "Number of dimensions $M$"
@@ -50,11 +52,27 @@ A figure's keys, all but `kind`, `x` and `panels` with a default:
     columns: 2                             # panels side by side
     size: [170, 130]                       # millimetres; when left out, 170 wide and 58 for each row of panels
     band: standard_error                   # or std, none
-    methods: [PBR, OCCA, PLST, CPLST]      # these first in the legend, then the others
+    lines: methods                         # of curves: what a line stands for; or datasets, metrics, or a swept path
+    normalise: none                        # or max, min: each line, or each group of bars, is divided by its own
+    at: {learner.alpha: 0.1}               # the values of swept paths that no axis and no line stands for
+    datasets: [emotions, medical]          # only these; all of the experiment when left out
+    methods: [PBR, OCCA, PLST, CPLST]      # these first in the legend, then the others; a heat map shows these only
 
-There is one figure a data set. Instead of a list, `panels` may be `metrics`: one panel for each metric; or `datasets`:
-one panel for each data set, and one figure for each metric. `metrics: [accuracy, f1]` (or `metric: f1`) then chooses
-among the measured ones.
+Instead of a list, `panels` may be `metrics`: one panel for each metric; `datasets`: one for each data set; or
+`metrics_by_datasets` and `datasets_by_metrics`: one for each pair, the former down and the latter across.
+`metrics: [accuracy, f1]` (or `metric: f1`) then chooses among the measured ones. There is one figure for each data
+set, metric and method that is neither panel nor line nor place on an axis: with panels of metrics and lines of methods
+one a data set, with panels of data sets one a metric.
+
+What is drawn, and what `x` is for it (`auto`, the default: what comes first here and is there):
+
+- `curves`: means along a swept path.
+- `boxes`: the single splits of each method, grouped by a swept path, by `dataset`, or (`method`) side by side:
+  quartiles, median, whiskers to the furthest split within 1.5 times the box, the others as dots.
+- `bars`: means in the same groups.
+- `scatter`: means against the mean of the metric `x`, a time; a method's points along a sweep are joined.
+- `heatmap`: the means of one method over two swept paths, `x` (the last) and `y` (the one before); the brighter, the
+  better; the best framed.
 
 The keys of a table of data sets, all but `kind` and `columns` with a default:
 
@@ -72,7 +90,7 @@ The keys of a table of data sets, all but `kind` and `columns` with a default:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -80,6 +98,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import pydantic
 
 from mlcdr.errors import ConfigError, ResultsError, did_you_mean
+from mlcdr.experiment.model import method_text
 from mlcdr.experiment.yaml_reader import Document, read_yaml_text
 
 if TYPE_CHECKING:  # its home moved in Python 3.11
@@ -87,6 +106,17 @@ if TYPE_CHECKING:  # its home moved in Python 3.11
 
 Spread = Literal["standard_error", "std", "none"]
 Scale = Literal["linear", "log"]
+Dimension = Literal["dataset", "metric", "method"]
+
+LINE_KINDS = {"methods": "method", "datasets": "dataset", "metrics": "metric"}
+"""What a line may stand for, beside a swept path."""
+TIMES = ("execution_seconds", "fit_seconds", "predict_seconds")
+"""The metrics that are times, the fullest first."""
+
+
+def _as_texts(written: object) -> object:
+    """Values as results show them: a config may write `0.1` where a sweep has `"0.1"`."""
+    return {key: method_text(value) for key, value in written.items()} if isinstance(written, dict) else written
 
 
 class _Strict(pydantic.BaseModel):
@@ -145,23 +175,44 @@ class FigureLayout(_Strict):
     """A figure's layout; the module's text explains each key."""
 
     kind: Literal["figure"]
-    x: str
+    draw: Literal["curves", "boxes", "bars", "scatter", "heatmap"] = "curves"
+    x: str = "auto"
+    y: str = "auto"
     x_label: str = ""
     x_label_percent: str = ""
     x_scale: Scale = "linear"
     y_scale: Scale = "linear"
-    panels: Literal["metrics", "datasets"] | Annotated[tuple[Panel, ...], pydantic.Field(min_length=1)]
+    panels: (
+        Literal["metrics", "datasets", "metrics_by_datasets", "datasets_by_metrics"]
+        | Annotated[tuple[Panel, ...], pydantic.Field(min_length=1)]
+    )
     metric: str | None = None
     metrics: tuple[str, ...] | None = None
     columns: int = pydantic.Field(default=2, ge=1)
     size: tuple[pydantic.PositiveFloat, pydantic.PositiveFloat] | None = None
     band: Spread = "standard_error"
+    lines: str = "methods"
+    normalise: Literal["none", "max", "min"] = "none"
+    at: Annotated[dict[str, str], pydantic.BeforeValidator(_as_texts)] = {}
+    datasets: tuple[str, ...] | None = None
     methods: tuple[str, ...] = ()
 
     @pydantic.model_validator(mode="after")
-    def _metrics_are_named_once(self) -> FigureLayout:
+    def _keys_go_together(self) -> FigureLayout:
         if self.metrics is not None and not isinstance(self.panels, str):
             raise ValueError("metrics: the panels name their metrics themselves; leave one of the two out")
+        if self.lines != "methods" and self.draw != "curves":
+            raise ValueError(f"lines: only curves have lines, and `draw` is {self.draw}")
+        if self.normalise != "none" and self.draw not in ("curves", "bars"):
+            raise ValueError(f"normalise: only curves and bars are normalised, and `draw` is {self.draw}")
+        panels = self.panels if isinstance(self.panels, str) else "metrics"
+        taken = self.lines if self.draw == "curves" else "datasets" if self.x == "dataset" else ""
+        if taken and taken in panels:
+            raise ValueError(f"panels: there is one for each of the {taken}, which stand within a panel, too")
+        if self.draw in ("curves", "heatmap") and self.x in ("dataset", "method"):
+            raise ValueError(f"x: must be a swept path, and not {self.x}, where `draw` is {self.draw}")
+        if self.y != "auto" and self.draw != "heatmap":
+            raise ValueError(f"y: only a heat map has a swept path there, and `draw` is {self.draw}")
         return self
 
     @property
@@ -171,11 +222,47 @@ class FigureLayout(_Strict):
             return tuple(panel.metric for panel in self.panels)
         return self.metrics if self.metric is None else (self.metric,)
 
-    def along(self, swept: Mapping[str, int]) -> str:
-        """The swept path along the x axis, of `swept`, path → number of values: `auto` is the last one of several."""
-        if self.x != "auto":
-            return self.x
-        return ([path for path, n in swept.items() if n > 1] or list(swept) or ["auto"])[-1]
+    def settled(self, swept: Mapping[str, int], measured: Sequence[str] = ()) -> FigureLayout:
+        """The layout with its axes named, of `swept`, path → number of values, and the metrics that are measured.
+
+        Where nothing is there to be an axis, it stays `auto`.
+        """
+        several = [path for path, n in swept.items() if n > 1 and path not in self.at and path != self.lines]
+        free = [path for path in swept if path not in self.at and path != self.lines]
+        found = several if len(several) > (self.draw == "heatmap") else free
+        x, y = self.x, self.y
+        if self.draw == "heatmap":
+            x = next((path for path in found[::-1] if path != y), x) if x == "auto" else x
+            y = next((path for path in found[::-1] if path != x), y) if y == "auto" else y
+        elif x == "auto" and self.draw == "scatter":
+            x = next((name for name in TIMES if name in measured), x)
+        elif x == "auto" and self.draw == "curves":
+            x = found[-1] if found else x
+        elif x == "auto":
+            x = several[-1] if several else "method"
+        return self.model_copy(update={"x": x, "y": y})
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The swept paths that axes, lines and `at` stand for (of a settled layout)."""
+        axes = {"curves": (self.x,), "scatter": (), "heatmap": (self.x, self.y)}.get(
+            self.draw, () if self.x in ("method", "dataset") else (self.x,)
+        )
+        lines = () if self.lines in LINE_KINDS else (self.lines,)
+        return (*axes, *lines, *self.at)
+
+    @property
+    def apart(self) -> tuple[Dimension, ...]:
+        """What each figure is of (of a settled layout): the dimensions that no panel, line or axis stands for."""
+        panels = self.panels if isinstance(self.panels, str) else "metrics"
+        gone = {
+            "metrics": {"metric"}, "datasets": {"dataset"},
+            "metrics_by_datasets": {"metric", "dataset"}, "datasets_by_metrics": {"metric", "dataset"},
+        }[panels]  # fmt: skip
+        if self.draw != "heatmap":
+            gone |= {LINE_KINDS.get(self.lines, "")} | ({"dataset"} if self.x == "dataset" else set())
+        every: tuple[Dimension, ...] = ("dataset", "metric", "method")
+        return tuple(each for each in every if each not in gone)
 
 
 class FactColumn(_Strict):

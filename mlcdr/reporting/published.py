@@ -48,7 +48,6 @@ if TYPE_CHECKING:  # its home moved in Python 3.11
 
 Verdict = Literal["agrees", "differs", "undecided", "not reproducible", "not run", "n/a"]
 
-MAX_Z = 3.0
 FEWEST = 5
 """Repetitions from which on their standard deviation is used."""
 _ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
@@ -56,7 +55,8 @@ _ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
 _HEADER = ["dataset", "method", "setting", "metric", "mean", "spread", "spread_kind", "rank", "note"]
 _PATHS = {
     "label_dim": ("label_space.n_components", "dual_space.n_labels", "dual_space.n_components"),
-    "feature_dim": ("feature_space.n_components", "dual_space.n_features"),
+    "feature_dim": ("feature_space.n_components", "feature_space.n_features", "dual_space.n_features"),
+    "labeled": ("splits.labelled",),
 }
 _SHORT = {"label_dim": "Dim.", "feature_dim": "Dim."}
 
@@ -84,14 +84,15 @@ class PublishedCell:
         """`label_dim=20%;feature_dim=40%` as a mapping."""
         return dict(part.split("=", 1) for part in self.setting.split(";") if "=" in part)
 
-    def standard_error(self, n: float) -> float:
+    def standard_error(self, n: float, rules: Rules) -> float:
         """The printed spread as a standard error over `n` splits (NaN: unknown); NaN where none is printed."""
         if not self.spread or self.spread_kind not in ("standard_error", "std"):
             return float("nan")
         spread = float(self.spread)
         if spread == 0:
             spread = 0.25 * 10.0 ** -len(self.spread.partition(".")[2])
-        return spread if self.spread_kind == "standard_error" else spread / math.sqrt(n)
+        is_error = self.spread_kind == "standard_error" or rules.std == "standard_error"
+        return spread if is_error else spread / math.sqrt(n)
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,8 @@ class PublishedComparison:
         Methods of the folder that the table does not have.
     rules : Rules
         By which the cells were judged.
+    remarks : tuple of str
+        What else a reader of the comparison must know.
     """
 
     table: str
@@ -134,6 +137,7 @@ class PublishedComparison:
     rows: tuple[ComparedCell, ...]
     only_ours: tuple[str, ...]
     rules: Rules
+    remarks: tuple[str, ...] = ()
 
     def count(self, verdict: Verdict) -> int:
         """How many cells have this verdict."""
@@ -155,11 +159,11 @@ class PublishedComparison:
         """One line: how many cells agree, the worst, and what could not be compared."""
         unit = {
             "standard_error": "standard errors of the difference",
+            "printed": "printed standard deviations",
             "repetitions": f"standard deviations of our repetitions (fewer than {FEWEST}: standard errors over splits)",
         }[self.rules.spread]
-        agreeing = (
-            f"{self.count('agrees')} of {self.compared} cells within {MAX_Z:g} {unit} or {self.rules.tolerance:g}"
-        )
+        within = f"within {self.rules.max_z:g} {unit} or {self.rules.tolerance:g}"
+        agreeing = f"{self.count('agrees')} of {self.compared} cells {within}"
         parts = [agreeing]
         if worst := self.worst:
             cell = worst.published
@@ -216,6 +220,7 @@ class PublishedComparison:
         notes += [f"Not reproducible, {listing(list(dict.fromkeys(who)))}: {why}." for why, who in reasons.items()]
         notes += [f"No cell of {listing(absent)} in the results."] if absent else []
         notes += [f"Not in the published table: {listing(self.only_ours)}."] if self.only_ours else []
+        notes += self.remarks
         left_columns = (len(header) - 1,)
         return Sheet(caption, tuple(map(text, header)), tuple(lines), stub, tuple(groups), tuple(notes), left_columns)
 
@@ -367,6 +372,9 @@ class _Finder:
         methods: Any = self.results.experiment.get("methods")
         place = methods.get(method) if isinstance(methods, Mapping) else None
         family, _, parameter = path.partition(".")
+        if family == "splits":
+            splits: Any = self.results.experiment.get("splits")
+            return str(splits.get(parameter, "")) if isinstance(splits, Mapping) else ""
         component = place.get(family) if isinstance(place, Mapping) else None
         if not (isinstance(component, Mapping) and len(component) == 1):
             return ""
@@ -396,16 +404,19 @@ def _judge(cell: PublishedCell, ours: Cell | None, rules: Rules) -> ComparedCell
     mean = float(cell.mean) if cell.mean else nan
     if ours is None:
         verdict: Verdict = "not run" if cell.mean else "n/a"
-        return ComparedCell(cell, nan, nan, mean, cell.standard_error(nan), nan, nan, verdict)
-    published_se = cell.standard_error(ours.n)
+        return ComparedCell(cell, nan, nan, mean, cell.standard_error(nan, rules), nan, nan, verdict)
+    published_se = cell.standard_error(ours.n, rules)
     difference = ours.mean - mean
-    spread = ours.se if rules.spread == "repetitions" else math.hypot(ours.se, published_se)
+    if rules.spread == "printed":
+        spread = published_se * math.sqrt(ours.n)
+    else:
+        spread = ours.se if rules.spread == "repetitions" else math.hypot(ours.se, published_se)
     z = difference / spread if spread > 0 else nan
     if math.isnan(difference):
         verdict = "n/a"
     elif rules.why_not(cell.dataset, cell.method, cell.metric):
         verdict = "not reproducible"
-    elif abs(difference) <= rules.tolerance + _ROUNDING or abs(z) <= MAX_Z:
+    elif abs(difference) <= rules.tolerance + _ROUNDING or abs(z) <= rules.max_z:
         verdict = "agrees"
     else:
         verdict = "undecided" if math.isnan(z) else "differs"

@@ -48,21 +48,29 @@ _MOST = 5  # values of a tuned parameter that are shown
 _TRACEBACKS = 100  # kinds of failure that are shown, so that a thousand different messages do not choke the page
 
 
-def write(folder: Path, diagrams: Diagrams | None = None) -> Path:
+def write(folder: Path, diagrams: Diagrams | None = None, without: str = "") -> Path:
     """Write `report.html` into a results folder; nothing else in it is touched.
+
+    Parameters
+    ----------
+    folder : Path
+    diagrams : callable, optional
+        Draws the pictures that stand with the ranks.
+    without : str
+        Said where it draws none.
 
     Raises
     ------
     ResultsError
         When the folder is none, a file of it is broken, or the page cannot be written.
     """
-    page = render(folder, diagrams)
+    page = render(folder, diagrams, without)
     # A lone surrogate, which YAML can spell, is no character of UTF-8.
     return output.write(folder / "report", {"html": page.encode("utf-8", "replace")})[0]
 
 
-def render(folder: Path, diagrams: Diagrams | None = None) -> str:
-    """The page.
+def render(folder: Path, diagrams: Diagrams | None = None, without: str = "") -> str:
+    """The page; parameters as of `write`.
 
     Raises
     ------
@@ -111,6 +119,7 @@ def render(folder: Path, diagrams: Diagrams | None = None) -> str:
         ranks=_ranks(found) if found else None,
         comparisons=_comparisons(found) if found else [],
         diagrams=_diagrams(diagrams(found)) if found and diagrams else [],
+        without=f"No diagram: {without}." if without else "",
         datasets=_datasets(found, manifest) if found else [],
         times=_times(found) if found else None,
         runs=_runs(manifest),
@@ -151,7 +160,10 @@ def _overview(
         state.append(f"{failed} failed.")
     if trials.get("interrupted"):
         state.append("The last run was interrupted; the same command goes on from there.")
-    if not unknown and told is not None and told != failed:
+    damaged = bool(unknown) and (folder / "trials.sqlite").is_file()
+    if damaged:
+        state.append("The record of trials is damaged, so which of them failed is not known: see Failures.")
+    elif told is not None and told != failed:
         state.append(f"The manifest of the last run counts {told} failed trials, the record has {failed}.")
     facts = [
         ("Data sets", listing(datasets)),
@@ -165,7 +177,7 @@ def _overview(
         "name": found.name if found else str(experiment.get("name", folder.name)),
         "description": experiment.get("description") or "",
         "state": " ".join(state),
-        "whole": bool(scored) and len(scored) == planned and not failed and not trials.get("interrupted"),
+        "whole": bool(scored) and len(scored) == planned and not (failed or damaged or trials.get("interrupted")),
         "facts": [(what, value) for what, value in facts if value],
         "failed": failed,
         "failures_unknown": unknown,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +102,43 @@ class Status:
             rows.append(tuple(map(text, [*cells, _seconds(each), _date(each)])))
         labels = tuple(map(text, [*header, "Wall time", "Date"]))
         return Sheet(text("At a glance"), labels, tuple(rows), stub=2, left=(10,))
+
+
+_PROTOCOL = ("kind", "repeats", "folds", "train_size")
+"""Of the splits' settings, those that make a protocol; the seed does not."""
+
+
+def beside(results: Sequence[Results], table: str) -> list[PublishedComparison]:
+    """`published.compare_all`, with a remark where the splits are not those that give the printed numbers.
+
+    Raises
+    ------
+    ResultsError
+        When there is no such table, or the folders have not one of its cells.
+    """
+    remarks = tuple(note for each in results if (note := _other_protocol(each, table)))
+    compared = published.compare_all(results, table)
+    mine = [remarks] * len(compared)
+    if len(compared) == len(results) > 1:
+        mine = [tuple(filter(None, [_other_protocol(each, table)])) for each in results]
+    return [replace(each, remarks=notes) for each, notes in zip(compared, mine, strict=True)]
+
+
+def _other_protocol(results: Results, table: str) -> str:
+    """In which settings the splits differ from those of the config that is named after a table; empty if in none."""
+    recipe = recipes.recipes().get(table)
+    if recipe is None:
+        return ""
+    splits: list[Mapping[str, Any]] = []
+    for content in (results.experiment, recipe.experiment.resolved()):
+        found = content.get("splits")
+        splits.append(found if isinstance(found, Mapping) else {})
+    ours, theirs = splits
+    differing = [key for key in _PROTOCOL if ours.get(key) != theirs.get(key)]
+    if not differing:
+        return ""
+    shown = [", ".join(f"{key} {each.get(key, DASH)}" for key in differing) for each in splits]
+    return f"The splits of {results.folder} have {shown[0]}; those that give the printed numbers have {shown[1]}."
 
 
 def status(folder: Path) -> Status:

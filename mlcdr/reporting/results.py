@@ -71,7 +71,8 @@ class Results:
     swept : tuple of str
         The swept config paths, which are columns of `summary` (`label_space.n_components`).
     points : tuple of Point
-        The points of the sweep in the config's order; methods without a swept parameter have `""` there.
+        The points of the sweep in the config's order; methods without a swept parameter have `""` there. Those of a
+        value at which nothing has a result are among them.
     datasets, methods, metrics : tuple of str
         In the config's order; data sets and methods of the config that never got a result are among them, metrics not.
     summary : DataFrame
@@ -211,6 +212,17 @@ class Results:
         mine = {key[2] for key in self.cells if key[1] == method}
         return tuple(point for point in self.points if point in mine)
 
+    @cached_property
+    def without_result(self) -> tuple[tuple[str, str], ...]:
+        """The swept values, each with its path, at which nothing has a result."""
+        there = [{key[2][k] for key in self.cells} for k in range(len(self.swept))]
+        return tuple(
+            (path, value)
+            for path, found in zip(self.swept, there, strict=True)
+            for value in self.values(path)
+            if value not in found
+        )
+
     def values(self, path: str) -> tuple[str, ...]:
         """The values a swept path takes, in order, as the config wrote them."""
         k = self.swept.index(path)
@@ -340,15 +352,24 @@ def _datasets(summary: pd.DataFrame, experiment: dict[str, Any]) -> tuple[str, .
 
 
 def _points(summary: pd.DataFrame, swept: tuple[str, ...], experiment: dict[str, Any]) -> tuple[Point, ...]:
-    """The points that occur, in the order of the config's sweep (a path's values as written), then of appearance."""
+    """The points that occur, in the order of the config's sweep (a path's values as written), then of appearance.
+
+    A value of the sweep at which nothing has a result (all trials failed, say) has its points, too, so that a table
+    keeps its column.
+    """
     sweep = experiment.get("sweep") or {}
     order: list[dict[str, int]] = []
-    for path in swept:
+    found = set(summary[list(swept)].itertuples(index=False, name=None)) if swept else {()}
+    empty: set[Point] = set()
+    for i, path in enumerate(swept):
         values = sweep.get(path) if isinstance(sweep, Mapping) else None
         written = [method_text(v) for v in values] if isinstance(values, list) else []
         texts = _ordered(summary[path], written)
         order.append({value: k for k, value in enumerate(["", *(t for t in texts if t != "")])})
-    found = set(summary[list(swept)].itertuples(index=False, name=None)) if swept else {()}
+        beside = [point for point in found if point[i] != ""] or [("",) * len(swept)]
+        for value in {text for text in texts if text != ""} - {point[i] for point in found}:
+            empty |= {(*point[:i], value, *point[i + 1 :]) for point in beside}
+    found |= empty
     return tuple(sorted(found, key=lambda point: [places[value] for places, value in zip(order, point, strict=True)]))
 
 

@@ -14,20 +14,22 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from mlcdr.reporting import looks
 from mlcdr.reporting.curves import Curve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = 7
-LINES = 3
+COLOURS = len(looks.COLOURS)
+LINES = len(looks.LINES)
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _XLINK = "{http://www.w3.org/1999/xlink}"
 _WIDTH, _HEIGHT = 380.0, 240.0
 _TOP, _BOTTOM, _RIGHT = 12.0, 40.0, 12.0
 _LETTER = 6.3  # the width of a digit at the size of the ticks
-_THEME = {"#000000": "currentColor", "#ffffff": "var(--paper)", "#dddddd": "var(--rule)", "#444444": "currentColor"}
+_THEME = {colour: f"var(--c{k})" for k, colour in enumerate(looks.COLOURS)}
+_THEME |= {"#000000": "currentColor", "#ffffff": "var(--paper)", "#dddddd": "var(--rule)", "#444444": "currentColor"}
 
 
 def chart(curves: Sequence[tuple[int, Curve]], ticks: Sequence[tuple[float, str]], x_label: str, label: str) -> str:
@@ -111,8 +113,9 @@ def inlined(svg: str, prefix: str, label: str) -> str:
 
     Every `id`, and every reference to one, begins with `prefix`, so that the figures of a page do not take each other's
     clips and markers. Gone are prologue, metadata, style sheets (they would hold for the whole page) and scripts. In a
-    picture without colours black, white and the greys of grid and remarks become the page's own, which are others in
-    the dark. One with colours keeps all of them, and gets white paper: its black and white may stand on them.
+    picture without colours but the methods', these and black, white and the greys of grid and remarks become the page's
+    own, which are others in the dark. One with other colours keeps all of them, and gets white paper: its black and
+    white may stand on them.
 
     Raises
     ------
@@ -126,6 +129,7 @@ def inlined(svg: str, prefix: str, label: str) -> str:
     if root.tag != f"{_SVG}svg":
         raise ValueError("not an SVG document")
     coloured = {found for found in re.findall("#[0-9a-f]{6}", svg) if not found[1:3] == found[3:5] == found[5:7]}
+    coloured -= set(looks.COLOURS)
     themed = not coloured and root.find(f".//{_SVG}image") is None
     styles = [element.text or "" for element in root.iter(f"{_SVG}style")]
     foreign = {f"{_SVG}{name}" for name in ("metadata", "style", "script", "foreignObject", "title")}

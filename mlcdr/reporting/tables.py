@@ -451,6 +451,7 @@ class _Builder:
             notes.append(f"{listing(repeated)} {has} no {none}: {where[self.layout.lacking]}.")
         if any(cell is None for cell in cells):
             notes.append(f"{DASH}: no result (not run, failed, or not defined).")
+            notes += unfilled(self.results)
         if self.layout.spread != "none" and any(cell.n == 1 for cell in present):
             notes.append(f"± {DASH}: a single split has no {SPREADS[self.layout.spread]}.")
         return tuple(notes)
@@ -486,6 +487,17 @@ def tuning_notes(results: Results, methods: Sequence[str]) -> list[str]:
             f"{listing(once)}: parameters chosen once for a data set, by all its rows, those of the tests too."
         )
     return [f"{note} `tune: {{scope: split}}` chooses honestly." for note in notes]
+
+
+def unfilled(results: Results) -> list[str]:
+    """What is said of swept values at which no trial of any method has a result."""
+    by_path: dict[str, list[str]] = {}
+    for path, value in results.without_result:
+        by_path.setdefault(path, []).append(value)
+    return [
+        f"No method has a result at {short_path(path, results.swept)} = {', '.join(values)}."
+        for path, values in by_path.items()
+    ]
 
 
 def short_path(path: str, swept: Sequence[str]) -> str:

@@ -77,3 +77,22 @@ def test_a_failed_download_is_told_in_a_line(
     done = mlcdr("datasets", "fetch", "tiny")
     assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
     assert done.err.startswith(f"error: {server.url}/c/d/tiny.arff: ")
+
+
+def test_plot_draws_a_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]) -> None:
+    from mlcdr.reporting import figures
+
+    monkeypatch.setattr(figures, "_PNG_DPI", 30)
+    arff = small.write_dataset(tmp_path / "one", "mine")
+    done = mlcdr("datasets", "plot", str(arff), "--out", str(tmp_path / "drawn" / "here"), "--order", "similar")
+    assert done.code == 0
+    written = [Path(line) for line in done.out.splitlines()]
+    assert [path.name for path in written][:3] == [
+        "mine_label_correlations.svg", "mine_label_correlations.png", "mine_label_imbalance.svg",
+    ]  # fmt: skip
+    assert all(path.is_file() for path in written)
+    for option, wrong in (("--order", "alphabet"), ("--projection", "lda")):
+        mistaken = mlcdr("datasets", "plot", str(arff), option, wrong)
+        assert mistaken.code == 2
+        assert f"{wrong!r} is none of" in mistaken.err
+    assert mlcdr("datasets", "plot", "nowhere").code == 2

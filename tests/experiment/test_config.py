@@ -441,7 +441,7 @@ LINE = "must be one line of text without spaces around it"
         (
             "repeats: 10",
             "repeat: 10, repeats: 1",
-            "4: splits.repeat: unknown key; did you mean 'repeats'? (known: kind, repeats, train_size, seed)",
+            "4: splits.repeat: unknown key; did you mean 'repeats'? (known: kind, repeats, train_size, seed, labelled)",
         ),
         ("0.9, seed", "1.5, seed", f"4: splits.train_size: {FRACTION}, found 1.5"),
         ("0.9, seed", ".nan, seed", f"4: splits.train_size: {FRACTION}, found nan"),
@@ -451,7 +451,7 @@ LINE = "must be one line of text without spaces around it"
         (
             SHUFFLE,
             "{kind: predefined, repeats: 3}",
-            "4: splits.repeats: unknown key (known: kind)",
+            "4: splits.repeats: unknown key (known: kind, labelled)",
         ),
         (SHUFFLE, "{kind: file, path: ''}", "4: splits.path: must not be empty"),
         # metrics
@@ -500,7 +500,7 @@ LINE = "must be one line of text without spaces around it"
             "{label_space: plst, learner: least_squares}",
             "{labelspace: plst, learner: ridge}",
             "9: methods.PLST.labelspace: unknown key; did you mean 'label_space'? "
-            "(known: feature_space, dual_space, label_space, learner, threshold, tune)",
+            "(known: feature_space, dual_space, label_space, learner, threshold, instance_space, tune)",
         ),
         (
             "{alpha: 0.1}",
@@ -693,7 +693,7 @@ def test_the_longest_key_wins(load):
         ("=3", "--set =3: expected key.path=value"),
         ("splits.repeats=0", "--set splits.repeats: must be at least 1, found 0"),
         ("splits={kind: kfold, seed: 1}", "--set splits: splits.folds: this key is missing"),
-        ("splits.foo=1", "--set splits.foo: unknown key (known: kind, repeats, train_size, seed)"),
+        ("splits.foo=1", "--set splits.foo: unknown key (known: kind, repeats, train_size, seed, labelled)"),
         ("foo.bar=1", f"--set foo.bar: foo: unknown key (known: {TOP})"),
         ("splits..seed=1", "--set splits..seed: a key is empty; expected key.path=value"),
         (

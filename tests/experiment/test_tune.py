@@ -176,6 +176,19 @@ def test_a_choice_by_all_sizes_is_made_once_for_a_data_set(arff: Path, tmp_path:
     assert chosen["parameter"].unique().tolist() == ["learner.alpha"]
 
 
+def test_the_file_of_choices_has_no_empty_column(arff: Path, tmp_path: Path) -> None:
+    """A swept path that only methods without `tune` have is none of its columns; one that a tuned method has is."""
+    methods = {"tuned": tuned(), "swept": {"label_space": "plst", "learner": "least_squares"}}
+    report = run(config(arff, methods, sweep={SIZES: [1, 2]}), tmp_path)
+    header = (report.folder / "chosen.csv").read_text().splitlines()[0]
+    assert header == "dataset,method,split,parameter,value"
+    assert SIZES in (report.folder / "scores.csv").read_text().splitlines()[0]
+    both = {"tuned": tuned("split", "hamming_loss", "plst"), "swept": methods["swept"]}
+    report = run(config(arff, both, sweep={SIZES: [1, 2]}, name="both"), tmp_path)
+    assert not pd.read_csv(report.folder / "chosen.csv").isna().any(axis=None)
+    assert SIZES in pd.read_csv(report.folder / "chosen.csv")
+
+
 def test_the_test_rows_of_a_split_are_not_seen(arff: Path, tmp_path: Path) -> None:
     """Other labels in the test rows of a split change none of what is chosen for it."""
     base = small.plain(arff, sweep={}, methods={"A": tuned()}, splits={"kind": "predefined"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.multioutput import ClassifierChain as TheirChain
 from sklearn.tree import DecisionTreeClassifier
@@ -15,6 +16,7 @@ from mlcdr.chains.br_plus import BRPlus
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.composition import ComposedClassifier
 from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.learners.logistic_regression import LogisticRegression as OurLogistic
 from mlcdr.learners.ridge import Ridge as OurRidge
 from mlcdr.moments import Moments
 from mlcdr.registry import Component
@@ -88,6 +90,37 @@ def test_a_chain_of_classifiers_is_scikit_learns(base, order):
     if order:
         with pytest.raises(ValueError, match="each of the 5 labels"):
             ClassifierChain(base, [0, 1, 1, 2, 3]).fit(X, Y)
+
+
+def test_a_random_order_is_drawn_by_its_seed():
+    X, Y = problem("plain")
+    first, again, other = (ClassifierChain(OurRidge(), "random", seed).fit(X, Y) for seed in (0, 0, 1))
+    assert first.order_ == again.order_ != other.order_
+    given = ClassifierChain(OurRidge(), first.order_).fit(X, Y)
+    np.testing.assert_array_equal(first.decision_function(X), given.decision_function(X))
+
+
+@pytest.mark.parametrize("base", [OurLogistic(0.1), LogisticRegression(C=10, tol=1e-9)], ids=["ours", "scikit-learn's"])
+@pytest.mark.parametrize("cls", ALL)
+def test_probabilities_are_those_of_the_links_at_what_was_predicted(cls, base):
+    X, Y = problem("plain")
+    Y[:, 3] = 1
+    model = cls(base).fit(X[:90], Y[:90])
+    found, said = model.predict_proba(X[90:]), model.predict(X[90:]).astype(float)
+    np.testing.assert_array_equal(found > 0.5, said)
+    for k in (0, 1, 2, 5):
+        seen = {BinaryRelevance: [], BRPlus: [j for j in range(6) if j != k], ClassifierChain: list(range(k))}[cls]
+        if cls is BRPlus:
+            said = BinaryRelevance(base).fit(X[:90], Y[:90]).predict(X[90:])
+        theirs = LogisticRegression(C=10, tol=1e-9) if isinstance(base, LogisticRegression) else clone(base)
+        theirs.fit(np.hstack([X[:90], Y[:90, seen]]), Y[:90, k])
+        expected = theirs.predict_proba(np.hstack([X[90:], said[:, seen]]))[:, 1]
+        np.testing.assert_allclose(found[:, k], expected, atol=1e-9)
+    assert (found[:, 3] == 1).all()
+    assert found[:, 4].max() < 1e-300
+    vector = cls(base).fit(X, Y[:, 0])
+    np.testing.assert_allclose(vector.predict_proba(X).sum(axis=1), 1)
+    assert not hasattr(cls(OurRidge()), "predict_proba")
 
 
 @pytest.mark.parametrize("cls", ALL)

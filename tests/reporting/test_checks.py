@@ -62,3 +62,10 @@ def test_an_experiment_that_fits_has_no_problem():
 )
 def test_what_would_fail_is_told_before(config, expected):
     assert checks.problems(config) == [expected]
+
+
+@pytest.mark.parametrize("places", [{"rows": ["method"]}, {"rows": ["dataset", "method", PATH]}, {"columns": "method"}])
+def test_a_layout_must_have_a_place_for_data_sets_and_methods(places):
+    config = experiment(["y"], ["A"], ["hamming_loss"], {PATH: [1]}, [{**TABLE3, **places}])
+    (line,) = checks.problems(config)
+    assert line == "tables.0: rows and columns together must hold dataset and method, each name once"

@@ -164,13 +164,14 @@ def test_values_too_near_each_other_have_no_tick_each(tmp_path):
     np.testing.assert_allclose(ticks, [0, 0.2, 0.4, 0.6, 0.8, 1.0])
 
 
-def test_eight_methods_look_unlike_each_other(tmp_path):
-    methods = [f"M{k}" for k in range(8)]
+def test_twenty_methods_look_unlike_each_other(tmp_path):
+    methods = [f"M{k}" for k in range(20)]
     values = {("d", m, p, METRICS[0]): (0.1, 0.01, 4) for m in methods for p in "12"}
     config = experiment(["d"], methods, METRICS[:1], {PATH: ["1", "2"]})
     got = results.load(write_folder(tmp_path / "trial", config, values, [PATH]))
     lines = figures.render(got, CURVES, "d").axes[0].lines
-    assert len({line.get_color() for line in lines}) == len({line.get_marker() for line in lines}) == 8
+    assert len({(line.get_color(), line.get_marker()) for line in lines}) == 20
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 20
 
 
 def test_a_layout_of_curves_that_does_not_fit(tmp_path):
@@ -178,3 +179,193 @@ def test_a_layout_of_curves_that_does_not_fit(tmp_path):
         figures.render(load(tmp_path), {**FIGURE1, "metrics": ["loss_bound"]}, "yeast")
     with pytest.raises(ResultsError, match="the results have no f1"):
         figures.render(load(tmp_path), {**CURVES, "metrics": ["f1"]}, "yeast")
+
+
+# -------------------------------------------------------------------- boxes, bars, times, heat maps
+
+ALPHA = "learner.alpha"
+
+
+def swept_twice(tmp_path, metrics=("hamming_loss", "f1", "fit_seconds"), datasets=("yeast", "scene"), figures=()):
+    """A has both parameters, B one of them, C none."""
+    values = {}
+    for d, dataset in enumerate(datasets):
+        for k, metric in enumerate(metrics):
+            for i, alpha in enumerate(("0.1", "1", "10")):
+                for j, size in enumerate(("1", "2")):
+                    values[dataset, "A", alpha, size, metric] = (1 + i + 10 * j + 100 * k + 1000 * d, 0.5, 4)
+                values[dataset, "B", alpha, "", metric] = (7 + i + 100 * k + 1000 * d, 0.5, 4)
+            values[dataset, "C", "", "", metric] = (5 + 100 * k + 1000 * d, 0.5, 4)
+    sweep = {ALPHA: ["0.1", "1", "10"], PATH: ["1", "2"]}
+    config = experiment(datasets, ["A", "B", "C"], metrics, sweep, figures=figures)
+    return results.load(write_folder(tmp_path / "twice", config, values, [ALPHA, PATH]))
+
+
+def not_swept(tmp_path, metrics=("hamming_loss", "f1", "execution_seconds"), methods=("A", "B", "C")):
+    values = {
+        (d, m, k): list(np.arange(5.0) ** 2 + 10 * methods.index(m) + 100 * metrics.index(k) + 1)
+        for d in ("yeast", "scene")
+        for m in methods
+        for k in metrics
+    }
+    config = experiment(["yeast", "scene"], methods, metrics)
+    return results.load(write_folder(tmp_path / "flat", config, values))
+
+
+def test_a_heat_map_has_every_mean_in_its_place(tmp_path):
+    got = swept_twice(tmp_path)
+    entry = {"layout": "heatmap", "metrics": ["hamming_loss", "f1"]}
+    assert figures.subjects(got, entry) == [("yeast", "A"), ("scene", "A")]  # B and C have not both parameters
+    figure = figures.render(got, entry, "scene", "A")
+    maps = [ax for ax in figure.axes if ax.images]
+    assert [ax.get_title(loc="left") for ax in maps] == ["Hamming loss", "F1"]
+    for k, ax in enumerate(maps):
+        (image,) = ax.images
+        expected = [[1001 + i + 10 * j + 100 * k for j in range(2)] for i in range(3)]
+        np.testing.assert_array_equal(image.get_array(), expected)
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("n_components", "alpha")
+        assert [label.get_text() for label in ax.get_yticklabels()] == ["0.1", "1", "10"]
+        (frame,) = ax.patches  # the best: the least loss, the most F1
+        assert (frame.get_x() + 0.5, frame.get_y() + 0.5) == ((0, 0) if k == 0 else (1, 2))
+        low, high = (image.cmap(image.norm(np.array(expected).ravel()[at])) for at in (0, -1))
+        brightness = [sum(colour[:3]) for colour in (low, high)]
+        assert (brightness[0] > brightness[1]) == (k == 0), "the brighter, the better"
+    turned = figures.render(got, {**entry, "x": ALPHA}, "yeast", "A").axes[0]
+    assert (turned.get_xlabel(), turned.get_ylabel()) == ("alpha", "n_components")
+
+
+def test_a_heat_map_with_a_gap_and_one_of_data_sets_by_metrics(tmp_path):
+    got = swept_twice(tmp_path)
+    gone = (got.summary["method"] == "A") & (got.summary[ALPHA] == "1") & (got.summary[PATH] == "2")
+    holed = results.Results(**{**vars(got), "summary": got.summary[~gone].reset_index(drop=True)})
+    entry = {"layout": "heatmap", "panels": "datasets_by_metrics", "metrics": ["hamming_loss", "f1"]}
+    assert figures.subjects(holed, entry) == [("A",)]
+    figure = figures.render(holed, entry, "A")
+    maps = [ax for ax in figure.axes if ax.images]
+    assert [ax.get_title(loc="left") for ax in maps] == [
+        f"{d}: {m}" for d in ("yeast", "scene") for m in ("Hamming loss", "F1")
+    ]
+    assert all(np.isnan(ax.images[0].get_array().filled(np.nan)[1, 1]) for ax in maps)
+    assert len(maps[0].texts) == 5
+    assert len(figures.save(figure, tmp_path / "f", "title")) == 2
+
+
+def test_lines_for_the_values_of_a_second_sweep_for_data_sets_and_for_metrics(tmp_path):
+    got = swept_twice(tmp_path)
+    entry = {"layout": "curves", "x": ALPHA, "metrics": ["f1"]}
+    assert figures.subjects(got, {**entry, "lines": PATH}) == [("yeast", "A"), ("scene", "A")]
+    ax = figures.render(got, {**entry, "lines": PATH}, "yeast", "A").axes[0]
+    lines = {line.get_label(): list(line.get_ydata()) for line in ax.lines}
+    assert lines == {"n_components = 1": [101, 102, 103], "n_components = 2": [111, 112, 113]}
+    ax = figures.render(got, {**entry, "lines": "datasets", "at": {PATH: 2}}, "A").axes[0]
+    lines = {line.get_label(): list(line.get_ydata()) for line in ax.lines}
+    assert lines == {"yeast": [111, 112, 113], "scene": [1111, 1112, 1113]}
+    shares = {"panels": "datasets", "metrics": ["hamming_loss", "f1"], "lines": "metrics", "normalise": "max"}
+    figure = figures.render(got, {**entry, **shares, "at": {PATH: "2"}}, "A")
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["yeast", "scene"]
+    lines = {line.get_label(): line.get_ydata() for line in figure.axes[0].lines}
+    np.testing.assert_allclose(lines["Hamming loss"], np.array([11, 12, 13]) / 13)
+    np.testing.assert_allclose(lines["F1"], np.array([111, 112, 113]) / 113)
+    assert figure.legends[0].get_title().get_text().endswith("over 4 splits; n_components = 2")
+
+
+def test_sensitivity_has_data_sets_across_and_metrics_down(tmp_path):
+    got = swept_twice(tmp_path)
+    entry = {"layout": "sensitivity", "x": ALPHA, "at": {PATH: 1}, "metrics": ["hamming_loss", "f1"]}
+    assert figures.subjects(got, entry) == [()]
+    figure = figures.render(got, entry)
+    assert [(ax.get_title(loc="left"), ax.get_ylabel()) for ax in figure.axes] == [
+        (d, m) for m in ("Hamming loss", "F1") for d in ("yeast", "scene")
+    ]
+    lines = {line.get_label(): list(line.get_ydata()) for line in figure.axes[3].lines}
+    assert lines == {"A": [1101, 1102, 1103], "B": [1107, 1108, 1109], "C": [1105] * 3}
+
+
+def test_boxes_are_of_the_single_splits(tmp_path):
+    got = not_swept(tmp_path)
+    figure = figures.render(got, {"layout": "boxes", "metric": "f1"}, "scene")
+    (ax,) = figure.axes
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["A", "B", "C"]
+    for patch, start in zip(ax.patches, (101, 111, 121), strict=True):  # of 0 1 4 9 16 the quartiles are 1 and 9
+        box = patch.get_path().get_extents()
+        assert (box.y0, box.y1) == (start + 1, start + 9)
+    medians = [line for line in ax.lines if line.get_linewidth() == 1.6]
+    assert [line.get_ydata()[0] for line in medians] == [105, 115, 125]
+    grouped = figures.render(got, {"layout": "boxes", "metric": "f1", "x": "dataset"})
+    assert [label.get_text() for label in grouped.axes[0].get_xticklabels()] == ["yeast", "scene"]
+    assert len(grouped.axes[0].patches) == 6
+    along = figures.render(swept_twice(tmp_path), {"layout": "boxes", "metric": "f1", "at": {ALPHA: 1}}, "yeast")
+    middles = [line.get_ydata()[0] for line in along.axes[0].lines if line.get_linewidth() == 1.6]
+    assert middles == pytest.approx([102, 108, 105, 112, 108, 105])  # B and C have no sizes: the same at both
+
+
+def test_boxes_of_the_best_of_a_grid(tmp_path):
+    values = {("yeast", "A", a, "f1"): (level, 0.01, 4) for a, level in (("1", 0.2), ("2", 0.6), ("3", 0.4))}
+    values["yeast", "B", "", "f1"] = (0.5, 0.01, 4)
+    config = experiment(["yeast"], ["A", "B"], ["f1"])
+    config["methods"]["A"] = {"learner": "ridge", "tune": {"scope": "test", "grid": {ALPHA: ["1", "2", "3"]}}}
+    got = results.load(write_folder(tmp_path / "grid", config, values, [ALPHA]))
+    (ax,) = figures.render(got, {"layout": "boxes"}, "yeast").axes
+    assert [line.get_ydata()[0] for line in ax.lines if line.get_linewidth() == 1.6] == pytest.approx([0.6, 0.5])
+
+
+def test_bars_as_shares_of_the_largest_of_their_group(tmp_path):
+    got = not_swept(tmp_path)
+    (ax,) = figures.render(got, {"layout": "bars", "metric": "f1", "normalise": "max"}).axes
+    heights = [bar.get_height() for bar in ax.patches]
+    np.testing.assert_allclose(heights, [107 / 127, 117 / 127, 1] * 2)
+    nought = not_swept(tmp_path / "nought")
+    nought.summary.loc[nought.summary["method"] == "A", "mean"] = 0.0
+    with pytest.raises(ResultsError, match="normalise: min: that of yeast is 0"):
+        figures.render(nought, {"layout": "bars", "metric": "f1", "normalise": "min"})
+
+
+def test_means_against_time(tmp_path):
+    got = not_swept(tmp_path)
+    figure = figures.render(got, {"layout": "time"}, "yeast")
+    assert [ax.get_ylabel() for ax in figure.axes] == ["Hamming loss", "F1"]
+    points = {
+        line.get_label(): line.get_xydata().tolist() for line in figure.axes[1].lines if line.get_label() in "ABC"
+    }
+    assert points == {m: [[207 + 10 * k, 107 + 10 * k]] for k, m in enumerate("ABC")}
+    assert figure.axes[0].get_xlabel() == "execution seconds (mean)"
+    swept = figures.render(swept_twice(tmp_path), {"layout": "time", "metric": "f1", "at": {PATH: 2}}, "yeast").axes[0]
+    joined = {line.get_label(): line.get_xydata().tolist() for line in swept.lines}
+    assert joined["A"] == [[211, 111], [212, 112], [213, 113]]
+    assert joined["C"] == [[205, 105]]
+
+
+def test_the_figures_that_fit_an_experiment(tmp_path):
+    def layouts(got):
+        return [entry["layout"] for entry in figures.fitting(got)]
+
+    assert layouts(not_swept(tmp_path)) == ["boxes", "time"]
+    assert layouts(load(tmp_path)) == ["curves"]
+    twice = swept_twice(tmp_path)
+    assert layouts(twice) == ["heatmap", "time"]
+    for got in (not_swept(tmp_path), twice):
+        for entry in figures.fitting(got):
+            assert "seconds" not in " ".join(entry["metrics"])
+            for subject in figures.subjects(got, entry):
+                figures.render(got, entry, *subject)
+    names = [path.name for path in figures.write_all(twice, figures.fitting(twice)[:1])]
+    assert names == [f"heatmap_{d}_A.{e}" for d in ("yeast", "scene") for e in ("svg", "png")]
+
+
+def test_what_does_not_go_together(tmp_path):
+    got = swept_twice(tmp_path)
+    for entry, told in (
+        ({"layout": "curves"}, r"learner\.alpha is swept too, so a method has several curves"),
+        ({"layout": "boxes"}, r"learner\.alpha is swept too; choose a value by `at:`"),
+        ({"layout": "curves", "at": {ALPHA: 3}}, r"at: learner\.alpha has no value 3 \(it has: 0\.1, 1, 10\)"),
+        ({"layout": "curves", "at": {"learner.beta": 3}}, r"learner\.beta is not swept"),
+        ({"layout": "curves", "lines": "datasets", "panels": "datasets"}, "one for each of the datasets"),
+        ({"layout": "bars", "panels": "datasets"}, "one for each of the datasets"),
+        ({"layout": "boxes", "lines": "metrics"}, "lines: only curves have lines"),
+        ({"layout": "boxes", "normalise": "max"}, "normalise: only curves and bars"),
+        ({"layout": "boxes", "y": ALPHA}, "y: only a heat map"),
+        ({"layout": "curves", "x": "dataset"}, "x: must be a swept path, and not dataset"),
+        ({"layout": "curves", "datasets": ["flags"], "at": {ALPHA: 1}}, "no data set 'flags'"),
+    ):
+        with pytest.raises(ResultsError, match=told):
+            figures.render(got, entry, "yeast")

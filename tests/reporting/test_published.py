@@ -5,6 +5,7 @@ import pytest
 from mlcdr.errors import ResultsError
 from mlcdr.reporting import published as module
 from mlcdr.reporting import results
+from mlcdr.reporting.judging import Rules, rules_for
 from tests.reporting.results_folders import PATH, PERCENTS, as_printed, experiment, published, write_folder
 
 TABLE3 = "chen_lin_2012/table3"
@@ -180,3 +181,14 @@ def test_what_does_not_fit_is_said(tmp_path):
     assert "data sets flags" in str(error.value)
     with pytest.raises(ResultsError, match="no published table 'chen_lin_2012/tabel3'; did you mean"):
         module.compare(got, "chen_lin_2012/tabel3")
+
+
+def test_a_table_may_print_standard_errors_as_standard_deviations():
+    cell = module.load("sun_2017_thesis/table4_2")[0]
+    assert (cell.spread, cell.spread_kind) == ("0.019", "std")
+    rules = rules_for("sun_2017_thesis/table4_2")
+    assert cell.standard_error(5, rules) == pytest.approx(0.019)
+    assert cell.standard_error(5, Rules()) == pytest.approx(0.019 / 5**0.5)
+    assert rules.max_z == 2
+    assert rules.why_not("emotions", "OCC", "exact_match")
+    assert not rules.why_not("emotions", "ECC", "exact_match")

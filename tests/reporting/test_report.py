@@ -321,6 +321,32 @@ def test_a_run_that_was_killed_before_it_wrote_its_tables(run):
     assert f"mlcdr run {folder / 'experiment.yaml'} --out {folder.parent}" in page.text
 
 
+def test_a_damaged_record_is_noticed(run, mlcdr):
+    folder = run("damaged", methods={"PLST": FOUR["PLST"]})
+    record = folder / "trials.sqlite"
+    assert "No trial failed." in page_of(folder).text
+    whole = record.read_bytes()
+    page_size = int.from_bytes(whole[16:18], "big")
+    record.write_bytes(whole[: 2 * page_size] + b"\xff" * page_size + whole[3 * page_size :])
+    done = mlcdr("report", folder)
+    assert (done.code, done.out) == (0, f"{folder / 'report.html'}\n")
+    assert done.err.startswith(f"{record}: ")
+    page = Page((folder / "report.html").read_text(encoding="utf-8"))
+    assert page.all("p", **{"class": "state bad"})
+    assert "The record of trials is damaged, so which of them failed is not known" in page.text
+    assert "No trial failed" not in page.text
+
+
+def test_why_there_is_no_diagram(run, mlcdr):
+    folder = run("single")
+    mlcdr("report", folder)
+    text = Page((folder / "report.html").read_text(encoding="utf-8")).text
+    assert "No diagram: a critical-difference diagram needs" in text
+    assert "two data sets or more (better more than 5)" in text
+    done = mlcdr("compare", folder, "--out", folder / "compared")
+    assert "no diagram of hamming_loss, f1, encoding_error: a critical-difference diagram needs" in done.err
+
+
 def test_what_failed_before_a_change_of_the_experiment_is_not_counted(run):
     changing = {"sweep": {SIZES: [1, 200]}, "methods": {"PBR": FOUR["PBR"]}}
     folder = run("changed", **changing)

@@ -151,7 +151,7 @@ def test_the_diagram_leads_every_method_to_its_rank():
         bars = [line for line in ax.lines if line.get_linewidth() == 2.4]
         cliques = found.nemenyi_cliques() if test == "nemenyi" else found.wilcoxon_cliques()
         assert len(bars) == len(cliques)
-        leads = [line.get_xdata() for line in ax.lines if line.get_linewidth() == 0.6]
+        leads = [line.get_xdata() for line in ax.lines if line.get_linewidth() == 0.9]
         axis = next(line.get_xdata() for line in ax.lines if line.get_linewidth() == 0.8)
         unit = (axis[1] - axis[0]) / 3
         assert sorted(float(x[0]) for x in leads) == pytest.approx(sorted(axis[0] + unit * (found.averages - 1)))
@@ -164,10 +164,10 @@ def test_bars_that_skip_a_method_have_dots_and_bars_never_touch():
     levels = diagrams._levels(found, [(3, 2, 0), (2, 0, 1), (0, 1)])
     assert levels == [0, 1, 2]
     skipping = diagrams.critical_difference(found, "t", "wilcoxon")
-    assert not [line for line in skipping.axes[0].lines if line.get_marker() == "o"]
+    assert not [line for line in skipping.axes[0].lines if line.get_marker() == "o" and line.get_color() == "black"]
     axes = diagrams.Figure().subplots()
     diagrams._draw_bar(axes, found, (3, 0), [0.0, 1.0], 0.5)
-    assert [line for line in axes.lines if line.get_marker() == "o"]
+    assert [line for line in axes.lines if line.get_marker() == "o" and line.get_color() == "black"]
 
 
 def test_the_matrix_shows_every_pair_both_ways():

@@ -102,7 +102,7 @@ def test_two_figures_on_a_page_share_no_id_and_find_their_own():
 
 def test_a_figure_takes_the_pages_colours_if_it_has_none_of_its_own():
     plain, coloured, matrix = figure(), figure(), Figure()
-    coloured.axes[0].plot([0, 1], [1, 0], color="#0072b2")
+    coloured.axes[0].plot([0, 1], [1, 0], color="#c02020")
     matrix.subplots().imshow([[0, 1]], cmap="gray")
     made = [ET.fromstring(svg.from_figure(each, "a", "")) for each in (plain, coloured, matrix)]
     assert [root.get("class") for root in made] == ["figure themed", "figure", "figure"]

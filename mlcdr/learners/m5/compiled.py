@@ -29,8 +29,8 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(**options)(function)
 
 
-def require_numba() -> None:
-    """Refuse to go on without numba.
+def require_numba(what: str = "m5p") -> None:
+    """Refuse to go on without numba, which `what` needs.
 
     Raises
     ------
@@ -38,4 +38,4 @@ def require_numba() -> None:
         When numba is not installed.
     """
     if numba is None:
-        raise UserError("m5p needs numba, which is not installed: pip install 'mlcdr[trees]'")
+        raise UserError(f"{what} needs numba, which is not installed: pip install 'mlcdr[trees]'")

@@ -1,0 +1,455 @@
+"""Writes the pages of this folder that repeat what the program knows: `make docs`.
+
+Methods and metrics come from the registry and the docstrings, the config's keys from `mlcdr schema`, the commands from
+the command line itself, the layouts from their files, and what comes of the papers from their configs, from
+`mlcdr/published` and from the last stored `reproduction-status.md`. A test compares the pages with what would be
+written now.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from mlcdr import registry
+from mlcdr.cli import app
+from mlcdr.experiment.schema import schema
+from mlcdr.experiment.yaml_reader import read_yaml_text
+from mlcdr.metrics import METRICS
+from mlcdr.reporting import judging, layouts, published, recipes
+
+FOLDER = Path(__file__).parent
+REMARK = "<!-- Written by `make docs`; not to be edited. -->\n"
+STATUS = FOLDER / "reproduction-status.md"
+
+# What a family does in a method's line, and the symbols that its docstrings share.
+FAMILIES = {
+    "feature_space": "x → x′: fewer features, made of the old ones. X (n×d) is centred, H = I − 11ᵀ/n.",
+    "label_space": "Label sets → codes, and scores of codes → scores of labels. Z = Y − ȳ (n×K), V (M×K) has "
+    "orthonormal rows: encoding is ZVᵀ, decoding is times V, plus ȳ.",
+    "dual_space": "A feature step and a label space in one.",
+    "learner": "x′ → code. A regressor of several outputs, or a multi-label classifier (without a label space).",
+    "local_features": "Features for one label, in front of its binary model.",
+    "threshold": "Scores of labels → label sets.",
+}
+
+
+PAPERS = {
+    "chen_lin_2012": "Chen & Lin 2012, *Feature-aware label space dimension reduction*",
+    "mlc_toolbox": "MLC Toolbox",
+    "pacharawongsakda_2012": "Pacharawongsakda & Theeramunkong 2012, *Dependent and independent dual space reduction*",
+    "sun_2017_thesis": "Sun 2017 (thesis)",
+    "xu_2016_mvmd": "Xu et al. 2016, *MVMD*",
+}
+
+# What the schema does not say of the options of a data set.
+OPTIONS = {
+    "missing": {"description": "What becomes of missing values.", "default": "error"},
+    "labels": {
+        "description": "How many labels an ARFF file without an XML file has, in MEKA's way: the first ones, or, of a "
+        "negative number, the last."
+    },
+}
+
+
+def page(title: str, *parts: str) -> str:
+    """A generated page."""
+    return "\n".join([f"# {title}\n", REMARK, *parts]).rstrip() + "\n"
+
+
+# -------------------------------------------------------------------- methods
+
+
+def methods() -> str:
+    """Every component with its formula, parameters and source."""
+    parts = [
+        "A method is a line of components, each of which may be missing but the learner:\n",
+        "    x ─ feature_space ─▶ x' ─ learner ─▶ code ─ label_space (decode) ─▶ scores ─ threshold ─▶ label set\n",
+        "This page is `mlcdr methods NAME` for all of them. A component is written as `name`, as `{name: {parameter: "
+        "value}}`, or as a dotted path to a class; [config.md](config.md) has the whole of a config.\n",
+    ]
+    for family in registry.BUILT_IN:
+        names = [name for name in registry.names(family) if _is_ours(registry.resolve(family, name))]
+        if names:
+            listed = "\n".join(f"- [`{name}`](#{family}-{name}): {registry.summary(family, name)}" for name in names)
+            parts += [f"## {family}\n", f"{FAMILIES.get(family, '')}\n".lstrip(), f"{listed}\n"]
+            parts += [_component(family, name) for name in names]
+    shared = _shared()
+    parts.append("## What several share\n")
+    parts += [f"### {cls.__name__}\n\n{markdown(inspect.getdoc(cls) or '')}" for cls in shared]
+    return page("Methods", *parts)
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.startswith("mlcdr.")
+
+
+def _component(family: str, name: str) -> str:
+    cls = registry.resolve(family, name)
+    module = inspect.getdoc(sys.modules[cls.__module__]) or ""
+    alone = " ".join(module.split()).startswith(registry.summary(family, name))
+    defaults = registry.parameters(cls).items()
+    shown = ", ".join(key if value is inspect.Parameter.empty else f"{key}={value!r}" for key, value in defaults)
+    own = markdown(inspect.getdoc(cls) or "", level=4)
+    about = markdown(module, level=4) if alone else ""
+    return f'<a id="{family}-{name}"></a>\n\n### {name}\n\n`{name}({shown})`\n\n{about}\n{own}'
+
+
+def _shared() -> list[type]:
+    """The classes that docstrings refer to (`LinearLabelSpace`), which are no components themselves."""
+    registered = {registry.resolve(family, name) for family in registry.BUILT_IN for name in registry.names(family)}
+    bases = dict.fromkeys(
+        base for cls in registered for base in cls.__mro__ if _is_ours(base) and base not in registered
+    )
+    text = " ".join(inspect.getdoc(cls) or "" for cls in registered)
+    return sorted((cls for cls in bases if f"`{cls.__name__}`" in text), key=lambda cls: cls.__name__)
+
+
+def markdown(text: str, level: int = 4) -> str:
+    """A docstring in numpydoc's manner as Markdown: its sections become headings, what they list a list."""
+    lines = text.splitlines()
+    blocks: list[str] = []
+    section = False
+    k = 0
+    while k < len(lines):
+        if k + 1 < len(lines) and re.fullmatch(r"-{3,}", lines[k + 1]):
+            blocks += ["", f"{'#' * level} {lines[k]}", ""]
+            section, k = lines[k] in ("Parameters", "Attributes", "Raises", "Returns"), k + 2
+            continue
+        line = _escaped(lines[k])
+        if section and line and not line.startswith(" "):
+            name, _, kind = line.partition(" : ")
+            blocks.append(f"- `{name}`{f' ({kind})' if kind else ''}  ")
+        elif section and line:
+            blocks.append(f"  {line.strip()}")
+        elif not section or blocks[-1]:
+            blocks.append(line)
+        k += 1
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(blocks)).strip() + "\n"
+
+
+def _escaped(line: str) -> str:
+    return re.sub(r"<(?=[A-Za-z/!])", "&lt;", line)
+
+
+# -------------------------------------------------------------------- metrics
+
+
+def metrics() -> str:
+    """Every metric with its direction and what 0/0 counts as."""
+    better = {True: "higher", False: "lower", None: "neither way"}
+    parts = [
+        "Y and P are the n×K matrices of true and predicted labels. In a config a metric is its name, or `{name: "
+        "{option: value, as: label}}`; the label is what it is called in the results.\n",
+        "| metric | better | what it is |\n| --- | --- | --- |",
+        *(
+            f"| [`{m.name}`](#{m.name}) | {better[m.higher_is_better]} | {_cell(m.description)} |"
+            for m in METRICS.values()
+        ),
+        "",
+        "## Conventions\n",
+        "Where a denominator is 0, papers differ, and some results move by a factor of two with it. So each convention "
+        "is an option, and tables say which one they show.\n",
+    ]
+    for metric in METRICS.values():
+        way = better[metric.higher_is_better].capitalize()
+        parts.append(f"### {metric.name}\n\n{_sentence(metric.description)} {way} is better.")
+        parts += [metric.convention] if metric.convention else []
+        for option, values in metric.allowed.items():
+            default = metric.parameters[option]
+            shown = "as said above" if default is None else f"`{default}`"
+            parts.append(f"- `{option}`: {', '.join(f'`{value}`' for value in values)} (default {shown})")
+        parts.append("")
+    return page("Metrics", *parts)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _sentence(text: str) -> str:
+    return (text if "_" in text.split()[0] else text[:1].upper() + text[1:]) + "."
+
+
+# -------------------------------------------------------------------- the config
+
+
+def config() -> str:
+    """The keys of an experiment file, out of its JSON schema."""
+    whole = schema()
+    known = whole["$defs"]
+    required = set(whole["required"])
+    parts = [
+        "An experiment is one YAML file. `mlcdr check FILE` finds all that is wrong with it, each with its line; "
+        "`mlcdr schema` prints the JSON schema that this page is made of, for an editor; `mlcdr new` writes a first "
+        "file.\n",
+        "YAML is read strictly: a key given twice is a mistake, `1e-3` is a number, `no` is a text.\n",
+        "## Keys\n",
+        _keys(whole["properties"], required, known),
+        "## splits\n",
+    ]
+    for name in ("Shuffle", "KFold", "Predefined", "FromFile"):
+        spec = known[name]
+        parts.append(f"### kind: {spec['properties']['kind']['const']}\n\n{spec['description']}\n")
+        parts.append(_keys(spec["properties"], set(spec["required"]), known))
+    parts += [
+        "## datasets\n",
+        "A name of `mlcdr datasets list`, or the path of an ARFF file; `{name: {option: value}}` with\n",
+    ]
+    options = known["DatasetSpec"]["anyOf"][1]["additionalProperties"]["properties"]
+    parts.append(_keys({key: {**spec, **OPTIONS[key]} for key, spec in options.items()}, set(), known))
+    parts += ["[datasets/README.md](../datasets/README.md) has the details.\n"]
+    parts += ["## methods\n", f"{known['MethodSpec']['description']}\n"]
+    rows = ["| part | what may stand there |", "| --- | --- |"]
+    for part, spec in known["MethodSpec"]["properties"].items():
+        if part in known:
+            names = ", ".join(f"[`{n}`](methods.md#{part}-{n})" for n in registry.names(part))
+            several = "; or a list of them, one after another" if "anyOf" in spec else ""
+            rows.append(f"| `{part}` | {names}; or a dotted path to a class{several} |")
+    parts += [
+        "\n".join(rows) + "\n",
+        "A percentage, for a component of the bench, is a share of what there is to choose from: ",
+    ]
+    parts += ["`n_components: 20%` of the labels (or features). `1.0` is all of it, `1` is one.\n"]
+    parts += ["### tune\n", f"{known['TuneSpec']['description']}\n"]
+    parts += [_keys(known["TuneSpec"]["properties"], set(known["TuneSpec"]["required"]), known)]
+    parts += ["[Tune a method](how-to/tune.md) has examples.\n", "## sweep\n"]
+    parts.append(
+        f"{whole['properties']['sweep']['description']} A path begins with a part of a method: `learner.alpha`,\n"
+        "`feature_space.1.n_components` (the second of several steps), `learner.base.alpha` (of a component in a\n"
+        "component). Methods without that parameter have one number, which stands at every value.\n"
+    )
+    parts += ["## metrics\n", "Names of [metrics.md](metrics.md), or `{name: {option: value, as: label}}`.\n"]
+    parts.append(
+        "## tables and figures\n\nThe name of a layout, the path of one of your own, or `{layout: NAME, metric: NAME}` "
+        "with any key\nof the layout. [layouts.md](layouts.md) has the layouts and their keys.\n"
+    )
+    return page("Config reference", *parts)
+
+
+def _keys(properties: Mapping[str, Any], required: set[str], known: Mapping[str, Any]) -> str:
+    rows = ["| key | value | |", "| --- | --- | --- |"]
+    for key, spec in properties.items():
+        about = [spec.get("description", "")]
+        if key not in required and "default" in spec:
+            default = spec["default"]
+            about.append(f"Default: {_plain(default)}." if default not in (None, "", [], {}) else "Optional.")
+        elif key in required:
+            about.append("Required.")
+        rows.append(f"| `{key}` | {_cell(_kind(spec, known))} | {_cell(' '.join(filter(None, about)))} |")
+    return "\n".join(rows) + "\n"
+
+
+def _plain(value: Any) -> str:
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _kind(spec: Mapping[str, Any], known: Mapping[str, Any]) -> str:
+    """What values a key takes, in words."""
+    if "const" in spec:
+        return f"`{spec['const']}`"
+    if "enum" in spec:
+        return ", ".join(f"`{value}`" for value in spec["enum"])
+    if "$ref" in spec:
+        name = spec["$ref"].rpartition("/")[2]
+        return {"TuneSpec": "see [tune](#tune)", "MetricSpec": "[metrics](metrics.md)"}.get(
+            name, _kind(known[name], known) if name not in FAMILIES else name
+        )
+    for choice in ("anyOf", "oneOf"):
+        if choice in spec:
+            kinds = dict.fromkeys(_kind(each, known) for each in spec[choice] if each.get("type") != "null")
+            return " or ".join(kinds)
+    kind = spec.get("type")
+    if kind == "array":
+        return f"list of {_kind(spec['items'], known)}" if "items" in spec else "list"
+    if kind == "integer":
+        least = f", at least {spec['minimum']}" if "minimum" in spec else ""
+        return f"whole number{least}{', not 0' if 'not' in spec else ''}"
+    if kind == "number" and "exclusiveMaximum" in spec:
+        return f"fraction between {spec['exclusiveMinimum']} and {spec['exclusiveMaximum']}"
+    if spec.get("pattern") and "predefined" in spec["pattern"]:
+        return "percentage or `predefined`"
+    if kind == "object" and spec.get("properties", {}).get("kind"):
+        return f"`kind: {spec['properties']['kind']['const']}`"
+    return {"string": "text", "boolean": "`true`, `false`", "object": "mapping", "number": "number"}.get(str(kind), "")
+
+
+# -------------------------------------------------------------------- layouts, commands
+
+
+def layout_page() -> str:
+    """The packaged layouts, and the keys of one."""
+    parts = ["`tables:` and `figures:` of an experiment name layouts. [Write your own](how-to/layout.md) shows one.\n"]
+    rows = ["| layout | kind | |", "| --- | --- | --- |"]
+    for name in layouts.names():
+        content = files("mlcdr.reporting").joinpath("layouts", *f"{name}.yaml".split("/")).read_text(encoding="utf-8")
+        comment = re.match(r"(?:#.*\n)*", content)
+        about = " ".join(line.lstrip("# ") for line in (comment[0] if comment else "").splitlines())
+        rows.append(f"| `{name}` | {read_yaml_text(content, name).data['kind']} | {_cell(about)} |")
+    text = inspect.getdoc(layouts) or ""
+    text = text.partition("\n\n")[2]  # its first line is what this page is
+    return page(
+        "Layouts", *parts, "\n".join(rows) + "\n", "## Keys\n", re.sub(r"\n\n(    .*(?:\n(?:    .*)?)*)", _yaml, text)
+    )
+
+
+def _yaml(match: re.Match[str]) -> str:
+    """An indented block as one that says what it is."""
+    body = inspect.cleandoc(match[1]).rstrip()
+    return f"\n\n```yaml\n{body}\n```\n" if body.startswith("kind:") else match[0]
+
+
+def commands() -> str:
+    """Every command with its arguments and options."""
+    root = typer.main.get_command(app)
+    parts = [
+        "`mlcdr COMMAND --help` says the same. Exit codes: 0 all well; 1 something was computed and failed, differs or "
+        "got worse; 2 a mistake in what was asked for, told in a line; 130 interrupted.\n"
+    ]
+    for name, command in _all_commands(root, ""):
+        about = inspect.cleandoc(command.help or "").replace("\n", " ").replace("  ", "\n\n")
+        usage = " ".join([f"mlcdr {name}", *(_usage(p) for p in command.params if p.name != "help")])
+        rows = [f"- `{_spelt(p)}`: {p.help}" for p in command.params if getattr(p, "help", None) and p.name != "help"]
+        parts.append(
+            f"## mlcdr {name}\n\n    {usage}\n\n{_escaped(about)}\n" + ("\n" + "\n".join(rows) + "\n" if rows else "")
+        )
+    return page("Commands", *parts)
+
+
+def _all_commands(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _all_commands(command, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", command
+
+
+def _spelt(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return str(parameter.metavar or parameter.name.upper())
+    return ", ".join(parameter.opts) + _value(parameter)
+
+
+def _value(option: Any) -> str:
+    return "" if option.is_flag else f" {option.metavar or option.name.upper()}"
+
+
+def _usage(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        name = _spelt(parameter) + ("..." if parameter.nargs == -1 else "")
+        return name if parameter.required else f"[{name}]"
+    longest = max(parameter.opts, key=len)
+    return f"[{longest}{_value(parameter)}]{'...' if parameter.multiple else ''}"
+
+
+# -------------------------------------------------------------------- what comes of the papers
+
+
+def papers() -> str:
+    """Each published table: how it is made here, how it is judged, what came of it, and what nothing reproduces."""
+    known = recipes.recipes()
+    status = _stored_status()
+    parts = [
+        "Each paper's tables, what they are made with here, how a cell is judged, and what comes out. The counts are "
+        "those of [reproduction-status.md](reproduction-status.md), which `make reproduction-status` writes from the "
+        "results that are stored; what is not in it has not been run for it.\n",
+        "A cell *agrees* within three standard errors of the difference, or within its table's tolerance. *Not "
+        "reproducible* are cells that no reading of the paper gives; they are shown and not judged.\n",
+    ]
+    names = [
+        *dict.fromkeys([*(name.partition("/")[0] for name in published.names()), *(n.partition("/")[0] for n in known)])
+    ]
+    for paper in sorted(names):
+        parts.append(f"## {PAPERS.get(paper, paper)}\n")
+        readings = {
+            name: [each for each in known.values() if each.table == name]
+            for name in published.names()
+            if name.startswith(f"{paper}/")
+        }
+        parts += [_table(table, found, status) for table, found in readings.items() if found]
+        without = [f"`{table}`" for table, found in readings.items() if not found]
+        if without:
+            parts.append(f"Printed tables that no config here makes: {', '.join(without)}.\n")
+        others = [each for each in known.values() if each.name.startswith(f"{paper}/") and not each.table]
+        if others:
+            parts.append("### Without printed numbers at hand\n")
+            parts.append("\n".join(f"- `mlcdr reproduce {each.name}`: {_described(each)}" for each in others) + "\n")
+    return page("What the papers say and what comes out", *parts)
+
+
+def _described(recipe: recipes.Recipe) -> str:
+    experiment = recipe.experiment
+    splits = {k: v for k, v in experiment.splits.model_dump().items() if k not in ("folders", "seed") and v != ()}
+    protocol = ", ".join(f"{key} {value}" for key, value in splits.items() if key != "kind")
+    said = (experiment.description or experiment.name).rstrip(".")
+    sets = len(experiment.datasets)
+    several = "data set" if sets == 1 else "data sets"
+    return f"{said}. {sets} {several}, {experiment.splits.kind} splits{f' ({protocol})' if protocol else ''}."
+
+
+def _table(table: str, readings: Sequence[recipes.Recipe], status: Mapping[tuple[str, str], dict[str, str]]) -> str:
+    cells = published.load(table)
+    rules = judging.rules_for(table)
+    datasets, names = (len({getattr(cell, key) for cell in cells}) for key in ("dataset", "method"))
+    lines = [f"### {table}\n", f"{len(cells)} printed cells: {datasets} data sets, {names} methods.\n"]
+    lines += [f"- `mlcdr reproduce {each.name}`: {_described(each)}" for each in readings]
+    how = (
+        "standard deviations of our repetitions"
+        if rules.spread == "repetitions"
+        else "standard errors of the difference"
+    )
+    lines.append(f"\nA cell agrees within {published.MAX_Z:g} {how}, or {rules.tolerance:g}.")
+    if rules.settings == "results":
+        lines.append("The settings printed beside the numbers are results, not conditions: the best of a grid.")
+    rows = [row for (name, _), row in status.items() if name == table]
+    if rows:
+        lines.append("\n| reading | cells | compared | agree | differ | not reproducible | not run |")
+        lines.append("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+        lines += [
+            f"| {row['Variant'].replace('–', 'as named')} | {row['Cells']} | {row['Compared']} | {row['Agree']} | "
+            f"{row['Differ']} | {row['Not repr.']} | {row['Not run']} |"
+            for row in rows
+        ]
+    else:
+        lines.append("\nNo results of it are stored.")
+    lines += [f"\nNot reproducible, {_which(each)}: {each.why}." for each in rules.not_reproducible]
+    return "\n".join(lines) + "\n"
+
+
+def _which(each: judging.NotReproducible) -> str:
+    named = [", ".join(names) for names in (each.datasets, each.methods, each.metrics) if names]
+    return "; ".join(named) or "all of it"
+
+
+def _stored_status() -> dict[tuple[str, str], dict[str, str]]:
+    """The table at the head of the stored status: (table, variant) → column → text."""
+    rows = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")]
+        for line in STATUS.read_text(encoding="utf-8").partition("\n## ")[0].splitlines()
+        if line.startswith("|")
+    ]
+    header, _, *found = rows
+    return {(row[0], row[1]): dict(zip(header, row, strict=True)) for row in found}
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "methods.md": methods,
+    "metrics.md": metrics,
+    "config.md": config,
+    "layouts.md": layout_page,
+    "commands.md": commands,
+    "papers.md": papers,
+}
+
+
+if __name__ == "__main__":
+    for name, make in PAGES.items():
+        (FOLDER / name).write_text(make(), encoding="utf-8")
+        print(FOLDER / name)

@@ -1,0 +1,99 @@
+"""READER-LE as a classifier: label sets by the regression that the embedding was learned with.
+
+Source: Sun 2017 (thesis), Algorithm 15.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mlcdr.label_space.linear import as_dense
+from mlcdr.label_space.reader_le import ReaderLE
+from mlcdr.moments import Moments
+from mlcdr.multilabel import Array, MultilabelClassifier
+
+
+class ReaderLEClassifier(MultilabelClassifier):
+    """ŷ = round(PWᵀx): scores X coef_ V − ½ of the `coef_` (d×M) and `directions_` V (M×K) of `ReaderLE`.
+
+    A label that is the same in all labelled rows takes no part in that, and is predicted as it is there.
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        Dimensions of the embedding; this and all else as in `ReaderLE`.
+    alpha, beta, gamma : float
+        Weights of row sparsity, manifold term and label embedding.
+    label_weights : pair of float
+        Weights of labelled and of unlabelled rows.
+    n_neighbors : int
+        Neighbours in the graphs.
+    sigma : float
+        Width of the weights of the rows' graph.
+    tol : float
+        Relative change of the objective at which to stop.
+    max_iter : int
+        Most rounds.
+
+    Attributes
+    ----------
+    space_ : ReaderLE or None
+        The fitted embedding of the labels that vary, with its regression; None where none does.
+    varying_ : array of bool, of shape (K,)
+        Which labels vary.
+    constant_ : array of shape (K,)
+        The first labelled row's label set.
+    """
+
+    uses_unlabelled: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        name: rule for name, rule in ReaderLE._parameter_constraints.items() if name != "rounding"
+    }
+
+    def __init__(
+        self,
+        n_components: float | int | None = None,
+        alpha: float = 1.0,
+        beta: float = 0.1,
+        gamma: float = 1.0,
+        label_weights: tuple[float, float] = (1.0, 0.1),
+        n_neighbors: int = 5,
+        sigma: float = 1.0,
+        tol: float = 1e-5,
+        max_iter: int = 50,
+    ):
+        self.n_components = n_components
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.label_weights = label_weights
+        self.n_neighbors = n_neighbors
+        self.sigma = sigma
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit_moments(self, moments: Moments) -> ReaderLEClassifier:
+        """Fit from the moments of a training set that has its rows."""
+        self._begin(moments)
+        X, Y = moments.rows()
+        Y = as_dense(Y)
+        self.constant_ = Y[0].astype(np.float64)
+        self.varying_ = (Y[0] != Y).any(axis=0)
+        self.space_, self.n_iter_ = None, 1
+        if not self.varying_.any():
+            return self
+        space = ReaderLE(**self.get_params(deep=False))
+        varying = Moments.from_arrays(X, Y[:, self.varying_])
+        if moments.unlabelled is not None:
+            varying = varying.with_unlabelled(moments.unlabelled)
+        self.space_ = space.fit_moments(varying)
+        self.n_iter_ = len(space.objective_)
+        return self
+
+    def _scores(self, X: Any) -> Array:
+        scores = np.tile(self.constant_ - 0.5, (X.shape[0], 1))
+        if self.space_ is not None:
+            scores[:, self.varying_] = (X @ self.space_.coef_) @ self.space_.directions_ - 0.5
+        return scores

@@ -1,0 +1,165 @@
+"""Made data sets: points of hypercubes, one for each label, with features that tell nothing and labels that err.
+
+Source: Tomás, Spolaôr, Cherman & Monard 2014, "A framework to generate synthetic multi-label datasets" (Mldatagen,
+hypercubes), as Sun 2017, section 3.3.1, used it. In a config:
+
+    datasets: [{synthetic: {n_instances: 500, n_features: 40, n_labels: 10, seed: 1}}]
+
+is the data set `data40-10`; another name is given as `{NAME: {synthetic: {...}}}`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlcdr.errors import DataError, did_you_mean
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """What a made data set is made from.
+
+    Of the features, d_1 are relevant: the coordinates of points of [−1, 1]^d_1. Label l is a hypercube in it, of
+    half-edge e_l from [smallest, largest], anywhere that it fits, all uniformly. It holds n e_l / Σe of the instances
+    (rounded so that there are n), uniformly; an instance has every label whose hypercube it lies in. Then each label of
+    each instance is flipped with probability `noise`. Irrelevant features are uniform on [−1, 1]; redundant ones are
+    copies of relevant ones, of as many different ones as there are. Columns: relevant, irrelevant, redundant.
+
+    Attributes
+    ----------
+    n_instances, n_features, n_labels : int
+        n, d, K.
+    n_irrelevant, n_redundant : int or None
+        How many of the d features; None: a quarter (⌊d/4⌋), so that relevant, irrelevant and redundant ones are 2:1:1.
+    noise : float
+        The probability of a flip.
+    smallest, largest : float or None
+        The half-edges' range. None: Mldatagen's, (⌊K/10⌋ + 1)/K (not above the largest) to 0.8.
+    seed : int
+        Of numpy's default generator.
+    """
+
+    n_instances: int
+    n_features: int
+    n_labels: int
+    n_irrelevant: int | None = None
+    n_redundant: int | None = None
+    noise: float = 0.02
+    smallest: float | None = None
+    largest: float | None = None
+    seed: int = 0
+
+    @classmethod
+    def parse(cls, options: Mapping[str, Any]) -> Synthetic:
+        """From the options of a config.
+
+        Raises
+        ------
+        DataError
+            When one is unknown, missing or impossible; the first that is wrong is told.
+        """
+        known = [field.name for field in fields(cls)]
+        for key in options:
+            if key not in known:
+                raise DataError(
+                    f"synthetic: unknown option {key!r}{did_you_mean(str(key), known)} (known: {', '.join(known)})"
+                )
+        for key in ("n_instances", "n_features", "n_labels"):
+            if key not in options:
+                raise DataError(f"synthetic: {key} is missing")
+        for key, value in options.items():
+            whole = key.startswith("n_") or key == "seed"
+            if value is None and key in ("n_irrelevant", "n_redundant", "smallest", "largest"):
+                continue
+            if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+                raise DataError(f"synthetic: {key} must be a {'whole ' if whole else ''}number, found {value!r}")
+            least = 1 if key in ("n_instances", "n_features", "n_labels") else 0
+            if whole and value < least:
+                raise DataError(f"synthetic: {key} must be {least} or more, found {value}")
+            if not whole and not 0 <= value <= 1:
+                raise DataError(f"synthetic: {key} must be between 0 and 1, found {value}")
+        made = cls(**options)
+        if made.n_relevant < 1:
+            raise DataError(f"synthetic: of {made.n_features} features none is left to be relevant")
+        low, high = made.edges
+        if not 0 < low <= high:
+            raise DataError(f"synthetic: half-edges go from more than 0 up, found {low:g} to {high:g}")
+        return made
+
+    @property
+    def name(self) -> str:
+        """The name that the thesis gives such a data set: data40-10."""
+        return f"data{self.n_features}-{self.n_labels}"
+
+    @property
+    def irrelevant(self) -> int:
+        """The number of irrelevant features."""
+        return self.n_features // 4 if self.n_irrelevant is None else self.n_irrelevant
+
+    @property
+    def redundant(self) -> int:
+        """The number of redundant features."""
+        return self.n_features // 4 if self.n_redundant is None else self.n_redundant
+
+    @property
+    def n_relevant(self) -> int:
+        """d_1."""
+        return self.n_features - self.irrelevant - self.redundant
+
+    @property
+    def edges(self) -> tuple[float, float]:
+        """The smallest and the largest half-edge."""
+        high = 0.8 if self.largest is None else float(self.largest)
+        low = min((self.n_labels // 10 + 1) / self.n_labels, high) if self.smallest is None else float(self.smallest)
+        return low, high
+
+    def generate(self) -> tuple[Array, NDArray[np.uint8]]:
+        """X (n×d) and Y (n×K)."""
+        rng = np.random.default_rng(self.seed)
+        n, d = self.n_instances, self.n_relevant
+        edges = rng.uniform(*self.edges, self.n_labels)
+        centres = rng.uniform(-1, 1, (self.n_labels, d)) * (1 - edges)[:, None]
+        home = np.repeat(np.arange(self.n_labels), shares(edges, n))[rng.permutation(n)]
+        relevant = centres[home] + rng.uniform(-1, 1, (n, d)) * edges[home, None]
+        inside = [(np.abs(relevant - centre) <= edge).all(axis=1) for centre, edge in zip(centres, edges, strict=True)]
+        labels = np.column_stack(inside)
+        labels[np.arange(n), home] = True  # but for rounding on a face, they are there
+        labels ^= rng.random(labels.shape) < self.noise
+        irrelevant = rng.uniform(-1, 1, (n, self.irrelevant))
+        rounds = -(-self.redundant // d)
+        copied = np.concatenate([rng.permutation(d) for _ in range(rounds)] or [np.arange(0)])[: self.redundant]
+        return np.hstack([relevant, irrelevant, relevant[:, copied]]), labels.astype(np.uint8)
+
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of X's columns."""
+        kinds = (("relevant", self.n_relevant), ("irrelevant", self.irrelevant), ("redundant", self.redundant))
+        return tuple(f"{kind}{i + 1}" for kind, count in kinds for i in range(count))
+
+    def said(self) -> str:
+        """In words."""
+        parts = ", ".join(f"{key} {value}" for key, value in asdict(self).items() if value is not None)
+        return f"made, not read: {parts}"
+
+
+def shares(weights: Array, n: int) -> NDArray[np.intp]:
+    """Whole numbers that add up to n, in proportion to the weights: rounded down, and the largest remainders up."""
+    exact = n * weights / weights.sum()
+    counts = np.floor(exact).astype(np.intp)
+    counts[np.argsort(counts - exact, kind="stable")[: n - counts.sum()]] += 1
+    return counts
+
+
+def checksum(X: Array, Y: NDArray[np.uint8]) -> str:
+    """SHA-256 (hex) over shapes and contents."""
+    digest = hashlib.sha256(f"{X.shape} {Y.shape}\n".encode())
+    for part in (X, Y):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()

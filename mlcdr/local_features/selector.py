@@ -1,0 +1,36 @@
+"""What the selectors of features for one label share: when they are asked, and for what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+Array = NDArray[np.float64]
+Columns = NDArray[np.intp]
+
+
+class LocalSelector(BaseEstimator):
+    """Base of the selectors: `fit` computes what serves all labels, and then each label asks for its features.
+
+    A label asks twice. `alone`: what a structure among labels is learned from, when no parents are known; `beside`:
+    what the label's model looks at, beside its parents. Both answer with columns of X in ascending order, or None for
+    all. This base leaves all features.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    def fit(self, X: Any, Y: Any) -> LocalSelector:
+        """Prepare for features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}, dense or CSR)."""
+        return self
+
+    def alone(self, label: int) -> Columns | None:
+        """The features of a label with no regard to the others."""
+        return None
+
+    def beside(self, label: int, parents: Sequence[int]) -> Columns | None:
+        """The features of a label beside its parents."""
+        return self.alone(label)

@@ -1,0 +1,226 @@
+"""ℓ2,1 norms by reweighted squares: the inner problems of the feature selectors with row-sparse coefficients.
+
+‖A‖₂,₁ = Σ‖A_i‖₂ over rows. At A₀ it lies below ½Σ(‖A_i‖²/‖A₀_i‖ + ‖A₀_i‖), and touches it there: so whoever lowers
+Σ H_ii‖A_i‖² with H_ii = 1/(2‖A₀_i‖) lowers the norm. A row of zeros has no weight; with H_ii = ½/√(‖A₀_i‖² + ε) the
+same holds of Σ√(‖A_i‖² + ε), which is within √ε = 1.5e-8 a row of the norm. (So do the programs of Sun 2017.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.linalg import blas
+from scipy.sparse.linalg import splu
+
+from mlcdr import sums
+from mlcdr.linalg import IllConditioned
+from mlcdr.principal import Operator, lanczos
+
+Array = NDArray[np.float64]
+
+EPSILON = float(np.finfo(np.float64).eps)
+"""ε of the weights."""
+_DENSE = 500  # an operator up to this size is best made a matrix
+_LARGEST = 4000  # and up to this one it may be, where Lanczos' iteration fails
+_COLUMNS = 256
+_ROWS = 1024
+_SPARSE = 0.03  # of entries that are there, from which on a sparse product takes longer than a dense one
+
+
+def squared_lengths(rows: Array) -> Array:
+    """‖A_i‖² of each row (n,)."""
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def lengths(rows: Array) -> Array:
+    """‖A_i‖ of each row (n,)."""
+    return np.sqrt(squared_lengths(rows))
+
+
+def norm(rows: Array) -> float:
+    """‖A‖₂,₁."""
+    return float(lengths(rows).sum())
+
+
+def stacked(X: Any, below: Any) -> Any:
+    """X with more rows below; as sparse as it came."""
+    return sp.csr_array(sp.vstack([X, below])) if sp.issparse(X) else np.vstack([X, sums.dense(below)])
+
+
+def weights(rows: Array, scale: Array | float = 1.0) -> Array:
+    """c²H (n,), the weights of ‖A_i‖² in place of the norms ‖cA_i‖ of the rows, c = `scale`."""
+    square = np.square(scale)
+    return 0.5 * square / np.sqrt(square * squared_lengths(rows) + EPSILON)
+
+
+def between(X: Any, laplacian: Any) -> Array:
+    """XᵀLX (d×d) of rows X (N×d, dense or CSR) and a sparse L."""
+    product = X.T @ (laplacian @ X)
+    return product.toarray() if sp.issparse(product) else product
+
+
+def times_rows(X: Any, h: Array) -> Any:
+    """diag(h) X, as sparse as X came."""
+    return sp.csr_array(sp.diags_array(h) @ X) if sp.issparse(X) else h[:, None] * X
+
+
+def weighted_scatter(X: Any, h: Array) -> Array:
+    """Xᵀ diag(h) X (d×d), h ≥ 0, of rows X (n×d, dense or CSR); those not so sparse are made dense in blocks."""
+    n, d = X.shape
+    if sp.issparse(X) and X.nnz < _SPARSE * n * d:
+        return (X.T @ times_rows(X, h)).toarray()
+    lower = np.zeros((d, d), order="F")
+    for start in range(0, n, _ROWS):
+        block = sums.dense(X[start : start + _ROWS]) * np.sqrt(h[start : start + _ROWS])[:, None]
+        lower = blas.dsyrk(1.0, block.T, beta=1.0, c=lower, lower=1, overwrite_c=1)
+    return sums.symmetric(lower)
+
+
+def penalised(X: Any, h: Array, penalty: Array, target: Array, quadratic: Array | None = None) -> Array:
+    """W (d×k) that minimises Σ h_i‖W'x_i − t_i‖² + Σ penalty_j‖W_j‖² + Tr(WᵀQW), Q = `quadratic` (d×d) or 0.
+
+    (XᵀHX + diag(penalty) + Q)⁻¹XᵀHT by Cholesky; where n < d and Q = 0, from the n×n side:
+    P⁻¹Xᵀ(XP⁻¹Xᵀ + H⁻¹)⁻¹T. Cost: min(n, d)³/3 and a scatter. All h and penalties must be positive.
+    """
+    n, d = X.shape
+    if quadratic is None and n < d:
+        inner = (X @ (sp.diags_array(1 / penalty) @ X.T)).toarray() if sp.issparse(X) else (X / penalty) @ X.T
+        inner[np.diag_indices(n)] += 1 / h
+        return (X.T @ positive_solver(inner)(target)) / penalty[:, None]
+    matrix = weighted_scatter(X, h)
+    if quadratic is not None:
+        matrix += quadratic
+    matrix[np.diag_indices(d)] += penalty
+    return positive_solver(matrix)(X.T @ (h[:, None] * target))
+
+
+def positive_solver(matrix: Array) -> Operator:
+    """B ↦ A⁻¹B of a positive definite matrix, which is written over; equilibrated, since weights differ widely."""
+    unit = 1 / np.sqrt(np.diag(matrix))
+    matrix *= unit
+    matrix *= unit[:, None]
+    factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    return lambda b: unit[:, None] * scipy.linalg.cho_solve(factor, unit[:, None] * b, check_finite=False)
+
+
+def graph_solver(h: Array, laplacian: Any) -> Operator:
+    """B ↦ (diag(h) + L)⁻¹B with L a sparse Laplacian (n×n) and h > 0, by a sparse LU factorisation, symmetric order."""
+    matrix = sp.csc_array(laplacian + sp.diags_array(h))
+    factor = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    return factor.solve
+
+
+def descend(step: Callable[[], float], tolerance: float, most: int) -> Array:
+    """The objective after each step, until its relative change is below `tolerance`, or `most` steps are made."""
+    found: list[float] = []
+    for _ in range(most):
+        found.append(step())
+        if len(found) > 1 and abs(found[-1] - found[-2]) <= tolerance * abs(found[-2]):
+            break
+    return np.array(found)
+
+
+def coupled_eigenvectors(
+    X: Any,
+    codes: Any,
+    h: Array,
+    penalty: Array,
+    quadratic: Array | None,
+    coupling: Any,
+    of_features: Any,
+    of_codes: Any,
+    k: int,
+    scaled_by: str,
+) -> tuple[Array, Array, Array]:
+    """The k largest eigenvalues λ of E u = λ F u, u = (w, v), descending, with W (d×k) and V (q×k).
+
+        F = [ XᵀHX + diag(penalty) + Q    −XᵀHC     ]      E = [ GᵀG   0   ]
+            [ −CᵀHX                       CᵀHC + B  ]          [  0   RᵀR  ]
+
+    from X (n×d), H = diag(h), Q = `quadratic` (d×d) or 0, C = `codes` (n×q; None: the identity), B = `coupling` (q×q,
+    positive semi-definite, sparse where C is None), G = `of_features` (N×d) and R = `of_codes` (·×q). F must be
+    definite. `scaled_by`: "constraint", UᵀEU = I; "objective", UᵀFU = I. Where E has fewer than k positive eigenvalues
+    there are so many columns.
+
+    These are the eigenvectors of M F⁻¹Mᵀ, M = diag(G, R), by Lanczos' iteration. F is solved by elimination of v. With
+    C the identity what is left for w is Xᵀ B(H + B)⁻¹H X + …, in which nothing cancels, be entries of H ever so large.
+    Cost: n·d products with a factor of H + B, d³/3, and some multiple of k products.
+
+    Raises
+    ------
+    IllConditioned
+        When the iteration does not converge and the matrix is too large for another way.
+    """
+    d, q = X.shape[1], coupling.shape[0]
+    if codes is None:
+        inner = graph_solver(h, coupling)
+
+        def pull(v: Array) -> Array:
+            return h[:, None] * v
+
+        remaining = _shortened(X, h, coupling, inner)
+    else:
+        weighted = times_rows(codes, h)
+        square = sums.dense(codes.T @ weighted) + sums.dense(coupling)
+        square[np.diag_indices(q)] += EPSILON * max(float(np.trace(square)) / q, 1.0)
+        inner = positive_solver(square)
+
+        def pull(v: Array) -> Array:
+            return weighted @ v
+
+        cross = sums.dense(X.T @ weighted)
+        remaining = weighted_scatter(X, h) - cross @ inner(cross.T)
+    remaining = (remaining + remaining.T) / 2
+    if quadratic is not None:
+        remaining += quadratic
+    remaining[np.diag_indices(d)] += penalty
+    outer = positive_solver(remaining)
+
+    def solve(r: Array, s: Array) -> tuple[Array, Array]:
+        """F⁻¹(r, s)."""
+        first = inner(s)
+        w = outer(r + X.T @ pull(first))
+        image = h[:, None] * (X @ w)
+        return w, first + inner(image if codes is None else codes.T @ image)
+
+    n_features = of_features.shape[0]
+    size = n_features + of_codes.shape[0]
+
+    def times(y: Array) -> Array:
+        w, v = solve(of_features.T @ y[:n_features], of_codes.T @ y[n_features:])
+        return np.vstack([of_features @ w, of_codes @ v])
+
+    values, vectors = _leading(times, size, min(k, size))
+    kept = values > 1e-14 * max(float(values[0]), 0.0)
+    values, vectors = values[kept], vectors[:, kept]
+    w, v = solve(of_features.T @ vectors[:n_features], of_codes.T @ vectors[n_features:])
+    length = values if scaled_by == "constraint" else np.sqrt(values)
+    return values, w / length, v / length
+
+
+def _shortened(X: Any, h: Array, coupling: Any, inner: Operator) -> Array:
+    """Xᵀ B(H + B)⁻¹H X (d×d), in blocks of columns: a sparse X is not made dense as a whole."""
+    d = X.shape[1]
+    result = np.empty((d, d))
+    columns = sp.csc_array(X) if sp.issparse(X) else X
+    for start in range(0, d, _COLUMNS):
+        block = h[:, None] * sums.dense(columns[:, start : start + _COLUMNS])
+        result[:, start : start + _COLUMNS] = X.T @ (coupling @ inner(block))
+    return result
+
+
+def _leading(times: Operator, size: int, k: int) -> tuple[Array, Array]:
+    if size > _DENSE and 5 * k < size:
+        try:
+            return lanczos(times, size, k)
+        except IllConditioned:
+            if size > _LARGEST:
+                raise
+    matrix = times(np.eye(size))
+    found = scipy.linalg.eigh((matrix + matrix.T) / 2, subset_by_index=[size - k, size - 1], check_finite=False)
+    return found[0][::-1], found[1][:, ::-1]

@@ -1,0 +1,114 @@
+"""What the data sets do not allow, told before anything is computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlcdr.errors import UserError
+from mlcdr.experiment.config import experiment_from
+from mlcdr.experiment.feasible import infeasible
+from mlcdr.experiment.runner import run
+from tests.small import FOUR, SIZES, plain, write_dataset
+
+
+@pytest.fixture
+def arff(tmp_path: Path) -> Path:
+    """60 rows, 5 features, 6 labels."""
+    return write_dataset(tmp_path / "data")
+
+
+def told(arff: Path, **changes: Any) -> list[str]:
+    return infeasible(experiment_from(plain(arff, **changes)))
+
+
+def of(parts: dict[str, Any]) -> dict[str, Any]:
+    """Changes to the config: one method, nothing swept."""
+    return {"sweep": {}, "methods": {"A": {"learner": "least_squares", **parts}}}
+
+
+def test_what_fits_is_not_told(arff: Path) -> None:
+    assert told(arff) == []
+    assert told(arff, **of({"feature_space": {"pca": {"n_components": 5}}, "label_space": {"plst": 6}})) == []
+    assert told(arff, **of({"label_space": {"plst": "100%"}})) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"sweep": {SIZES: [1, 7]}}, f"sweep.{SIZES}.1: 7 is more than the 6 labels of tiny"),
+        (of({"label_space": {"plst": 7}}), "methods.A.label_space.plst.n_components: 7 is more than the 6 labels"),
+        (of({"feature_space": {"pca": 6}}), "methods.A.feature_space.pca.n_components: 6 is more than the 5 features"),
+        (
+            of({"feature_space": [{"pca": 6}, {"pca": 9}]}),
+            "methods.A.feature_space.0.pca.n_components: 6 is more than the 5 features",
+        ),
+        (of({"dual_space": {"ddsr": 6}}), "methods.A.dual_space.ddsr.n_components: 6 is more than the 5 features"),
+        (of({"dual_space": {"idsr": {"n_labels": 7}}}), "methods.A.dual_space.idsr.n_labels: 7 is more than the 6"),
+        (
+            of(
+                {
+                    "label_space": "plst",
+                    "tune": {"grid": {SIZES: [2, 8]}, "folds": 2, "metric": "hamming_loss", "scope": "split"},
+                }
+            ),
+            f"methods.A.tune.grid.{SIZES}: 8 is more than the 6 labels of tiny",
+        ),
+        ({"splits": {"kind": "kfold", "folds": 61, "seed": 1}}, "splits.folds: 61 folds of the 60 rows of tiny"),
+        (
+            {"splits": {"kind": "shuffle", "repeats": 2, "train_size": 60, "seed": 1}},
+            "splits.train_size: 60 of the 60 rows of tiny leaves 0 rows for testing",
+        ),
+        (
+            {"splits": {"kind": "shuffle", "repeats": 2, "train_size": 0.001, "seed": 1}},
+            "splits.train_size: 0.001 of the 60 rows of tiny leaves 60 rows for testing and 0 for training",
+        ),
+    ],
+)
+def test_what_does_not_fit_is(arff: Path, changes: dict[str, Any], expected: str) -> None:
+    (line,) = told(arff, **changes)
+    assert line.startswith(expected)
+
+
+def test_what_is_told_is_what_fails_and_nothing_else(arff: Path, tmp_path: Path) -> None:
+    """Each size from 1 beyond the bound, as a run has it."""
+    for parts, path, sizes in (
+        ({"label_space": "plst"}, SIZES, range(1, 9)),
+        ({"feature_space": "pca"}, "feature_space.n_components", range(1, 9)),
+        ({"dual_space": "idsr"}, "dual_space.n_features", range(1, 9)),
+    ):
+        changes = {"sweep": {path: list(sizes)}, "methods": {"A": {"learner": "least_squares", **parts}}}
+        experiment = experiment_from(plain(arff, **changes, name=path.split(".")[0]))
+        report = run(experiment, tmp_path / "results")
+        failing = {int(trial.point[0][1]) for trial, _ in report.failures}
+        named = {int(line.split(": ")[1].split()[0]) for line in infeasible(experiment)}
+        assert failing == named != set()
+
+
+def test_a_class_of_ones_own_may_be_of_any_size(arff: Path) -> None:
+    parts = {"feature_space": {"sklearn.decomposition.PCA": {"n_components": 50}}}
+    assert told(arff, **of(parts)) == []
+
+
+def test_a_file_that_cannot_be_read_and_folds_that_do_not_fit(arff: Path, tmp_path: Path) -> None:
+    (tmp_path / "folds.csv").write_text("fold\n0\n1\n")
+    splits = {"kind": "file", "path": str(tmp_path / "folds.csv")}
+    (line,) = told(arff, splits=splits)
+    assert line.startswith("splits: ")
+    assert "the file ends after 2 folds; tiny has 60 rows" in line
+    arff.write_text(arff.read_text().replace("@data\n", "@data\nnot,a,row\n"))
+    (line,) = told(arff)
+    assert line.startswith("datasets.0: ")
+    with pytest.raises(UserError):
+        run(experiment_from(plain(arff)), tmp_path / "results")
+
+
+def test_every_method_of_the_config_is_looked_at(arff: Path) -> None:
+    methods = {"PBR": FOUR["PBR"], "A": {"feature_space": {"pca": 6}, "learner": "least_squares"}}
+    lines = told(arff, sweep={SIZES: [7]}, methods=methods)
+    assert [line.split(":")[0] for line in lines] == [
+        f"sweep.{SIZES}.0",
+        "methods.A.feature_space.pca.n_components",
+    ]

@@ -1,0 +1,220 @@
+"""F-score, RFS, CSFS, MIFS and SCCA: their formulas written out, optimality, and what they do with unlabelled rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.optimize
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from mlcdr import graphs, row_sparse
+from mlcdr.composition import ComposedClassifier
+from mlcdr.feature_space.csfs import CSFS
+from mlcdr.feature_space.f_score import FScore
+from mlcdr.feature_space.mifs import MIFS
+from mlcdr.feature_space.pca import PCA
+from mlcdr.feature_space.reader import READER
+from mlcdr.feature_space.rfs import RFS
+from mlcdr.feature_space.scca import SCCA
+from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.moments import Moments
+from tests.methods.problems import NAMES, problem
+from tests.methods.test_reader import data
+
+SELECTORS = (FScore(), RFS(), CSFS(), MIFS(), READER(random_state=0, algorithm="alternating"))
+
+
+def fisher(x: np.ndarray, y: np.ndarray) -> float:
+    """Fisher's criterion of one feature for one label."""
+    between = within = 0.0
+    for value in np.unique(y):
+        part = x[y == value]
+        between += len(part) * (part.mean() - x.mean()) ** 2
+        within += np.sum((part - part.mean()) ** 2)
+    return between / within if within > 0 else 0.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_f_score_is_fishers(name):
+    X, Y = problem(name)
+    expected = [np.mean([fisher(X[:, j], Y[:, k]) for k in range(Y.shape[1])]) for j in range(X.shape[1])]
+    np.testing.assert_allclose(FScore().fit(X, Y).scores_, expected, rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(FScore().fit(sp.csr_array(X), Y).scores_, expected, rtol=1e-7, atol=1e-10)
+
+
+def test_f_score_of_a_feature_that_is_a_label():
+    X, Y, _ = data()
+    X[:, 3] = 2 * Y[:, 1] - 5
+    step = FScore(n_features=1).fit(X, Y)
+    assert step.scores_[3] == np.inf
+    assert step.ranking_[0] == 3
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_rfs_ends_where_no_direction_leads_down(wide):
+    """The gradient of ‖XW − Y‖₂,₁ + α‖W‖₂,₁ vanishes on the rows that are not 0, and is within α on those that are."""
+    X, Y, _ = data(n=10 if wide else 60)
+    alpha = 1.5 if wide else 5.0
+    step = RFS(alpha=alpha, tol=1e-14, max_iter=2000).fit(X, Y)
+    residual = X @ step.coef_ - Y
+    lengths = row_sparse.lengths(residual)
+    assert lengths.min() > 1e-4  # differentiable there
+    gradient = X.T @ (residual / lengths[:, None])
+    zero = step.scores_ < 1e-5
+    assert 0 < zero.sum() < X.shape[1]
+    kept = ~zero
+    pull = alpha * step.coef_[kept] / step.scores_[kept][:, None]
+    np.testing.assert_allclose(gradient[kept], -pull, atol=1e-4)
+    assert (row_sparse.lengths(gradient[zero]) <= alpha + 1e-4).all()
+
+
+def test_csfs_reaches_the_minimum_of_its_convex_problem():
+    X, Y, unlabelled = data(n=15, more=10, d=5, labels=3)
+    step = CSFS(alpha=0.8, unlabelled_weight=0.1, tol=1e-13, max_iter=3000).fit(X, Y, unlabelled)
+
+    def objective(flat: np.ndarray) -> float:
+        W, filled = flat[:15].reshape(5, 3), flat[15:].reshape(10, 3)
+        fit = np.sum((X @ W - Y) ** 2) + 0.1 * np.sum((unlabelled @ W - filled) ** 2)
+        return fit + 0.8 * np.sum(np.sqrt(np.sum(W**2, axis=1) + 1e-14))
+
+    start = np.r_[np.full(15, 0.1), np.full(30, 0.5)]
+    bounds = [(None, None)] * 15 + [(0, 1)] * 30
+    found = scipy.optimize.minimize(
+        objective, start, method="L-BFGS-B", bounds=bounds, options={"maxiter": 5000, "maxfun": 200000, "ftol": 1e-13}
+    )
+    assert step.objective_[-1] <= found.fun * (1 + 1e-6)
+    np.testing.assert_allclose(step.objective_[-1], found.fun, rtol=1e-3)
+    assert (np.diff(step.objective_) <= 1e-9 * step.objective_[0]).all()
+
+
+def test_csfs_sides_agree():
+    """d > N is solved from the other side."""
+    X, Y, unlabelled = data(n=9, more=5, d=12)
+    small = CSFS(tol=1e-10, max_iter=30).fit(X, Y, unlabelled)
+    padded = CSFS(tol=1e-10, max_iter=30).fit(np.vstack([X, 0 * X, 0 * X]), np.vstack([Y, 0 * Y, 0 * Y]), unlabelled)
+    np.testing.assert_allclose(padded.coef_, small.coef_, atol=1e-8)
+
+
+def test_mifs_solves_each_block_exactly():
+    X, Y, _ = data(n=30)
+    step = MIFS(alpha=0.5, beta=0.7, gamma=0.3, n_components=3)
+    laplacian = 0.3 * graphs.laplacian(graphs.heat_graph(X, 5, 1.0))
+    rng = np.random.default_rng(0)
+    image, P = rng.standard_normal((30, 3)), rng.standard_normal((Y.shape[1], 3))
+    V = step._codes(image, Y, P, laplacian)
+    np.testing.assert_allclose(V - image + laplacian @ V + 0.7 * (V @ P.T - Y) @ P, 0, atol=1e-12)
+
+
+def test_objectives_of_mifs_do_not_rise_on_fifty_problems():
+    for seed in range(50):
+        X, Y, _ = data(seed)
+        rng = np.random.default_rng(seed)
+        alpha, beta, gamma = 10.0 ** rng.uniform(-1, 1, 3)
+        found = MIFS(alpha=alpha, beta=beta, gamma=gamma, n_components=2, tol=0, max_iter=8).fit(X, Y).objective_
+        # the very first weights, of 1, majorise nothing
+        assert (np.diff(found)[1:] <= 1e-9 * found[0] + 12 * np.sqrt(row_sparse.EPSILON)).all(), seed
+
+
+def test_objectives_of_rfs_and_csfs_do_not_rise_on_fifty_problems():
+    for seed in range(50):
+        X, Y, unlabelled = data(seed)
+        alpha = 10.0 ** np.random.default_rng(seed).uniform(-1, 1)
+        for step in (RFS(alpha=alpha, tol=0, max_iter=20), CSFS(alpha=alpha, tol=0, max_iter=20)):
+            found = step.fit(X, Y, unlabelled).objective_
+            slack = (X.shape[0] + X.shape[1]) * np.sqrt(row_sparse.EPSILON)
+            assert (np.diff(found) <= 1e-9 * found[0] + slack).all(), (seed, step)
+
+
+@pytest.mark.parametrize("beta", [0.1, 0.5, 0.9])
+def test_scca_is_the_generalised_eigenproblem(beta):
+    X, Y, unlabelled = data()
+    Xc, Yc = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    everything = np.vstack([X, unlabelled])
+    everything = everything - everything.mean(axis=0)
+    d, k = X.shape[1], Y.shape[1]
+    B = np.block(
+        [[(1 - beta) * everything.T @ everything, beta * Xc.T @ Yc], [beta * Yc.T @ Xc, (1 - beta) * Yc.T @ Yc]]
+    )
+    C = beta * scipy.linalg.block_diag(Xc.T @ Xc, Yc.T @ Yc) + (1 - beta) * np.eye(d + k)
+    values, vectors = np.linalg.eig(np.linalg.inv(C) @ B)
+    order = np.argsort(-values.real)[:4]
+    step = SCCA(n_components=4, beta=beta).fit(X, Y, unlabelled)
+    np.testing.assert_allclose(step.eigenvalues_[:4], values.real[order], rtol=1e-9)
+    for ours, theirs in zip(step.components_, vectors.real[:d, order].T, strict=True):
+        cosine = abs(ours @ theirs) / (np.linalg.norm(ours) * np.linalg.norm(theirs))
+        np.testing.assert_allclose(cosine, 1, atol=1e-9)
+
+
+def test_scca_without_labels_is_pca_of_all_rows():
+    X, Y, unlabelled = data()
+    step = SCCA(n_components=5, beta=0.0).fit(X, Y, unlabelled)
+    pca = PCA(n_components=5).fit(np.vstack([X, unlabelled]))
+    np.testing.assert_allclose(np.abs(step.components_ @ pca.components_.T), np.eye(5), atol=1e-9)
+
+
+@pytest.mark.parametrize("step", SELECTORS, ids=lambda step: type(step).__name__)
+@pytest.mark.parametrize("name", NAMES)
+def test_awkward_features(step, name):
+    """Constant, copied and dependent features, sparse rows, more features than rows; a constant one never leads."""
+    X, Y = problem(name)
+    X = X / max(1.0, np.abs(X).max())
+    if isinstance(step, READER):  # in more iterations instances without labels make much of rounding: see its docstring
+        step = clone(step).set_params(max_iter=2)
+    fitted = step.fit(X, Y)
+    scores = fitted.scores_.copy()
+    assert np.isfinite(scores).all()
+    assert fitted.get_support().sum() == X.shape[1]
+    sparse = step.fit(sp.csr_array(X), sp.csr_array(Y))
+    # not the last digits: some features are copies or combinations of others
+    np.testing.assert_allclose(sparse.scores_, scores, rtol=1e-3, atol=1e-4 * scores.max())
+    empty = ~X.any(axis=0)
+    assert not empty.any() or scores[empty].max() <= 1e-6 * scores.max()
+
+
+@pytest.mark.parametrize("step", SELECTORS, ids=lambda step: type(step).__name__)
+def test_order_of_labels(step):
+    X, Y, unlabelled = data()
+    order = np.random.default_rng(0).permutation(Y.shape[1])
+    scores = step.fit(X, Y, unlabelled).scores_
+    np.testing.assert_allclose(step.fit(X, Y[:, order], unlabelled).scores_, scores, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("step", SELECTORS, ids=lambda step: type(step).__name__)
+def test_one_instance_and_one_label(step):
+    X, Y, unlabelled = data()
+    for rows in (slice(0, 1), slice(0, 30)):
+        fitted = step.fit(X[rows], Y[rows, :1], unlabelled)
+        assert np.isfinite(fitted.scores_).all()
+
+
+@pytest.mark.parametrize("step", [*SELECTORS, SCCA(n_components=4)], ids=lambda step: type(step).__name__)
+def test_those_that_say_so_learn_from_unlabelled_rows_and_no_others(step):
+    X, Y, unlabelled = data()
+    found = []
+    for rows in (None, unlabelled, unlabelled + 0.5):
+        model = ComposedClassifier(LeastSquares(), feature_space=[step]).fit(X, Y, X_unlabelled=rows)
+        fitted = model.feature_steps_[0]
+        found.append(getattr(fitted, "scores_", getattr(fitted, "components_", None)))
+    assert (not np.allclose(found[0], found[1])) == step.uses_unlabelled
+    assert (not np.allclose(found[1], found[2])) == step.uses_unlabelled
+
+
+def test_unlabelled_rows_go_through_the_steps_before():
+    X, Y, unlabelled = data()
+    steps = [PCA(n_components=4), CSFS(n_features=2)]
+    fitted = ComposedClassifier(LeastSquares(), feature_space=steps).fit(X, Y, X_unlabelled=unlabelled).feature_steps_
+    pca = PCA(n_components=4).fit(X)
+    alone = CSFS(n_features=2).fit(pca.transform(X), Y, pca.transform(unlabelled))
+    np.testing.assert_allclose(fitted[1].scores_, alone.scores_)
+
+
+def test_moments_keep_their_unlabelled_rows_where_they_stay_what_they_are():
+    X, Y, unlabelled = data()
+    moments = Moments.from_arrays(X, Y).with_unlabelled(unlabelled)
+    assert moments.without(np.arange(5)).unlabelled is unlabelled
+    assert moments.uncentred().unlabelled is unlabelled
+    assert moments.map_labels(np.zeros(8), np.eye(8)).unlabelled is unlabelled
+    assert moments.with_constant().unlabelled is None
+    assert Moments.from_arrays(X, Y).unlabelled is None

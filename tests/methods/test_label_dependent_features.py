@@ -1,0 +1,201 @@
+"""MLIG, MLCFS and both in chains: by loops, by an exhaustive search, and in a config."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from sklearn.metrics import mutual_info_score, normalized_mutual_info_score
+
+from mlcdr.chains.bayesian_classifier_chain import BayesianClassifierChain
+from mlcdr.chains.binary_relevance import BinaryRelevance
+from mlcdr.chains.br_plus import BRPlus
+from mlcdr.chains.classifier_chain import ClassifierChain
+from mlcdr.chains.polytree_chain import PolytreeChain
+from mlcdr.chains.probabilistic_classifier_chain import ProbabilisticClassifierChain
+from mlcdr.discretise import discretised
+from mlcdr.learners.logistic_regression import LogisticRegression
+from mlcdr.learners.ridge import Ridge
+from mlcdr.local_features.label_dependent import LabelDependentFeatures
+from mlcdr.local_features.mlcfs import MLCFS
+from mlcdr.local_features.mlig import MLIG, shares_kept
+from mlcdr.registry import Component
+from tests.methods.problems import as_sparse, problem
+
+ALL = [
+    BinaryRelevance,
+    BRPlus,
+    ClassifierChain,
+    BayesianClassifierChain,
+    PolytreeChain,
+    ProbabilisticClassifierChain,
+]
+
+
+def uncertainty(a, b):
+    """2I / (H + H), 0 for constants (scikit-learn gives 1 for two of them)."""
+    return 0.0 if len(set(a)) == 1 or len(set(b)) == 1 else normalized_mutual_info_score(a, b)
+
+
+def merit(members, y):
+    """(3.11) as printed, with the sum of (3.12) over each pair once."""
+    n = len(members)
+    with_label = 2 / n * sum(uncertainty(y, z) / 2 for z in members)
+    pairs = sum(uncertainty(a, b) / 2 for a, b in combinations(members, 2))
+    among = 4 / (n * (n - 1)) * pairs if n > 1 else 0.0
+    return n * with_label / np.sqrt(n + n * (n - 1) * among)
+
+
+# -------------------------------------------------------------------- MLIG
+
+
+def test_gains_are_the_information_of_discretised_features():
+    X, Y = problem("plain")
+    codes = discretised(X, "mean_std")
+    for rows in (X, as_sparse(X)):
+        found = MLIG().fit(rows, Y).gains_
+        for k in range(17):
+            assert found[k, 1] == pytest.approx(mutual_info_score(codes[:, k], Y[:, 1]) / np.log(2), abs=1e-12)
+    top = MLIG(0.2).fit(X, Y).alone(1)
+    assert set(top) == set(np.argsort(-found[:, 1], kind="stable")[: len(top)])
+    assert (np.diff(top) > 0).all()
+
+
+def test_the_share_of_features_follows_the_imbalance():
+    """(3.9) and (3.10) written out."""
+    counts = np.array([100.0, 50.0, 10.0, 2.0])
+    ratio = 100 / counts
+    mean = ratio.mean()
+    cvir = np.sqrt(((ratio - mean) ** 2).sum() / 3) / mean
+    beta = mean / (ratio * (cvir + 1))
+    expected = 2 * 0.1 * (np.exp(beta) - 1) / (np.exp(beta) + 1) + 0.1
+    found = shares_kept(counts, 0.1)
+    np.testing.assert_allclose(found, expected)
+    assert (np.diff(found) < 0).all()
+    assert (found > 0.1).all()
+    assert (found < 0.3).all()
+    with_empty = shares_kept(np.append(counts, 0.0), 0.1)
+    np.testing.assert_allclose(with_empty, [*expected, 0.1])  # a label without positives changes nothing
+    np.testing.assert_allclose(shares_kept(np.array([7.0]), 0.1), 0.1 + 0.2 * np.tanh(0.5))
+    np.testing.assert_array_equal(shares_kept(np.zeros(3), 0.2), 0.2)
+    one_rare = shares_kept(np.array([1e9] * 99 + [1.0]), 0.1)
+    np.testing.assert_allclose(one_rare[[0, 98, 99]], [0.3, 0.3, 0.1], atol=1e-3)
+
+
+# -------------------------------------------------------------------- MLCFS
+
+
+@pytest.mark.parametrize("parents", [[], [0], [3, 5]])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_patient_search_finds_the_best_subset(seed, parents):
+    X, Y = problem("plain", seed)
+    X = X[:, :7]
+    codes = discretised(X, "mean_std")
+    best, chosen = -1.0, None
+    for size in range(0 if parents else 1, 8):
+        for members in combinations(range(7), size):
+            value = merit([codes[:, k] for k in members] + [Y[:, p] for p in parents], Y[:, 1])
+            if value > best + 1e-12:
+                best, chosen = value, members
+    found = MLCFS(patience=200).fit(X, Y).beside(1, parents)
+    if chosen:
+        assert found.tolist() == list(chosen)
+    else:  # the parents alone are best: the feature kept all the same is the most correlated
+        assert found.tolist() == [int(np.argmax([uncertainty(codes[:, k], Y[:, 1]) for k in range(7)]))]
+
+
+def test_the_search_is_forward_until_patience_ends():
+    """With patience 1 it is greedy: stop at the first subset that no feature makes better."""
+    X, Y = problem("plain")
+    codes = discretised(X, "mean_std")
+    members, value = [], 0.0
+    while True:
+        scores = {
+            k: merit([codes[:, j] for j in [*members, k]] + [Y[:, 0]], Y[:, 1]) for k in range(17) if k not in members
+        }
+        k = max(scores, key=scores.get)
+        if scores[k] <= max(value, merit([Y[:, 0]], Y[:, 1])) + 1e-12:
+            break
+        members, value = [*members, k], scores[k]
+    found = MLCFS(patience=1).fit(X, Y).beside(1, [0])
+    assert found.tolist() == (sorted(members) or [int(np.argmax([uncertainty(c, Y[:, 1]) for c in codes.T]))])
+
+
+def test_copies_constants_and_labels_that_never_vary():
+    X, Y = problem("dependent")  # 9 is constant, 12 a copy of 3
+    selector = MLCFS().fit(X, Y)
+    for label in range(6):
+        found = selector.beside(label, [])
+        assert len(found) >= 1
+        assert not {3, 12} <= set(found.tolist())
+        if label != 4:
+            assert 9 not in found
+    assert len(selector.beside(4, [0, 1])) == 1
+    assert MLCFS().fit(X[:1], Y[:1]).beside(0, []).tolist() == [0]
+
+
+def test_both_stages_are_one_after_the_other():
+    X, Y = problem("wide")
+    both = LabelDependentFeatures(0.2).fit(X, Y)
+    first, second = MLIG(0.2).fit(X, Y), MLCFS().fit(X, Y)
+    for label, parents in ((0, []), (1, [0]), (2, [0, 5])):
+        np.testing.assert_array_equal(both.alone(label), first.alone(label))
+        found = both.beside(label, parents)
+        np.testing.assert_array_equal(found, second.beside(label, parents, first.alone(label)))
+        assert set(found) <= set(first.alone(label))
+
+
+# -------------------------------------------------------------------- in chains
+
+
+@pytest.mark.parametrize("features", ["mlig", "mlcfs", {"ldf": {"ratio": 0.2}}])
+@pytest.mark.parametrize("cls", ALL)
+def test_links_look_at_the_selected_features_alone(cls, features):
+    X, Y = problem("plain")
+    selector = Component.parse("local_features", features).build()
+    random = {} if cls in (BinaryRelevance, BRPlus) else {"random_state": 0}
+    model = cls(LogisticRegression(tol=1e-9), features=selector, **random).fit(X, Y)
+    selector.fit(X, Y)
+    for k, link in zip(getattr(model, "order_", range(6)), model.links_, strict=True):
+        parents = getattr(model, "parents_", [[j for j in range(6) if j != k and cls is BRPlus] for k in range(6)])[k]
+        np.testing.assert_array_equal(link.columns, selector.beside(k, parents))
+        rest = np.setdiff1d(np.arange(17), link.columns)
+        assert link.model.n_features_in_ == len(link.columns) + len(parents)
+        assert len(rest)
+    changed = X.copy()
+    unused = np.setdiff1d(np.arange(17), np.concatenate([each.columns for each in model.links_]))
+    changed[:, unused] = 99.0
+    if cls is not BRPlus:
+        np.testing.assert_array_equal(model.decision_function(changed), model.decision_function(X))
+    sparse = cls(LogisticRegression(tol=1e-9), features=selector, **random).fit(as_sparse(X), Y)
+    np.testing.assert_allclose(sparse.decision_function(as_sparse(X)), model.decision_function(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("cls", [BinaryRelevance, BRPlus, ClassifierChain, BayesianClassifierChain])
+def test_a_selector_that_keeps_all_changes_nothing(cls):
+    X, Y = problem("plain")
+    options = {"root": 0} if cls is BayesianClassifierChain else {}
+    plain = cls(Ridge(), **options).fit(X, Y).decision_function(X)
+    np.testing.assert_allclose(
+        cls(Ridge(), features=MLIG(1.0), **options).fit(X, Y).decision_function(X), plain, atol=1e-9
+    )
+
+
+def test_a_structure_is_learned_from_what_the_first_stage_leaves():
+    X, Y = problem("plain")
+    first = PolytreeChain(random_state=0, features=MLIG(0.1)).fit(X, Y)
+    both = PolytreeChain(random_state=0, features=LabelDependentFeatures(0.1)).fit(X, Y)
+    second = PolytreeChain(random_state=0, features=MLCFS()).fit(X, Y)
+    alone = PolytreeChain(random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(first.weights_, both.weights_)
+    np.testing.assert_array_equal(second.weights_, alone.weights_)
+    assert not np.array_equal(first.weights_, alone.weights_)
+
+
+def test_in_a_config():
+    X, Y = problem("plain")
+    written = {"polytree_chain": {"mi": "normalised", "features": {"ldf": {"ratio": 0.3}}}}
+    built = Component.parse("learner", written).build()
+    assert built.features.ratio == 0.3
+    assert built.fit(X, Y).predict(X).shape == Y.shape

@@ -1,0 +1,128 @@
+"""LLSF and LIFT: the papers' steps written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
+from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.metrics.pairwise import cosine_similarity
+
+from mlcdr.classifiers.lift import LIFT
+from mlcdr.classifiers.llsf import LLSF
+from mlcdr.learners.linear_svm import LinearSVM
+from mlcdr.learners.ridge import Ridge
+from tests.methods.problems import as_sparse, problem
+
+
+def objective(W, X, Y, alpha, beta):
+    R = 1 - cosine_similarity(Y.T.astype(float))
+    np.fill_diagonal(R, 0)
+    loss = 0.5 * np.linalg.norm(X @ W - Y) ** 2 + 0.5 * alpha * np.trace(R @ W.T @ W)
+    return loss + beta * np.abs(W).sum()
+
+
+def test_the_steps_of_llsf():
+    X, Y = problem("plain")
+    alpha, beta, gamma, d = 0.5, 2.0, 0.01, X.shape[1]
+    R = 1 - cosine_similarity(Y.T.astype(float))
+    np.fill_diagonal(R, 0)
+    before = W = np.linalg.inv(X.T @ X + gamma * np.eye(d)) @ X.T @ Y
+    L = np.sqrt(2 * (np.linalg.norm(X.T @ X, 2) ** 2 + np.linalg.norm(alpha * R, 2) ** 2))
+    b_before = b = 1.0
+    for _ in range(25):
+        ahead = W + (b_before - 1) / b * (W - before)
+        G = ahead - (X.T @ (X @ ahead - Y) + alpha * ahead @ R) / L
+        b_before, b = b, (1 + np.sqrt(4 * b**2 + 1)) / 2
+        before, W = W, np.sign(G) * np.maximum(np.abs(G) - beta / L, 0)
+    found = LLSF(alpha=alpha, beta=beta, gamma=gamma, max_iter=25, tol=0).fit(X, Y)
+    np.testing.assert_allclose(found.coef_.T, W, atol=1e-10)
+    assert found.n_iter_ == 25
+    assert 0 < np.count_nonzero(W) < W.size
+    np.testing.assert_allclose(
+        found._objective(W, X.T @ X, X.T @ Y, R, Y.astype(float)), objective(W, X, Y, alpha, beta), rtol=1e-10
+    )
+
+
+def test_llsf_without_likeness_is_the_lasso():
+    X, Y = problem("plain")
+    found = LLSF(alpha=0.0, beta=3.0, max_iter=5000, tol=0).fit(X, Y)
+    for k in range(Y.shape[1]):
+        lasso = Lasso(alpha=3.0 / len(X), fit_intercept=False, tol=1e-12, max_iter=10_000).fit(X, Y[:, k])
+        np.testing.assert_allclose(found.coef_[k], lasso.coef_, atol=1e-6)
+
+
+def test_llsf_finds_the_least_where_there_is_one():
+    """No better point near by, and none along the way: n > d, so that XᵀX outweighs R's negative eigenvalues."""
+    X, Y = problem("plain")
+    found = LLSF(alpha=5.0, beta=1.0, max_iter=3000, tol=0).fit(X, Y)
+    W, rng = found.coef_.T, np.random.default_rng(0)
+    best = objective(W, X, Y, 5.0, 1.0)
+    for size in (1e-3, 1e-1, 1.0):
+        for _ in range(20):
+            assert objective(W + size * rng.standard_normal(W.shape), X, Y, 5.0, 1.0) > best
+    early = LLSF(alpha=5.0, beta=1.0).fit(X, Y)
+    assert objective(early.coef_.T, X, Y, 5.0, 1.0) < best * 1.01
+    assert early.n_iter_ < 100
+
+
+@pytest.mark.parametrize("base", [None, Ridge(0.5), LinearSVM()], ids=["none", "ridge", "svm"])
+def test_llsf_as_a_selector(base):
+    X, Y = problem("plain")
+    Y[:, 3] = 1
+    found = LLSF(base, beta=4.0).fit(X[:90], Y[:90])
+    assert any(0 < len(chosen) < X.shape[1] for chosen in found.features_)
+    said = found.predict(X[90:])
+    for k, chosen in enumerate(found.features_):
+        if k in (3, 4) or not len(chosen):
+            expected = np.full(30, Y[:90, k].mean() > 0.5)
+        elif base is None:
+            expected = X[90:] @ found.coef_[k] > 0.5
+        elif k == 0 or isinstance(base, Ridge):
+            model = base.fit(X[:90][:, chosen], Y[:90, k])
+            scores = model.predict(X[90:][:, chosen])
+            expected = scores > 0.5
+        else:
+            continue
+        np.testing.assert_array_equal(said[:, k], expected)
+    sparse = LLSF(base, beta=4.0).fit(as_sparse(X[:90]), Y[:90])
+    np.testing.assert_array_equal(sparse.predict(as_sparse(X[90:])), said)
+    nothing = LLSF(base, beta=1e6).fit(X, Y)
+    assert not any(len(chosen) for chosen in nothing.features_)
+    np.testing.assert_array_equal(nothing.predict(X), np.repeat([Y.mean(axis=0) > 0.5], len(X), axis=0))
+
+
+def test_lift_by_loops():
+    X, Y = problem("plain")
+    Y[:, 3] = 1
+    found = LIFT(LogisticRegression(max_iter=5000), ratio=0.3, random_state=0).fit(X[:90], Y[:90])
+    rng = np.random.RandomState(0)
+    said = found.predict(X[90:])
+    assert said[:, 3].all()
+    assert not said[:, 4].any()
+    for k in (0, 1, 2, 5):
+        y = Y[:90, k]
+        m = int(np.ceil(0.3 * min(y.sum(), (1 - y).sum())))
+        centres = []
+        for value in (1, 0):
+            rows = X[:90][y == value]
+            seed = rng.randint(np.iinfo(np.int32).max)
+            start = KMeans(m, init="random", n_init=1, max_iter=100, random_state=seed).fit(rows).cluster_centers_
+            nearest = cdist(rows, start).argmin(axis=1)
+            for c in range(m):  # a fixed point of k-means
+                np.testing.assert_allclose(start[c], rows[nearest == c].mean(axis=0), atol=1e-8)
+            centres.append(start)
+        centres = np.vstack(centres)
+        np.testing.assert_allclose(found.centres_[k], centres, atol=1e-12)
+        model = LogisticRegression(max_iter=5000).fit(cdist(X[:90], centres), y)
+        np.testing.assert_array_equal(said[:, k], model.predict(cdist(X[90:], centres)))
+    sparse = LIFT(LogisticRegression(max_iter=5000), ratio=0.3, random_state=0).fit(as_sparse(X[:90]), Y[:90])
+    np.testing.assert_array_equal(sparse.predict(as_sparse(X[90:])), said)
+
+
+def test_lift_of_equal_rows():
+    X, Y = problem("plain")
+    X[:, :] = X[0]
+    said = LIFT(ratio=1.0, random_state=0).fit(X, Y).predict(X)
+    np.testing.assert_array_equal(said, np.repeat([Y.mean(axis=0) > 0.5], len(X), axis=0))

@@ -1,0 +1,60 @@
+"""The linear SVM: its optimality conditions, both solvers, and what it says of constant labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mlcdr.chains.binary_relevance import BinaryRelevance
+from mlcdr.learners.linear_svm import LinearSVM
+from mlcdr.moments import Moments
+from tests.methods.problems import problem
+
+
+def gradient(model, X, y):
+    """Of ½‖w‖² + ½b² + C Σ max(0, 1 − m)² in (w, b), which is 0 at the minimum."""
+    w, b, sign = model.coef_[0], model.intercept_[0], 2.0 * y - 1
+    slack = np.maximum(0, 1 - sign * (X @ w + b))
+    return np.append(w, b) - 2 * model.C * np.append(X.T @ (sign * slack), sign @ slack)
+
+
+@pytest.mark.parametrize("C", [1.0, 0.1])
+@pytest.mark.parametrize(
+    ("solver", "name"), [("primal", "plain"), ("dual", "plain"), ("auto", "plain"), ("auto", "wide")]
+)
+def test_it_is_at_the_minimum(solver, name, C):
+    X, Y = problem(name)
+    y = Y[:, 0]
+    model = LinearSVM(C, solver, tol=1e-8, random_state=0).fit(X, y)
+    assert np.abs(gradient(model, X, y)).max() < 1e-5
+    np.testing.assert_array_equal(model.predict(X), model.decision_function(X) > 0)
+    sparse = LinearSVM(C, solver, tol=1e-8, random_state=0).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(sparse.coef_, model.coef_, atol=1e-6)
+    np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X)), model.decision_function(X), atol=1e-5)
+
+
+def test_from_moments_it_is_fitted_to_the_rows():
+    X, Y = problem("plain")
+    model = LinearSVM(random_state=0).fit_moments(Moments.from_arrays(X, Y[:, [1]]))
+    np.testing.assert_allclose(model.coef_, LinearSVM(random_state=0).fit(X, Y[:, 1]).coef_)
+
+
+@pytest.mark.parametrize("always", [0, 1])
+def test_a_constant_label_is_predicted_so(always):
+    X, _ = problem("plain")
+    y = np.full(len(X), always)
+    model = LinearSVM().fit(X, y)
+    assert np.all(model.decision_function(X) == 2 * always - 1)
+    np.testing.assert_array_equal(model.predict(X), y)
+    assert model.predict(X[:1]).tolist() == LinearSVM().fit(X[:1], y[:1]).predict(X[:1]).tolist() == [always]
+    with pytest.raises(ValueError, match="3 values"):
+        LinearSVM().fit(X, np.arange(len(X)) % 3)
+
+
+def test_as_the_base_of_binary_relevance():
+    X, Y = problem("plain")
+    model = BinaryRelevance(LinearSVM(random_state=0)).fit(X, Y)
+    for k in (0, 3, 4):  # 4 is never there
+        alone = LinearSVM(random_state=0).fit(X, Y[:, k])
+        np.testing.assert_allclose(model.decision_function(X)[:, k], alone.decision_function(X), atol=1e-12)

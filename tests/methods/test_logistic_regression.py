@@ -1,0 +1,76 @@
+"""Logistic regression: against scikit-learn's solvers, which minimise the same with C = 1/λ; awkward rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression as Theirs
+
+from mlcdr.learners.logistic_regression import LogisticRegression
+from mlcdr.moments import Moments
+from tests.methods.problems import NAMES, as_sparse, problem
+
+
+def test_the_objective_of_the_thesis_has_its_minimum_there():
+    """λw + Σ(p − y)x = 0 is (3.6) with its derivative set to nought."""
+    X, Y = problem("plain")
+    for intercept in ("penalised", "free", "none"):
+        model = LogisticRegression(0.3, intercept, tol=1e-12).fit(X, Y[:, 0])
+        w, b = model.coef_[0], model.intercept_[0]
+        miss = expit(X @ w + b) - Y[:, 0]
+        np.testing.assert_allclose(0.3 * w + X.T @ miss, 0, atol=1e-6)
+        if intercept == "none":
+            assert b == 0
+        else:
+            assert abs(miss.sum() + (0.3 * b if intercept == "penalised" else 0)) < 1e-6
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_agrees_with_scikit_learn(name):
+    X, Y = problem(name)
+    X = X / np.abs(X).max(axis=0).clip(1e-300)
+    for intercept, solver in (("penalised", "liblinear"), ("free", "newton-cholesky")):
+        theirs = Theirs(C=10.0, solver=solver, tol=1e-9, max_iter=1000).fit(X, Y[:, 1])
+        for rows in (X, as_sparse(X)):
+            ours = LogisticRegression(0.1, intercept, tol=1e-12).fit(rows, Y[:, 1])
+            np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+            np.testing.assert_allclose(ours.predict_proba(rows), theirs.predict_proba(X), atol=1e-5)
+            np.testing.assert_array_equal(ours.predict(rows), theirs.predict(X))
+
+
+def test_features_of_any_scale_and_labels_that_the_features_separate():
+    X, Y = problem("scales, dependent")
+    y = (X[:, 7] > np.median(X[:, 7])).astype(int)
+    for rows in (X, as_sparse(X)):
+        assert (LogisticRegression(1e-6).fit(rows, y).predict(rows) == y).mean() > 0.99
+    dense, sparse = (LogisticRegression(tol=1e-12).fit(r, Y[:, 0]).predict_proba(X) for r in (X, as_sparse(X)))
+    np.testing.assert_allclose(dense, sparse, atol=1e-3)
+
+
+def test_a_label_that_never_varies_is_certain():
+    X, _ = problem("plain")
+    for y, certain in ((np.zeros(120), 0.0), (np.ones(120), 1.0)):
+        model = LogisticRegression().fit_moments(Moments.from_arrays(X, y[:, None]))
+        np.testing.assert_array_equal(model.predict(X), y)
+        np.testing.assert_allclose(model.predict_proba(X)[:, 1], certain, atol=1e-300)
+        assert not model.coef_.any()
+    assert (LogisticRegression().fit(X, np.ones(120)).predict(X) == 1).all()
+
+
+def test_two_values_of_any_kind_and_no_more():
+    X, Y = problem("plain")
+    named = np.where(Y[:, 0], "there", "absent")
+    plain = LogisticRegression().fit(X, Y[:, 0]).predict(X)
+    np.testing.assert_array_equal(LogisticRegression().fit(X, named).predict(X) == "there", plain)
+    with pytest.raises(ValueError, match="holds 3 values"):
+        LogisticRegression().fit(X, np.arange(120) % 3)
+
+
+def test_dense_rows_that_are_mostly_zeros_are_as_sparse_ones():
+    X, Y = problem("wide")
+    X *= np.random.default_rng(1).random(X.shape) < 0.05
+    np.testing.assert_array_equal(
+        LogisticRegression().fit(X, Y[:, 0]).coef_, LogisticRegression().fit(sp.csr_array(X), Y[:, 0]).coef_
+    )

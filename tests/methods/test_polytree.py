@@ -1,0 +1,267 @@
+"""Bayesian chains and polytree-augmented chains: structure by hand and by networkx' rules, inference by brute force."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.special import expit, log_expit
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression as Theirs
+from sklearn.metrics import mutual_info_score, normalized_mutual_info_score
+from sklearn.naive_bayes import GaussianNB
+
+from mlcdr.chains.bayesian_classifier_chain import BayesianClassifierChain, dependence
+from mlcdr.chains.binary_relevance import BinaryRelevance
+from mlcdr.chains.conditional_information import conditional_information
+from mlcdr.chains.max_sum import FactorTree
+from mlcdr.chains.polytree_chain import PolytreeChain
+from mlcdr.chains.probabilistic_classifier_chain import ProbabilisticClassifierChain
+from mlcdr.chains.trees import in_order, polytree, rooted, spanning_forest
+from mlcdr.learners.logistic_regression import LogisticRegression
+from mlcdr.learners.ridge import Ridge
+from mlcdr.local_features.selector import LocalSelector
+from mlcdr.moments import Moments
+from tests.methods.problems import as_sparse, problem
+
+
+def random_polytree(K, seed, most=4):
+    """The parents of K labels: a random tree with random directions."""
+    rng = np.random.default_rng(seed)
+    parents = [[] for _ in range(K)]
+    for k in range(1, K):
+        other = int(rng.integers(k))
+        if rng.random() < 0.1:
+            continue  # another tree
+        a, b = (k, other) if rng.random() < 0.7 else (other, k)
+        if len(parents[b]) < most:
+            parents[b] = sorted([*parents[b], a])
+    return parents
+
+
+def joint(parents, tables):
+    """Σ log p (n×2^K) of all label sets, and these."""
+    sets = np.array(list(product([0, 1], repeat=len(parents))))
+    total = sum(tables[k][(slice(None), *sets[:, [k, *each]].T)] for k, each in enumerate(parents))
+    return total, sets
+
+
+# -------------------------------------------------------------------- trees
+
+
+def test_the_spanning_tree_is_the_heaviest():
+    rng = np.random.default_rng(0)
+    for K in (2, 5, 9):
+        weights = np.triu(rng.random((K, K)), 1)
+        weights += weights.T
+        found = spanning_forest(weights)
+        total = sum(weights[j, k] for j in range(K) for k in found[j]) / 2
+        assert total == pytest.approx(-minimum_spanning_tree(-weights).sum())
+    assert spanning_forest(np.zeros((3, 3))) == [[], [], []]
+    assert spanning_forest(np.ones((4, 4))) == [[1, 2, 3], [0], [0], [0]]  # of equal edges the first
+
+
+def test_a_tree_is_directed_away_from_its_root():
+    neighbours = [[1, 2], [0], [0, 3], [2], []]
+    assert rooted(neighbours, [3, 4]) == [[2], [0], [3], [], []]
+    assert in_order(rooted(neighbours, [3, 4])) == [3, 4, 2, 0, 1]
+    with pytest.raises(ValueError, match="in a circle"):
+        in_order([[1], [0]])
+
+
+def test_independent_neighbours_are_parents_and_the_flow_goes_on():
+    """0 → 2 ← 1 by a test; then 2 → 3 → 4; 5 – 6 by themselves, from the stronger."""
+    neighbours = [[2], [2], [0, 1, 3], [2, 4], [3], [6], [5]]
+    weights, p = np.ones((7, 7)), np.zeros((7, 7))
+    p[0, 1] = p[1, 0] = 0.5
+    assert polytree(neighbours, weights, p, 0.05, 6) == [[], [], [0, 1], [2], [3], [], [5]]
+    assert polytree(neighbours, weights, p, 0.6, 6) == rooted(neighbours, [2, 5])  # no test accepts
+    assert polytree(neighbours, weights, p, 0.05, 1) == rooted(neighbours, [2, 5])
+    p[:] = 0.5
+    everything = polytree(neighbours, weights, p, 0.05, 6)
+    assert everything[2] == [0, 1, 3]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(8))
+def test_polytrees_keep_their_skeleton_and_the_bound(seed, most):
+    rng = np.random.default_rng(seed)
+    K = 12
+    weights = np.triu(rng.random((K, K)), 1)
+    weights += weights.T
+    p = rng.random((K, K)) ** 4
+    p = np.maximum(p, p.T)
+    neighbours = spanning_forest(weights)
+    parents = polytree(neighbours, weights, p, 0.05, most)
+    assert max(len(each) for each in parents) <= most
+    edges = {frozenset((a, b)) for b, each in enumerate(parents) for a in each}
+    skeleton = {frozenset((a, b)) for a in range(K) for b in neighbours[a]}
+    assert edges <= skeleton
+    assert sum(len(each) for each in parents) == len(edges)  # no edge goes both ways
+    for missing in skeleton - edges:  # only where neither end may have one more
+        assert all(len(parents[k]) == most for k in missing)
+    in_order(parents)
+    if most == 1:
+        assert edges == skeleton
+
+
+# -------------------------------------------------------------------- inference
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_max_sum_and_sum_product_are_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    parents = random_polytree(8, seed)
+    tables = []
+    for each in parents:
+        z = 3 * rng.standard_normal((25, *(2,) * len(each)))
+        z[rng.random(z.shape) < 0.1] = 700.0  # what is certain
+        tables.append(np.stack([log_expit(-z), log_expit(z)], axis=1))
+    total, sets = joint(parents, tables)
+    tree = FactorTree.of(parents)
+    said = tree.most_probable(tables)
+    index = said @ 2 ** np.arange(8)[::-1]
+    np.testing.assert_allclose(total[np.arange(25), index], total.max(axis=1), atol=1e-9)
+    np.testing.assert_allclose(np.exp(tree.marginals(tables)[:, :, 1]), np.exp(total) @ sets, atol=1e-9)
+
+
+@pytest.mark.parametrize("base", [LogisticRegression(tol=1e-12), GaussianNB()], ids=["logistic", "naive Bayes"])
+@pytest.mark.parametrize("mi", ["conditional", "normalised", "marginal"])
+def test_the_label_set_is_the_most_probable_of_all(base, mi):
+    X, Y = problem("plain")
+    X = X[:, :5]
+    model = PolytreeChain(base, mi, level=0.01, random_state=0).fit(X[:90], Y[:90])
+    assert max(len(each) for each in model.parents_) > 1 or mi != "normalised"
+    p, sets = np.ones((30, 64)), np.array(list(product([0.0, 1.0], repeat=6)))
+    for k, parents in enumerate(model.parents_):
+        if k == 4:  # never positive
+            p *= sets[:, 4] == 0
+            continue
+        theirs = clone(base).fit(np.hstack([X[:90], Y[:90, parents]]), Y[:90, k])
+        for s, labels in enumerate(sets):
+            given = np.hstack([X[90:], np.tile(labels[parents], (30, 1))])
+            p[:, s] *= theirs.predict_proba(given)[:, int(labels[k])]
+    np.testing.assert_array_equal(model.predict(X[90:]), sets[p.argmax(axis=1)])
+    np.testing.assert_allclose(model.predict_proba(X[90:]), p @ sets, atol=1e-8)
+    np.testing.assert_allclose(expit(model.decision_function(X[90:])), model.predict_proba(X[90:]), atol=1e-12)
+
+
+def test_sparse_rows_and_many_at_once_are_as_dense_and_one_by_one():
+    X, Y = problem("sparse counts")
+    dense, sparse = (PolytreeChain(random_state=0).fit(rows, Y) for rows in (X, as_sparse(X)))
+    assert dense.parents_ == sparse.parents_
+    np.testing.assert_allclose(dense.decision_function(X), sparse.decision_function(as_sparse(X)), atol=1e-4)
+    alone = np.vstack([sparse.predict(as_sparse(X[[i]])) for i in range(20)])
+    np.testing.assert_array_equal(sparse.predict(as_sparse(X[:20])), alone)
+
+
+# -------------------------------------------------------------------- information
+
+
+def test_dependence_is_scikit_learns_mutual_information():
+    _, Y = problem("plain")
+    marginal, normalised = dependence(Y, "marginal"), dependence(Y, "normalised")
+    for j, k in combinations(range(6), 2):
+        assert marginal[j, k] == pytest.approx(mutual_info_score(Y[:, j], Y[:, k]) / np.log(2), abs=1e-12)
+        if 4 not in (j, k):
+            assert normalised[j, k] == pytest.approx(normalized_mutual_info_score(Y[:, j], Y[:, k]), abs=1e-12)
+    assert not normalised[4].any()
+
+
+@pytest.mark.parametrize(
+    "base", [LogisticRegression(tol=1e-12), Theirs(C=10, tol=1e-9)], ids=["ours", "scikit-learn's"]
+)
+def test_conditional_information_by_loops(base):
+    X, Y = problem("plain")
+    held, rest = np.arange(0, 120, 3), np.setdiff1d(np.arange(120), np.arange(0, 120, 3))
+    found = conditional_information(base, Moments.from_arrays(X, Y), LocalSelector(), held)
+    np.testing.assert_array_equal(found, found.T)
+    assert not found[4].any()
+    labels = [0, 1, 2]
+    alone = {j: clone(base).fit(X[rest], Y[rest, j]).predict_proba(X[held]) for j in labels}
+
+    def estimate(j, k):
+        model = clone(base).fit(np.column_stack([X[rest], Y[rest, k]]), Y[rest, j])
+        total = 0.0
+        for i, x in enumerate(X[held]):
+            for v in (0, 1):
+                given = model.predict_proba(np.append(x, v)[None])[0]
+                for u in (0, 1):
+                    total += alone[k][i, v] * given[u] * np.log2(given[u] / alone[j][i, u])
+        return total / len(held)
+
+    for j, k in combinations(labels, 2):
+        assert found[j, k] == pytest.approx((estimate(j, k) + estimate(k, j)) / 2, abs=1e-6)
+
+
+def test_labels_that_depend_only_through_the_features_have_little_conditional_information():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 4))
+    first, second = (rng.random(600) < expit(3 * X[:, 0]) for _ in range(2))
+    Y = np.column_stack([first, second, first ^ (rng.random(600) < 0.1)]).astype(np.uint8)
+    found = conditional_information(LogisticRegression(), Moments.from_arrays(X, Y), LocalSelector(), np.arange(200))
+    assert dependence(Y, "marginal")[0, 1] > 0.1
+    assert found[0, 1] < 0.02 < 0.1 < found[0, 2]
+
+
+# -------------------------------------------------------------------- special cases
+
+
+def test_one_parent_at_most_is_the_tree_of_a_bayesian_chain():
+    X, Y = problem("plain")
+    ours = PolytreeChain(mi="normalised", max_parents=1).fit(X, Y)
+    tree = BayesianClassifierChain(LogisticRegression(), root="strongest").fit(X, Y)
+    edges = [{frozenset((a, b)) for b, each in enumerate(m.parents_) for a in each} for m in (ours, tree)]
+    assert edges[0] == edges[1]
+    assert ours.parents_ == tree.parents_
+
+
+def test_independent_labels_are_binary_relevance():
+    X, _ = problem("plain")
+    X = np.vstack([X] * 4)
+    Y = np.array(list(product([0, 1], repeat=2)) * 120)
+    relevance = BinaryRelevance(LogisticRegression()).fit(X, Y)
+    for model in (PolytreeChain(mi="marginal"), BayesianClassifierChain(LogisticRegression())):
+        model.fit(X, Y)
+        assert model.parents_ == [[], []]
+        np.testing.assert_array_equal(model.predict(X), relevance.predict(X))
+
+
+def test_two_labels_are_a_probabilistic_chain():
+    X, Y = problem("plain")
+    Y = Y[:, :2]
+    ours = PolytreeChain(mi="marginal").fit(X, Y)
+    theirs = ProbabilisticClassifierChain(order=ours.order_).fit(X, Y)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("make", [PolytreeChain, lambda: BayesianClassifierChain(LogisticRegression())])
+def test_awkward_label_sets(make):
+    X, Y = problem("plain")
+    one = make().fit(X, Y[:, :1])
+    np.testing.assert_array_equal(one.predict(X)[:, 0], LogisticRegression().fit(X, Y[:, 0]).predict(X))
+    same = make().fit(X, np.column_stack([Y[:, 0], Y[:, 0], np.ones(120)]))
+    assert len(same.parents_[0]) + len(same.parents_[1]) == 1
+    said = same.predict(X)
+    np.testing.assert_array_equal(said[:, 0], said[:, 1])
+    assert said[:, 2].all()
+    single = make().fit(X[:1], np.array([[0, 1, 0]]))
+    np.testing.assert_array_equal(single.predict(X[:3]), [[0, 1, 0]] * 3)
+
+
+def test_a_root_is_drawn_given_or_the_strongest():
+    X, Y = problem("plain")
+    given = BayesianClassifierChain(Ridge(), root=2).fit(X, Y)
+    assert given.parents_[2] == []
+    assert given.order_[0] == 2 or given.order_[1] == 2
+    assert given.parents_[4] == []
+    drawn = [BayesianClassifierChain(Ridge(), random_state=seed).fit(X, Y).order_[0] for seed in (1, 1, 2, 3, 4)]
+    assert drawn[0] == drawn[1]
+    assert len(set(drawn)) > 1
+    with pytest.raises(ValueError, match="none of the 6 labels"):
+        BayesianClassifierChain(root=6).fit(X, Y)
+    with pytest.raises(ValueError, match="'base' parameter"):
+        PolytreeChain(Ridge()).fit(X, Y)

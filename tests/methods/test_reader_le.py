@@ -1,0 +1,151 @@
+"""READER-LE against its formulas with dense inverses; CSSP against least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+
+from mlcdr import graphs
+from mlcdr.classifiers.reader_le import ReaderLEClassifier
+from mlcdr.composition import ComposedClassifier
+from mlcdr.label_space.cssp import CSSP
+from mlcdr.label_space.reader_le import ReaderLE
+from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.moments import Moments
+from tests.methods.problems import NAMES, problem
+from tests.methods.test_reader import data
+
+
+def test_the_completion_is_that_of_the_text():
+    """(7.7) and (7.8) with G, K₁ and K₂ as dense matrices."""
+    X, Y, unlabelled = data()
+    n, everything = len(X), np.vstack([X, unlabelled])
+    rng = np.random.default_rng(0)
+    labels = np.vstack([Y, rng.integers(0, 2, (len(unlabelled), Y.shape[1]))]).astype(float)
+    h = rng.uniform(0.5, 2, len(everything))
+    image = everything @ rng.standard_normal((X.shape[1], Y.shape[1]))
+    L = 0.7 * graphs.laplacian(graphs.label_graph(labels, 5)).toarray()
+    G = np.linalg.inv(np.diag(h) + L) @ np.diag(h)
+    a, b, c, d = G[:n, :n], G[:n, n:], G[n:, :n], G[n:, n:]
+    K1, K2 = c @ np.linalg.inv(a), d - c @ np.linalg.inv(a) @ b
+    expected = np.rint(K1 @ Y + K2 @ image[n:])
+    ours = ReaderLE(gamma=0.7)._completed(everything, labels, n, h, image)
+    np.testing.assert_array_equal(ours, np.clip(expected, 0, 1))
+
+
+def test_the_first_eigenproblem_is_that_of_the_text():
+    """(7.4) with H = I and Y_u = 0: the objective there is that of the generalised eigenvectors, by dense matrices."""
+    X, Y, unlabelled = data()
+    Y = Y[:, Y.sum(axis=0) > 1][:, :5]
+    everything = np.vstack([X, unlabelled])
+    labels = np.vstack([Y, np.zeros((len(unlabelled), Y.shape[1]))])
+    C = np.diag(np.where(np.arange(len(everything)) < len(X), 1.0, 0.2))
+    S = graphs.heat_graph(everything, 5, 1.0).toarray()
+    Lx, Ly = np.diag(S.sum(axis=1)) - S, graphs.laplacian(graphs.label_graph(labels, 5)).toarray()
+    d, k = X.shape[1], Y.shape[1]
+    A = np.block([[C @ everything, -C @ labels], [0.5 * np.eye(d), np.zeros((d, k))]])
+    B = scipy.linalg.block_diag(0.1 * everything.T @ Lx @ everything, 2.0 * labels.T @ Ly @ labels)
+    E = scipy.linalg.block_diag(everything.T @ np.diag(S.sum(axis=1)) @ everything, np.eye(k))
+    values, U = scipy.linalg.eigh(E, A.T @ A + B)
+    U = U[:, ::-1][:, :3] / np.sqrt(values[::-1][:3])
+    np.testing.assert_allclose(U.T @ E @ U, np.eye(3), atol=1e-7)
+    expected = np.linalg.norm(A @ U, axis=1).sum() + np.trace(U.T @ B @ U)
+    space = ReaderLE(3, alpha=0.5, gamma=2.0, label_weights=(1.0, 0.2), max_iter=1).fit(X, Y, unlabelled)
+    np.testing.assert_allclose(space.objective_, [expected], rtol=1e-8)
+
+
+def test_what_is_learned():
+    X, Y, unlabelled = data()
+    space = ReaderLE().fit(X, Y, unlabelled)
+    M = space.n_components_
+    assert space.directions_.shape == (M, Y.shape[1])
+    np.testing.assert_allclose(space.directions_ @ space.directions_.T, np.eye(M), atol=1e-10)
+    assert set(np.unique(space.completed_)) <= {0, 1}
+    assert space.completed_.shape == (len(unlabelled), Y.shape[1])
+    np.testing.assert_allclose(space.decode(space.encode(Y)), Y @ space.directions_.T @ space.directions_)
+
+
+def test_a_learner_after_it_gets_the_completed_rows_too():
+    X, Y, unlabelled = data()
+    model = ComposedClassifier(LeastSquares(), label_space=ReaderLE()).fit(X, Y, X_unlabelled=unlabelled)
+    space = model.label_space_
+    codes = np.vstack([Y, space.completed_]) @ space.directions_.T
+    direct = LeastSquares().fit(np.vstack([X, unlabelled]), codes)
+    np.testing.assert_allclose(model.learner_.coef_, direct.coef_, atol=1e-8)
+
+
+def test_algorithm_15():
+    X, Y, unlabelled = data()
+    model = ReaderLEClassifier().fit(X, Y)
+    space = model.space_
+    scores = X @ space.coef_ @ space.directions_
+    varying = model.varying_
+    np.testing.assert_array_equal(model.predict(X)[:, varying], scores > 0.5)
+    new = ComposedClassifier(ReaderLEClassifier()).fit(X, Y, X_unlabelled=unlabelled)
+    assert not np.allclose(new.learner_.space_.objective_[:1], space.objective_[:1])
+
+
+@pytest.mark.parametrize("kind", ["never positive", "copies", "one labelled", "no labels", "sparse"])
+def test_awkward_labels(kind):
+    X, Y, unlabelled = data()
+    if kind == "never positive":
+        Y[:, 2:5] = 0
+    if kind == "copies":
+        Y[:, 3] = Y[:, 2]
+    if kind == "one labelled":
+        unlabelled = np.vstack([X[:20], unlabelled])
+        X, Y = X[20:21], np.ones((1, 8))
+    if kind == "no labels":
+        Y[:] = 0
+        with pytest.raises(ValueError, match="nothing to embed"):
+            ReaderLE().fit(X, Y, unlabelled)
+        assert not ReaderLEClassifier().fit(X, Y).predict(X).any()
+        return
+    plain = ReaderLE(max_iter=10).fit(X, Y, unlabelled)
+    assert np.isfinite(plain.coef_).all()
+    if kind == "never positive":
+        assert np.abs(plain.directions_[:, 2:5]).max() < 1e-10
+    if kind == "copies":
+        np.testing.assert_allclose(plain.directions_[:, 2], plain.directions_[:, 3], atol=1e-8)
+    if kind == "sparse":
+        sparse = ReaderLE(max_iter=10).fit(sp.csr_array(X), sp.csr_array(Y), sp.csr_array(unlabelled))
+        np.testing.assert_allclose(sparse.objective_, plain.objective_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("sampling", ["leverage", "pivoted"])
+def test_cssp_decodes_by_least_squares(name, sampling):
+    X, Y = problem(name)
+    space = CSSP(3, sampling=sampling, random_state=0).fit(X, Y)
+    chosen = space.labels_
+    assert len(set(chosen)) == 3
+    assert 4 not in chosen  # never positive
+    expected = np.linalg.lstsq(Y[:, chosen].astype(float), Y.astype(float), rcond=None)[0]
+    np.testing.assert_allclose(space.decoder_, expected, atol=1e-8)
+    np.testing.assert_allclose(space.decode(space.encode(Y))[:, chosen], Y[:, chosen], atol=1e-8)
+
+
+def test_cssp_draws_by_leverage_scores():
+    X, Y = problem("plain")
+    right = np.linalg.svd(Y.astype(float))[2][:2]
+    expected = (right**2).sum(axis=0) / 2
+    assert CSSP(2, random_state=7).fit(X, Y).labels_.tolist() == CSSP(random_state=7)._chosen(right.T, 2).tolist()
+    first = [CSSP(random_state=seed)._chosen(right.T, 2)[0] for seed in range(1500)]
+    drawn = np.bincount(first, minlength=Y.shape[1]) / len(first)
+    np.testing.assert_allclose(drawn, expected, atol=4 * np.sqrt(0.25 / len(first)))
+
+
+def test_cssp_with_all_labels_is_no_reduction():
+    X, Y = problem("plain")
+    full = ComposedClassifier(LeastSquares(), label_space=CSSP(random_state=0)).fit(X, Y)
+    np.testing.assert_array_equal(full.predict(X), ComposedClassifier(LeastSquares()).fit(X, Y).predict(X))
+    assert full.label_space_.n_components_ == 5  # one label is never positive
+
+
+def test_cssp_where_no_instance_has_a_label():
+    X, Y = problem("plain")
+    space = CSSP(random_state=0).fit(X, 0 * Y)
+    assert space.decode(space.encode(0 * Y)).shape == Y.shape
+    assert Moments.from_arrays(X, 0 * Y).n_labels == 6

@@ -1,0 +1,209 @@
+"""Pages of Markdown whose commands are run, and whose output is compared with what they show.
+
+In a page
+
+- a block of ```yaml, ```python, ```csv or ```arff whose first line is `# NAME` (`% NAME` in ARFF) is written to that
+  file;
+- a block of ```console is typed: each line that begins with `$ ` is a command, what follows it is its output. A line
+  `…` stands for any number of lines. `mlcdr` runs in this process, anything else in a shell.
+- `<!-- needs: NAME NAME -->` before a block: without these data sets the rest of the page is not run.
+
+Seconds and times of day may be any. The page is run in a folder that holds `examples`, `configs` and `datasets` as the
+checkout does.
+`python -m tests.pages` puts the output of now into the pages, and their pictures beside them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+_BLOCK = re.compile(r"<!-- needs: (?P<needs>[^>]*?) -->|^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.M | re.S)
+_FILE = re.compile(r"[#%] ([\w/-]+\.(?:yaml|py|csv|arff))\n")
+# What a terminal shows as a bar that goes away, and others as lines.
+_PROGRESS = re.compile(r"^[\w.-]+: (\d+/\d+ \(.*|\d+ trials(, \d+ of them done before)?)\n", re.M)
+# What differs from run to run: seconds, times of day, and how many checks scikit-learn's release of the day has.
+_VARYING = re.compile(r"\b\d+(\.\d+)? (s|min)\b|\b\d{4}-\d\d-\d\dT[\d:]+Z|\b\d+ checks\b")
+
+
+class Lacking(Exception):
+    """Data sets that a page needs are not at hand."""
+
+
+@dataclass
+class Shown:
+    """A command of a page, the output that the page shows, and the output that it has (None: not run)."""
+
+    line: int
+    command: str
+    expected: str
+    found: str | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the page is right."""
+        wanted = [re.escape(part) for part in _settled(self.expected).split("…\n")]
+        return re.fullmatch("(?:.*\n)*".join(wanted), _settled(self.found or "")) is not None
+
+
+def _settled(output: str) -> str:
+    """Without what differs from run to run, and without trailing spaces."""
+    return "\n".join(line.rstrip() for line in _VARYING.sub("N", output).splitlines()).strip("\n") + "\n"
+
+
+class Session:
+    """A terminal in a folder like a checkout."""
+
+    def __init__(self, folder: Path):
+        self.folder = self.cwd = folder
+        self.code = 0
+        for name in ("examples", "configs", "datasets"):
+            (folder / name).symlink_to(ROOT / name)
+
+    def type(self, command: str) -> str:
+        """What a command prints, both streams together."""
+        words = command.split()
+        if words[0] == "cd":
+            self.cwd = (self.cwd / words[1]).resolve()
+            return ""
+        if command == "echo $?":
+            return f"{self.code}\n"
+        if words[0] == "mlcdr" and not set(command) & set("|>&;"):
+            return _PROGRESS.sub("", self._mlcdr(command))
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+        line = re.sub(r"\bmlcdr\b", f"{sys.executable} -m mlcdr", command) if "mlcdr " in command else command
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=self.cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self.code = done.returncode
+        return _PROGRESS.sub("", done.stdout)
+
+    def _mlcdr(self, command: str) -> str:
+        """In this process, which is much quicker; modules of the folder are forgotten afterwards."""
+        import shlex
+
+        from mlcdr import cli
+
+        printed = io.StringIO()
+        before, path, place = set(sys.modules), list(sys.path), Path.cwd()
+        try:
+            os.chdir(self.cwd)
+            with (
+                mock.patch.object(sys, "argv", shlex.split(command)),
+                mock.patch.dict(os.environ, {"COLUMNS": "100", "LOKY_MAX_CPU_COUNT": "1"}),
+                contextlib.redirect_stdout(printed),
+                contextlib.redirect_stderr(printed),
+            ):
+                cli.main()
+        except SystemExit as ended:
+            self.code = int(ended.code or 0)
+        finally:
+            os.chdir(place)
+            sys.path[:] = path
+            for name in set(sys.modules) - before:
+                if str(getattr(sys.modules[name], "__file__", "")).startswith(str(self.folder)):
+                    del sys.modules[name]
+        return printed.getvalue()
+
+
+def run(page: Path, folder: Path) -> Iterator[Shown]:
+    """The commands of a page, each when it has been run in `folder`.
+
+    Raises
+    ------
+    Lacking
+        When data sets are not at hand that the rest of the page needs.
+    """
+    text = page.read_text(encoding="utf-8")
+    session = Session(folder)
+    for block in _BLOCK.finditer(text):
+        if block["needs"] is not None:
+            _require(block["needs"].split())
+        elif block["kind"] == "console":
+            for shown in commands(block["body"], text.count("\n", 0, block.start("body")) + 1):
+                shown.found = session.type(shown.command)
+                yield shown
+        elif named := _FILE.match(block["body"]):
+            (session.cwd / named[1]).parent.mkdir(parents=True, exist_ok=True)
+            (session.cwd / named[1]).write_text(block["body"], encoding="utf-8")
+
+
+def commands(body: str, first_line: int = 1) -> list[Shown]:
+    """The commands of a console block."""
+    found: list[Shown] = []
+    for number, line in enumerate(body.splitlines(), first_line):
+        if line.startswith("$ "):
+            found.append(Shown(number, line[2:], ""))
+        elif found and found[-1].command.endswith("\\"):
+            found[-1].command = f"{found[-1].command[:-1].rstrip()} {line.strip()}"
+        elif found:
+            found[-1].expected += line + "\n"
+    return found
+
+
+def _require(names: list[str]) -> None:
+    from mlcdr.data.files import held
+
+    absent = [name for name in names if not held(name)]
+    if absent:
+        raise Lacking(f"needs the data sets {', '.join(absent)}: set MLCDR_DATASETS to a folder that holds them")
+
+
+def renewed(page: Path, folder: Path) -> str:
+    """The page with the output of now."""
+    found = iter(list(run(page, folder)))
+
+    def block(match: re.Match[str]) -> str:
+        if match["kind"] != "console":
+            return match[0]
+        lines = []
+        for each in commands(match["body"]):
+            shown = next(found)
+            lines.append("$ " + shown.command)
+            # What is left out by `…` stays so where the page is right.
+            lines += (each.expected if shown.agrees else _tidy(shown.found or "")).splitlines()
+        return "```console\n" + "\n".join(lines) + "\n```"
+
+    return _BLOCK.sub(block, page.read_text(encoding="utf-8"))
+
+
+def _tidy(output: str) -> str:
+    return "\n".join(line.rstrip() for line in output.strip("\n").splitlines())
+
+
+def pages() -> list[Path]:
+    """The pages that have something to run."""
+    return [page for page in sorted(DOCS.rglob("*.md")) if "```console" in page.read_text(encoding="utf-8")]
+
+
+def pictures(folder: Path) -> dict[str, Path]:
+    """The pictures of the pages: name in docs/images → where a run of the page left it."""
+    return {path.name: path for path in folder.rglob("*_cd_*.png")}
+
+
+def main() -> None:
+    """Renew all pages."""
+    for page in pages():
+        with tempfile.TemporaryDirectory() as name:
+            page.write_text(renewed(page, Path(name)), encoding="utf-8")
+            for shown, path in pictures(Path(name)).items():
+                target = DOCS / "images" / shown
+                if target.exists():
+                    shutil.copyfile(path, target)
+        print(page)
+
+
+if __name__ == "__main__":
+    main()

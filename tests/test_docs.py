@@ -1,0 +1,197 @@
+"""The pages in docs/: generated ones are those of now, and every command in the others prints what they show."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import re
+from pathlib import Path
+from types import ModuleType
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+from mlcdr.reporting import layouts
+from tests import pages
+from tests.pages import DOCS, ROOT, Lacking
+
+EVERY = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "datasets" / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    """docs/generate.py, which is no package's."""
+    spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# -------------------------------------------------------------------- generated pages
+
+
+@pytest.mark.parametrize("name", ["methods.md", "metrics.md", "config.md", "layouts.md", "commands.md", "papers.md"])
+def test_a_generated_page_is_what_would_be_written_now(generate: ModuleType, name: str) -> None:
+    assert set(generate.PAGES) == {
+        page.name for page in DOCS.glob("*.md") if "Written by `make docs`" in page.read_text()
+    }
+    assert (DOCS / name).read_text(encoding="utf-8") == generate.PAGES[name](), (
+        f"{name} is stale: `make docs` renews it"
+    )
+
+
+def test_a_docstring_becomes_markdown(generate: ModuleType) -> None:
+    text = (
+        "V: the K×K matrix.\n\nWith S_w,\n\n    S_w = Σ <x>\n\nParameters\n----------\nalpha : float\n"
+        "    α > 0, or\n    <none>.\nbeta\n    β.\n"
+    )
+    assert generate.markdown(text) == (
+        "V: the K×K matrix.\n\nWith S_w,\n\n    S_w = Σ &lt;x>\n\n#### Parameters\n\n- `alpha` (float)  \n  α > 0, or\n"
+        "  &lt;none>.\n- `beta`  \n  β.\n"
+    )
+
+
+def test_the_stored_status_is_of_the_configs_as_they_are() -> None:
+    """A status of results whose experiment was another one says so; what is stored is of the papers' own configs."""
+    text = (DOCS / "reproduction-status.md").read_text(encoding="utf-8")
+    assert "is not what the config" not in text
+    assert "cannot be compared" not in text
+
+
+# -------------------------------------------------------------------- commands and their output
+
+
+@pytest.mark.parametrize("page", pages.pages(), ids=lambda page: page.stem)
+def test_the_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+    wrong, lacking = [], ""
+    try:
+        for shown in pages.run(page, tmp_path):
+            if not shown.agrees:
+                wrong.append(
+                    f"{page.name}:{shown.line}: $ {shown.command}\n--- shown\n{shown.expected}--- is\n{shown.found}"
+                )
+    except Lacking as told:
+        lacking = str(told)
+    assert not wrong, "\n\n".join([*wrong, "`make docs` puts the output of now into the pages"])
+    if lacking:
+        pytest.skip(f"the rest of {page.name} {lacking}")
+    for name, path in pages.pictures(tmp_path).items():
+        if (DOCS / "images" / name).exists():
+            ours, stored = (matplotlib.image.imread(each) for each in (path, DOCS / "images" / name))
+            assert ours.shape == stored.shape, f"{name}: `make docs` renews it"
+            assert np.abs(ours - stored).mean() < 0.01, f"{name}: `make docs` renews it"
+
+
+def test_every_picture_of_a_page_is_there_and_is_made_by_it() -> None:
+    named = [
+        (page, name) for page in EVERY for name in re.findall(r"!\[.*?\]\((.*?)\)", page.read_text(encoding="utf-8"))
+    ]
+    assert {Path(name).name for _, name in named} == {path.name for path in (DOCS / "images").iterdir()}
+    assert all((page.parent / name).is_file() for page, name in named)
+
+
+def test_what_a_page_shows_can_be_wrong(tmp_path: Path) -> None:
+    """The comparison itself: output that differs, `…`, times, and a data set that is not there."""
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```yaml\n# a/b.yaml\nx: 1\n```\n```console\n$ cat a/b.yaml; echo 3.5 s\n# a/b.yaml\nx: 1\n7 s\n$ echo two \\\n"
+        "   words\ntwo word\n$ printf '1\\n2\\n3\\n'\n1\n…\n3\n$ cat flaw\n```\n<!-- needs: no_such_set -->\n"
+        "```console\n$ false\n```\n"
+    )
+    (tmp_path / "in").mkdir()
+    typed = pages.run(page, tmp_path / "in")
+    found = [(shown.line, shown.agrees) for shown in itertools.islice(typed, 4)]
+    with pytest.raises(Lacking, match="needs the data sets no_such_set"):
+        next(typed)
+    assert found == [(6, True), (10, False), (13, True), (17, False)]
+
+
+# -------------------------------------------------------------------- what pages say in passing
+
+
+def inline(page: Path) -> list[str]:
+    """The commands between backticks, and in indented blocks; line breaks within them are spaces."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    spans = [" ".join(span.split()) for span in re.findall(r"`((?:mlcdr|make) [^`]+)`", text)]
+    blocks = re.findall(r"^    (?:- run: )?((?:mlcdr|make) .*)$", text, re.M)
+    return [*spans, *(re.sub(r"\s+(#.*|\s.*)$", "", block) for block in blocks)]
+
+
+@pytest.mark.parametrize("page", EVERY, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_in_passing_are_such_as_there_are(page: Path) -> None:
+    """Each names a command, options that it has, and as many arguments as it takes; each `make` a target."""
+    targets = set(re.findall(r"^([\w%-]+(?: [\w%-]+)*):(?!=)", (ROOT / "Makefile").read_text(), re.M))
+    known = {name for names in targets for name in names.split()}
+    for line in inline(page):
+        if line.startswith("make "):
+            assert set(line.split()[1:]) <= known | {"table5-small"}, line
+            continue
+        for one in re.split(r" *\|(?= *mlcdr)", line):
+            _parsed(one)
+
+
+def _parsed(line: str) -> None:
+    """Ask the command line whether it takes a line, without running it; `A | B` and `[…]` are what a synopsis has."""
+    import typer
+
+    from mlcdr.cli import app
+
+    root = typer.main.get_command(app)
+    flat = re.sub(r"[\[\]…]|\.\.\.", " ", re.sub(r"\[(/\w+)\]", r"\1", line))
+    head, *others = flat.split()[1:]
+    names = [name.strip() for name in re.split(r"\|", flat.removeprefix("mlcdr")) if name.strip()]
+    group = root
+    if head == "datasets":
+        group, head, others = root.commands["datasets"], others[0] if others else "", others[1:]
+    if "|" in flat and "[" not in line.split("|")[0]:  # table | plot | report RESULTS
+        for name in names:
+            assert name.split()[0] in {**root.commands, **root.commands["datasets"].commands}, line
+        return
+    if head.startswith("--"):
+        assert head in ("--help", "--version"), line
+        return
+    if head in ("COMMAND", ""):
+        return
+    assert head in group.commands, line
+    command = group.commands[head]
+    options = {name: option for option in command.params for name in option.opts if name.startswith("-")}
+    arguments, expecting = 0, False
+    for word in others:
+        if word.startswith("-"):
+            assert word in options or word == "--help", f"{line}: {word}"
+            expecting = word in options and not options[word].is_flag
+        elif expecting:
+            expecting = False
+        else:
+            arguments += 1
+    takes = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    assert arguments <= len(takes) or any(parameter.nargs == -1 for parameter in takes), f"{line}: too many arguments"
+
+
+def test_links_lead_somewhere() -> None:
+    for page in EVERY:
+        text = page.read_text(encoding="utf-8")
+        for target in re.findall(r"\]\((?!https?:)([^)]+)\)", re.sub(r"`[^`\n]*`", "", text)):
+            name, _, anchor = target.partition("#")
+            there = (page.parent / name) if name else page
+            assert there.exists(), f"{page.name}: {target}"
+            if anchor:
+                content = there.read_text(encoding="utf-8")
+                heads = {
+                    re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-")
+                    for head in re.findall(r"^#+ (.*)$", content, re.M)
+                }
+                assert anchor in heads or f'id="{anchor}"' in content, f"{page.name}: {target}"
+
+
+def test_every_layout_key_that_the_reference_names_is_one(generate: ModuleType) -> None:
+    """The layouts' text is by hand; its blocks of keys are held to the models."""
+    blocks = re.findall(r"```yaml\n(kind: (\w+)\n.*?)```", generate.layout_page(), re.S)
+    models = {"table": layouts.TableLayout, "figure": layouts.FigureLayout, "datasets": layouts.DatasetsLayout}
+    assert {kind for _, kind in blocks} == set(models)
+    for body, kind in blocks:
+        assert set(re.findall(r"^(\w+):", body, re.M)) <= set(models[kind].model_fields)
+        assert all(f"{key}:" in generate.layout_page() for key in models[kind].model_fields)
