@@ -385,12 +385,15 @@ class Slow(Guess):
         cls.warmed += 1
 
     def fit(self, X: Any, y: Any) -> Slow:
-        assert self.warmed == 1
+        if self.warmed != 1:
+            raise RuntimeError("cold")
         super().fit(X, y)
         return self
 
 
 class Cold(Slow):
+    warmed = 0
+
     @classmethod
     def warm_up(cls) -> None:
         raise RuntimeError("the oven is broken")
@@ -401,4 +404,4 @@ def test_warmed_up_once_in_a_process(arff: Path, tmp_path: Path) -> None:
     report = run(small.experiment(arff, methods=methods), tmp_path / "out")
     assert Slow.warmed == 1
     assert report.done == report.planned - len(report.failures)
-    assert {(trial.method, error.splitlines()[-1]) for trial, error in report.failures} == {("Cold", "AssertionError")}
+    assert {(trial.method, error.splitlines()[-1]) for trial, error in report.failures} == {("Cold", "RuntimeError: cold")}
