@@ -404,4 +404,5 @@ def test_warmed_up_once_in_a_process(arff: Path, tmp_path: Path) -> None:
     report = run(small.experiment(arff, methods=methods), tmp_path / "out")
     assert Slow.warmed == 1
     assert report.done == report.planned - len(report.failures)
-    assert {(trial.method, error.splitlines()[-1]) for trial, error in report.failures} == {("Cold", "RuntimeError: cold")}
+    told = {(trial.method, error.splitlines()[-1]) for trial, error in report.failures}
+    assert told == {("Cold", "RuntimeError: cold")}
