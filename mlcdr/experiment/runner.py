@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import resource_tracker
 from pathlib import Path
@@ -257,8 +258,20 @@ def _compute(pending: Sequence[Group], jobs: int, backend: str) -> Generator[tup
 
 def _timed(group: Group) -> tuple[list[Score], float]:
     """The scores of a group and the seconds they took."""
+    for trial in group.trials:
+        for component in trial.family.components():
+            for cls in component.classes():
+                _warm_up(cls)
     start = time.perf_counter()
     return run_group(group), time.perf_counter() - start
+
+
+@cache
+def _warm_up(cls: type) -> None:
+    """Once in a process, before it is timed: what a class has to load or compile (its `warm_up`, if it has one)."""
+    if hasattr(cls, "warm_up"):
+        with contextlib.suppress(Exception):  # the trials that use it will say so
+            cls.warm_up()
 
 
 def _begin_worker(parent: int) -> None:
