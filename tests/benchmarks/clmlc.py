@@ -36,7 +36,7 @@ def peak() -> float:
 
 
 def measure(dataset_name: str, method: str) -> dict[str, float]:
-    """CPU seconds of training and predicting, megabytes before and at most; to be called in a process of its own."""
+    """CPU seconds of training and predicting, and megabytes before and at most; to be run in a process of its own."""
     from threadpoolctl import threadpool_limits
 
     from mlcdr.data.dataset import load_dataset
