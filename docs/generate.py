@@ -209,7 +209,10 @@ def config() -> str:
         "A name of `mlcdr datasets list`, or the path of an ARFF file; `{name: {option: value}}` with\n",
     ]
     options = known["DatasetSpec"]["anyOf"][1]["additionalProperties"]["properties"]
+    made = options.pop("synthetic")
     parts.append(_keys({key: {**spec, **OPTIONS.get(key, {})} for key, spec in options.items()}, set(), known))
+    parts.append("`{synthetic: {option: value}}`, or `{name: {synthetic: {…}}}`, is a data set that is made, with\n")
+    parts.append(_keys(made["properties"], set(made["required"]), known))
     parts += ["[datasets/README.md](../datasets/README.md) has the details.\n"]
     parts += ["## methods\n", f"{known['MethodSpec']['description']}\n"]
     rows = ["| part | what may stand there |", "| --- | --- |"]

@@ -16,7 +16,7 @@ import inspect
 import re
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
@@ -113,6 +113,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "mlig": "mlcdr.local_features.mlig:MLIG",
         "mlcfs": "mlcdr.local_features.mlcfs:MLCFS",
         "ldf": "mlcdr.local_features.label_dependent:LabelDependentFeatures",
+        "for_each_label": "mlcdr.local_features.for_each_label:ForEachLabel",
     },
     "threshold": {
         "fixed": "mlcdr.thresholds:Fixed",
@@ -271,6 +272,14 @@ class Component:
         if check and hasattr(estimator, "_parameter_constraints"):
             estimator._validate_params()
         return estimator
+
+    def classes(self) -> Iterator[type]:
+        """The class of the component, and those of the components among its parameters."""
+        cls = resolve(self.family, self.name)
+        yield cls
+        for key, family in getattr(cls, "component_parameters", {}).items():
+            if isinstance(self.params.get(key), str | Mapping):
+                yield from Component.parse(family, self.params[key]).classes()
 
     def version(self) -> str:
         """A digest of all source this component's results depend on: edit it, and its trials run again.

@@ -145,6 +145,11 @@ def test_methods_of_different_modules_have_different_versions() -> None:
     assert len(set(versions.values())) == len(versions)
 
 
+def test_the_classes_of_a_component_and_of_those_within() -> None:
+    chain = Component.parse("learner", {"separate": {"learner": {"separate": {"learner": "ridge"}}}})
+    assert [cls.__name__ for cls in chain.classes()] == ["Separate", "Separate", "Ridge"]
+
+
 def test_parameters_come_in_order_with_their_defaults() -> None:
     class Sample:
         def __init__(self, first, second=2, *rest, third=3, **more):

@@ -40,10 +40,11 @@ class M5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
     random trees of 4 to 60 rows). Features are numbers and none is missing; WEKA codes a nominal of two values by its
     position in the declaration, and trees on 1 − x need not be those on x. The same trees for sparse and dense X.
 
-    Needs numba (optional extra `trees`). The first fit of a process loads the machine code (about .2 s), and where
-    none has been kept compiles it first: where times are compared (`fit_seconds`), leave out the first split that
-    a worker computes. Cost of an output: for each level of the tree a sort of its rows by each feature ("weka"), or a
-    walk over the non-zeros ("rows": about twice as fast, as good, and not WEKA's where rows tie); the models' np² + p³.
+    Needs numba (optional extra `trees`). The first fit of a process loads the machine code, and where none has been
+    kept compiles it first (`warm_up`; the bench does so before it times anything). Cost of an output: for each level of
+    the tree a walk over the non-zeros and, for each feature that can be cut, over the rows ("rows"); over the rows for
+    each feature, and a sort of them as far as they tie ("weka": up to twice as dear on dense features, several times
+    on sparse ones; the other is as good, and not WEKA's where rows tie); the models' np² + p³.
 
     Parameters
     ----------
@@ -84,6 +85,20 @@ class M5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
         require_numba()
         super()._validate_params()
 
+    @classmethod
+    def warm_up(cls) -> None:
+        """Load the machine code, or compile it: what else would be a part of the first fit's time.
+
+        Raises
+        ------
+        UserError
+            When numba is not installed.
+        """
+        X = np.array([[0.0, -1.0], [1.0, 2.0], [1.0, 0.0], [3.0, 2.0], [4.0, 0.0]])
+        for rows in (X, sp.csr_array(X)):
+            for ties in ("weka", "rows"):
+                cls(ties=ties).fit(rows, X[:, 0]).predict(rows)
+
     def fit(self, X: Any, y: Any) -> M5P:
         """Grow the trees from features X (n×d, dense, CSR or CSC) and targets y (n×q or n).
 
@@ -99,7 +114,7 @@ class M5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
         y = np.asarray(y, dtype=np.float64)
         self._is_vector = y.ndim == 1
         columns = Columns.of(X)
-        self.trees_ = [self._tree(columns, target) for target in np.ascontiguousarray(np.atleast_2d(y.T))]
+        self.trees_ = [self._tree(columns, target) for target in np.array(np.atleast_2d(y.T), order="C")]
         return self
 
     def _tree(self, columns: Columns, y: Array) -> ModelTree:

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import joblib
 import pandas as pd
@@ -18,7 +19,7 @@ from mlcdr.experiment import runner
 from mlcdr.experiment.config import experiment_from, load_experiment
 from mlcdr.experiment.runner import RunReport, read_manifest, run
 from tests import small
-from tests.small import FOUR, SIZES
+from tests.small import FOUR, SIZES, Guess
 
 MIXED = {
     "PLST": FOUR["PLST"],
@@ -369,3 +370,39 @@ def test_a_run_in_a_thread_is_possible(arff: Path, tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         report = pool.submit(run, small.experiment(arff), tmp_path, 2).result()
     assert counts(report) == (16, 0, 16)
+
+
+# -------------------------------------------------------------------- before anything is timed
+
+
+class Slow(Guess):
+    """A guess that must be warmed up, once, or cannot be."""
+
+    warmed = 0
+
+    @classmethod
+    def warm_up(cls) -> None:
+        cls.warmed += 1
+
+    def fit(self, X: Any, y: Any) -> Slow:
+        if self.warmed != 1:
+            raise RuntimeError("cold")
+        super().fit(X, y)
+        return self
+
+
+class Cold(Slow):
+    warmed = 0
+
+    @classmethod
+    def warm_up(cls) -> None:
+        raise RuntimeError("the oven is broken")
+
+
+def test_warmed_up_once_in_a_process(arff: Path, tmp_path: Path) -> None:
+    methods = {"PLST": FOUR["PLST"], **{name: {"learner": f"{__name__}.{name}"} for name in ("Slow", "Cold")}}
+    report = run(small.experiment(arff, methods=methods), tmp_path / "out")
+    assert Slow.warmed == 1
+    assert report.done == report.planned - len(report.failures)
+    told = {(trial.method, error.splitlines()[-1]) for trial, error in report.failures}
+    assert told == {("Cold", "RuntimeError: cold")}

@@ -24,6 +24,7 @@ from tests.methods.problems import as_sparse, problem
 
 pytest.importorskip("numba", reason="needs numba: pip install 'mlcdr[trees]'")
 
+from mlcdr.learners.m5 import grow as growing
 from mlcdr.learners.m5.columns import Columns
 from mlcdr.learners.m5.grow import _best_cut as best_cut
 from mlcdr.learners.m5.grow import grow, java_shuffle
@@ -413,7 +414,7 @@ def test_order_of_summation():
     The right part is summed as it stands at the first cut and then loses rows one by one.
     """
     x, y = np.arange(20.0), np.where(np.arange(20) < 10, np.sin(np.arange(20)), 0.1)
-    score, at = best_cut(x, y, len(y), 4, 0.0, -np.inf)
+    score, at = best_cut(x, y, len(y), 4, 0.0, 0.0, growing._chords(), -np.inf)
     assert at == 9
     total, square = 0.0, 0.0
     for value in y[4:]:
@@ -425,7 +426,109 @@ def test_order_of_summation():
     v_r = abs((10 * square - total * total) / 100)
     assert v_r > 0
     v_l = np.var(y[:10])
-    assert score == pytest.approx(-0.5 * v_l**0.2 - 0.5 * v_r**0.2, abs=1e-9)
+    assert score == pytest.approx(np.var(y) ** 0.2 - 0.5 * v_l**0.2 - 0.5 * v_r**0.2, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bounds_hide_no_cut(seed):
+    """The same score and place, to the last bit, whether roots are taken everywhere or where the bound allows."""
+    rng = np.random.default_rng(seed)
+    for _ in range(100):
+        n = int(rng.integers(4, 120))
+        reach = max(1, n // 5)
+        x = np.sort(rng.integers(0, 30, n) / 7.0)
+        y = rng.standard_normal(n) if seed % 2 else rng.integers(0, 2, n) * 0.1
+        y = (y + 3 * (x > x[n // 2]) * (seed > 3)) * 10.0 ** rng.integers(-3, 4) + rng.integers(0, 2) * 50.0
+        near = growing._variance(np.sort(y), n)  # of the same targets in another order
+        roots = growing._chords()
+        every = best_cut(x, y, n, reach, 0.0, 0.0, roots, -np.inf)
+        beaten = [-np.inf, every[0], np.nextafter(every[0], -np.inf), every[0] - 1e-6, every[0] - 1e-3]
+        for to_beat in beaten:
+            expected = best_cut(x, y, n, reach, 0.0, 0.0, roots, to_beat)
+            if near > 0:
+                assert best_cut(x, y, n, reach, near, near**0.2, roots, to_beat) == expected
+    chords = growing._chords()
+    fine = np.linspace(0, len(chords) - 1, 10001)[:-1]
+    low = fine.astype(int)
+    between = chords[low] + (fine - low) * (chords[low + 1] - chords[low])
+    assert (between <= (fine / growing.PARTS) ** 0.2 * (1 + 1e-15)).all()
+
+
+def plain_quicksort(keys, codes):
+    """Sort `keys` on their codes as WEKA does: every part is divided down to three, and nothing is known before."""
+
+    def sort(low, high):
+        def put_in_order(i, j):
+            if codes[keys[i]] > codes[keys[j]]:
+                keys[i], keys[j] = keys[j], keys[i]
+
+        if high <= low:
+            return
+        if high == low + 1:
+            put_in_order(low, high)
+            return
+        middle = (low + high) // 2
+        put_in_order(low, middle)
+        put_in_order(low, high)
+        put_in_order(middle, high)
+        if high == low + 2:
+            return
+        keys[middle], keys[high - 1] = keys[high - 1], keys[middle]
+        pivot = codes[keys[high - 1]]
+        i, j = low + 1, high - 2
+        while True:
+            while codes[keys[i]] < pivot:
+                i += 1
+            while codes[keys[j]] > pivot:
+                j -= 1
+            if i >= j:
+                break
+            keys[i], keys[j] = keys[j], keys[i]
+            i, j = i + 1, j - 1
+        keys[i], keys[high - 1] = keys[high - 1], keys[i]
+        sort(low, i - 1)
+        sort(i + 1, high)
+
+    sort(0, len(keys) - 1)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 60, 130, 700])
+@pytest.mark.parametrize("values", [1, 2, 5, 300, 10**6])
+def test_sorted_as_weka_does(n, values):
+    """Columns with many and few ties, with and without zeros, one after the other: each from the last one's order."""
+    rng = np.random.default_rng(n + values)
+    order = rng.permutation(n).astype(np.int32)
+    expected = order.tolist()
+    ranked, tied, column, keys, aside = np.zeros((5, n), dtype=np.int64)
+    lows, highs = np.zeros((2, 128), dtype=np.int64)
+    equal = growing._equals()
+    for shift in (0, values // 2, values + 1):
+        x = rng.integers(0, values, n) - shift
+        rows = np.flatnonzero(x).astype(np.int32)
+        rows = rows[np.argsort(x[rows], kind="stable")]
+        zeros = n - len(rows)
+        below = int((x < 0).sum()) if zeros else len(rows)
+        growing._ranked(rows, x[rows].astype(float), below, zeros, n * (n - 1) // 2, ranked, tied)
+        growing._sort_on(order, rows, below, zeros, ranked, tied, column, keys, lows, highs, equal, aside)
+        plain_quicksort(expected, x)
+        assert order.tolist() == expected
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 50, 127, 128, 300])
+def test_sorted_by_constants(n):
+    """Many at once, as one after the other."""
+    keys, tied, aside = np.zeros((3, n), dtype=np.int64)
+    stack = np.zeros((2, 128), dtype=np.int64)
+    cycles = np.zeros((3, n), dtype=np.int64)
+    growing._find_cycles(n, cycles, keys, tied, *stack, growing._equals(), aside)
+    expected = np.random.default_rng(n).permutation(n).tolist()
+    for times in range(1, 20):
+        order = np.array(expected, dtype=np.int32)
+        growing._permute(order, cycles, times, aside)
+        again = list(expected)
+        for _ in range(times):
+            plain_quicksort(again, np.zeros(n))
+        assert order.tolist() == again
 
 
 def test_collinear_features():
@@ -436,6 +539,33 @@ def test_collinear_features():
     y = X[:, 0] + 2 * X[:, 1] + 0.5 * rng.standard_normal(200)
     model = M5P().fit(X, y)
     assert np.std(model.predict(X) - y) < 0.6
+
+
+def test_columns():
+    """By column, values ascending, and rows where they tie; by row; constant features are left out; dense, sparse."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.standard_normal((60, 7)), 1)
+    X[:, 1], X[:, 3], X[:, 4], X[1:, 6] = 0.0, 2.5, rng.integers(0, 2, 60), 0.0
+    for given in (X, np.asfortranarray(X), sp.csr_array(X), disordered(X)):
+        columns = Columns.of(given)
+        assert columns.features.tolist() == [0, 2, 4, 5, 6]
+        for a, j in enumerate(columns.features):
+            stored = slice(columns.starts[a], columns.starts[a + 1])
+            rows = [i for i in np.argsort(X[:, j], kind="stable") if X[i, j] != 0]
+            assert columns.rows[stored].tolist() == rows
+            assert columns.values[stored].tolist() == X[rows, j].tolist()
+        for i in range(60):
+            stored = slice(columns.row_starts[i], columns.row_starts[i + 1])
+            kept = X[i, columns.features]
+            assert columns.row_columns[stored].tolist() == np.flatnonzero(kept).tolist()
+            assert columns.row_values[stored].tolist() == kept[kept != 0].tolist()
+
+
+def test_given_arrays_stay_writable():
+    X, y = rough(0)
+    M5P().fit(X, y)
+    assert X.flags.writeable
+    assert y.flags.writeable
 
 
 # ---------------------------------------------------------------- the bench

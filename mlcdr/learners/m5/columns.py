@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mlcdr.learners.m5.compiled import compiled
+from mlcdr.sums import frozen
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int32]
@@ -57,6 +58,7 @@ class Columns:
             row_starts = by_row.indptr.astype(np.int64)
             row_columns, row_values = by_row.indices.astype(np.int32), by_row.data
         else:
+            X = frozen(np.ascontiguousarray(X, dtype=np.float64)[:])  # a view, always the same to numba
             features = np.flatnonzero(_varies(X))
             row_starts, row_columns, row_values = _rows_of(X, features)
         starts, rows, values, in_order = _columns_of(row_starts, row_columns, row_values, len(features))

@@ -14,6 +14,7 @@ import numpy as np
 
 from mlcdr.learners.m5.columns import Array, Columns, Indices
 from mlcdr.learners.m5.compiled import compiled
+from mlcdr.sums import frozen
 
 SAME = 1e-6  # values nearer than this are not cut apart, and scores nearer than this are equal
 ROW, BELOW = 1 << 32, (1 << 32) - 1  # a key to sort by: a value's code times ROW, and the row in the bits below
@@ -62,7 +63,7 @@ def grow(columns: Columns, y: Array, min_instances: int, ties: str = "weka") -> 
     "weka": a sort of the rows for each attribute.
     """
     n = len(y)
-    order = java_shuffle(n, 1) if ties == "weka" else np.arange(n, dtype=np.int32)
+    order = java_shuffle(n, 1) if ties == "weka" else frozen(np.arange(n, dtype=np.int32))
     stored = (columns.starts, columns.rows, columns.values)
     return Grown(*_grow(*stored, y, min_instances, order, ties == "weka", _chords(), _equals()))
 
@@ -169,9 +170,9 @@ def _value(values, below, zeros, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def _ranked(rows, values, below, zeros, row_sum, ranked, tied):  # type: ignore[no-untyped-def]
-    """A node's rows by value into `ranked`, into `tied` how many of the ranks up to each have the value of the last.
+    """A node's rows by value into `ranked`; into `tied`, for each rank, how many up to it have the value before them.
 
-    Where zeros are tied their rows are left out. `row_sum`: of the numbers of all the node's rows.
+    The rows of zeros that tie are left out. `row_sum`: of the numbers of all the node's rows.
     """
     count = 0
     for i in range(len(rows)):
@@ -261,13 +262,12 @@ def _quicksort(keys, n, ranked, tied, lows, highs, equal, aside):  # type: ignor
 def _equals() -> Indices:
     """Where quicksort leaves m equal keys, for each m below `FEW`: the i-th was number [m, i] before."""
     found = np.zeros((FEW, FEW), dtype=np.int32)
-    stack, tied = np.empty((2, 128), dtype=np.int64), np.arange(FEW)
+    stack, tied, none = np.empty((2, 128), dtype=np.int64), np.arange(FEW), frozen(found[:0])
     for m in range(FEW):
         keys = np.arange(m)
-        _quicksort(keys, m, keys, tied, *stack, found[:0], keys)
+        _quicksort(keys, m, keys, tied, *stack, none, keys)
         found[m, :m] = keys
-    found.setflags(write=False)
-    return found
+    return frozen(found)
 
 
 @compiled

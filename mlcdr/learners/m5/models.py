@@ -344,33 +344,21 @@ def _fit_models(row_starts, row_columns, row_values, d, y, feature, end, start, 
         if high > len(part_starts):
             part_starts = np.concatenate((part_starts, part_starts))
         way[level], way_starts[level + 1] = node, high
-        while True:
+        enough = False
+        while not enough:
             if level == 0:
-                part_starts[0] = 0
-                rows = order
-                enough = _part(
-                    row_starts, row_columns, row_values, rows, place, part_starts[low:high], part_columns, part_values
-                )
+                source_starts, source_columns, source_values, rows = row_starts, row_columns, row_values, order
             else:
-                part_starts[low] = part_starts[low - 1]
+                source_starts, source_columns, source_values = part_starts, part_columns, part_values
                 above = way_starts[level - 1] + first - start[way[level - 1]]
                 rows = np.arange(above, above + last - first).astype(np.int32)
-                enough = _part(
-                    part_starts,
-                    part_columns,
-                    part_values,
-                    rows,
-                    place,
-                    part_starts[low:high],
-                    part_columns,
-                    part_values,
-                )
-            if enough:
-                break
-            part_columns = np.concatenate((part_columns, np.empty_like(part_columns)))
-            part_values = np.concatenate((part_values, np.empty_like(part_values)))
+                part_starts[low] = part_starts[low - 1]
+            here = part_starts[low:high]
+            enough = _part(source_starts, source_columns, source_values, rows, place, here, part_columns, part_values)
+            if not enough:
+                part_columns = np.concatenate((part_columns, np.empty_like(part_columns)))
+                part_values = np.concatenate((part_values, np.empty_like(part_values)))
         level += 1
-        here = part_starts[low:high]
         found, intercepts[node] = _linear(here, part_columns, part_values, place, p, y_here)
         _evaluate(here, part_columns, part_values, place, found, intercepts[node], values)
         for a in range(p):
