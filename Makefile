@@ -18,9 +18,20 @@ READY  := $(VENV)/.ready
 .PHONY: reproduce-pacharawongsakda-2012-table2-large reproduce-pacharawongsakda-2012-table3
 .PHONY: reproduce-pacharawongsakda-2012-table4 reproduce-xu-2016-table reproduce-xu-2016-figures reproduce-mlc-toolbox
 .PHONY: reproduce-sun-2017-table2-1 reproduce-sun-2017-figures-of-data
+.PHONY: reproduce-sun-2017-table3-2 reproduce-sun-2017-table3-2-small reproduce-sun-2017-table3-2-large
+.PHONY: reproduce-sun-2017-table3-2-fixed-folds reproduce-sun-2017-table3-3 reproduce-sun-2017-table3-3-small
+.PHONY: reproduce-sun-2017-table3-3-large reproduce-sun-2017-table3-3-fixed-folds reproduce-sun-2017-table3-4
+.PHONY: reproduce-sun-2017-table3-4-small reproduce-sun-2017-table3-4-large reproduce-sun-2017-figures3
 .PHONY: reproduce-sun-2017-table4 reproduce-sun-2017-table4-small reproduce-sun-2017-table4-large
 .PHONY: reproduce-sun-2017-table4-as-stated reproduce-sun-2017-table4-fixed-folds
 .PHONY: reproduce-sun-2017-figures4 reproduce-sun-2017-figures4-small
+.PHONY: reproduce-sun-2017-table6-1 reproduce-sun-2017-table6-1-as-stated reproduce-sun-2017-table6-1-small
+.PHONY: reproduce-sun-2017-table6-1-large reproduce-sun-2017-table8-1 reproduce-sun-2017-table8-1-as-stated
+.PHONY: reproduce-sun-2017-table8-1-small reproduce-sun-2017-table8-1-large reproduce-sun-2017-figure8-5
+.PHONY: reproduce-sun-2017-table8-2 reproduce-sun-2017-table8-2-small reproduce-sun-2017-table8-4
+.PHONY: reproduce-sun-2017-figure8-6 reproduce-sun-2017-figure8-6-small
+.PHONY: reproduce-sun-2017-table6-2 reproduce-sun-2017-table6-2-small
+.PHONY: reproduce-sun-2017-figures6 reproduce-sun-2017-figures6-small
 
 run: $(READY)
 	$(BIN)/mlcdr run configs/yeast_cplst.yaml --jobs $(JOBS)
@@ -41,6 +52,11 @@ bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.dual_space
 	$(BIN)/python -m tests.benchmarks.feature_space
 	$(BIN)/python -m tests.benchmarks.kernel_ridge
+	$(BIN)/pip install --quiet --no-deps scikit-multilearn-ng==0.0.8
+	$(BIN)/python -m tests.benchmarks.occ
+	$(BIN)/python -m tests.benchmarks.mlknn
+	$(BIN)/python -m tests.benchmarks.clmlc
+	$(BIN)/python -m tests.benchmarks.reader
 	$(BIN)/python -m tests.benchmarks.m5p
 
 # The papers' data sets but the embedded yeast, downloaded and checked; not needed where MLCDR_DATASETS has them.
@@ -121,6 +137,32 @@ reproduce-mlc-toolbox: $(READY)
 	$(BIN)/mlcdr run configs/mlc_toolbox/ridge_5fold.yaml --jobs $(JOBS)
 
 # Tables 4.2 to 4.5 are one run: OCC, EOCC and what they are compared with, by four metrics.
+reproduce-sun-2017-table3-2 reproduce-sun-2017-table3-3: reproduce-sun-2017-table3-%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table3_$*.yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table3_$* --published sun_2017_thesis/table3_$*
+
+# The fixed folds need MLCDR_FOLDS, the folder that holds NAME.5fold.csv.
+reproduce-sun-2017-table3-2-small reproduce-sun-2017-table3-2-large reproduce-sun-2017-table3-2-fixed-folds: \
+reproduce-sun-2017-table3-2-%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table3_2_$(subst -,_,$*).yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table3_2_$(subst -,_,$*) --published sun_2017_thesis/table3_2
+
+reproduce-sun-2017-table3-3-small reproduce-sun-2017-table3-3-large reproduce-sun-2017-table3-3-fixed-folds: \
+reproduce-sun-2017-table3-3-%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table3_3_$(subst -,_,$*).yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table3_3_$(subst -,_,$*) --published sun_2017_thesis/table3_3
+
+# Times: one worker, so that nothing else runs beside what is timed.
+reproduce-sun-2017-table3-4: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table3_4.yaml --jobs 1
+
+reproduce-sun-2017-table3-4-small reproduce-sun-2017-table3-4-large: reproduce-sun-2017-table3-4-%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table3_4_$*.yaml --jobs 1
+
+reproduce-sun-2017-figures3: $(READY)
+	$(BIN)/mlcdr run $(foreach n,5 6 8 9,configs/sun_2017_thesis/figure3_$(n).yaml) --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_figure3_8
+
 reproduce-sun-2017-table4: $(READY)
 	$(BIN)/mlcdr run configs/sun_2017_thesis/table4_2.yaml --jobs $(JOBS)
 	for table in table4_2 table4_3 table4_4 table4_5; do \
@@ -143,6 +185,55 @@ reproduce-sun-2017-figures4-small: $(READY)
 
 reproduce-sun-2017-figures4: $(READY)
 	$(BIN)/mlcdr run $(foreach n,4 5 6 7 8,configs/sun_2017_thesis/figure4_$(n).yaml) --jobs $(JOBS)
+
+# Sun 2017 (thesis), chapters 6 and 8: MLSF, CBMLC and CLMLC.
+reproduce-sun-2017-table6-1 reproduce-sun-2017-table6-1-as-stated reproduce-sun-2017-table8-1 \
+reproduce-sun-2017-table8-1-as-stated: reproduce-sun-2017-table%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table$(subst -,_,$*).yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table$(subst -,_,$*) --published sun_2017_thesis/$(patsubst %_as_stated,%,table$(subst -,_,$*))
+
+reproduce-sun-2017-table6-1-small reproduce-sun-2017-table6-1-large reproduce-sun-2017-table8-1-small: reproduce-sun-2017-table%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table$(subst -,_,$*).yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table$(subst -,_,$*) \
+	    --published sun_2017_thesis/$(patsubst %_small,%,$(patsubst %_large,%,table$(subst -,_,$*)))
+
+# All data sets of Table 8.1 in one comparison, which also draws Figure 8.5, the critical-difference diagrams.
+reproduce-sun-2017-table8-1-large reproduce-sun-2017-figure8-5: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table8_1.yaml configs/sun_2017_thesis/table8_1_large.yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table8_1 results/sun_2017_thesis_table8_1_large \
+	    --published sun_2017_thesis/table8_1
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table8_1 results/sun_2017_thesis_table8_1_large \
+	    --out results/sun_2017_thesis_figure8_5
+
+# Times: one worker, so that nothing else runs beside what is timed.
+reproduce-sun-2017-table8-2 reproduce-sun-2017-table8-2-small: reproduce-sun-2017-table%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table$(subst -,_,$*).yaml --jobs 1
+
+reproduce-sun-2017-table8-4: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table8_4.yaml configs/sun_2017_thesis/table8_4_large.yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table8_4 results/sun_2017_thesis_table8_4_large \
+	    --published sun_2017_thesis/table8_4
+
+reproduce-sun-2017-figure8-6 reproduce-sun-2017-figure8-6-small: reproduce-sun-2017-figure%: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/figure$(subst -,_,$*).yaml --jobs $(JOBS)
+# CPU days on enron alone, by the thesis' grids; the small one takes minutes.
+reproduce-sun-2017-table6-2: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table6_2.yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table6_2 --published sun_2017_thesis/table6_2
+
+reproduce-sun-2017-table6-2-small: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table6_2_small.yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table6_2_small --published sun_2017_thesis/table6_2
+
+# Figures 6.2 to 6.7; that of times (6.5) one trial at a time.
+FIGURES6 := figure6_2 figure6_2_scca figure6_3 figure6_4 figure6_6 figure6_7_alpha figure6_7_beta figure6_7_gamma
+
+reproduce-sun-2017-figures6: $(READY)
+	$(BIN)/mlcdr run $(FIGURES6:%=configs/sun_2017_thesis/%.yaml) --jobs $(JOBS)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/figure6_5.yaml --jobs 1
+
+reproduce-sun-2017-figures6-small: $(READY)
+	$(BIN)/mlcdr run $(wildcard configs/sun_2017_thesis/figure6_*_small.yaml) --jobs 1
 
 # How far the results in results/ reproduce the published tables, as a page of Markdown; `make docs` counts by it.
 reproduction-status: $(READY)

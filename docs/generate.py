@@ -38,6 +38,7 @@ FAMILIES = {
     "learner": "x′ → code. A regressor of several outputs, or a multi-label classifier (without a label space).",
     "local_features": "Features for one label, in front of its binary model.",
     "threshold": "Scores of labels → label sets.",
+    "instance_space": "Divides the training instances, and fits the other parts of the method in each part anew.",
 }
 
 
@@ -50,7 +51,11 @@ PAPERS = {
 }
 
 # What the schema does not say of the options of a data set.
-OPTIONS = {
+OPTIONS: dict[str, dict[str, str]] = {
+    "synthetic": {
+        "description": "Made, not read: `n_instances`, `n_features`, `n_labels`, and, optional, `n_irrelevant`, "
+        "`n_redundant`, `noise`, `smallest`, `largest`, `seed`."
+    },
     "missing": {"description": "What becomes of missing values.", "default": "error"},
     "labels": {
         "description": "How many labels an ARFF file without an XML file has, in MEKA's way: the first ones, or, of a "
@@ -204,7 +209,10 @@ def config() -> str:
         "A name of `mlcdr datasets list`, or the path of an ARFF file; `{name: {option: value}}` with\n",
     ]
     options = known["DatasetSpec"]["anyOf"][1]["additionalProperties"]["properties"]
-    parts.append(_keys({key: {**spec, **OPTIONS[key]} for key, spec in options.items()}, set(), known))
+    made = options.pop("synthetic")
+    parts.append(_keys({key: {**spec, **OPTIONS.get(key, {})} for key, spec in options.items()}, set(), known))
+    parts.append("`{synthetic: {option: value}}`, or `{name: {synthetic: {…}}}`, is a data set that is made, with\n")
+    parts.append(_keys(made["properties"], set(made["required"]), known))
     parts += ["[datasets/README.md](../datasets/README.md) has the details.\n"]
     parts += ["## methods\n", f"{known['MethodSpec']['description']}\n"]
     rows = ["| part | what may stand there |", "| --- | --- |"]
@@ -360,8 +368,8 @@ def papers() -> str:
         "Each paper's tables, what they are made with here, how a cell is judged, and what comes out. The counts are "
         "those of [reproduction-status.md](reproduction-status.md), which `make reproduction-status` writes from the "
         "results that are stored; what is not in it has not been run for it.\n",
-        "A cell *agrees* within three standard errors of the difference, or within its table's tolerance. *Not "
-        "reproducible* are cells that no reading of the paper gives; they are shown and not judged.\n",
+        "What makes a cell agree is said for each table. *Not reproducible* are cells that no reading of the paper "
+        "gives; they are shown and not judged.\n",
     ]
     names = [
         *dict.fromkeys([*(name.partition("/")[0] for name in published.names()), *(n.partition("/")[0] for n in known)])
@@ -400,12 +408,9 @@ def _table(table: str, readings: Sequence[recipes.Recipe], status: Mapping[tuple
     datasets, names = (len({getattr(cell, key) for cell in cells}) for key in ("dataset", "method"))
     lines = [f"### {table}\n", f"{len(cells)} printed cells: {datasets} data sets, {names} methods.\n"]
     lines += [f"- `mlcdr reproduce {each.name}`: {_described(each)}" for each in readings]
-    how = (
-        "standard deviations of our repetitions"
-        if rules.spread == "repetitions"
-        else "standard errors of the difference"
-    )
-    lines.append(f"\nA cell agrees within {published.MAX_Z:g} {how}, or {rules.tolerance:g}.")
+    unit = {"repetitions": "standard deviations of our repetitions", "printed": "printed standard deviations"}
+    how = unit.get(rules.spread, "standard errors of the difference")
+    lines.append(f"\nA cell agrees within {rules.max_z:g} {how}, or {rules.tolerance:g}.")
     if rules.settings == "results":
         lines.append("The settings printed beside the numbers are results, not conditions: the best of a grid.")
     rows = [row for (name, _), row in status.items() if name == table]

@@ -639,6 +639,33 @@ def reproduction_status(
         _say(f"written: {to}")
 
 
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, such as those below RESULTS/kept.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A data set, or the path of its ARFF file.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write to this file (CSV), not to the screen.")
+    ] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Load the model, which may run any program; say so if you know its maker.")
+    ] = False,
+) -> None:
+    """Predict label sets and scores of a data set by a kept model (`keep: {models: true}`), as CSV."""
+    from mlcdr.data.dataset import load_dataset
+    from mlcdr.experiment.models import load_model, predictions
+    from mlcdr.experiment.tabulate import write_whole
+
+    _import_from_here()
+    loaded = load_model(model, trust)
+    dataset = load_dataset(data)
+    text = predictions(loaded, dataset)
+    if out is None:
+        print(text, end="")
+    else:
+        write_whole(out, text)
+        _say(f"written: {out}, {dataset.n_instances} rows by {loaded.about.get('method', 'the model')}")
+
+
 # -------------------------------------------------------------------- what there is
 
 

@@ -12,6 +12,7 @@ them, any other knows nothing of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,6 +62,8 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
     _training: tuple[Array, NDArray[Any]] | None
     _folded: tuple[Array, Array] | None
     _thresholds: dict[int | None, Any]
+    _leading: float | int | None
+    _decided: Any
 
     component_parameters: ClassVar[dict[str, str]] = {
         "learner": "learner",
@@ -120,6 +123,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         self.n_labels_ = moments.n_labels
         self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
         self.feature_steps_, self._folded = [], None
+        self._leading, self._decided = None, None
         for step in self.feature_space or ():
             step, moments = _fit_step(prepared(step), moments)
             self.feature_steps_.append(step)
@@ -170,6 +174,8 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         One that is fitted is so for each number of dimensions anew: the scores differ. The codes of the training
         instances, and what was fitted, are kept.
         """
+        if self._decided is not None:
+            return self._decided
         if self._training is None:
             return self._midway() if self.threshold is None and self.label_space_ is not None else self.threshold
         output, Y = self._training
@@ -190,7 +196,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         """Label sets (n×K) of X (n×d), in the values and the shape that y had."""
         check_is_fitted(self, "learner_")
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        labels = self.classes_.take(self.labels_of(self.output(X)), mode="clip")
+        labels = self.classes_.take(self.labels_of(self.output(X), self._leading), mode="clip")
         return labels.ravel() if self._is_vector else labels
 
     def decision_function(self, X: Any) -> Array:
@@ -207,8 +213,30 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
             else:  # probabilities are decided at ½
                 margins = scores if hasattr(self.learner_, "decision_function") else scores - 0.5
         else:
-            margins = self.threshold_.margin(self.label_space_.decode(self.output(X)))
+            output = self.output(X)
+            if self._leading is not None:
+                output = output[:, : self.label_space_.size_of(self._leading)]
+            margins = self.threshold_.margin(self.label_space_.decode(output))
         return margins.ravel() if self._is_vector else margins
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether there is a `decision_function`: a classifier's own, or that of codes that are decoded."""
+        check_is_fitted(self, "learner_")
+        own = any(hasattr(self.learner_, name) for name in ("decision_function", "predict_proba"))
+        return own or self.label_space_ is not None
+
+    def settled(self, n_components: float | int | None = None) -> ComposedClassifier:
+        """The fitted classifier for good, which predicts from the leading dimensions of the code (see `labels_of`).
+
+        It has let go of what the training rows said, by which other numbers of dimensions would get their thresholds.
+        """
+        check_is_fitted(self, "learner_")
+        result = copy(self)
+        result._leading = n_components
+        result.threshold_ = result._decided = self.threshold_of(n_components)
+        result._training, result._thresholds = None, {}
+        return result
 
     def output(self, X: Any) -> Array:
         """What the learner says of X (n×d, checked already): codes r(x) (n×M), or a classifier's scores or sets."""

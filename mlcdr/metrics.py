@@ -81,6 +81,8 @@ class Outcome:
     n_dimensions, eigenvalue_share : float or None
         How many dimensions the last step of the feature space keeps, and what share of the sum of all its positive
         eigenvalues these hold; None where there is no feature space, or one that tells neither.
+    objective : float or None
+        What is left, at its end, of what the last step of the feature space makes small by iteration; None likewise.
     cluster_instances, cluster_labels : array or None
         The training instances of each cluster of an instance space, and the labels that they have; None where there are
         no clusters.
@@ -93,6 +95,7 @@ class Outcome:
     predict_seconds: float = float("nan")
     n_dimensions: float | None = None
     eigenvalue_share: float | None = None
+    objective: float | None = None
     cluster_instances: NDArray[Any] | None = None
     cluster_labels: NDArray[Any] | None = None
 
@@ -285,6 +288,13 @@ METRICS: dict[str, Metric] = {
             needs="features",
         ),
         Metric(
+            "objective",
+            "objective of the feature space's last step on the training rows, where it ended",
+            None,
+            lambda o: _term(o.objective),
+            needs="features",
+        ),
+        Metric(
             "n_clusters",
             "number of clusters of training instances",
             None,
@@ -297,6 +307,7 @@ METRICS: dict[str, Metric] = {
                 f"{what} of a cluster: mean over the clusters, or their standard deviation",
                 None,
                 compute,
+                "That of a sample (n − 1); of one cluster it is not defined.",
                 parameters={"of": "mean"},
                 allowed={"of": ("mean", "std")},
                 needs="features",

@@ -113,6 +113,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "mlig": "mlcdr.local_features.mlig:MLIG",
         "mlcfs": "mlcdr.local_features.mlcfs:MLCFS",
         "ldf": "mlcdr.local_features.label_dependent:LabelDependentFeatures",
+        "for_each_label": "mlcdr.local_features.for_each_label:ForEachLabel",
     },
     "threshold": {
         "fixed": "mlcdr.thresholds:Fixed",

@@ -71,14 +71,19 @@ def times_rows(X: Any, h: Array) -> Any:
 
 def weighted_scatter(X: Any, h: Array) -> Array:
     """Xᵀ diag(h) X (d×d), h ≥ 0, of rows X (n×d, dense or CSR); those not so sparse are made dense in blocks."""
+    return sums.symmetric(_lower_scatter(X, h))
+
+
+def _lower_scatter(X: Any, h: Array) -> Array:
+    """The same, of which only the lower triangle is defined; in Fortran order."""
     n, d = X.shape
     if sp.issparse(X) and X.nnz < _SPARSE * n * d:
-        return (X.T @ times_rows(X, h)).toarray()
+        return (X.T @ times_rows(X, h)).toarray(order="F")
     lower = np.zeros((d, d), order="F")
     for start in range(0, n, _ROWS):
         block = sums.dense(X[start : start + _ROWS]) * np.sqrt(h[start : start + _ROWS])[:, None]
         lower = blas.dsyrk(1.0, block.T, beta=1.0, c=lower, lower=1, overwrite_c=1)
-    return sums.symmetric(lower)
+    return lower
 
 
 def penalised(X: Any, h: Array, penalty: Array, target: Array, quadratic: Array | None = None) -> Array:
@@ -92,15 +97,18 @@ def penalised(X: Any, h: Array, penalty: Array, target: Array, quadratic: Array 
         inner = (X @ (sp.diags_array(1 / penalty) @ X.T)).toarray() if sp.issparse(X) else (X / penalty) @ X.T
         inner[np.diag_indices(n)] += 1 / h
         return (X.T @ positive_solver(inner)(target)) / penalty[:, None]
-    matrix = weighted_scatter(X, h)
+    matrix = _lower_scatter(X, h)
     if quadratic is not None:
-        matrix += quadratic
+        matrix += quadratic.T  # in the same order in memory, and symmetric
     matrix[np.diag_indices(d)] += penalty
     return positive_solver(matrix)(X.T @ (h[:, None] * target))
 
 
 def positive_solver(matrix: Array) -> Operator:
-    """B ↦ A⁻¹B of a positive definite matrix, which is written over; equilibrated, since weights differ widely."""
+    """B ↦ A⁻¹B of a positive definite matrix, which is written over; equilibrated, since weights differ widely.
+
+    Only its lower triangle is looked at.
+    """
     unit = 1 / np.sqrt(np.diag(matrix))
     matrix *= unit
     matrix *= unit[:, None]

@@ -145,11 +145,23 @@ class PCut(BaseEstimator):
     labels that most instances have, whatever its scores. (Yang's shares are multiplied by a number to be tuned; here it
     is the one that keeps them.) Cost: n log n for each label.
 
+    Parameters
+    ----------
+    single : bool
+        One cut for all labels, so that round(Σ_k p_k n) of the nK scores are above it and label sets are as large, on
+        average, as in training: MEKA's PCut1, which its evaluation applies to whatever gives scores if nothing else is
+        said (Read, Pfahringer, Holmes & Frank 2011, section 4.2). Scores are to be comparable, as probabilities are.
+
     Attributes
     ----------
     shares_ : array of shape (K,)
         p_k.
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"single": ["boolean"]}
+
+    def __init__(self, single: bool = False):
+        self.single = single
 
     def fit(self, scores: Scores, Y: Any) -> PCut:
         """Learn the shares from the label sets Y (n×K of {0, 1}, dense); the scores (n×K) are not looked at."""
@@ -166,22 +178,30 @@ class PCut(BaseEstimator):
 
     def _cuts(self, scores: Scores) -> Scores:
         """The cut of each label (K,)."""
-        n, n_labels = scores.shape
-        ranked = -np.sort(-scores, axis=0)
-        # the numbers of instances that a cut can part from the others, and how far off each is
-        counts = np.arange(n + 1)[:, None]
-        tolerance = 1e-12 * np.max(np.abs(scores), axis=0, initial=0.0)
-        possible = np.vstack([[True] * n_labels, ranked[:-1] - ranked[1:] > tolerance, [True] * n_labels])[: n + 1]
-        wanted = np.round(np.round(self.shares_ * n, 9))
-        off = np.where(possible, np.abs(counts - wanted), np.inf)
-        off[1:, self.shares_ == 0] = np.inf
-        chosen = n - np.argmin(off[::-1], axis=0)  # of equally near numbers the larger
-        bounds = np.vstack([np.full(n_labels, np.inf), ranked, np.full(n_labels, -np.inf)])
-        above, below = bounds[chosen, np.arange(n_labels)], bounds[chosen + 1, np.arange(n_labels)]
-        with np.errstate(invalid="ignore"):
-            middle = (above + below) / 2
-        # where rounding brings the middle up to the upper score, the lower one parts them as well
-        return np.select([chosen == 0, chosen == n, middle < above], [np.inf, -np.inf, middle], below)
+        if not self.single:
+            return _proportional_cuts(scores, self.shares_)
+        overall = np.array([self.shares_.mean()])
+        return np.broadcast_to(_proportional_cuts(scores.reshape(-1, 1), overall), scores.shape[1])
+
+
+def _proportional_cuts(scores: Scores, shares: Any) -> Scores:
+    """The cut of each column (K,) of scores (n×K) that has the column's share (K,) above it, as near as can be."""
+    n, n_labels = scores.shape
+    ranked = -np.sort(-scores, axis=0)
+    # the numbers of instances that a cut can part from the others, and how far off each is
+    counts = np.arange(n + 1)[:, None]
+    tolerance = 1e-12 * np.max(np.abs(scores), axis=0, initial=0.0)
+    possible = np.vstack([[True] * n_labels, ranked[:-1] - ranked[1:] > tolerance, [True] * n_labels])[: n + 1]
+    wanted = np.round(np.round(shares * n, 9))
+    off = np.where(possible, np.abs(counts - wanted), np.inf)
+    off[1:, shares == 0] = np.inf
+    chosen = n - np.argmin(off[::-1], axis=0)  # of equally near numbers the larger
+    bounds = np.vstack([np.full(n_labels, np.inf), ranked, np.full(n_labels, -np.inf)])
+    above, below = bounds[chosen, np.arange(n_labels)], bounds[chosen + 1, np.arange(n_labels)]
+    with np.errstate(invalid="ignore"):
+        middle = (above + below) / 2
+    # where rounding brings the middle up to the upper score, the lower one parts them as well
+    return np.select([chosen == 0, chosen == n, middle < above], [np.inf, -np.inf, middle], below)
 
 
 class Maximise(BaseEstimator):

@@ -28,7 +28,8 @@ class LIFT(MultilabelClassifier):
 
     p_1, …, p_m are the centres of m clusters of the label's positive instances P, n_1, …, n_m those of its negative
     ones N, by k-means, one run of each, and m = ⌈r min(|P|, |N|)⌉. d is Euclid's. A label that is the same in all
-    training instances is predicted so. Cost: 2K runs of k-means, and the distances: n d r |y_k|-ish a label.
+    training instances is predicted so. Cost: 2K runs of k-means, and nd·2m for the distances of a label, of which the
+    centres are kept (2m×d).
 
     Parameters
     ----------

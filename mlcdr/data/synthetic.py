@@ -23,6 +23,20 @@ from mlcdr.errors import DataError, did_you_mean
 Array = NDArray[np.float64]
 
 
+# The options in a line each.
+OPTIONS = {
+    "n_instances": "Rows.",
+    "n_features": "Features of all three kinds.",
+    "n_labels": "Labels, each a hypercube among the relevant features.",
+    "n_irrelevant": "Features that are random; a quarter of all, if nothing is said.",
+    "n_redundant": "Features that are copies of relevant ones; a quarter of all, if nothing is said.",
+    "noise": "The probability that a label of an instance is flipped.",
+    "smallest": "The least half-edge of a hypercube; (⌊K/10⌋ + 1)/K for K labels, if nothing is said.",
+    "largest": "The largest half-edge; 0.8, if nothing is said.",
+    "seed": "Of the random numbers.",
+}
+
+
 @dataclass(frozen=True)
 class Synthetic:
     """What a made data set is made from.

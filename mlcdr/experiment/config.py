@@ -25,6 +25,7 @@ from mlcdr.experiment.model import (
     LABELLED,
     DatasetSpec,
     Experiment,
+    KeepSpec,
     LayoutSpec,
     MethodSpec,
     MetricSpec,
@@ -162,6 +163,8 @@ def _known_keys(location: KeyPath) -> Iterable[str]:
     kinds: dict[Any, type[BaseModel]] = {"shuffle": Shuffle, "kfold": KFold, "predefined": Predefined, "file": FromFile}
     if location[:1] == ("splits",):
         return kinds[location[1]].model_fields
+    if location[:1] == ("keep",):
+        return KeepSpec.model_fields
     if "tune" in location:
         return TuneSpec.model_fields
     return MethodSpec.model_fields if location else Experiment.model_fields

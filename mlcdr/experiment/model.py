@@ -158,6 +158,13 @@ class LayoutSpec(_Spec):
         return {"layout": self.layout, **({} if self.metric is None else {"metric": self.metric}), **self.options}
 
 
+class KeepSpec(_Spec):
+    """What is kept of each trial beside its scores."""
+
+    scores: Annotated[bool, Field(description="The scores and label sets of the test rows, as npz files.")] = False
+    models: Annotated[bool, Field(description="The fitted models, which `mlcdr predict` puts to other data.")] = False
+
+
 class _Places(dict[KeyPath, Place]):
     """Where the keys of an experiment were written, which is no part of what it is: any two are equal."""
 
@@ -202,6 +209,10 @@ class Experiment(_Spec):
             "a program that fits every output by itself; the scores stay the same (where outputs are independent)."
         ),
     ] = True
+    keep: Annotated[
+        KeepSpec,
+        Field(description="What is kept of each trial beside its scores: `{scores: true, models: true}`."),
+    ] = KeepSpec()
     tables: Annotated[
         tuple[LayoutSpec, ...], BeforeValidator(_tuple), Field(description="Tables to write when the run ends.")
     ] = ()
@@ -278,6 +289,8 @@ class Experiment(_Spec):
         result["methods"] = {name: spec.plain() for name, spec in self.methods.items()}
         if not self.share:
             result["share"] = False
+        if self.keep != KeepSpec():
+            result["keep"] = {key: True for key in ("scores", "models") if getattr(self.keep, key)}
         for key in ("tables", "figures"):
             layouts = [spec.plain() for spec in getattr(self, key)]
             if layouts:

@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from mlcdr import __version__
 from mlcdr.errors import ConfigError, ResultsError
 from mlcdr.experiment.config import DatasetSpec, Experiment
+from mlcdr.experiment.keeping import Keeping, forget
 from mlcdr.experiment.store import Store, place
 from mlcdr.experiment.tabulate import write_chosen, write_scores, write_summary, write_whole
 from mlcdr.experiment.trials import DataSource, Group, Score, Trial, groups, plan, run_group, watch_parent
@@ -134,33 +135,42 @@ def run(
     report = RunReport(folder)
     parts: list[Part] = []
     planned = False
+    lost: list[tuple[Trial, str]] = []
     with threadpool_limits(1), Store(folder, fresh) as store:
+        if fresh:
+            forget(folder)
         try:
             with _stopping():
                 parts = [prepare(experiment, spec, listener) for spec in experiment.datasets]
                 trials = {trial.key: trial for part in parts for trial in part.trials}
                 done = store.done() & trials.keys()
+                keeping = Keeping.of(experiment.keep, folder)
+                unkept = {key for key in done if keeping is not None and keeping.lacks(trials[key])}
+                if keeping is not None:
+                    keeping.begin()
                 write_whole(folder / "experiment.yaml", experiment.to_yaml())
                 for name, spec in experiment.methods.items():
                     if spec.shown_grid:
                         listener.notice(f"{name}: `tune: {{scope: test}}` picks by the test rows; its numbers flatter")
-                report.planned, report.kept = len(trials), len(done)
+                report.planned, report.kept = len(trials), len(done - unkept)
                 planned = True
                 store.begin(trials, jobs)
-                listener.begin(experiment.name, len(trials), len(done))
-                wanted = trials.keys() - done
+                listener.begin(experiment.name, len(trials), report.kept)
+                wanted = trials.keys() - (done - unkept)
                 if failed_only:
                     failed_at = store.failed_places()
                     wanted = {key for key in wanted if place(trials[key]) in failed_at}
                 pending = [
                     group
                     for part in parts
-                    for group in groups(experiment, part.source, [t for t in part.trials if t.key in wanted])
+                    for group in groups(experiment, part.source, [t for t in part.trials if t.key in wanted], keeping)
                 ]
                 # Closed here and not when the garbage is collected: to close it is to end the workers.
                 with _silencing_joblib(), contextlib.closing(_compute(pending, jobs, backend)) as outcomes:
                     for scores, seconds in outcomes:
-                        store.record(trials, scores, seconds)
+                        # What is on record stays, whether or not what was to be kept of it could be.
+                        store.record(trials, [score for score in scores if score.key not in done], seconds)
+                        lost += [(trials[s.key], s.error or "") for s in scores if s.key in done and s.values is None]
                         failed = sum(score.values is None for score in scores)
                         report.computed += len(scores)
                         listener.advance(trials[scores[0].key].dataset, len(scores), failed)
@@ -171,7 +181,7 @@ def run(
             listener.notice("a worker process died (killed, or out of memory); what was finished is kept")
         if planned:
             ordered = list(trials)
-            report.failures = [(trials[key], error) for key, error in store.failures(ordered).items()]
+            report.failures = [(trials[key], error) for key, error in store.failures(ordered).items()] + lost
             columns = (list(experiment.varied), [metric.label for metric in experiment.metrics])
             scores_by_key = store.scores(ordered)
             report.done = len(scores_by_key)
@@ -181,6 +191,8 @@ def run(
                 write_chosen(folder / "chosen.csv", list(trials.values()), store.choices(ordered), columns[0])
             report.seconds = time.time() - start
             manifest = _manifest(experiment, parts, report, start, jobs, backend)
+            if (keeping := Keeping.of(experiment.keep, folder)) is not None:
+                manifest["kept"] = keeping.write_index(trials.values(), list(experiment.varied))
             manifest["computed_by"] = _history(folder, fresh, manifest)
             write_whole(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
             store.end("interrupted" if report.interrupted else "finished")

@@ -6,7 +6,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from mlcdr import registry
-from mlcdr.data.synthetic import Synthetic
+from mlcdr.data.synthetic import OPTIONS, Synthetic
 from mlcdr.experiment.config import DATASET_OPTIONS, SYNTHETIC, Experiment
 from mlcdr.experiment.model import FAMILIES, LABELLED
 from mlcdr.metrics import METRICS
@@ -80,13 +80,21 @@ def _dataset() -> dict[str, Any]:
         key: {"type": "integer", "not": {"const": 0}} if values is None else {"enum": list(values)}
         for key, values in DATASET_OPTIONS.items()
     }
-    made = {
+    made: dict[str, Any] = {
         "type": "object",
-        "description": "A data set made of hypercubes, not read.",
-        "properties": {field.name: {"type": ["number", "null"]} for field in fields(Synthetic)},
+        "description": "A data set that is made, not read.",
+        "properties": {},
         "required": [field.name for field in fields(Synthetic) if field.default is MISSING],
         "additionalProperties": False,
     }
+    for field in fields(Synthetic):
+        whole = field.name.startswith("n_") or field.name == "seed"
+        spec: dict[str, Any] = {"type": "integer" if whole else "number", "description": OPTIONS[field.name]}
+        if field.default is None:
+            spec["anyOf"] = [{"type": spec.pop("type")}, {"type": "null"}]
+        if field.default is not MISSING:
+            spec["default"] = field.default
+        made["properties"][field.name] = spec
     inner = {"type": ["object", "null"], "properties": options | {SYNTHETIC: made}, "additionalProperties": False}
     return {
         "title": "data set",

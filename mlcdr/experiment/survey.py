@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlcdr.experiment.config import Experiment
+from mlcdr.experiment.keeping import Keeping
 from mlcdr.experiment.record import Kept, kept
 from mlcdr.experiment.runner import Listener, Silent, prepare
 from mlcdr.experiment.trials import Trial
@@ -21,7 +22,7 @@ class DatasetSurvey:
     name : str
     n_instances, n_features, n_labels : int
     trials, done, failed : int
-        Planned; with scores in the folder; tried in vain, which a run tries again.
+        Planned; with scores in the folder (and all that is to be kept); tried in vain, which a run tries again.
     groups, fits : int
         Of what a run would compute now (`to_do`): splits, each the work of one worker, and fits in them.
     seconds : float or None
@@ -71,13 +72,19 @@ def survey(experiment: Experiment, out: Path, listener: Listener | None = None) 
     shared: dict[str, None] = {}
     for spec in experiment.datasets:
         part = prepare(experiment, spec, listener or Silent())
-        datasets.append(_of_dataset(part.name, part.facts, part.trials, there))
+        datasets.append(_of_dataset(part.name, part.facts, part.trials, there, Keeping.of(experiment.keep, folder)))
         shared |= dict.fromkeys(_shared(part.trials))
     return Survey(folder, tuple(datasets), tuple(shared))
 
 
-def _of_dataset(name: str, facts: dict[str, int], trials: Sequence[Trial], there: Kept) -> DatasetSurvey:
-    to_do = [trial for trial in trials if there.status.get(trial.key) != "done"]
+def _of_dataset(
+    name: str, facts: dict[str, int], trials: Sequence[Trial], there: Kept, keeping: Keeping | None
+) -> DatasetSurvey:
+    to_do = [
+        trial
+        for trial in trials
+        if there.status.get(trial.key) != "done" or (keeping is not None and keeping.lacks(trial))
+    ]
     cost = there.costs.get(name)
     return DatasetSurvey(
         name=name,

@@ -16,7 +16,7 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -34,6 +34,7 @@ from mlcdr.experiment import tune as tune_module
 from mlcdr.experiment.choose import choose, without_tune
 from mlcdr.experiment.components import separated
 from mlcdr.experiment.config import DatasetSpec, Experiment, MethodSpec, method_text
+from mlcdr.experiment.keeping import Keeping
 from mlcdr.experiment.model import LABELLED
 from mlcdr.experiment.outputs import independent_outputs
 from mlcdr.experiment.splits import (
@@ -54,6 +55,8 @@ from mlcdr.metrics import METRICS, Counts, Outcome, evaluate
 from mlcdr.moments import Moments
 from mlcdr.registry import Component
 from mlcdr.sums import frozen
+
+Keeper = Callable[["Trial", ComposedClassifier], None]
 
 # How a trial is computed is a part of what its scores depend on.
 _SOURCE = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
@@ -102,6 +105,7 @@ class Group:
     metrics: tuple[tuple[str, str, Mapping[str, Any]], ...]
     seed: int
     share: bool = True
+    keeping: Keeping | None = None
 
 
 @dataclass(frozen=True)
@@ -266,14 +270,16 @@ def _size(spec: MethodSpec, n_labels: int) -> int:
         return -1
 
 
-def groups(experiment: Experiment, source: DataSource, trials: Iterable[Trial]) -> Iterator[Group]:
+def groups(
+    experiment: Experiment, source: DataSource, trials: Iterable[Trial], keeping: Keeping | None = None
+) -> Iterator[Group]:
     """The trials by split, in order of the splits."""
     by_split: dict[int, list[Trial]] = {}
     for trial in trials:
         by_split.setdefault(trial.split, []).append(trial)
     metrics = tuple((m.label, m.name, m.params) for m in experiment.metrics)
     for split in sorted(by_split):
-        yield Group(source, split, tuple(by_split[split]), metrics, experiment.seed, experiment.share)
+        yield Group(source, split, tuple(by_split[split]), metrics, experiment.seed, experiment.share, keeping)
 
 
 # -------------------------------------------------------------------- the work
@@ -333,14 +339,29 @@ def _run_rows(trials: Sequence[Trial], labelled: float | int | None, group: Grou
         Y_test = frozen(as_dense(context.dataset.Y[split.test]))
     except Exception as error:  # no memory for this split, say
         return [Score(trial.key, None, _explain(error)) for trial in trials]
-    scores = _run_all([t for t in trials if t.family.tune is None], group, moments, X_test, Y_test)
+    keep = _keeper(group, context.dataset, split, X_test, Y_test)
+    scores = _run_all([t for t in trials if t.family.tune is None], group, moments, X_test, Y_test, keep=keep)
     for tuned in _by_family([t for t in trials if t.family.tune is not None]):
-        scores += _run_tuned(tuned, group, context, moments, X_test, Y_test)
+        scores += _run_tuned(tuned, group, context, moments, X_test, Y_test, keep)
     return scores
 
 
+def _keeper(group: Group, dataset: Dataset, split: Split, X_test: Any, Y_test: Any) -> Keeper | None:
+    """What keeps a model and what it says of the test rows; None where nothing is to be kept."""
+    keeping = group.keeping
+    if keeping is None:
+        return None
+    return lambda trial, model: keeping.keep(trial, model, dataset, split.test, X_test, Y_test)
+
+
 def _run_tuned(
-    trials: Sequence[Trial], group: Group, context: _Context, moments: Moments, X_test: Any, Y_test: Any
+    trials: Sequence[Trial],
+    group: Group,
+    context: _Context,
+    moments: Moments,
+    X_test: Any,
+    Y_test: Any,
+    keep: Keeper | None,
 ) -> list[Score]:
     """Choose the parameters of a family's trials, then run them; a choice for the split is a part of the fit's time."""
     tune = trials[0].family.tune
@@ -366,7 +387,7 @@ def _run_tuned(
     settled = [replace(t, spec=without_tune(t.spec, points[t.key])) for t in trials if t.key in points]
     families = work.families([trial.spec for trial in settled])
     ready = [replace(trial, family=family) for trial, family in zip(settled, families, strict=True)]
-    scores = _run_all(ready, group, moments, X_test, Y_test, choosing.seconds)
+    scores = _run_all(ready, group, moments, X_test, Y_test, choosing.seconds, keep)
     shown = {key: tuple((path, method_text(value)) for path, value in point.items()) for key, point in points.items()}
     return [*failed, *(replace(score, chosen=shown[score.key]) for score in scores)]
 
@@ -414,7 +435,13 @@ class _Work:
 
 
 def _run_all(
-    trials: Sequence[Trial], group: Group, moments: Moments, X_test: Any, Y_test: Any, seconds: float = 0.0
+    trials: Sequence[Trial],
+    group: Group,
+    moments: Moments,
+    X_test: Any,
+    Y_test: Any,
+    seconds: float = 0.0,
+    keep: Keeper | None = None,
 ) -> list[Score]:
     """The scores of trials, family by family; `seconds` were spent on each before it was fitted."""
     scores: list[Score] = []
@@ -422,7 +449,7 @@ def _run_all(
         trials = [_alone(trial) for trial in trials]
     for family in _by_family(trials):
         own = moments if group.share else Moments.from_arrays(*moments.rows())
-        scores += _run_family(family, group, own, X_test, Y_test, seconds)
+        scores += _run_family(family, group, own, X_test, Y_test, seconds, keep)
     return scores
 
 
@@ -441,7 +468,13 @@ def _by_family(trials: Iterable[Trial]) -> list[list[Trial]]:
 
 
 def _run_family(
-    trials: Sequence[Trial], group: Group, moments: Moments, X_test: Any, Y_test: Any, seconds: float = 0.0
+    trials: Sequence[Trial],
+    group: Group,
+    moments: Moments,
+    X_test: Any,
+    Y_test: Any,
+    seconds: float,
+    keep: Keeper | None,
 ) -> list[Score]:
     family = trials[0].family
     try:
@@ -481,6 +514,8 @@ def _run_family(
                 last = (output.shape[1] if size is None else space.size_of(size)) - 1
                 outcome = replace(outcome, encoding_error=float(bound[0][last]), prediction_error=float(bound[1][last]))
             values = evaluate(outcome, {label: (name, options) for label, name, options in group.metrics})
+            if keep is not None:
+                keep(trial, estimator.settled(size))
             scores.append(Score(trial.key, values))
         except Exception as error:
             scores.append(Score(trial.key, None, _explain(error)))
@@ -498,7 +533,7 @@ def _features_kept(estimator: ComposedClassifier) -> dict[str, Any]:
         kept = getattr(whole, "n_components_", None)
         return found | ({} if kept is None else {"n_dimensions": float(kept)})
     steps = [step for step in estimator.feature_steps_ if step is not estimator.label_space_]
-    told = {"n_dimensions": "n_components_", "eigenvalue_share": "eigenvalue_share_"}
+    told = {"n_dimensions": "n_components_", "eigenvalue_share": "eigenvalue_share_", "objective": "final_objective_"}
     return {key: float(getattr(steps[-1], name)) for key, name in told.items() if steps and hasattr(steps[-1], name)}
 
 

@@ -96,6 +96,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
             setattr(self, name, value)
         if "objective_" in learned:
             self.n_iter_ = len(learned["objective_"])
+            self.final_objective_ = float(learned["objective_"][-1])
         self.ranking_ = np.argsort(-self.scores_, kind="stable")
         self.n_components_ = n_kept(self.n_features, moments.n_features)
         return self

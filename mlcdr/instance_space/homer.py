@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from mlcdr.chains.binary_relevance import BinaryRelevance
 from mlcdr.moments import Moments
-from mlcdr.multilabel import Array, MultilabelClassifier
+from mlcdr.multilabel import Array, MultilabelClassifier, fitted_to
 
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
@@ -115,11 +115,8 @@ class HOMER(MultilabelClassifier):
         local = Y[np.ix_(rows, labels)]
         groups = [labels[group] for group in self._divide(local.T @ local, rng)]
         meta = np.column_stack([Y[np.ix_(rows, group)].any(axis=1) for group in groups]).astype(np.float64)
-        model, part = clone(base), X if len(rows) == X.shape[0] else X[rows]
-        if hasattr(model, "fit_moments"):
-            model.fit_moments(Moments.from_arrays(part, meta))
-        else:
-            model.fit(part, meta)
+        part = X if len(rows) == X.shape[0] else X[rows]
+        model = fitted_to(clone(base), Moments.from_arrays(part, meta))
         children: list[Node | int] = []
         for group, there in zip(groups, meta.T > 0, strict=True):
             if len(group) == 1:

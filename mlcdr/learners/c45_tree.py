@@ -1,6 +1,6 @@
 """Growing and pruning of C4.5's trees (`mlcdr/learners/c45.py`), compiled by numba.
 
-The rules are those of C4.5 Release 8 (Quinlan 1993, 1996) for numeric attributes, in the details WEKA's J48.
+The rules are those of C4.5 Release 8 (Quinlan 1993, 1996) for numeric attributes; in details those of WEKA's J48.
 """
 
 from __future__ import annotations

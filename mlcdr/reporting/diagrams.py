@@ -71,7 +71,7 @@ def texts(results: Results) -> dict[str, str]:
     for each in compare_all(results):
         if each.significance is not None:
             title = each.sheet.caption.plain
-            figure, image = critical_difference(each.significance, title, "nemenyi", results.methods), io.StringIO()
+            figure, image = critical_difference(each.significance, "", "nemenyi", results.methods), io.StringIO()
             with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": each.metric}):
                 figure.savefig(image, format="svg", transparent=True, metadata={"Date": None})
             found[f"Critical difference, {title}"] = image.getvalue()
@@ -79,7 +79,7 @@ def texts(results: Results) -> dict[str, str]:
 
 
 def critical_difference(found: Significance, title: str, test: str, methods: Sequence[str] | None = None) -> Figure:
-    """The critical-difference diagram by `nemenyi` or by `wilcoxon` (with Holm's correction).
+    """The critical-difference diagram by `nemenyi` or by `wilcoxon` (with Holm's correction); the title may be empty.
 
     Each method has its colour and marker; `methods`, all of the experiment, says which (`found.methods` if left out).
     """
@@ -92,7 +92,8 @@ def critical_difference(found: Significance, title: str, test: str, methods: Seq
     right = order[len(left) :]
     longest = max(len(f"{found.methods[j]}  0.00") for j in order)
     margin = _LETTER * longest + 0.25
-    top = 0.85 if nemenyi else 0.6  # the title, the scale, and Nemenyi's ruler
+    head = 0.32 if title else 0.1
+    top = head + (0.53 if nemenyi else 0.28)  # the title, the scale, and Nemenyi's ruler
     deep = 0.16 + 0.5 * _STEP * (1 + max(levels, default=-1))
     notes = _footnote(found, nemenyi, bool(cliques))
     height = top + deep + _STEP * (len(left) + 0.5) + 0.16 * len(notes) + 0.1
@@ -114,7 +115,7 @@ def critical_difference(found: Significance, title: str, test: str, methods: Seq
             ax.plot([at(rank)] * 2, [top - 0.06, top], color="black", linewidth=0.8)
             ax.text(at(rank), top - 0.08, str(rank), ha="center", va="bottom", fontsize=7)
         if nemenyi:
-            _draw_ruler(ax, found, at(1), _AXIS / (k - 1), 0.42)
+            _draw_ruler(ax, found, at(1), _AXIS / (k - 1), head + 0.1)
         for side, column in ((-1, left), (1, right[::-1])):
             for row, j in enumerate(column):
                 y = top + deep + _STEP * (row + 0.5)

@@ -8,7 +8,7 @@ All keys are optional:
     settings: conditions       # the settings of the CSV are where to look; `results`: they are what was best
     tolerance: 0.0005          # a difference no larger than this agrees, whatever its z
     metrics: {}                # what the CSV calls a metric → what we do
-    datasets: {}               # what the CSV calls a data set → what we do (of a table of data sets)
+    datasets: {}               # what the CSV calls a data set → what we do
     not_reproducible:          # cells that are shown but not judged
       - {datasets: […], methods: […], metrics: […], why: …}     # a key left out means all
 

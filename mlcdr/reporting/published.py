@@ -338,7 +338,8 @@ class _Finder:
 
     def find(self, cell: PublishedCell) -> Cell | None:
         """Our cell, its `se` what the rules measure a difference by."""
-        dataset, method = self.datasets.get(_key(cell.dataset)), self.methods.get(_key(cell.method))
+        called = self.rules.datasets.get(cell.dataset, cell.dataset)
+        dataset, method = self.datasets.get(_key(called)), self.methods.get(_key(cell.method))
         if dataset is None or method is None:
             return None
         metric = self.rules.metrics.get(cell.metric, cell.metric)

@@ -282,7 +282,7 @@ def _datasets(found: Results, manifest: Mapping[str, Any]) -> list[dict[str, Any
             {
                 "anchor": f"dataset-{k}",
                 "name": dataset,
-                "facts": [(name.removeprefix("n_"), value) for name, value in facts.items() if name != "notices"],
+                "facts": [(key.removeprefix("n_"), _short(value)) for key, value in facts.items() if key != "notices"],
                 "notices": facts.get("notices") or [],
                 "groups": _charts(found, dataset, panels) if measured else [],
                 "legend": [
@@ -295,6 +295,11 @@ def _datasets(found: Results, manifest: Mapping[str, Any]) -> list[dict[str, Any
             }
         )
     return shown
+
+
+def _short(value: Any) -> Any:
+    """A number as a reader wants it: manifest.json has it in full."""
+    return f"{value:.4g}" if isinstance(value, float) else value
 
 
 def _panels(found: Results) -> dict[str, tuple[str, str, str]]:

@@ -93,9 +93,8 @@ def main() -> int:
     for share in (1.0, 0.5):
         with threadpool_limits(1):
             ours, dense, once = measure(name, share)
-        print(
-            f"{name:<12} {share:>4.0%} {ours:>7.4f} {dense:>8.4f} {once:>8.4f} {dense / ours:>10.1f} {once / ours:>9.1f}"
-        )
+        ratios = f"{dense / ours:>11.1f} {once / ours:>10.1f}"
+        print(f"{name:<13} {share:>5.0%} {ours:>8.4f} {dense:>8.4f} {once:>8.4f} {ratios}")
         missed |= share == 1 and dense < LEAST * ours
     if missed:
         print(f"missed: {LEAST:.0f} times ours is the mark where all rows have labels")

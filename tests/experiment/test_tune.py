@@ -234,10 +234,28 @@ def test_a_point_that_fails_is_not_chosen(arff: Path, tmp_path: Path) -> None:
     report = run(config(arff, {"A": method([99, 12])}), tmp_path / "one")
     assert report.failures == []
     assert set(pd.read_csv(report.folder / "chosen.csv")["value"]) == {12}
-    report = run(config(arff, {"A": method([99])}), tmp_path / "two")
+    report = run(config(arff, {"A": method([99, 98])}), tmp_path / "two")
     assert {error.splitlines()[-1] for _, error in report.failures} == {
         "tune: no point of the grid could be fitted and measured by hamming_loss"
     }
+
+
+def test_a_grid_of_one_point_is_a_setting(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a data set, perhaps; nothing is fitted to choose it, and a run that fails says why."""
+    from mlcdr.experiment import choose
+
+    monkeypatch.setattr(choose, "make_splits", lambda *_: pytest.fail("there is nothing to choose"))
+    tune = {"grid": {"feature_space.n_components": [2]}, "grids": {"tiny": {"feature_space.n_components": [3]}}}
+    method = {"feature_space": "pca", "learner": "least_squares"}
+    report = run(config(arff, {"A": method | {"tune": tune}}), tmp_path / "own")
+    assert set(pd.read_csv(report.folder / "chosen.csv")["value"]) == {3}
+    fixed = run(config(arff, {"A": {**method, "feature_space": {"pca": 3}}}), tmp_path / "fixed")
+    ours, theirs = (pd.read_csv(each.folder / "scores.csv") for each in (report, fixed))
+    assert ours["value"].tolist() == theirs["value"].tolist()
+    tune = {"grid": {"feature_space.n_components": [99]}}
+    report = run(config(arff, {"A": method | {"tune": tune}}), tmp_path / "fails")
+    assert report.failures
+    assert all("n_components=99" in error for _, error in report.failures)
 
 
 def test_grid_points_in_order(arff: Path) -> None:

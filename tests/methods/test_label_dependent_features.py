@@ -15,8 +15,10 @@ from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.chains.polytree_chain import PolytreeChain
 from mlcdr.chains.probabilistic_classifier_chain import ProbabilisticClassifierChain
 from mlcdr.discretise import discretised
+from mlcdr.feature_space.gain_ratio import GainRatio
 from mlcdr.learners.logistic_regression import LogisticRegression
 from mlcdr.learners.ridge import Ridge
+from mlcdr.local_features.for_each_label import ForEachLabel
 from mlcdr.local_features.label_dependent import LabelDependentFeatures
 from mlcdr.local_features.mlcfs import MLCFS
 from mlcdr.local_features.mlig import MLIG, shares_kept
@@ -191,6 +193,18 @@ def test_a_structure_is_learned_from_what_the_first_stage_leaves():
     np.testing.assert_array_equal(first.weights_, both.weights_)
     np.testing.assert_array_equal(second.weights_, alone.weights_)
     assert not np.array_equal(first.weights_, alone.weights_)
+
+
+def test_a_selector_for_each_label_by_itself():
+    X, Y = problem("plain")
+    written = {"for_each_label": {"selector": "gain_ratio", "n_features": 0.3}}
+    selector = Component.parse("local_features", written).build()
+    for rows in (X, as_sparse(X)):
+        model = BinaryRelevance(LogisticRegression(), features=selector).fit(rows, Y)
+        for k in range(6):
+            alone = GainRatio(0.3).fit(X, Y[:, [k]])
+            np.testing.assert_array_equal(model.links_[k].columns, np.flatnonzero(alone.get_support()))
+    assert BinaryRelevance(LogisticRegression(), features=ForEachLabel()).fit(X, Y).links_[0].columns is None
 
 
 def test_in_a_config():

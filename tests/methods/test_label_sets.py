@@ -111,13 +111,10 @@ def test_the_sets_of_rakel(n_labels):
 
 
 def test_rakel_draws_any_set_as_often():
-    X, Y = problem("plain")
-    Y = np.repeat(Y, 2, axis=1)[:, :9]
     drawn = [tuple(s) for seed in range(60) for s in RAkEL(k=2, n_models=6, random_state=seed)._draw(9)]
     counts = np.unique(drawn, axis=0, return_counts=True)[1]
     assert len(counts) == 36
     assert ((counts - 10) ** 2 / 10).sum() < 70  # chi-squared of 35 degrees: 66.6 once in a thousand
-    del X, Y
 
 
 @pytest.mark.parametrize("base", [GaussianNB(), LogisticRegression()], ids=["bayes", "logistic"])

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.preprocessing import MinMaxScaler
 
 from mlcdr import neighbours
 from mlcdr.classifiers.mlknn import MLkNN
@@ -115,6 +116,16 @@ def test_mlknn_does_not_look_at_the_order_of_rows():
     order = np.random.default_rng(1).permutation(90)
     first, second = MLkNN().fit(X[:90], Y[:90]), MLkNN().fit(X[:90][order], Y[:90][order])
     np.testing.assert_array_equal(first.decision_function(X[90:]), second.decision_function(X[90:]))
+
+
+@pytest.mark.parametrize("name", ["scales, dependent", "dependent", "sparse counts"])
+def test_mlknn_of_normalised_features(name):
+    X, Y = problem(name)
+    scaler = MinMaxScaler().fit(X[:90])
+    plain = MLkNN().fit(scaler.transform(X[:90]), Y[:90]).decision_function(scaler.transform(X[90:]))
+    for make in (np.asarray, as_sparse):
+        found = MLkNN(normalise=True).fit(make(X[:90]), Y[:90])
+        np.testing.assert_allclose(found.decision_function(make(X[90:])), plain, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["plain", "scales", "wide"])

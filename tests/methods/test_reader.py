@@ -400,6 +400,13 @@ def test_awkward_data(algorithm, kind):
         np.testing.assert_allclose(step.scores_[5], step.scores_[6], rtol=1e-4)
 
 
+def test_the_objective_is_told_to_the_metric_of_that_name():
+    X, Y, _ = data()
+    step = READER(algorithm="alternating", random_state=0, max_iter=4).fit(X, Y)
+    assert step.n_iter_ == 4
+    assert step.final_objective_ == step.objective_[3]
+
+
 def test_rows_too_far_apart_are_told():
     X, Y, _ = data(n=1)
     with pytest.raises(ValueError, match="take a larger sigma"):

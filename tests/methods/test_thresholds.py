@@ -229,7 +229,32 @@ def test_proportional_cut_of_equal_scores():
 # -------------------------------------------------------------------- in the composed estimator
 
 
-@pytest.mark.parametrize("threshold", [RCut(2), PCut(), Maximise("macro_f"), Fixed(0.3, "top"), Zero()], ids=str)
+@pytest.mark.parametrize("n", [1, 2, 7, 40])
+def test_a_single_proportional_cut_is_mekas(n):
+    """The mean of the two scores that the training cardinality parts; label sets are as large as in training."""
+    rng = np.random.default_rng(n)
+    Y = (rng.random((60, 5)) < [0.1, 0.3, 0.5, 0.2, 0.0]).astype(np.uint8)
+    scores = rng.random((n, 5))
+    threshold = PCut(single=True).fit(rng.random(Y.shape), Y)
+    said = threshold.apply(scores)
+    ordered = np.sort(scores.ravel())
+    i = len(ordered) - round(Y.sum(axis=1).mean() * n)
+    cut = (ordered[i - 1] + ordered[i]) / 2
+    np.testing.assert_array_equal(said, scores > cut)
+    np.testing.assert_allclose(threshold.margin(scores), scores - cut)
+    assert said.sum() == round(Y.sum(axis=1).mean() * n)
+
+
+def test_a_single_proportional_cut_of_equal_scores_and_of_no_labels():
+    Y = np.array([[1, 0], [0, 0], [1, 1], [0, 0]])
+    assert PCut(single=True).fit(Y, Y).apply(np.ones((4, 2))).tolist() == [[0, 0]] * 4
+    assert not PCut(single=True).fit(Y, 0 * Y).apply(np.array([[0.3, 0.9]])).any()
+    assert PCut(single=True).fit(Y, 0 * Y + 1).apply(np.array([[0.3, 0.9]])).all()
+
+
+@pytest.mark.parametrize(
+    "threshold", [RCut(2), PCut(), PCut(single=True), Maximise("macro_f"), Fixed(0.3, "top"), Zero()], ids=str
+)
 def test_each_serves_a_classifier_and_a_regressor(threshold):
     X, Y = problem("plain")
     Y = Y[:, :4]
@@ -241,7 +266,11 @@ def test_each_serves_a_classifier_and_a_regressor(threshold):
         if isinstance(threshold, RCut):
             assert (said.sum(axis=1) == 2).all()
         if isinstance(threshold, PCut) and isinstance(learner, LeastSquares):  # neighbours' shares have ties
-            np.testing.assert_array_equal(said.sum(axis=0), np.round(30 * Y[:90].mean(axis=0)))
+            wanted = 30 * Y[:90].mean(axis=0)
+            if threshold.single:
+                assert said.sum() == round(wanted.sum())
+            else:
+                np.testing.assert_array_equal(said.sum(axis=0), np.round(wanted))
 
 
 def test_without_a_threshold_the_scores_are_parted_half_way():

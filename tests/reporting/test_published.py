@@ -120,13 +120,25 @@ def test_fractions_and_fixed_parameters_are_found(tmp_path):
     assert not math.isnan(cell(got, "yeast", "kernel-CPLST", "label_dim=20%").ours)
 
 
-def test_standard_deviations_become_standard_errors(tmp_path):
+def test_printed_standard_deviations_are_what_a_table_may_be_judged_by(tmp_path):
+    table = "sun_2017_thesis/table3_2"
+    row = published(table)[0]
+    std = float(row["spread"])
+    for away, verdict in ((1.9, "agrees"), (2.1, "differs")):
+        values = {(row["dataset"], row["method"], row["metric"]): (float(row["mean"]) + away * std, 0.004, 5)}
+        found = module.compare(folder(tmp_path / verdict, values, None), table)
+        assert found.rows[0].z == pytest.approx(away)
+        assert found.rows[0].verdict == verdict
+        assert "within 2 printed standard deviations" in found.summary()
+
+
+def test_standard_deviations_become_standard_errors(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "rules_for", lambda table: Rules())  # of a table without rules of its own
     table = "sun_2017_thesis/table4_2"
     row = published(table)[0]
     values = {(row["dataset"], row["method"], row["metric"]): (float(row["mean"]) + 0.01, 0.004, 16)}
     got = module.compare(folder(tmp_path, values, None), table).rows[0]
     assert got.published_se == pytest.approx(float(row["spread"]) / 4)
-    assert got.z == pytest.approx(0.01 / math.hypot(0.004, float(row["spread"]) / 4))
 
 
 def test_cells_that_the_paper_does_not_give_are_listed(tmp_path):

@@ -1,0 +1,193 @@
+"""Model files: every method's model says the same when it comes back, and none is loaded without the user's word."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import ClassifierMixin
+
+from mlcdr import registry
+from mlcdr.composition import ComposedClassifier
+from mlcdr.data.dataset import load_dataset
+from mlcdr.errors import UserError
+from mlcdr.experiment.config import experiment_from
+from mlcdr.experiment.models import Model, load_model, write_model
+from mlcdr.experiment.trials import build
+from mlcdr.moments import Moments
+from mlcdr.multilabel import MultilabelClassifier
+from tests import small
+from tests.small import Outcome
+
+ABOUT = {"dataset": "tiny", "method": "mine"}
+COMPILED = ("c45", "m5p")  # plain arrays, too, and a minute of compiling
+LEARNERS = [("learner", name) for name in registry.names("learner") if name not in COMPILED]
+SPACES = ("label_space", "feature_space", "dual_space", "instance_space")
+REDUCERS = [(family, name) for family in SPACES for name in registry.names(family)]
+THRESHOLDS = [("threshold", name) for name in registry.names("threshold")]
+NEEDS = {"separate": {"learner": "ridge"}}
+
+
+def fitted(family: str, name: str, X: Any, Y: Any) -> ComposedClassifier:
+    """A method with this component at its defaults."""
+    small.skip_without_extra(family, name)
+    parts: dict[str, Any] = {family: {name: NEEDS[name]} if name in NEEDS else name}
+    cls = registry.resolve(family, name)
+    if family == "learner" and issubclass(cls, ClassifierMixin) and not issubclass(cls, MultilabelClassifier):
+        parts = {"learner": {"binary_relevance": {"base": name}}}  # for one label
+    if family != "learner":
+        parts["learner"] = "kernel_ridge" if name.startswith("kernel") else "ridge"
+    experiment = experiment_from(
+        {
+            "name": "e",
+            "datasets": ["yeast"],
+            "splits": {"kind": "kfold", "folds": 2, "seed": 0},
+            "metrics": ["f1"],
+            "methods": {"M": parts},
+        }
+    )
+    return build(experiment.methods["M"]).fit_moments(Moments.from_arrays(X, Y)).settled()
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return load_dataset(small.write_dataset(tmp_path_factory.mktemp("data"), n=40, d=4, labels=4))
+
+
+@pytest.mark.parametrize(("family", "name"), [*LEARNERS, *REDUCERS, *THRESHOLDS])
+def test_every_methods_model_says_the_same_when_it_comes_back(
+    family: str, name: str, tiny: Any, tmp_path: Path
+) -> None:
+    model = fitted(family, name, tiny.X, tiny.Y)
+    path = write_model(tmp_path / "m", Model(model, tiny.feature_names, tiny.label_names, ABOUT), tiny.X)
+    back = load_model(path, trust=True)
+    np.testing.assert_array_equal(back.classifier.predict(tiny.X), model.predict(tiny.X))
+    assert back.classifier.has_scores == model.has_scores
+    if model.has_scores:
+        said = back.classifier.decision_function(tiny.X)
+        np.testing.assert_allclose(said, model.decision_function(tiny.X), rtol=1e-12)
+    assert (back.feature_names, back.label_names) == (tiny.feature_names, tiny.label_names)
+    assert back.about["method"] == "mine"
+
+
+@pytest.mark.parametrize("learner", ["least_squares", "ridge"])
+@pytest.mark.parametrize("label_space", ["plst", "cplst", "pbr", "occa"])
+def test_the_model_of_a_linear_method_holds_no_training_rows(learner: str, label_space: str, tmp_path: Path) -> None:
+    """It is as large for 2,000 rows as for 200."""
+    sizes = []
+    for n in (200, 2000):
+        arff = small.write_dataset(tmp_path / str(n), n=n)
+        data = load_dataset(arff)
+        method = {"label_space": label_space, "learner": learner, "threshold": {"maximise": "f1"}}
+        spec = small.experiment(arff, methods={"M": method}, sweep={}).methods["M"]
+        model = build(spec).fit_moments(Moments.from_arrays(data.X, data.Y)).settled()
+        path = write_model(tmp_path / f"m{n}", Model(model, data.feature_names, data.label_names, ABOUT), data.X)
+        sizes.append(path.stat().st_size)
+    assert sizes[1] < 1.1 * sizes[0]
+
+
+def test_without_skops_a_model_is_a_pickle(tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = fitted("learner", "ridge", tiny.X, tiny.Y)
+    whole = Model(model, tiny.feature_names, tiny.label_names, ABOUT)
+    pytest.importorskip("skops")
+    assert write_model(tmp_path / "m", whole, tiny.X).suffix == ".skops"
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    path = write_model(tmp_path / "m", whole, tiny.X)
+    assert [each.name for each in tmp_path.iterdir()] == ["m.joblib"]  # the other, older, is gone
+    np.testing.assert_array_equal(load_model(path, True).classifier.predict(tiny.X), model.predict(tiny.X))
+    (tmp_path / "m.skops").write_bytes(b"x")
+    with pytest.raises(UserError, match=r"m\.skops: needs skops: pip install 'mlcdr\[models\]'"):
+        load_model(tmp_path / "m.skops", True)
+
+
+class Evil:
+    """Runs a program when it is unpickled."""
+
+    def __init__(self, touched: Path):
+        self.touched = touched
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.touched,)
+
+
+def test_nothing_is_loaded_without_trust(tiny: Any, tmp_path: Path) -> None:
+    path, touched = tmp_path / "evil.joblib", tmp_path / "touched"
+    joblib.dump({"format": "mlcdr model 1", "classifier": Evil(touched)}, path)
+    with pytest.raises(UserError, match=r"evil\.joblib: a model file can run any program .*; --trust"):
+        load_model(path, trust=False)
+    assert not touched.exists()
+    with pytest.raises(UserError, match="cannot be loaded: KeyError"):
+        load_model(path, trust=True)
+    assert touched.exists()  # so it is
+    pytest.importorskip("skops")
+    model = fitted("learner", "ridge", tiny.X, tiny.Y)
+    kept = write_model(tmp_path / "m", Model(model, tiny.feature_names, tiny.label_names, ABOUT), tiny.X)
+    with pytest.raises(UserError, match=r"--trust .*\(it names parts of mlcdr and its libraries only\)"):
+        load_model(kept, trust=False)
+
+
+# -------------------------------------------------------------------- mlcdr predict
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]) -> Path:
+    """A folder with a data set, and the model of a run on it."""
+    monkeypatch.chdir(tmp_path)
+    arff = small.write_dataset(tmp_path / "data")
+    methods = {"Ridge": {"learner": "ridge"}}
+    experiment = small.experiment(arff, methods=methods, sweep={}, metrics=["f1"])
+    (tmp_path / "e.yaml").write_text(experiment.to_yaml())
+    assert mlcdr("run", "e.yaml", "-q", "-j", 1, "--set", "keep.models=true").code == 0
+    return next((tmp_path / "results" / "small" / "kept").rglob("split0-*"))
+
+
+def test_predict_writes_label_sets_and_scores(kept: Path, tmp_path: Path, mlcdr: Callable[..., Outcome]) -> None:
+    data = str(tmp_path / "data" / "tiny.arff")
+    done = mlcdr("predict", kept, data, "--trust")
+    assert done.code == 0, done.err
+    rows = list(csv.reader(done.out.splitlines()))
+    names = [f"y{k}" for k in range(6)]
+    assert rows[0] == ["row", *names, *(f"score:{name}" for name in names)]
+    model, X = load_model(kept, True).classifier, load_dataset(data).X
+    numbers = np.array(rows[1:], dtype=float)
+    assert numbers[:, 0].tolist() == list(range(60))
+    np.testing.assert_array_equal(numbers[:, 1:7], model.predict(X))
+    np.testing.assert_allclose(numbers[:, 7:], model.decision_function(X), rtol=1e-8)
+    written = mlcdr("predict", kept, data, "--trust", "--out", "p.csv")
+    assert (written.code, written.out) == (0, "")
+    assert Path("p.csv").read_text() == done.out
+    assert "written: p.csv, 60 rows by Ridge" in written.err
+
+
+def test_predict_says_what_is_wrong_in_one_line(kept: Path, tmp_path: Path, mlcdr: Callable[..., Outcome]) -> None:
+    data = str(tmp_path / "data" / "tiny.arff")
+    other = small.write_dataset(tmp_path / "other", d=4)
+    named = small.write_dataset(tmp_path / "named", name="named")
+    named.write_text(named.read_text().replace("@attribute x2 ", "@attribute z2 "))
+    Path("broken.skops").write_bytes(b"PK no zip")
+    Path("broken.joblib").write_bytes(b"no pickle")
+    joblib.dump([1, 2], "list.joblib")
+    Path("model.txt").write_text("hello")
+    for arguments, told in (
+        ([kept, data], "--trust loads it"),
+        (["nowhere.skops", data, "--trust"], "nowhere.skops: no such model file"),
+        ([tmp_path, data, "--trust"], "no such model file"),
+        (["model.txt", data, "--trust"], "model.txt: not a model file, which ends in .skops or .joblib"),
+        (["broken.skops", data, "--trust"], "broken.skops: cannot be loaded: "),
+        (["broken.joblib", data, "--trust"], "broken.joblib: cannot be loaded: "),
+        (["list.joblib", data, "--trust"], "list.joblib: not a model file of mlcdr's"),
+        ([kept, "nowhere", "--trust"], "nowhere"),
+        ([kept, str(other), "--trust"], "has 4 features; the model was trained on tiny, with 5"),
+        ([kept, str(named), "--trust"], "its feature 3 is 'z2'; the model was trained on tiny, where it is 'x2'"),
+    ):
+        done = mlcdr("predict", *arguments)
+        assert (done.code, done.out) == (2, ""), arguments
+        (line,) = done.err.splitlines()
+        assert line.startswith("error: ")
+        assert told in line, line
