@@ -189,9 +189,10 @@ def test_links_lead_somewhere() -> None:
 
 def test_every_layout_key_that_the_reference_names_is_one(generate: ModuleType) -> None:
     """The layouts' text is by hand; its blocks of keys are held to the models."""
-    blocks = re.findall(r"```yaml\n(kind: (\w+)\n.*?)```", generate.layout_page(), re.S)
+    text = generate.layout_page()
+    blocks = re.findall(r"```yaml\n(kind: (\w+)\n.*?)```", text, re.S)
     models = {"table": layouts.TableLayout, "figure": layouts.FigureLayout, "datasets": layouts.DatasetsLayout}
     assert {kind for _, kind in blocks} == set(models)
     for body, kind in blocks:
         assert set(re.findall(r"^(\w+):", body, re.M)) <= set(models[kind].model_fields)
-        assert all(f"{key}:" in generate.layout_page() for key in models[kind].model_fields)
+        assert all(f"{key}:" in text for key in models[kind].model_fields)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -100,7 +101,9 @@ class ClassifierChain(DirectedChain):
         if self._linear is None:
             return super()._scores(X)
         scores = self._linear.on_features(X)
-        for k in self.order_:  # the labels before it are decided by now
-            before = self.parents_[k]
-            scores[:, k] += (scores[:, before] > 0) @ self._linear.on_labels[before, k]
+        on_labels = np.asfortranarray(self._linear.on_labels[np.ix_(self.order_, self.order_)])
+        said = np.zeros(scores.shape, order="F")  # in the chain's order: the labels before one are the first columns
+        for i, k in enumerate(self.order_):
+            scores[:, k] += said[:, :i] @ on_labels[:i, i]
+            said[:, i] = scores[:, k] > 0
         return scores

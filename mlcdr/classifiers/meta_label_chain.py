@@ -133,7 +133,8 @@ class MetaLabelChain(MultilabelClassifier):
                 return None
             self.orders_.append(order)
             on_labels = np.asfortranarray(links.on_labels[np.ix_(grouped, grouped)])
-            found.append(_Member(links, on_labels, [own.tolist() for own in within]))
+            alone = LinearLinks(links.weights[:, grouped], on_labels, links.intercepts[grouped])
+            found.append(_Member(alone, [own.tolist() for own in within]))
         return found
 
     def _fitted_members(self, classifier: Any, moments: Moments, rng: Any) -> list[list[Any]]:
@@ -157,7 +158,7 @@ class MetaLabelChain(MultilabelClassifier):
         grouped = np.concatenate(self.groups_)
         scores = np.zeros((X.shape[0], len(grouped)))  # the labels group by group, until they are put in their places
         said = np.zeros_like(scores)
-        alone = None if self._linear is None else [member.links.on_features(X)[:, grouped] for member in self._linear]
+        alone = None if self._linear is None else [member.links.on_features(X) for member in self._linear]
         end = 0
         for i, group in enumerate(self.groups_):
             start, end = end, end + len(group)
@@ -184,22 +185,20 @@ class _Member:
     Attributes
     ----------
     links : LinearLinks
-        With the labels as they came.
-    on_labels : array of shape (K, K)
-        The coefficients on the labels before each, as columns.
+        Of all labels.
     within : list of lists of int
         Each group's order.
     """
 
     links: LinearLinks
-    on_labels: Array
     within: list[list[int]]
 
     def chained(self, i: int, alone: Array, said: Array) -> Array:
         """Scores (n×|g|) of the i-th group, from those of the features alone, and the labels of the groups before."""
         start, size = said.shape[1], alone.shape[1]
-        scores = alone + said @ self.on_labels[:start, start : start + size]
-        own = self.on_labels[start : start + size, start : start + size]
+        on_labels = self.links.on_labels
+        scores = alone + said @ on_labels[:start, start : start + size]
+        own = on_labels[start : start + size, start : start + size]
         order = self.within[i]
         for place, k in enumerate(order[1:], 1):
             scores[:, k] += (scores[:, order[:place]] > 0) @ own[order[:place], k]
