@@ -37,7 +37,13 @@ class ResultsError(UserError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the end of a message where something known is near `name` in any case, else nothing."""
+    """`; did you mean 'x'?` for the end of a message where something known is near `name` in any case, else nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("haming_loss", ["hamming_loss", "f1"])
+    "; did you mean 'hamming_loss'?"
+    """
     spelt = {each.casefold(): each for each in known}
     near = difflib.get_close_matches(name.casefold(), list(spelt), n=1)
     return f"; did you mean {spelt[near[0]]!r}?" if near else ""

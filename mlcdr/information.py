@@ -222,7 +222,7 @@ class _Table:
     n : int
     """
 
-    both: Counts
+    both: Any
     of_a: Counts
     of_b: Counts
     n: int
@@ -231,7 +231,7 @@ class _Table:
     def of(cls, a: Variables, b: Variables) -> _Table:
         """Of all rows that the variables have."""
         both = (a.indicators.T @ b.indicators).astype(np.int64)  # sums of ones are whole numbers
-        return cls(both.toarray() if sp.issparse(both) else both, a.counts, b.counts, a.n)
+        return cls(both, a.counts, b.counts, a.n)
 
     def __sub__(self, other: _Table) -> _Table:
         """On the other rows."""
@@ -239,12 +239,27 @@ class _Table:
 
     def entropies(self, a: Variables, b: Variables, terms: Array) -> Array:
         """Σ −p log₂ p over all pairs of values of A_i and B_j (d_A × d_B)."""
-        with_any_b, with_any_a = b.sums(self.both, 1), a.sums(self.both, 0)
-        found = np.array(a.sums(b.sums(terms[self.both], 1), 0))
+        if sp.issparse(self.both) and self.both.shape == (len(a), len(b)):
+            return self._of_rare(terms)
+        both = self.both.toarray() if sp.issparse(self.both) else self.both
+        with_any_b, with_any_a = b.sums(both, 1), a.sums(both, 0)
+        found = np.array(a.sums(b.sums(terms[both], 1), 0))
         found += a.sums(terms[self.of_a[:, None] - with_any_b], 0)  # B_j has its reference
         found += b.sums(terms[self.of_b - with_any_a], 1)  # A_i has
         neither = self.n - a.sums(self.of_a, 0)[:, None] - b.sums(self.of_b, 0) + a.sums(with_any_b, 0)
         found += terms[neither]
+        return found
+
+    def _of_rare(self, terms: Array) -> Array:
+        """The same of variables of two values: as if no row had both, and put right where some have."""
+        neither = self.n - self.of_a[:, None] - self.of_b  # may be below 0 where it is put right
+        found = terms[neither]
+        found += terms[self.of_a][:, None]
+        found += terms[self.of_b]
+        coo = sp.coo_array(self.both)
+        i, j, n = coo.row, coo.col, coo.data
+        of_a, of_b, neither = self.of_a[i], self.of_b[j], neither[i, j]
+        found[i, j] = terms[n] + terms[of_a - n] + terms[of_b - n] + terms[neither + n]
         return found
 
 

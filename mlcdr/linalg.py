@@ -444,6 +444,13 @@ def n_kept(n_components: float | int | None, size: int, rounding: str = "floor")
     ------
     ValueError
         When an int exceeds `size`.
+
+    Examples
+    --------
+    >>> n_kept(0.2, 14), n_kept(0.2, 14, "nearest"), n_kept(0.2, 14, "ceiling")
+    (2, 3, 3)
+    >>> n_kept(1.0, 14), n_kept(1, 14), n_kept(0.01, 14)  # all of them, one of them, and one at least
+    (14, 1, 1)
     """
     if n_components is None:
         return size

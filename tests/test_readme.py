@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import small
+from tests import pages, small
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -43,3 +43,63 @@ def test_the_table_is_what_make_run_prints(tmp_path: Path) -> None:
     done = small.command("run", README.parent / "configs/yeast_cplst.yaml", "-j", "1", cwd=tmp_path, COLUMNS="100")
     printed = re.findall(r"^(?:yeast)? +(PBR|OCCA|PLST|CPLST) +(.*)$", done.stdout, re.M)
     assert printed == shown
+
+
+def test_the_commands_of_the_synopsis_run(tmp_path: Path) -> None:
+    """Each with the forms that the README names; `fetch` is for where there is a network."""
+    (tmp_path / "e.yaml").write_text(
+        "name: e\ndatasets: [yeast]\nsplits: {kind: shuffle, repeats: 2, train_size: 0.5, seed: 1}\n"
+        "metrics: [hamming_loss, f1]\nsweep: {label_space.n_components: [2, 14]}\n"
+        "figures: [{layout: curves, metrics: [f1]}]\n"
+        "methods:\n  PLST: {label_space: plst, learner: {ridge: {alpha: 1}}}\n"
+        "  CPLST: {label_space: cplst, learner: {ridge: {alpha: 1}}}\n"
+    )
+    session = pages.Session(tmp_path)
+    for command in (
+        "check e.yaml",
+        "plan e.yaml",
+        "run e.yaml --jobs 1 --set splits.repeats=1 --quiet --backend threading",
+        "run e.yaml --fresh",
+        "run e.yaml --out other --quiet",
+        "status results/e",
+        "retry results/e --failed",
+        "table results/e",
+        "plot results/e",
+        "report results/e",
+        "compare results/e --metric f1 --bayes --out results/e/compared",
+        "compare --baseline other/e results/e --fail-on regression --time-margin 100",
+        "schema",
+        "methods",
+        "methods cplst",
+        "metrics",
+        "reproduce",
+        "reproduction-status results --to status.md",
+        "new --dataset yeast --method plst+ridge --out new.yaml",
+        "check new.yaml",
+        "datasets list",
+        "datasets info yeast",
+        "datasets verify yeast",
+        "datasets table yeast",
+    ):
+        printed = session.type(f"mlcdr {command}")
+        assert session.code == 0, f"mlcdr {command}: {printed}"
+        assert printed or "--quiet" in command, command
+    known = {line.split()[1] for line in re.findall(r"mlcdr [a-z-]+", README.read_text(encoding="utf-8"))}
+    assert {"run", "compare", "table", "report", "reproduce", "plan", "status", "retry", "new"} <= known
+
+
+def test_its_counts_are_those_of_the_stored_status() -> None:
+    """What the README says of the reproduction is what docs/reproduction-status.md holds."""
+    status = (README.parent / "docs" / "reproduction-status.md").read_text(encoding="utf-8")
+    readme = README.read_text(encoding="utf-8")
+    for table, variant, agree, compared, said in (
+        ("chen_lin_2012/table3", "–", 80, 80, "All 80 cells within 3 standard errors"),
+        ("chen_lin_2012/table3", "as_stated", 64, 80, "64 of 80 cells"),
+        ("chen_lin_2012/table4", "small", 30, 30, "30 of 30 cells"),
+        ("chen_lin_2012/table5", "–", 30, 30, "all 30 cells of kernel-CPLST"),
+        ("pacharawongsakda_2012/table2", "–", 147, 147, "147 of 147"),
+    ):
+        row = next(line for line in status.splitlines() if re.match(rf"\| {table} +\| {variant} ", line))
+        counts = [cell.strip() for cell in row.split("|")]
+        assert (counts[4], counts[5]) == (str(compared), str(agree))
+        assert said in readme

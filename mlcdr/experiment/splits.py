@@ -309,6 +309,12 @@ def seed_sequence(seed: int, *names: str | int) -> np.random.SeedSequence:
 
     A text enters by its SHA-256, a number as itself, both as the spawn key of a `SeedSequence` with entropy `seed`; so
     no source depends on how many others there are, nor on the order in which they are asked for.
+
+    Examples
+    --------
+    >>> first, again, other = (seed_sequence(2012, "yeast", split) for split in (0, 0, 1))
+    >>> first.generate_state(2).tolist() == again.generate_state(2).tolist() != other.generate_state(2).tolist()
+    True
     """
     key = tuple(
         name if isinstance(name, int) else int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big")
@@ -326,6 +332,11 @@ def n_training_rows(train_size: float, n_instances: int) -> int:
 
     The fraction counts as the decimal that was written (0.145 of 100 rows are 14.5, hence 15, though the binary number
     0.145 is a little less).
+
+    Examples
+    --------
+    >>> n_training_rows(0.9, 2417), n_training_rows(0.145, 100), n_training_rows(1500, 2417)
+    (2175, 15, 1500)
     """
     if isinstance(train_size, int):
         return train_size

@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mlcdr import sums
 from mlcdr.moments import Moments
 from mlcdr.sums import dense
 
@@ -50,6 +51,11 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
     intercept : {"penalised", "free", "none"}
         "penalised": b is a weight as the others are, that of a feature that is always 1, as liblinear has it; "free": b
         is not penalised; "none": b = 0.
+    scale : {"raw", "unit_variance"}
+        What λ is put on: the weights of the features as they are, or of features divided by their standard deviation
+        in the training set (n − 1), that is, λσ²w²; a feature that is constant keeps λ. WEKA's Logistic with a ridge of
+        ρ is "unit_variance" with λ = 2ρ and a free intercept (its penalty has no ½): that is what gives the numbers of
+        Table 3.2, though the text has no word of it.
     tol : float
         Steps end where one more would lower the objective by less than this share of it.
 
@@ -68,12 +74,14 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "intercept": [StrOptions({"penalised", "free", "none"})],
+        "scale": [StrOptions({"raw", "unit_variance"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, alpha: float = 0.1, intercept: str = "penalised", tol: float = 1e-6):
+    def __init__(self, alpha: float = 0.1, intercept: str = "penalised", scale: str = "raw", tol: float = 1e-6):
         self.alpha = alpha
         self.intercept = intercept
+        self.scale = scale
         self.tol = tol
 
     def fit(self, X: Any, y: Any) -> LogisticRegression:
@@ -118,7 +126,13 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
         self.coef_, self.n_iter_ = np.zeros((1, X.shape[1])), 0
         self.intercept_ = np.array([CERTAIN if y[0] else -CERTAIN])
         if y.min() != y.max():
-            weights, self.n_iter_ = minimise(Design.of(X, self.intercept), y, self.alpha, self.tol, start)
+            design = Design.of(X, self.intercept)
+            penalties = np.full(design.matrix.shape[1], float(self.alpha))
+            if self.scale == "unit_variance":
+                penalties[: X.shape[1]] *= _variances(X)
+            if self.intercept == "free":
+                penalties[-1] = 0.0
+            weights, self.n_iter_ = minimise(design, y, penalties, self.tol, start)
             self.coef_[0] = weights[: X.shape[1]]
             self.intercept_ = weights[X.shape[1] :] if self.intercept != "none" else np.zeros(1)
 
@@ -164,14 +178,11 @@ class Design:
         The same, ready to be multiplied from the other side.
     squares : array or CSR of shape (m, n), or None
         That with its entries squared; None where the Hessian matrix is factorised.
-    unpenalised : bool
-        Whether the last weight is an intercept that is not penalised.
     """
 
     matrix: Any
     transposed: Any
     squares: Any
-    unpenalised: bool
 
     @classmethod
     def of(cls, X: Any, intercept: str) -> Design:
@@ -184,20 +195,13 @@ class Design:
             X = sp.hstack([X, np.ones((n, 1))], format="csr") if sp.issparse(X) else np.hstack([X, np.ones((n, 1))])
         if few and not sp.issparse(X):
             X = np.asfortranarray(X)
-            return cls(X, X.T, None, intercept == "free")
+            return cls(X, X.T, None)
         if not sp.issparse(X):
-            return cls(X, X.T, X.T**2, intercept == "free")
+            return cls(X, X.T, X.T**2)
         transposed = sp.csr_array(X.T)
         squares = transposed.copy()
         squares.data **= 2
-        return cls(X, transposed, squares, intercept == "free")
-
-    def penalties(self, alpha: float) -> Array:
-        """λ for each weight (m,)."""
-        each = np.full(self.matrix.shape[1], alpha)
-        if self.unpenalised:
-            each[-1] = 0.0
-        return each
+        return cls(X, transposed, squares)
 
     def step(self, curvature: Array, penalties: Array, gradient: Array, accuracy: float) -> Array:
         """−(AᵀDA + Λ)⁻¹g (m,), with D the curvature (n,); by conjugate gradients, to an accuracy."""
@@ -229,9 +233,9 @@ class Design:
         return found
 
 
-def minimise(design: Design, y: Array, alpha: float, tol: float, start: Array | None = None) -> tuple[Array, int]:
-    """The weights (m,) that minimise −Σ log p(y_i | a_i) + λ/2 ‖w‖², from `start`, and how many steps it took."""
-    A, At, penalties = design.matrix, design.transposed, design.penalties(alpha)
+def minimise(design: Design, y: Array, penalties: Array, tol: float, start: Array | None = None) -> tuple[Array, int]:
+    """The weights (m,) that minimise −Σ_i log p(y_i | a_i) + Σ_j λ_j w_j²/2, and how many steps it took."""
+    A, At = design.matrix, design.transposed
     weights = np.zeros(A.shape[1]) if start is None else start.copy()
     sign = 2.0 * y - 1.0
     z = A @ weights
@@ -261,6 +265,17 @@ def minimise(design: Design, y: Array, alpha: float, tol: float, start: Array | 
             return weights, n_steps
     warnings.warn(f"no convergence in {_MOST_STEPS} steps", ConvergenceWarning, stacklevel=2)
     return weights, _MOST_STEPS
+
+
+def _variances(X: Any) -> Array:
+    """The variance (d,) of each feature, with n − 1; 1 where it is constant."""
+    n = X.shape[0]
+    mean = sums.total(X) / n
+    if sp.issparse(X):
+        found = (sums.squares(X) - n * mean**2) / max(n - 1, 1)
+    else:
+        found = np.einsum("ij,ij->j", X - mean, X - mean) / max(n - 1, 1)
+    return np.where(sums.constant(X) | (found <= 0), 1.0, found)
 
 
 def _objective(margins: Array, weights: Array, penalties: Array) -> float:

@@ -387,6 +387,11 @@ def same_amount(ours: str, theirs: str) -> bool:
     """Whether two written amounts are the same: equal as text, or equal as shares (`20%`, `0.2`).
 
     A whole number is a count, never a share: `1` is one dimension, `1.0` and `100%` are all of them.
+
+    Examples
+    --------
+    >>> same_amount("0.2", "20%"), same_amount("1.0", "100%"), same_amount("1", "100%")
+    (True, True, False)
     """
     if ours == theirs:
         return ours != ""

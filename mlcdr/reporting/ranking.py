@@ -31,7 +31,13 @@ def is_among_best(cell: Cell, rivals: Sequence[Cell], higher_is_better: bool | N
 
 
 def ranks(means: Mapping[str, float], higher_is_better: bool) -> dict[str, float]:
-    """Name → rank of its mean, 1 the best; equal means share the average of their ranks."""
+    """Name → rank of its mean, 1 the best; equal means share the average of their ranks.
+
+    Examples
+    --------
+    >>> ranks({"PLST": 0.2, "CPLST": 0.1, "OCCA": 0.2}, higher_is_better=False)
+    {'CPLST': 1.0, 'PLST': 2.5, 'OCCA': 2.5}
+    """
     ordered = sorted(means, key=lambda name: -means[name] if higher_is_better else means[name])
     found: dict[str, float] = {}
     while ordered:

@@ -157,7 +157,15 @@ def block_ranks(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
 
 
 def average_ranks(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
-    """R_j = (1/N) Σᵢ rᵢʲ, one for each method (Demšar 2006, section 3.2.2)."""
+    """R_j = (1/N) Σᵢ rᵢʲ, one for each method (Demšar 2006, section 3.2.2).
+
+    Examples
+    --------
+    Two methods on three data sets, of which they tie on the last:
+
+    >>> average_ranks(np.array([[0.20, 0.31, 0.10], [0.21, 0.29, 0.10]]), higher_is_better=False).tolist()
+    [1.5, 1.5]
+    """
     return block_ranks(values, higher_is_better).mean(axis=1)
 
 
@@ -221,6 +229,13 @@ def critical_difference(n_methods: int, n_blocks: int, alpha: float = 0.05) -> f
     ------
     ValueError
         When there are fewer than two methods or no block.
+
+    Examples
+    --------
+    Demšar's own example, four classifiers on fourteen data sets; four times the data sets halve it:
+
+    >>> round(critical_difference(4, 14), 2), round(critical_difference(4, 56), 2)
+    (1.25, 0.63)
     """
     if n_methods < 2 or n_blocks < 1:
         raise ValueError(f"{n_methods} methods over {n_blocks} blocks: two and one are needed at least")

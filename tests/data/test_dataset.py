@@ -312,7 +312,7 @@ def test_the_loaders_version_is_that_of_its_source(tmp_path: Path) -> None:
         dataset.loader_version.cache_clear()
         seen.add(dataset.loader_version(copy))
         assert len(seen) == i + 2 - sum(
-            each <= name for each in ("catalog.py", "catalog.yaml", "files.py", "sources.py")
+            each <= name for each in ("catalog.py", "catalog.yaml", "files.py", "sources.py", "synthetic.py")
         )
 
 

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression as Theirs
+from sklearn.preprocessing import StandardScaler
 
 from mlcdr.learners.logistic_regression import LogisticRegression
 from mlcdr.moments import Moments
@@ -38,6 +39,18 @@ def test_agrees_with_scikit_learn(name):
             np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
             np.testing.assert_allclose(ours.predict_proba(rows), theirs.predict_proba(X), atol=1e-5)
             np.testing.assert_array_equal(ours.predict(rows), theirs.predict(X))
+
+
+def test_a_penalty_on_features_of_unit_variance_is_one_on_standardised_features():
+    X, Y = problem("scales")
+    X[:, 9] = 3.0
+    standard = StandardScaler(with_mean=True).fit_transform(X) * np.sqrt(119 / 120)
+    theirs = Theirs(C=5.0, solver="newton-cholesky", tol=1e-10).fit(standard, Y[:, 1])
+    for rows in (X, as_sparse(X)):
+        ours = LogisticRegression(0.2, "free", "unit_variance", tol=1e-13).fit(rows, Y[:, 1])
+        np.testing.assert_allclose(ours.predict_proba(rows), theirs.predict_proba(standard), atol=1e-4)
+        smaller = LogisticRegression(0.2, "free", "unit_variance", tol=1e-13).fit(rows * 1e-3, Y[:, 1])
+        np.testing.assert_allclose(smaller.predict_proba(rows * 1e-3), ours.predict_proba(rows), atol=1e-4)
 
 
 def test_features_of_any_scale_and_labels_that_the_features_separate():

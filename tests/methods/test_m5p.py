@@ -28,6 +28,7 @@ from mlcdr.learners.m5 import grow as growing
 from mlcdr.learners.m5.columns import Columns
 from mlcdr.learners.m5.grow import _best_cut as best_cut
 from mlcdr.learners.m5.grow import grow, java_shuffle
+from mlcdr.learners.m5.models import _solve as solve
 from mlcdr.learners.m5p import M5P
 
 # ---------------------------------------------------------------- WEKA's own
@@ -529,6 +530,29 @@ def test_sorted_by_constants(n):
         for _ in range(times):
             plain_quicksort(again, np.zeros(n))
         assert order.tolist() == again
+
+
+@pytest.mark.parametrize("m", [0, 1, 2, 31, 32, 33, 70])
+def test_pivots_taken_together(m):
+    """The inverse and the solution, to the last bit as Gauss-Jordan gives them pivot by pivot; some factors are 0."""
+    rng = np.random.default_rng(m)
+    X = rng.standard_normal((2 * m + 5, m + 3)) * (rng.random((2 * m + 5, m + 3)) < 0.1)
+    gram, b = X.T @ X + np.eye(m + 3), rng.standard_normal(m + 3)
+    kept = np.sort(rng.permutation(m + 3)[:m])
+    work, expected = np.zeros((m + 1, m + 2)), np.zeros((m, m + 1))
+    solve(gram, b, kept, work)
+    expected[:, :m], expected[:, m] = gram[np.ix_(kept, kept)], b[kept]
+    for k in range(m):
+        pivot = 1.0 / expected[k, k]
+        expected[k, k] = 1.0
+        expected[k] *= pivot
+        for i in range(m):
+            factor = expected[i, k]
+            if i != k and factor != 0.0:
+                expected[i, k] = 0.0
+                expected[i] -= factor * expected[k]
+    np.testing.assert_array_equal(work[:m, : m + 1], expected)
+    np.testing.assert_allclose(expected[:, :m] @ gram[np.ix_(kept, kept)], np.eye(m), atol=1e-9)
 
 
 def test_collinear_features():

@@ -5,12 +5,13 @@ import re
 from pathlib import Path
 
 GOLDEN = Path(__file__).parent / "golden"
+RENEWING = bool(os.environ.get("MLCDR_RENEW_GOLDEN"))
 
 
 def check(name, text):
     """Assert that a text is that of `golden/NAME`."""
     path = GOLDEN / name
-    if os.environ.get("MLCDR_RENEW_GOLDEN"):
+    if RENEWING:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
         return

@@ -1,9 +1,9 @@
 """Every packaged layout on a small results folder, in every form, beside the stored text.
 
 The folders in `stored` are of real runs: `sizes` (label spaces at five sizes), `best` (grids of which the best is
-shown), `times`, `extractions` (features by eigenvalues) and `dimensions` (features at four sizes). A paper's layout for
-which none is named here is put to the experiment of its own config, with made-up numbers; any other to the first folder
-that fits, or to one made up for it.
+shown), `times`, `extractions` (features by eigenvalues) and `dimensions` (features at four sizes). For layouts that are
+put to none of them, `stored/asked` has an experiment, whose numbers are made up: for a paper's layout, that of its
+config when the snapshot was first made.
 """
 
 import json
@@ -17,7 +17,7 @@ import yaml
 from mlcdr.experiment.config import experiment_from, load_experiment, method_text
 from mlcdr.reporting import checks, data_sets, figures, layouts, recipes, results, tables
 from tests.reporting.results_folders import PATH, spread_around, write_folder
-from tests.reporting.snapshots import GOLDEN, check
+from tests.reporting.snapshots import GOLDEN, RENEWING, check
 
 STORED = Path(__file__).parent / "stored"
 FOLDER_OF = {
@@ -49,24 +49,52 @@ def of_kind(kind):
 
 def results_for(name, folder):
     """The results that a layout is put to, and the entry that asks for it; what is made up is made in `folder`."""
-    key = KEYS[kind_of(name)]
     if name in FOLDER_OF:
         return results.load(STORED / FOLDER_OF[name]), {"layout": name}
+    asked = STORED / "asked" / f"{layouts.stem({'layout': name})}.json"
+    if RENEWING and not asked.exists():
+        asked.parent.mkdir(exist_ok=True)
+        asked.write_text(json.dumps(asked_for(name), ensure_ascii=False) + "\n", encoding="utf-8")
+    assert asked.is_file(), f"no {asked.relative_to(STORED.parent)}: `make golden` writes it for a new layout"
+    found = json.loads(asked.read_text(encoding="utf-8"))
+    if "folder" in found:
+        return results.load(STORED / found["folder"]), found["entry"]
+    return results.load(made_up(folder / "made", found)), found["entry"]
+
+
+def asked_for(name):
+    """What a new layout is put to from now on, whatever becomes of its config: an experiment, or a stored folder."""
+    key = KEYS[kind_of(name)]
     for path in sorted(recipes.config_folder().glob("*/*.yaml")):
         if name in path.read_text(encoding="utf-8"):
             plain = load_experiment(path, look_up=False).resolved()
             entry = next((entry for entry in plain.get(key, ()) if entry["layout"] == name), None)
             if entry:
-                return results.load(made_up(folder / "made", plain)), entry
-    for path in sorted(STORED.iterdir()):
-        experiment = results.read_experiment(path / "experiment.yaml") | {"tables": [], "figures": []}
+                return {"entry": entry, **reduced(plain)}
+    for path in sorted(STORED.glob("*/experiment.yaml")):
+        experiment = results.read_experiment(path) | {"tables": [], "figures": []}
         if not checks.problems(experiment | {key: [name]}):
-            return results.load(path), {"layout": name}
+            return {"entry": {"layout": name}, "folder": path.parent.name}
     plain = ANY
     if key == "tables":
         layout = layouts.load_table({"layout": name})
         plain = {**plain, "sweep": {}, "metrics": list(layout.metrics or filter(None, [layout.metric])) or ["f1"]}
-    return results.load(made_up(folder / "made", plain)), {"layout": name}
+    return {"entry": {"layout": name}, **reduced(plain)}
+
+
+def reduced(plain):
+    """An experiment with up to three data sets and values of each sweep, and the points of its methods."""
+    sweep = {path: values[:3] for path, values in plain.get("sweep", {}).items()}
+    plain = {**plain, "datasets": plain["datasets"][:3], "sweep": sweep, "tables": [], "figures": []}
+    experiment = experiment_from(plain, look_up=False)
+    points = {
+        method: [
+            [method_text(point[path]) if path in point else "" for path in experiment.varied]
+            for point in experiment.points(method)
+        ]
+        for method in experiment.methods
+    }
+    return {"experiment": experiment.resolved(), "swept": list(experiment.varied), "points": points}
 
 
 ANY = {
@@ -79,23 +107,21 @@ ANY = {
 }
 
 
-def made_up(folder, plain):
-    """A folder of an experiment, of up to three data sets and values of each sweep, with numbers that mean nothing."""
-    sweep = {path: values[:3] for path, values in plain.get("sweep", {}).items()}
-    plain = {**plain, "datasets": plain["datasets"][:3], "sweep": sweep}
-    experiment = experiment_from(plain, look_up=False)
-    splits = plain["splits"].get("folds", 4) * (plain["splits"].get("repeats", 1) if "folds" in plain["splits"] else 1)
-    labels = [metric.label for metric in experiment.metrics]
+def made_up(folder, found):
+    """A results folder of such an experiment, with numbers that mean nothing."""
+    experiment = found["experiment"]
+    facts = experiment["splits"]
+    splits = facts["folds"] * facts.get("repeats", 1) if "folds" in facts else 4
+    datasets = [next(iter(entry)) if isinstance(entry, dict) else entry for entry in experiment["datasets"]]
     values = {}
-    for i, spec in enumerate(experiment.datasets):
-        for j, method in enumerate(experiment.methods):
-            for p, point in enumerate(experiment.points(method)):
-                written = [method_text(point[path]) if path in point else "" for path in experiment.varied]
-                for k, label in enumerate(labels):
+    for i, dataset in enumerate(datasets):
+        for j, (method, points) in enumerate(found["points"].items()):
+            for p, point in enumerate(points):
+                for k, label in enumerate(results.metric_labels(experiment)):
                     mean = 0.1 + (3 * i + 7 * j + 5 * p + 11 * k) % 17 / 20
-                    key = (spec.name, method, *written, label)
-                    values[key] = spread_around(mean, 0.01, splits + splits % 2)[:splits]
-    return write_folder(folder, experiment.resolved(), values, list(experiment.varied))
+                    spread = spread_around(mean, 0.01, splits + splits % 2)[:splits]
+                    values[(dataset, method, *point, label)] = spread
+    return write_folder(folder, experiment, values, found["swept"])
 
 
 def stem(name):
@@ -160,6 +186,8 @@ def test_nothing_else_is_stored():
     names = {path.stem for path in (GOLDEN / "layouts").iterdir()}
     assert names == {layouts.stem({"layout": name}) for name in layouts.names()}
     assert set(FOLDER_OF) <= set(layouts.names())
+    asked = {path.stem for path in (STORED / "asked").iterdir()}
+    assert asked == names - {layouts.stem({"layout": name}) for name in (*FOLDER_OF, *of_kind("datasets"))}
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX on this machine")

@@ -20,6 +20,7 @@ DOUBTFUL = 1e6  # an inverse is computed anew when a feature with a variance inf
 DENSE = 0.25  # share of non-zeros from which a node's features are centred before they are multiplied
 EXACT = 1e-3  # share of the targets' squares below which an error is summed anew, row by row
 ROWS = 32  # are multiplied together
+TOGETHER = 32  # pivots of an inverse
 OFFSET = 100.0  # as they are where a mean is this many standard deviations away from 0
 
 
@@ -66,24 +67,70 @@ def fit_models(columns: Columns, tree: Grown, y: Array) -> Models:
 
 
 @compiled
+def _subtract(row, factors, pivots, count, low, high):  # type: ignore[no-untyped-def]
+    """From `row[low:high]` the first `count` rows of `pivots` times the factors, one after the other."""
+    k = 0
+    while k < count:
+        many = k + 8 <= count
+        for i in range(k, min(k + 8, count)):
+            many &= factors[i] != 0.0
+        if many:  # eight in one walk over the row
+            f_0, f_1, f_2, f_3 = factors[k], factors[k + 1], factors[k + 2], factors[k + 3]
+            f_4, f_5, f_6, f_7 = factors[k + 4], factors[k + 5], factors[k + 6], factors[k + 7]
+            x_0, x_1, x_2, x_3 = pivots[k], pivots[k + 1], pivots[k + 2], pivots[k + 3]
+            x_4, x_5, x_6, x_7 = pivots[k + 4], pivots[k + 5], pivots[k + 6], pivots[k + 7]
+            for j in range(low, high):
+                some = row[j] - f_0 * x_0[j] - f_1 * x_1[j] - f_2 * x_2[j] - f_3 * x_3[j]
+                row[j] = some - f_4 * x_4[j] - f_5 * x_5[j] - f_6 * x_6[j] - f_7 * x_7[j]
+            k += 8
+            continue
+        factor, x = factors[k], pivots[k]
+        if factor != 0.0:
+            for j in range(low, high):
+                row[j] -= factor * x[j]
+        k += 1
+
+
+@compiled
 def _solve(gram, b, kept, work):  # type: ignore[no-untyped-def]
-    """G⁻¹ and G⁻¹b of the features `kept` by Gauss-Jordan, into the corner of `work` and the column beside it."""
+    """G⁻¹ and G⁻¹b of the features `kept` by Gauss-Jordan, into the corner of `work` and the column beside it.
+
+    Some pivots are taken together, so that the other rows come out of memory once for them all; what happens to each
+    number, and in what order, is as if they were taken one by one.
+    """
     m = len(kept)
     for i in range(m):
         for j in range(m):
             work[i, j] = gram[kept[i], kept[j]]
         work[i, m] = b[kept[i]]
-    for k in range(m):
-        pivot = 1.0 / work[k, k]
-        work[k, k] = 1.0
-        for j in range(m + 1):
-            work[k, j] *= pivot
+    pivots, factors = np.empty((TOGETHER, m + 1)), np.empty(TOGETHER)
+    for first in range(0, m, TOGETHER):
+        last = min(first + TOGETHER, m)
+        for k in range(first, last):
+            pivot = 1.0 / work[k, k]
+            work[k, k] = 1.0
+            for j in range(m + 1):
+                work[k, j] *= pivot
+                pivots[k - first, j] = work[k, j]
+            for i in range(first, last):
+                factor = work[i, k]
+                if i != k and factor != 0.0:
+                    work[i, k] = 0.0
+                    for j in range(m + 1):
+                        work[i, j] -= factor * work[k, j]
         for i in range(m):
-            factor = work[i, k]
-            if i != k and factor != 0.0:
-                work[i, k] = 0.0
-                for j in range(m + 1):
-                    work[i, j] -= factor * work[k, j]
+            if first <= i < last:
+                continue
+            row = work[i]
+            for k in range(first, last):
+                factor = row[k]
+                factors[k - first] = factor
+                if factor != 0.0:
+                    row[k] = 0.0
+                    for j in range(first, last):
+                        row[j] -= factor * pivots[k - first, j]
+            _subtract(row, factors, pivots, last - first, 0, first)
+            _subtract(row, factors, pivots, last - first, last, m + 1)
 
 
 @compiled
