@@ -142,26 +142,25 @@ def _one_digit_rows(text: np.ndarray, columns: Columns) -> tuple[np.ndarray, np.
     """`sparse_block` for rows whose values are single digits, as in nearly every sparse file; None for all others."""
     digits = text - np.uint8(ord("0"))  # anything below 0 wraps round to more than 9
     marks = np.flatnonzero(digits > 9)
-    kinds = _CLASS[text[marks]]
-    steps = kinds[:-1] * np.uint8(8) + kinds[1:]
-    follows = _FOLLOWS.ravel()[steps]
+    kinds = _CLASS.take(text.take(marks))
+    follows = _FOLLOWS.take((kinds[:-1] << 3) | kinds[1:])
     if kinds[0] != _OPEN or marks[0] != 0 or not follows.all():
         return None
     blanks = np.flatnonzero(kinds == _BLANK)
-    blank = marks[blanks]
-    size = blank - marks[blanks - 1] - 1
+    blank = marks.take(blanks)
+    size = blank - marks.take(blanks - 1) - 1
     places = int(size.max(initial=1))
     # A value of one digit ends two characters behind its blank, and `{`, `}`, line end stand side by side; then every
     # character has been looked at, as digits + marks are all there are.
-    if places > 9 or size.min(initial=1) < 1 or (marks[blanks + 1] - blank != 2).any():
+    if places > 9 or size.min(initial=1) < 1 or (marks.take(blanks + 1) - blank != 2).any():
         return None
     if len(marks) + int(size.sum()) + len(blanks) != len(text):
         return None
-    values = digits[blank + 1]
-    indices = digits[blank - 1].astype(np.int32)
+    values = digits.take(blank + 1)
+    indices = digits.take(blank - 1).astype(np.int32)
     for place in range(2, places + 1):
         # Before the first entry of a block there may be fewer characters than places: those wrap round, and weigh 0.
-        indices += digits[blank - place] * (size >= place) * np.int32(10 ** (place - 1))
+        indices += digits.take(blank - place, mode="wrap") * (size >= place) * np.int32(10 ** (place - 1))
     if len(indices) and int(indices.max()) >= columns.size:
         return None
     if int(values.max(initial=0)) > columns.least_digit and (values > columns.largest_digit[indices]).any():
