@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from mlcdr.admm import lasso
+from mlcdr.chains.binary_relevance import of_label_sets
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.label_space.linear import as_dense
 from mlcdr.learners.linear_svm import LinearSVM
@@ -39,8 +40,9 @@ class MLSF(MultilabelClassifier):
     Parameters
     ----------
     classifier : estimator or None
-        A multi-label classifier for each meta-label. None: a classifier chain in random order, of linear support vector
-        machines (`linear_svm`) with C = 1. (The author's program has LIBSVM's: `sklearn.svm.SVC` with a linear kernel.)
+        A multi-label classifier for each meta-label; binary relevance is made of a regressor or a binary classifier.
+        None: a classifier chain in random order, of linear support vector machines (`linear_svm`) with C = 1. (The
+        author's program has LIBSVM's: `sklearn.svm.SVC` with a linear kernel.)
     size : int
         How many labels are a meta-label, on average.
     alpha : float
@@ -125,7 +127,9 @@ class MLSF(MultilabelClassifier):
         gram = moments.uncentred().xx if X.shape[1] <= X.shape[0] else None
         limits = (self.max_iter, self.tol) if self.variant == "text" else (100, 0.0)
         self.coefficients_, self.n_iter_ = lasso(X, Z, self.gamma, self.rho, *limits, gram)
-        prototype = ClassifierChain(LinearSVM(), order="random") if self.classifier is None else self.classifier
+        prototype = (
+            ClassifierChain(LinearSVM(), order="random") if self.classifier is None else of_label_sets(self.classifier)
+        )
         self.models_ = []
         for group, v in zip(self.groups_, self.coefficients_.T, strict=True):
             part = Moments.from_arrays(_features(X, v), Y[:, group])

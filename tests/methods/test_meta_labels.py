@@ -14,6 +14,10 @@ from mlcdr.chains.binary_relevance import BinaryRelevance
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.classifiers.meta_label_chain import MetaLabelChain
 from mlcdr.classifiers.mlsf import MLSF, encoded
+from mlcdr.ensembles.ensemble import Ensemble
+from mlcdr.instance_space.cbmlc import CBMLC
+from mlcdr.instance_space.clmlc import CLMLC
+from mlcdr.instance_space.homer import HOMER
 from mlcdr.kmeans import SingleStartKMeans
 from mlcdr.learners.linear_svm import LinearSVM
 from mlcdr.learners.ridge import Ridge
@@ -189,6 +193,27 @@ def test_any_classifier_may_be_a_member():
         assert model.predict(X).shape == Y.shape
         assert (model.predict(X) == Y).mean() > 0.7
         np.testing.assert_array_equal(model.decision_function(X) > 0, model.predict(X))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda part: MetaLabelChain(part, random_state=0),
+        lambda part: MLSF(part, size=2, random_state=0),
+        lambda part: CBMLC(part, 3, random_state=0),
+        lambda part: CLMLC(part, 3, meta_labels=None, random_state=0),
+        lambda part: Ensemble(part, 3, random_state=0),
+        lambda part: HOMER(part, random_state=0),
+    ],
+    ids=["MetaLabelChain", "MLSF", "CBMLC", "CLMLC", "Ensemble", "HOMER"],
+)
+@pytest.mark.parametrize("part", [Ridge(1.0), LinearSVM()], ids=["Ridge", "LinearSVM"])
+def test_a_regressor_or_a_binary_classifier_makes_binary_relevance(make, part):
+    X, _ = problem("plain")
+    Y = labels(X, 8)
+    model, whole = make(part).fit(X, Y), make(BinaryRelevance(part)).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X), whole.predict(X))
+    assert (model.predict(X) == Y).mean() > 0.7  # numbers about ½, taken for label sets, were nearly all labels
 
 
 # -------------------------------------------------------------------- LASSO
