@@ -66,7 +66,7 @@ def _too_large(experiment: Experiment, dataset: Dataset) -> Iterator[str]:
 
 def _placed(spec: MethodSpec, name: str) -> Iterator[tuple[Component, str]]:
     """The components of a method that see the data set's own features and labels, with where they are written."""
-    for component in (*spec.feature_space[:1], spec.dual_space, spec.label_space):
+    for component in (*spec.feature_space[:1], spec.dual_space, spec.label_space, spec.learner):
         if component is not None and not (component.family == "dual_space" and spec.feature_space):
             step = ".0" if component.family == "feature_space" and len(spec.feature_space) > 1 else ""
             yield component, f"methods.{name}.{component.family}{step}"
@@ -80,11 +80,14 @@ def _told(component: Component, parameter: str, value: Any, dataset: Dataset, ke
 
 def _bound(component: Component, parameter: str, dataset: Dataset) -> tuple[int, str] | None:
     """The largest number that a parameter of ours may be; None where it is no number of dimensions."""
-    if not registry.resolve(component.family, component.name).__module__.startswith("mlcdr."):
+    cls = registry.resolve(component.family, component.name)
+    if not cls.__module__.startswith("mlcdr."):
         return None  # what a class of the user's own allows is not known
     features, labels = (dataset.n_features, "features"), (dataset.n_labels, "labels")
+    if parameter in getattr(cls, "sizes_of_labels", ()):
+        return labels
     known = {
-        "feature_space": {"n_components": features},
+        "feature_space": {"n_components": features, "n_features": features},
         "label_space": {"n_components": labels},
         "dual_space": {"n_components": min(features, labels), "n_features": features, "n_labels": labels},
     }

@@ -54,6 +54,8 @@ class MIFS(FeatureSelector):
         The objective after each iteration.
     """
 
+    sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureSelector._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="neither")],

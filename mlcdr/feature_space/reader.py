@@ -96,6 +96,7 @@ class READER(FeatureSelector):
     """
 
     uses_unlabelled: ClassVar[bool] = True
+    sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureSelector._parameter_constraints,

@@ -33,6 +33,7 @@ def test_what_fits_is_not_told(arff: Path) -> None:
     assert told(arff) == []
     assert told(arff, **of({"feature_space": {"pca": {"n_components": 5}}, "label_space": {"plst": 6}})) == []
     assert told(arff, **of({"label_space": {"plst": "100%"}})) == []
+    assert told(arff, **of({"feature_space": {"reader": {"n_components": 6, "n_features": 5}}})) == []
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,22 @@ def test_what_fits_is_not_told(arff: Path) -> None:
         (
             of({"feature_space": [{"pca": 6}, {"pca": 9}]}),
             "methods.A.feature_space.0.pca.n_components: 6 is more than the 5 features",
+        ),
+        (
+            of({"feature_space": {"rfs": {"n_features": 6}}}),
+            "methods.A.feature_space.rfs.n_features: 6 is more than the 5 features of tiny",
+        ),
+        (
+            of({"feature_space": {"mifs": {"n_components": 7}}}),
+            "methods.A.feature_space.mifs.n_components: 7 is more than the 6 labels of tiny",
+        ),
+        (
+            of({"feature_space": {"reader": {"n_components": 7}}}),
+            "methods.A.feature_space.reader.n_components: 7 is more than the 6 labels",
+        ),
+        (
+            of({"learner": {"reader_le": {"n_components": 7}}}),
+            "methods.A.learner.reader_le.n_components: 7 is more than the 6",
         ),
         (of({"dual_space": {"ddsr": 6}}), "methods.A.dual_space.ddsr.n_components: 6 is more than the 5 features"),
         (of({"dual_space": {"idsr": {"n_labels": 7}}}), "methods.A.dual_space.idsr.n_labels: 7 is more than the 6"),
