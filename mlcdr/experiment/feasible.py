@@ -13,6 +13,8 @@ from mlcdr import registry
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ConfigError, UserError
 from mlcdr.experiment.config import Experiment, MethodSpec, method_text
+from mlcdr.experiment.model import LABELLED
+from mlcdr.experiment.splits import read_labelled
 from mlcdr.experiment.trials import DataSource
 from mlcdr.registry import Component
 
@@ -32,7 +34,9 @@ def infeasible(experiment: Experiment) -> list[str]:
             found[f"datasets.{i}: {error}"] = None
             continue
         try:
-            source.divide(dataset)
+            first = source.divide(dataset)[0]
+            for value in experiment.sweep.get(LABELLED, ()):
+                source.hiding(first, read_labelled(value), dataset)
         except ConfigError as error:
             found |= dict.fromkeys(error.problems)
         except UserError as error:

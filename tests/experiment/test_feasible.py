@@ -79,6 +79,11 @@ def test_what_fits_is_not_told(arff: Path) -> None:
             "splits.train_size: 60 of the 60 rows of tiny leaves 0 rows for testing",
         ),
         (
+            {"splits": {"kind": "kfold", "folds": 3, "seed": 1, "labelled": 41}},
+            "splits.labelled: 41 rows of the 40 that train on tiny",
+        ),
+        ({"sweep": {"splits.labelled": [1, 46]}}, "splits.labelled: 46 rows of the 45 that train on tiny"),
+        (
             {"splits": {"kind": "shuffle", "repeats": 2, "train_size": 0.001, "seed": 1}},
             "splits.train_size: 0.001 of the 60 rows of tiny leaves 60 rows for testing and 0 for training",
         ),
