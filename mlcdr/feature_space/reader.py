@@ -45,7 +45,8 @@ class READER(FeatureSelector):
     where that has α²: with H_M of the rows of αW, as Theorem 4 has it, the latter is α/2‖W_j‖, and is taken. An
     instance without a neighbour of labels, say with none, is fitted exactly from the first iteration on, by a V_i that
     nothing else holds; it has a weight of 3e7 then, and keeps W where it is along x_i. With d such instances W can
-    hardly move any more, and rounding has a say in the scores.
+    hardly move any more, and rounding has a say in the scores. So it has where there are few features to many labels
+    and the objective runs to nothing, a fiftieth and less of the first.
 
     Without embedding (γ = 0) V is Y, and both algorithms are the iteration for W, which is convex. version "improved"
     (6.43) has N rows in the first norm, with weights c_a and c_b for labelled and unlabelled ones, and an L_Y of them

@@ -23,8 +23,8 @@ class CSSP(LinearLabelSpace):
     J is drawn with the leverage scores as probabilities, p_k = ‖(V_M)_k‖²/M, V_M (K×M) the leading right singular
     vectors of Y: again and again, until M labels are chosen (sampling "leverage"); or the first M of a pivoted QR
     factorisation of V_Mᵀ ("pivoted"), without chance. A label never positive has no leverage: where fewer than M labels
-    have any, there are so many dimensions. Scores depend on M, so the codes are not nested. Y is not centred.
-    Cost: that of YᵀY and 9K³.
+    have any, there are so many dimensions; pivots are no more than the rank of Y. Scores depend on M, so the codes are
+    not nested. Y is not centred. Cost: that of YᵀY and 9K³.
 
     Parameters
     ----------
