@@ -38,12 +38,12 @@ class ResultsError(UserError):
 
 
 def printable(text: str) -> str:
-    """The text with every character that a terminal would obey rather than show as an escape; tabs as blanks.
+    r"""The text with every character that a terminal would obey rather than show as an escape; tabs as blanks.
 
     Examples
     --------
-    >>> print(printable("a\\x1b[2Jb"))
-    a\\x1b[2Jb
+    >>> print(printable("a" + chr(27) + "[2Jb"))
+    a\x1b[2Jb
     """
     if text.isprintable():
         return text

@@ -177,14 +177,16 @@ def command_line(folder: Path, content: bytes) -> str | None:
         ):
             cli.main()
     except SystemExit as ended:
-        assert ended.code in (None, 0, 1, 2), f"exit code {ended.code!r}"
-        assert "Traceback" not in out.getvalue() + err.getvalue()
-        return err.getvalue() if ended.code else None
+        code = ended.code
     except UserError as error:
         raise AssertionError("an error of ours that was not told") from error
+    else:
+        raise AssertionError("the command line ends with an exit code")
     finally:
         os.chdir(before)
-    return None
+    assert code in (None, 0, 1, 2), f"exit code {code!r}"
+    assert "Traceback" not in out.getvalue() + err.getvalue()
+    return err.getvalue() if code else None
 
 
 # Reader, what to begin with, and how many cases the test suite tries.
