@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import mutual_info_score, normalized_mutual_info_score
 
 from mlcdr.chains.bayesian_classifier_chain import BayesianClassifierChain
@@ -135,6 +136,21 @@ def test_copies_constants_and_labels_that_never_vary():
             assert 9 not in found
     assert len(selector.beside(4, [0, 1])) == 1
     assert MLCFS().fit(X[:1], Y[:1]).beside(0, []).tolist() == [0]
+
+
+@pytest.mark.parametrize("selector", [MLIG(0.15), MLCFS(), LabelDependentFeatures(0.2)])
+def test_of_features_equal_but_for_rounding_the_first_go_first(selector):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = (rng.random((60, 12)) < 0.3).astype(float)
+        X[:, 5], X[:, 7] = X[:, 2], 1 - X[:, 2]  # a copy, and one that tells as much
+        Y = (rng.random((60, 2)) < 0.3).astype(np.uint8)
+        Y[:, 1] |= X[:, 2] > 0
+        dense = clone(selector).fit(X, Y)
+        found = [dense.beside(k, [1 - k]).tolist() for k in range(2)]
+        assert all(7 not in each or 2 in each for each in found)
+        sparse = clone(selector).fit(as_sparse(X), as_sparse(Y))
+        assert found == [sparse.beside(k, [1 - k]).tolist() for k in range(2)]
 
 
 def test_both_stages_are_one_after_the_other():
