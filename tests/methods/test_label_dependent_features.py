@@ -230,6 +230,16 @@ def test_a_selector_for_each_label_by_itself():
     assert BinaryRelevance(LogisticRegression(), features=ForEachLabel()).fit(X, Y).links_[0].columns is None
 
 
+@pytest.mark.parametrize("name", ["for_each_label", "same_for_all"])
+def test_a_selector_in_another_keeps_its_own_number_of_features_where_that_says_none(name):
+    X, Y = problem("plain")
+    own = {name: {"selector": {"gain_ratio": {"n_features": 3}}}}
+    other = {name: {"selector": {"gain_ratio": {"n_features": 3}}, "n_features": 5}}
+    none = {name: {"selector": "gain_ratio"}}
+    for written, expected in ((own, 3), (other, 5), (none, 17)):
+        assert len(Component.parse("local_features", written).build().fit(X, Y).alone(0)) == expected
+
+
 def test_in_a_config():
     X, Y = problem("plain")
     written = {"polytree_chain": {"mi": "normalised", "features": {"ldf": {"ratio": 0.3}}}}
