@@ -1,7 +1,8 @@
 """What binary relevance and the chains share: links, which are models of one label each, and the estimator's contract.
 
-A link's base is a regressor, which decides at ½, or a binary classifier. It is fitted from the moments of the features
-and the labels it looks at, which are blocks of those of [X, Y], if it can be; from the rows otherwise.
+A link's base is a regressor, which decides at ½, or a binary classifier, which a multi-label one is where y is a
+vector. It is fitted from the moments of the features and the labels it looks at, which are blocks of those of [X, Y],
+if it can be; from the rows otherwise.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Link:
         model = clone(base)
         if isinstance(model, LogisticRegression) and near is not None:
             return cls(model.fit_moments(part, near.model), 0.0, columns)
-        if hasattr(model, "fit_moments"):
+        if hasattr(model, "fit_moments") and not isinstance(model, MultilabelClassifier):
             return cls(model.fit_moments(part), 0.0, columns)
         X, y = part.rows()
         y = as_dense(y)[:, 0]
