@@ -119,11 +119,11 @@ def until(
 # -------------------------------------------------------------------- kills of whole runs
 
 KINDS = ("kill -9 of the run", "kill -9 of a worker", "kill -9 of both", "SIGTERM", "SIGINT")
-_SPLITS = 40
+_SPLITS = 30
 
 
 def prepare(folder: Path) -> None:
-    """An experiment of 40 groups of nine trials, each of which takes a moment; its results in `undisturbed`."""
+    """An experiment of 30 groups of nine trials, each of which takes a moment; its results in `undisturbed`."""
     arff = small.write_dataset(folder / "data", n=100)
     slow = {"learner": {"tests.small.Guess": {"seconds": 0.01}}}
     splits = {"kind": "shuffle", "repeats": _SPLITS, "train_size": 0.75, "seed": 1}
@@ -163,7 +163,7 @@ def kill_runs(folder: Path, number: int, seed: int) -> Counter[str]:
 
 def _run_once(folder: Path, out: Path, kind: str | None, rng: random.Random) -> tuple[int, str]:
     """Run, and disturb the run; the exit code, and what was done to it (nothing, where it was over before)."""
-    jobs = "2" if kind is None or "worker" in kind or "both" in kind or rng.random() < 0.2 else "1"
+    jobs = "2" if kind in KINDS[1:3] or rng.random() < 0.1 else "1"
     run = Run(folder, out, "-q", "-j", jobs)
     if kind is not None and _at_random(run, jobs == "2", rng):
         workers = run.workers()
