@@ -49,7 +49,8 @@ def test_the_commands_of_the_synopsis_run(tmp_path: Path) -> None:
     """Each with the forms that the README names; `fetch` is for where there is a network."""
     (tmp_path / "e.yaml").write_text(
         "name: e\ndatasets: [yeast]\nsplits: {kind: shuffle, repeats: 2, train_size: 0.5, seed: 1}\n"
-        "metrics: [hamming_loss, f1]\nsweep: {label_space.n_components: [2, 14]}\nfigures: [{layout: curves, metrics: [f1]}]\n"
+        "metrics: [hamming_loss, f1]\nsweep: {label_space.n_components: [2, 14]}\n"
+        "figures: [{layout: curves, metrics: [f1]}]\n"
         "methods:\n  PLST: {label_space: plst, learner: {ridge: {alpha: 1}}}\n"
         "  CPLST: {label_space: cplst, learner: {ridge: {alpha: 1}}}\n"
     )

@@ -40,11 +40,19 @@ def uncertainty(a, b):
     return 0.0 if len(set(a)) == 1 or len(set(b)) == 1 else normalized_mutual_info_score(a, b)
 
 
-def merit(members, y):
-    """(3.11) as printed, with the sum of (3.12) over each pair once."""
+def uncertainties(columns):
+    """Those of all pairs of columns, scikit-learn's."""
+    found = np.zeros((len(columns), len(columns)))
+    for a, b in combinations(range(len(columns)), 2):
+        found[a, b] = found[b, a] = uncertainty(columns[a], columns[b])
+    return found
+
+
+def merit(members, table):
+    """(3.11) as printed, with the sum of (3.12) over each pair once; the label is the last column of the table."""
     n = len(members)
-    with_label = 2 / n * sum(uncertainty(y, z) / 2 for z in members)
-    pairs = sum(uncertainty(a, b) / 2 for a, b in combinations(members, 2))
+    with_label = 2 / n * sum(table[-1, z] / 2 for z in members)
+    pairs = sum(table[a, b] / 2 for a, b in combinations(members, 2))
     among = 4 / (n * (n - 1)) * pairs if n > 1 else 0.0
     return n * with_label / np.sqrt(n + n * (n - 1) * among)
 
@@ -93,35 +101,34 @@ def test_the_share_of_features_follows_the_imbalance():
 def test_a_patient_search_finds_the_best_subset(seed, parents):
     X, Y = problem("plain", seed)
     X = X[:, :7]
-    codes = discretised(X, "mean_std")
+    table = uncertainties([*discretised(X, "mean_std").T, *Y[:, parents].T, Y[:, 1]])
+    known = list(range(7, 7 + len(parents)))
     best, chosen = -1.0, None
     for size in range(0 if parents else 1, 8):
         for members in combinations(range(7), size):
-            value = merit([codes[:, k] for k in members] + [Y[:, p] for p in parents], Y[:, 1])
+            value = merit([*members, *known], table)
             if value > best + 1e-12:
                 best, chosen = value, members
     found = MLCFS(patience=200).fit(X, Y).beside(1, parents)
     if chosen:
         assert found.tolist() == list(chosen)
     else:  # the parents alone are best: the feature kept all the same is the most correlated
-        assert found.tolist() == [int(np.argmax([uncertainty(codes[:, k], Y[:, 1]) for k in range(7)]))]
+        assert found.tolist() == [int(np.argmax(table[-1, :7]))]
 
 
 def test_the_search_is_forward_until_patience_ends():
     """With patience 1 it is greedy: stop at the first subset that no feature makes better."""
     X, Y = problem("plain")
-    codes = discretised(X, "mean_std")
-    members, value = [], 0.0
+    table = uncertainties([*discretised(X, "mean_std").T, Y[:, 0], Y[:, 1]])
+    members, value = [], merit([17], table)
     while True:
-        scores = {
-            k: merit([codes[:, j] for j in [*members, k]] + [Y[:, 0]], Y[:, 1]) for k in range(17) if k not in members
-        }
+        scores = {k: merit([*members, k, 17], table) for k in range(17) if k not in members}
         k = max(scores, key=scores.get)
-        if scores[k] <= max(value, merit([Y[:, 0]], Y[:, 1])) + 1e-12:
+        if scores[k] <= value + 1e-12:
             break
         members, value = [*members, k], scores[k]
     found = MLCFS(patience=1).fit(X, Y).beside(1, [0])
-    assert found.tolist() == (sorted(members) or [int(np.argmax([uncertainty(c, Y[:, 1]) for c in codes.T]))])
+    assert found.tolist() == (sorted(members) or [int(np.argmax(table[-1, :17]))])
 
 
 def test_copies_constants_and_labels_that_never_vary():

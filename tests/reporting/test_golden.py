@@ -54,7 +54,7 @@ def results_for(name, folder):
     asked = STORED / "asked" / f"{layouts.stem({'layout': name})}.json"
     if RENEWING and not asked.exists():
         asked.parent.mkdir(exist_ok=True)
-        asked.write_text(json.dumps(asked_for(name), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        asked.write_text(json.dumps(asked_for(name), ensure_ascii=False) + "\n", encoding="utf-8")
     assert asked.is_file(), f"no {asked.relative_to(STORED.parent)}: `make golden` writes it for a new layout"
     found = json.loads(asked.read_text(encoding="utf-8"))
     if "folder" in found:
