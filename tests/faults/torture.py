@@ -43,10 +43,11 @@ def main() -> None:
         "| --- | ---: | ---: | ---: | ---: |",
         *(f"| {what} | {number} {of} | 0 | 0 | 0 |" for what, number, of in rows),
         "",
-        f"{tally['ends']} results folders came to their end through these, each with the `scores.csv` of an undisturbed "
-        f"run. The killed runs left {tally['trials kept']:,} finished trials, the writers "
-        f"{written['groups recorded']:,} groups of five, {written['groups recorded that the writer could not tell']} of "
-        "them recorded in the moment before the writer could say so.",
+        f"{tally['ends']} results folders came to their end through these, each with the `scores.csv` of an "
+        f"undisturbed run. The killed runs left {tally['trials kept']:,} finished trials, the writers "
+        f"{written['groups recorded']:,} groups of five, "
+        f"{written['groups recorded that the writer could not tell']} of them recorded in the moment before the writer "
+        "could say so.",
         "",
     ]
     text = PAGE.read_text(encoding="utf-8")
