@@ -100,14 +100,14 @@ def run(
     backend: Annotated[str, typer.Option(help="loky (processes) or threading.")] = "loky",
 ) -> None:
     """Run experiments; what is already in the results folder is not computed again."""
+    experiments = [_load(config, set_) for config in configs]  # before the runner: a mistake is told without its cost
+    _all_different(configs, [experiment.name for experiment in experiments])
     from mlcdr.experiment.runner import BACKENDS
     from mlcdr.experiment.runner import run as run_experiment
     from mlcdr.progress import listener
 
     if backend not in BACKENDS:
         raise typer.BadParameter(f"{backend!r} is none of {', '.join(BACKENDS)}", param_hint="--backend")
-    experiments = [_load(config, set_) for config in configs]
-    _all_different(configs, [experiment.name for experiment in experiments])
     worst = 0
     for experiment in experiments:
         with listener(quiet) as told:
