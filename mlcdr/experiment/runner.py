@@ -26,11 +26,12 @@ from mlcdr import __version__
 from mlcdr.errors import ConfigError, ResultsError
 from mlcdr.experiment.config import DatasetSpec, Experiment
 from mlcdr.experiment.keeping import Keeping, forget
+from mlcdr.experiment.machines import SchedulerLost, compute_on_cluster, n_threads
 from mlcdr.experiment.store import Store, place
 from mlcdr.experiment.tabulate import write_chosen, write_scores, write_summary, write_whole
-from mlcdr.experiment.trials import DataSource, Group, Score, Trial, groups, plan, run_group, watch_parent
+from mlcdr.experiment.trials import DataSource, Group, Handed, Score, Trial, groups, plan, run_group, watch_parent
 
-BACKENDS = ("loky", "threading")
+BACKENDS = ("loky", "threading", "dask")
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "pandas", "threadpoolctl")
 
 
@@ -102,6 +103,7 @@ def run(
     fresh: bool = False,
     listener: Listener | None = None,
     failed_only: bool = False,
+    scheduler: str | None = None,
 ) -> RunReport:
     """Run an experiment into `out/<name>/`, computing only the trials that are not there yet.
 
@@ -115,20 +117,26 @@ def run(
         The folder of results folders.
     jobs : int
         Number of workers; 0 means one for each core that this process may use.
-    backend : {"loky", "threading"}
-        Processes or threads; one job needs neither.
+    backend : {"loky", "threading", "dask"}
+        Processes or threads, of which one job needs neither; or the workers of a Dask cluster, however many there are.
     fresh : bool
         Forget what is there.
     listener : Listener or None
     failed_only : bool
         Compute those trials only that failed before (their methods may have been mended since), not what is pending.
+    scheduler : str or None
+        Of the Dask cluster: its address, or its scheduler file.
 
     Raises
     ------
     UserError
-        When a data set cannot be had, or the folder cannot be written.
+        When a data set cannot be had, the folder cannot be written, or there is no such scheduler.
     """
     listener = listener or Silent()
+    if backend == "dask":
+        if scheduler is None:
+            raise ConfigError(["--backend dask needs --scheduler, the address of a Dask scheduler"])
+        jobs = n_threads(scheduler)
     jobs = jobs or joblib.cpu_count()
     start = time.time()
     folder = out / experiment.name
@@ -166,7 +174,7 @@ def run(
                     for group in groups(experiment, part.source, [t for t in part.trials if t.key in wanted], keeping)
                 ]
                 # Closed here and not when the garbage is collected: to close it is to end the workers.
-                with _silencing_joblib(), contextlib.closing(_compute(pending, jobs, backend)) as outcomes:
+                with _silencing_joblib(), contextlib.closing(_compute(pending, jobs, backend, scheduler)) as outcomes:
                     for scores, seconds in outcomes:
                         # What is on record stays, whether or not what was to be kept of it could be.
                         store.record(trials, [score for score in scores if score.key not in done], seconds)
@@ -179,6 +187,9 @@ def run(
         except TerminatedWorkerError:
             report.interrupted = True
             listener.notice("a worker process died (killed, or out of memory); what was finished is kept")
+        except SchedulerLost as error:
+            report.interrupted = True
+            listener.notice(f"{error}; what was finished is kept, and running again goes on from there")
         if planned:
             ordered = list(trials)
             report.failures = [(trials[key], error) for key, error in store.failures(ordered).items()] + lost
@@ -240,8 +251,13 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> Pa
     return Part(dataset.name, source.stamped(dataset), facts, plan(experiment, source, dataset))
 
 
-def _compute(pending: Sequence[Group], jobs: int, backend: str) -> Generator[tuple[list[Score], float], None, None]:
+def _compute(
+    pending: Sequence[Group], jobs: int, backend: str, scheduler: str | None = None
+) -> Generator[tuple[list[Score], float], None, None]:
     """The scores of each group as it is finished, and its worker's seconds, in any order."""
+    if scheduler is not None and backend == "dask":
+        yield from compute_on_cluster(pending, scheduler, _timed)
+        return
     jobs = min(jobs, len(pending))
     if jobs <= 1:
         yield from map(_timed, pending)
@@ -256,14 +272,14 @@ def _compute(pending: Sequence[Group], jobs: int, backend: str) -> Generator[tup
         yield from outcomes
 
 
-def _timed(group: Group) -> tuple[list[Score], float]:
+def _timed(group: Group, handed: Handed | None = None) -> tuple[list[Score], float]:
     """The scores of a group and the seconds they took."""
     for trial in group.trials:
         for component in trial.family.components():
             for cls in component.classes():
                 _warm_up(cls)
     start = time.perf_counter()
-    return run_group(group), time.perf_counter() - start
+    return run_group(group, handed), time.perf_counter() - start
 
 
 @cache
@@ -349,7 +365,7 @@ def _manifest(
         "started": datetime.fromtimestamp(start, timezone.utc).isoformat(timespec="seconds"),
         "seconds": round(report.seconds, 3),
         "jobs": jobs,
-        "backend": backend if jobs > 1 else "none",
+        "backend": backend if jobs > 1 or backend == "dask" else "none",
         "trials": {
             "planned": report.planned,
             "kept": report.kept,
