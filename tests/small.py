@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -104,6 +105,17 @@ class Failing(ClassifierMixin, BaseEstimator):
         if len(X) % self.modulus == 0:
             raise RuntimeError("no luck today\nand no more to say")
         return self
+
+    def predict(self, X: Any) -> Any:
+        raise NotImplementedError
+
+
+class Deadly(ClassifierMixin, BaseEstimator):
+    """A classifier that ends the process that fits it, as the system does where memory is short."""
+
+    def fit(self, X: Any, y: Any) -> Deadly:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
 
     def predict(self, X: Any) -> Any:
         raise NotImplementedError

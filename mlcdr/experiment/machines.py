@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # What decides the last digits of a score, beside the methods' own source code.
 _DECIDING = ("numpy", "scipy", "scikit-learn")
-_CONNECT_SECONDS = 15
+CONNECT_SECONDS = 15
 
 
 class SchedulerLost(Exception):
@@ -167,7 +167,7 @@ def _connect(scheduler: str) -> Client:
     if "scheduler_file" in at and not Path(scheduler).is_file():
         raise UserError(f"--scheduler {scheduler}: neither an address (tcp://host:8786) nor a scheduler file")
     try:
-        return Client(**at, timeout=_CONNECT_SECONDS, set_as_default=False, name="mlcdr")
+        return Client(**at, timeout=CONNECT_SECONDS, set_as_default=False, name="mlcdr")
     except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
         told = str(error).partition("\n")[0] or type(error).__name__
         raise UserError(f"--scheduler {scheduler}: no scheduler answers there: {told}") from None
