@@ -278,11 +278,12 @@ def _conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
         point = ", ".join(f"{path} {value}" for path, value in trials[0].point)
         first = f"{dataset}, {method}{f' ({point})' if point else ''}, split {trials[0].split}"
         more = f" (and {len(trials) - 1} more trials of {method})" if len(trials) > 1 else ""
-        print(f"failed: {first}: {reason}{more}", file=sys.stderr)
+        print(_failure(f"{first}: {reason}{more}", reason), file=sys.stderr)
     if report.failures:
+        ended = f" ({report.crashed} of them crashed)" if report.crashed else ""
         rest = f"; {len(kinds) - 10} more kinds of failure" if len(kinds) > 10 else ""
         print(
-            f"error: {len(report.failures)} of {report.planned} trials failed{rest}; "
+            f"error: {len(report.failures)} of {report.planned} trials failed{ended}{rest}; "
             f"`mlcdr report {report.folder}` shows their tracebacks",
             file=sys.stderr,
         )
@@ -295,6 +296,12 @@ def _conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
         print(f"interrupted: {so_far}; the same command goes on from there", file=sys.stderr)
         return 130
     return 1 if report.failures else 0
+
+
+def _failure(text: str, reason: str) -> str:
+    """A line that says of a failed trial what happened to it."""
+    crashed = "crashed: "  # the reason begins so
+    return crashed + text.replace(crashed, "", 1) if reason.startswith(crashed) else f"failed: {text}"
 
 
 def _listed(paths: list[Path], folder: Path) -> str:
@@ -385,6 +392,9 @@ def status(folder: Folder) -> None:
     counted = [(e.dataset, e.method, e.planned, e.done, e.failed, e.pending) for e in found.counts]
     totals = (found.total("planned"), found.total("done"), found.total("failed"), found.total("pending"))
     rows += [tuple(map(str, row)) for row in [*counted, ("all", "", *totals)]]
+    if found.total("crashed"):  # of those that failed
+        crashed = ["crashed", *(str(each.crashed) for each in found.counts), str(found.total("crashed"))]
+        rows = [(*row[:5], number, row[5]) for row, number in zip(rows, crashed, strict=True)]
     _print_columns(rows)
     if found.total("pending"):
         timed = f"about {duration(found.seconds_left)}" if len(found.costs) else "an unknown time"
@@ -392,7 +402,8 @@ def status(folder: Folder) -> None:
         left = "left" if last.state == "running" else "to do"
         print(f"{timed} {left} with {last.jobs} worker{'s' * (last.jobs != 1)}{untimed}")
     for (dataset, method, error), number in list(found.errors.items())[:10]:
-        print(f"failed: {dataset}, {method}: {reason_of(error)} ({number} trial{'s' * (number != 1)})")
+        reason = reason_of(error)
+        print(_failure(f"{dataset}, {method}: {reason} ({number} trial{'s' * (number != 1)})", reason))
 
 
 @app.command()

@@ -39,7 +39,7 @@ def row_blocks(X: Any, Y: Any, rows: int = 4096) -> Iterator[Block]:
     if n != Y.shape[0]:
         raise ValueError(f"X has {n} rows and Y has {Y.shape[0]}")
     for start in range(0, n, rows):
-        yield tuple(a[start : start + rows] if sp.issparse(a) else _in_memory(a, start, rows) for a in (X, Y))  # type: ignore[misc]
+        yield tuple(a[start : start + rows] if sp.issparse(a) else _in_memory(a, start, rows) for a in (X, Y))
 
 
 def _in_memory(a: Any, start: int, rows: int) -> Any:

@@ -110,17 +110,6 @@ class Failing(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
 
-class Deadly(ClassifierMixin, BaseEstimator):
-    """A classifier that ends the process that fits it, as the system does where memory is short."""
-
-    def fit(self, X: Any, y: Any) -> Deadly:
-        os.kill(os.getpid(), signal.SIGKILL)
-        raise AssertionError
-
-    def predict(self, X: Any) -> Any:
-        raise NotImplementedError
-
-
 class Guess(ClassifierMixin, BaseEstimator):
     """A classifier that guesses at random after `seconds`, and once `gate` (a path) lets it through."""
 
@@ -138,6 +127,43 @@ class Guess(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         return np.random.default_rng(self.random_state).integers(0, 2, size=(X.shape[0], self.n_labels_))
+
+
+class Deadly(ClassifierMixin, BaseEstimator):
+    """A classifier that ends its process, or goes on for ever, where `x` is the first number of a training set (None: always).
+
+    `how`: a signal's name, `exit`, `memory` (more and more of it), `compiled` (a loop in C that hears nothing). With
+    `once` (a path) only the first to come, who leaves that file behind.
+    """
+
+    def __init__(self, how: str, once: str = "", x: float | None = None):
+        self.how = how
+        self.once = once
+        self.x = x
+
+    def fit(self, X: Any, y: Any) -> Deadly:
+        if (self.x is None or X[0, 0] == self.x) and not (self.once and Path(self.once).exists()):
+            if self.once:
+                Path(self.once).touch()
+            self._die()
+        self.n_labels_ = y.shape[1]
+        return self
+
+    def _die(self) -> None:
+        if self.how == "exit":
+            os._exit(3)
+        if self.how == "memory":
+            taken = []
+            for _ in range(100):  # 1 GB in all, or the machine might go with it
+                taken.append(np.ones(10**7 // 8))
+                time.sleep(0.02)
+            raise RuntimeError("nobody minded")
+        if self.how == "compiled":
+            sum(range(10**11))
+        os.kill(os.getpid(), signal.Signals[self.how])
+
+    def predict(self, X: Any) -> Any:
+        return np.zeros((X.shape[0], self.n_labels_), dtype=int)
 
 
 class Gate:

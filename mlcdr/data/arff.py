@@ -81,8 +81,8 @@ def read_arff(path: Path | str) -> ArffTable:
         fail(path, None, f"cannot be read: {error.strerror or error}")
 
 
-def _blocks(path: Path, file: BinaryIO, line: int) -> Iterator[tuple[int, bytes]]:
-    """Blocks of whole lines, each with the number of its first line; line ends are made LF, the last one is added."""
+def _blocks(path: Path, file: BinaryIO, line: int) -> Iterator[tuple[int, int, bytes]]:
+    """Blocks of whole lines, with the numbers of their first and last; line ends are made LF, the last one is added."""
     while block := file.read(BLOCK_BYTES):
         if block[-1:] != b"\n":
             block += file.readline()
@@ -94,8 +94,8 @@ def _blocks(path: Path, file: BinaryIO, line: int) -> Iterator[tuple[int, bytes]
             block = block.replace(b"\r\n", b"\n")
         if block[-1:] != b"\n":
             block += b"\n"
-        yield line + 1, block
-        line += block.count(b"\n")
+        first, line = line + 1, line + block.count(b"\n")
+        yield first, line, block
 
 
 def _read_rows(path: Path, file: BinaryIO, relation: str, attributes: tuple[Attribute, ...], line: int) -> ArffTable:
@@ -104,11 +104,11 @@ def _read_rows(path: Path, file: BinaryIO, relation: str, attributes: tuple[Attr
     lines: list[np.ndarray] = []
     parts: list[Any] = []
     last = line
-    for first, block in _blocks(path, file, line):
-        last = first + block.count(b"\n") - 1
+    for first, last, block in _blocks(path, file, line):
         text = block.lstrip(b"\n")  # blank lines at the ends are common, and must not cost the quick way
         start = first + len(block) - len(text)
-        text = text.rstrip(b"\n") + b"\n"
+        if text[-2:] in (b"", b"\n\n"):
+            text = text.rstrip(b"\n") + b"\n"
         if is_sparse is None:
             is_sparse = _begins_sparse(text)
         if is_sparse is None or text == b"\n":
@@ -118,7 +118,7 @@ def _read_rows(path: Path, file: BinaryIO, relation: str, attributes: tuple[Attr
             read = sparse_lines if is_sparse else dense_lines
             numbers, rows = read(path, start, text, attributes, columns)
         else:
-            numbers = np.arange(start, start + text.count(b"\n"), dtype=np.int32)
+            numbers = np.arange(start, start + len(rows[0] if is_sparse else rows), dtype=np.int32)
         lines.append(numbers)
         parts.append(rows)
     if not sum(map(len, lines)):

@@ -65,7 +65,9 @@ class Columns:
         # Columns declared {0,1,...,k-1}, k <= 10: one digit, which is its own code. `limit` is k there, 0 elsewhere.
         digits = {v: len(v) if v == tuple("0123456789"[: len(v)]) else 0 for v in books}
         self.limit = np.array([0 if v is None else digits[v] for v in values])
-        self.plain = bool((self.nominal == (self.limit > 0)).all())
+        # The largest digit that is a value of the column as it stands, -1 where none is; and the least of these.
+        self.largest_digit = np.where(self.nominal, self.limit - 1, 9)
+        self.least_digit = int(self.largest_digit.min(initial=9))
 
 
 def _signed(kinds: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -133,6 +135,47 @@ def dense_block(block: bytes, columns: Columns) -> np.ndarray | None:
 def sparse_block(block: bytes, columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The entries of sparse rows: each row's count, indices (int32), values (float64); None if a row is not regular."""
     text = np.frombuffer(block, dtype=np.uint8)
+    return _one_digit_rows(text, columns) or _number_rows(block, text, columns)
+
+
+def _one_digit_rows(text: np.ndarray, columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """`sparse_block` for rows whose values are single digits, as in nearly every sparse file; None for all others."""
+    digits = text - np.uint8(ord("0"))  # anything below 0 wraps round to more than 9
+    marks = np.flatnonzero(digits > 9)
+    kinds = _CLASS.take(text.take(marks))
+    follows = _FOLLOWS.take((kinds[:-1] << 3) | kinds[1:])
+    if kinds[0] != _OPEN or marks[0] != 0 or not follows.all():
+        return None
+    blanks = np.flatnonzero(kinds == _BLANK)
+    blank = marks.take(blanks)
+    size = blank - marks.take(blanks - 1) - 1
+    places = int(size.max(initial=1))
+    # A value of one digit ends two characters behind its blank, and `{`, `}`, line end stand side by side; then every
+    # character has been looked at, as digits + marks are all there are.
+    if places > 9 or size.min(initial=1) < 1 or (marks.take(blanks + 1) - blank != 2).any():
+        return None
+    if len(marks) + int(size.sum()) + len(blanks) != len(text):
+        return None
+    values = digits.take(blank + 1)
+    indices = digits.take(blank - 1).astype(np.int32)
+    for place in range(2, places + 1):
+        # Before the first entry of a block there may be fewer characters than places: those wrap round, and weigh 0.
+        indices += digits.take(blank - place, mode="wrap") * (size >= place) * np.int32(10 ** (place - 1))
+    if len(indices) and int(indices.max()) >= columns.size:
+        return None
+    if int(values.max(initial=0)) > columns.least_digit and (values > columns.largest_digit[indices]).any():
+        return None
+    ends = np.flatnonzero(kinds == _END)
+    before = np.searchsorted(blanks, ends)  # entries up to the end of each row
+    rises = indices[1:] > indices[:-1]
+    rises[before[(before > 0) & (before < len(indices))] - 1] = True
+    if not rises.all():
+        return None
+    return np.diff(before, prepend=0).astype(np.int32), indices, values.astype(np.float64)
+
+
+def _number_rows(block: bytes, text: np.ndarray, columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """`sparse_block` for rows of any numbers."""
     kinds = _CLASS[text]
     marks = np.flatnonzero(kinds > _SIGN)
     delimiters = kinds[marks]
@@ -146,21 +189,11 @@ def sparse_block(block: bytes, columns: Columns) -> tuple[np.ndarray, np.ndarray
     signed = _signed(kinds, ends)
     if signed[::2].any():
         return None
-    numbers: np.ndarray | None
-    if not signed.any() and (lengths[1::2] == 1).all() and (len(lengths) == 0 or lengths.max() <= 9):
-        # Nearly every sparse file: one-digit values. Horner's rule over all indices at once, digit by digit.
-        size, end = lengths[::2], ends[::2]
-        indices = np.zeros(len(size), dtype=np.int64)
-        for place in range(int(size.max(initial=0)), 0, -1):
-            longer = size >= place
-            indices[longer] = indices[longer] * 10 + (text[end[longer] - place] - 48)
-        values = (text[ends[1::2] - 1] - 48).astype(np.float64)
-    else:
-        numbers = _floats(block.translate(_TO_BLANKS), len(ends))
-        if numbers is None or (lengths[::2] > 9).any():
-            return None
-        indices = numbers[::2].astype(np.int64)
-        values = numbers[1::2].copy()
+    numbers = _floats(block.translate(_TO_BLANKS), len(ends))
+    if numbers is None or (lengths[::2] > 9).any():
+        return None
+    indices = numbers[::2].astype(np.int64)
+    values = numbers[1::2].copy()
     if (indices >= columns.size).any():
         return None
     nominal = columns.nominal[indices]

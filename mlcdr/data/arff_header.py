@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from mlcdr.data.text import BLANKS, decode, expect_end, fail, read_quoted, read_token, short, skip_blanks
 
+_NAME_END = re.compile(r"[ \t{]|$")
 _KEYWORD = re.compile(r"@([A-Za-z]+)(?=[ \t\r\n{'\"%]|$)")
 
 
-@dataclass(frozen=True)
-class Attribute:
+class Attribute(NamedTuple):
     """One `@attribute` declaration.
 
     `values` are the nominal values in declared order, None for a numeric attribute; `integer` marks `integer`.
@@ -98,7 +97,9 @@ def _attribute_name(path: Path, line: int, rest: str) -> tuple[str, int]:
             fail(path, line, f"unexpected {short(rest[end:])} after the attribute's name; a blank must follow it")
     else:
         # Backslashes and quotes inside an unquoted name are literal: delicious has TAG_dise\~no and TAG_m\'usica.
-        end = next((i for i, char in enumerate(rest) if char in " \t{"), len(rest))
+        match = _NAME_END.search(rest)
+        assert match is not None
+        end = match.start()
         name = rest[:end]
         if not name or "," in name or "}" in name or name[0] == "%":
             fail(

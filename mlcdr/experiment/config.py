@@ -27,6 +27,7 @@ from mlcdr.experiment.model import (
     Experiment,
     KeepSpec,
     LayoutSpec,
+    LimitsSpec,
     MethodSpec,
     MetricSpec,
     method_text,
@@ -165,6 +166,8 @@ def _known_keys(location: KeyPath) -> Iterable[str]:
         return kinds[location[1]].model_fields
     if location[:1] == ("keep",):
         return KeepSpec.model_fields
+    if location[:1] == ("limits",):
+        return LimitsSpec.model_fields
     if "tune" in location:
         return TuneSpec.model_fields
     return MethodSpec.model_fields if location else Experiment.model_fields

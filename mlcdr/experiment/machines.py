@@ -3,9 +3,9 @@
 A data set and its splits go to the scheduler once, from there to one worker, and from worker to worker: each of them
 gets them once, and needs no files of its own. A task is a group of trials and the name of its data set. The scheduler
 keeps what it was sent, so that a worker that dies costs what it was computing, and a worker that comes later gets what
-it lacks; a group that ended several workers is taken apart, and the trial that ends them by itself is recorded as one
-that crashed. Who may connect to the scheduler may run any code on it and on the workers, as always with Dask: TLS, or a
-network of one's own.
+it lacks. The trials of a group whose workers died are computed again at the end, each alone, and one that ends its
+workers even so is recorded as crashed. Who may connect to the scheduler may run any code on it and on the workers, as
+always with Dask: use TLS, or a network of one's own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import json
 import os
 import uuid
 from asyncio import CancelledError
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -27,6 +27,7 @@ from threadpoolctl import threadpool_limits
 from mlcdr import __version__
 from mlcdr.errors import ConfigError, UserError
 from mlcdr.experiment.trials import PROGRAM, DataSource, Group, Handed, Score
+from mlcdr.experiment.workers import Finished, finished
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -40,13 +41,8 @@ class SchedulerLost(Exception):
     """The scheduler is gone, and with it what was under way; what was finished is recorded."""
 
 
-Outcome = tuple[list[Score], float]
-
-
-def compute_on_cluster(
-    pending: Sequence[Group], scheduler: str, compute: Callable[[Group, Handed], Outcome]
-) -> Generator[Outcome, None, None]:
-    """The scores of each group as it is finished, and its worker's seconds, in any order.
+def compute_on_cluster(pending: Sequence[Group], scheduler: str) -> Generator[Finished, None, None]:
+    """What comes of each group as it is finished, in any order.
 
     Parameters
     ----------
@@ -54,8 +50,6 @@ def compute_on_cluster(
     scheduler : str
         Its address (`tcp://…`, `tls://…`), or the path of the scheduler file that `dask scheduler --scheduler-file` and
         dask-jobqueue write.
-    compute : callable
-        What a worker does: from a group and its data set to scores and seconds. A function of a module.
 
     Raises
     ------
@@ -67,49 +61,46 @@ def compute_on_cluster(
     if not pending:
         return
     client = _connect(scheduler)
-    with contextlib.closing(_Work(client, compute)) as work, _losing(scheduler):
+    with contextlib.closing(_Work(client)) as work, _losing(scheduler):
         yield from work.compute(pending)
 
 
 class _Work:
     """The futures of one run on one client."""
 
-    def __init__(self, client: Client, compute: Callable[[Group, Handed], Outcome]):
+    def __init__(self, client: Client):
         self.client = client
-        self.task = compute
         self.run = uuid.uuid4().hex[:8]  # keys of two runs on one scheduler are apart
         self.data: dict[DataSource, Future] = {}
         self.groups: dict[Future, Group] = {}
 
-    def compute(self, pending: Sequence[Group]) -> Iterator[Outcome]:
+    def compute(self, pending: Sequence[Group]) -> Iterator[Finished]:
         from distributed import KilledWorker, as_completed
 
-        left: dict[DataSource, int] = {}
-        for group in pending:
-            left[group.source] = left.get(group.source, 0) + 1
-        for source in left:
+        for source in dict.fromkeys(group.source for group in pending):
             self.data[source] = self._hand_over(source)
-        finished = as_completed([self._submit(group) for group in pending], loop=self.client.loop)
-        for future in finished:
-            if future.status in ("cancelled", "lost"):
-                raise SchedulerLost
+        suspects = []
+        for future in as_completed([self._submit(group) for group in pending], loop=self.client.loop):
             group = self.groups.pop(future)
             try:
-                scores, seconds = future.result()
+                yield self._outcome(future)
+            except KilledWorker:
+                suspects.append(group)
+        # Dask blames whatever a dead worker had before it. One trial at a time, with nothing beside it, is to blame.
+        for group in [replace(each, trials=(trial,)) for each in suspects for trial in each.trials]:
+            future = self._submit(group)
+            try:
+                yield self._outcome(future)
             except KilledWorker as error:
-                if len(group.trials) == 1:
-                    yield [Score(group.trials[0].key, None, _crash(error))], 0.0
-                else:  # one of them did it
-                    parts = [replace(group, trials=(trial,)) for trial in group.trials]
-                    left[group.source] += len(parts)
-                    for part in parts:
-                        finished.add(self._submit(part))
-            else:
-                future.release()
-                yield scores, seconds
-            left[group.source] -= 1
-            if not left[group.source]:
-                self.data.pop(group.source).release()
+                yield Finished([Score(group.trials[0].key, None, _crash(error))], 0.0, "worker died")
+            del self.groups[future]
+
+    @staticmethod
+    def _outcome(future: Future) -> Finished:
+        if future.status in ("cancelled", "lost"):
+            raise SchedulerLost
+        outcome: Finished = future.result()
+        return outcome
 
     def _hand_over(self, source: DataSource) -> Future:
         """The data set on the cluster, as what a task returns: the scheduler can have it made again."""
@@ -128,7 +119,6 @@ class _Work:
         label = group.source.name.rpartition("/")[2]
         future = self.client.submit(
             _work,
-            self.task,
             group,
             self.data[group.source],
             _versions(group),
@@ -163,12 +153,13 @@ def _connect(scheduler: str) -> Client:
         from distributed import Client
     except ImportError:
         raise UserError("--backend dask needs Dask: pip install 'mlcdr[dask]'") from None
-    at: dict[str, Any] = {"address": scheduler} if "://" in scheduler else {"scheduler_file": scheduler}
-    if "scheduler_file" in at and not Path(scheduler).is_file():
-        raise UserError(f"--scheduler {scheduler}: neither an address (tcp://host:8786) nor a scheduler file")
     try:
-        return Client(**at, timeout=CONNECT_SECONDS, set_as_default=False, name="mlcdr")
-    except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
+        address = scheduler if "://" in scheduler else json.loads(Path(scheduler).read_text())["address"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UserError(f"--scheduler {scheduler}: neither an address (tcp://host:8786) nor a scheduler file") from None
+    try:
+        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="mlcdr")
+    except (OSError, ValueError) as error:
         told = str(error).partition("\n")[0] or type(error).__name__
         raise UserError(f"--scheduler {scheduler}: no scheduler answers there: {told}") from None
 
@@ -182,12 +173,12 @@ def _losing(scheduler: str) -> Iterator[None]:
     try:
         yield
     except (SchedulerLost, CancelledError, FutureCancelledError, CommClosedError, ConnectionError) as error:
-        raise SchedulerLost(f"the scheduler at {scheduler} is lost") from error
+        raise SchedulerLost(f"the scheduler at {scheduler} is lost ({type(error).__name__}: {error})") from error
 
 
 def _crash(error: Any) -> str:
     last = getattr(error.last_worker, "address", "")
-    return f"crashed: every worker that computed it died (killed, or out of memory), {last} the last"
+    return f"crashed: its workers died (killed, or out of memory), the last was {last}"
 
 
 # -------------------------------------------------------------------- in a worker
@@ -197,10 +188,8 @@ def _keep(handed: Handed) -> Handed:
     return handed
 
 
-def _work(
-    compute: Callable[[Group, Handed], Outcome], group: Group, handed: Handed, versions: Mapping[str, str]
-) -> Outcome:
-    """The scores of a group and the seconds they took, by a worker that computes as the parent would."""
+def _work(group: Group, handed: Handed, versions: Mapping[str, str]) -> Finished:
+    """What comes of a group, by a worker that computes as the parent would."""
     _begin(os.getpid())
     here = _versions(group)
     apart = [f"{name} {versions[name]} and {here[name]}" for name in versions if versions[name] != here[name]]
@@ -208,7 +197,7 @@ def _work(
         raise ConfigError([f"the run and worker {_address()} differ, restart the workers: {'; '.join(apart)}"])
     if group.keeping is not None and not group.keeping.folder.parent.is_dir():
         raise ConfigError([f"keep: worker {_address()} does not see {group.keeping.folder.parent}"])
-    return compute(group, handed)
+    return finished(group, handed)
 
 
 @cache

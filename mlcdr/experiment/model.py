@@ -165,6 +165,51 @@ class KeepSpec(_Spec):
     models: Annotated[bool, Field(description="The fitted models, which `mlcdr predict` puts to other data.")] = False
 
 
+_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
+
+def _memory(text: str) -> str:
+    _bytes(text)
+    return text
+
+
+def _bytes(text: str) -> int:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]+)", text)
+    if match is None or match[2] not in _UNITS or float(match[1]) == 0:
+        raise ValueError(f"{text!r} is no amount of memory; write `2 GB` (units: {', '.join(_UNITS)})")
+    return int(float(match[1]) * _UNITS[match[2]])
+
+
+class LimitsSpec(_Spec):
+    """What a trial may take before it is ended: one fit, and the trials that it serves."""
+
+    seconds: Annotated[
+        float | None,
+        BeforeValidator(lambda value: float(value) if type(value) is int else value),
+        Field(gt=0, allow_inf_nan=False, description="Of time, by the wall clock."),
+    ] = None
+    memory: Annotated[
+        str | None,
+        AfterValidator(lambda text: None if text is None else _memory(text)),
+        Field(description="Of memory that its process has in use (resident), with the data set: `2 GB`."),
+    ] = None
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a limit."""
+        return self.seconds is not None or self.memory is not None
+
+    @property
+    def bytes(self) -> int | None:
+        """`memory` as a number."""
+        return None if self.memory is None else _bytes(self.memory)
+
+    def plain(self) -> dict[str, Any]:
+        """As a config writes it."""
+        return {key: value for key, value in self.model_dump().items() if value is not None}
+
+
 class _Places(dict[KeyPath, Place]):
     """Where the keys of an experiment were written, which is no part of what it is: any two are equal."""
 
@@ -213,6 +258,10 @@ class Experiment(_Spec):
         KeepSpec,
         Field(description="What is kept of each trial beside its scores: `{scores: true, models: true}`."),
     ] = KeepSpec()
+    limits: Annotated[
+        LimitsSpec,
+        Field(description="What a trial may take before it is ended and recorded: `{seconds: 600, memory: 4 GB}`."),
+    ] = LimitsSpec()
     tables: Annotated[
         tuple[LayoutSpec, ...], BeforeValidator(_tuple), Field(description="Tables to write when the run ends.")
     ] = ()
@@ -291,6 +340,8 @@ class Experiment(_Spec):
             result["share"] = False
         if self.keep != KeepSpec():
             result["keep"] = {key: True for key in ("scores", "models") if getattr(self.keep, key)}
+        if self.limits.any:
+            result["limits"] = self.limits.plain()
         for key in ("tables", "figures"):
             layouts = [spec.plain() for spec in getattr(self, key)]
             if layouts:

@@ -49,6 +49,7 @@ class Count:
     planned: int
     done: int
     failed: int
+    crashed: int = 0  # of the failed
 
     @property
     def pending(self) -> int:
@@ -78,7 +79,7 @@ class Progress:
     costs: Mapping[str, float]
     errors: Mapping[tuple[str, str, str], int]
 
-    def total(self, what: Literal["planned", "done", "failed", "pending"]) -> int:
+    def total(self, what: Literal["planned", "done", "failed", "crashed", "pending"]) -> int:
         """Of all data sets and methods."""
         return sum(getattr(each, what) for each in self.counts)
 
@@ -113,9 +114,11 @@ def progress(folder: Path) -> Progress:
         last = db.execute("SELECT process, jobs, started, ended, outcome FROM runs ORDER BY number DESC").fetchone()
         if last is None:
             raise ResultsError(f"{folder}: no run has begun here; `mlcdr run CONFIG` begins one")
+        crashes = "key IN (SELECT key FROM crashes)" if _has(db, "crashes") else "0"
         counts = db.execute(
             "SELECT p.dataset, p.method, count(*), coalesce(sum(t.status = 'done'), 0), "
-            "coalesce(sum(t.status = 'failed'), 0) FROM planned p LEFT JOIN trials t USING (key) "
+            f"coalesce(sum(t.status = 'failed'), 0), coalesce(sum(t.status = 'failed' AND {crashes}), 0) "
+            "FROM planned p LEFT JOIN trials t USING (key) "
             "GROUP BY p.dataset, p.method ORDER BY min(p.position)"
         ).fetchall()
         errors = db.execute(

@@ -12,24 +12,23 @@ import warnings
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, Protocol
 
 import joblib
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mlcdr import __version__
-from mlcdr.errors import ConfigError, ResultsError
+from mlcdr.errors import ConfigError, ResultsError, UserError
 from mlcdr.experiment.config import DatasetSpec, Experiment
 from mlcdr.experiment.keeping import Keeping, forget
 from mlcdr.experiment.machines import SchedulerLost, compute_on_cluster, n_threads
+from mlcdr.experiment.model import LimitsSpec
 from mlcdr.experiment.store import Store, place
 from mlcdr.experiment.tabulate import write_chosen, write_scores, write_summary, write_whole
-from mlcdr.experiment.trials import DataSource, Group, Handed, Score, Trial, groups, plan, run_group, watch_parent
+from mlcdr.experiment.trials import DataSource, Group, Trial, groups, plan
+from mlcdr.experiment.workers import Finished, WorkersGone, computed, finished, signals_held_back
 
 BACKENDS = ("loky", "threading", "dask")
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "pandas", "threadpoolctl")
@@ -75,8 +74,10 @@ class RunReport:
         Trials of the plan that have their scores at the end.
     failures : list of (trial, traceback)
         The trials of the plan that failed.
+    crashed : int
+        How many of these ended their worker process, or were ended with it.
     interrupted : bool
-        A signal ended it, or a worker died, before all was done.
+        A signal ended it, or no worker came to life, before all was done.
     seconds : float
         Wall time.
     """
@@ -87,6 +88,7 @@ class RunReport:
     computed: int = 0
     done: int = 0
     failures: list[tuple[Trial, str]] = field(default_factory=list)
+    crashed: int = 0
     interrupted: bool = False
     seconds: float = 0.0
 
@@ -108,7 +110,8 @@ def run(
     """Run an experiment into `out/<name>/`, computing only the trials that are not there yet.
 
     Every group is computed with one BLAS thread, whatever `jobs` is: the parallel work is over splits, and the numbers
-    do not depend on the machine's number of cores.
+    do not depend on the machine's number of cores. A single job is computed in this process, unless there are limits,
+    or a trial has crashed before; otherwise workers compute, any of which may die (`mlcdr.experiment.workers`).
 
     Parameters
     ----------
@@ -130,13 +133,17 @@ def run(
     Raises
     ------
     UserError
-        When a data set cannot be had, the folder cannot be written, or there is no such scheduler.
+        When a data set cannot be had, the folder cannot be written, limits cannot be held, or no scheduler answers.
     """
-    listener = listener or Silent()
+    if experiment.limits.any and backend == "threading":
+        raise UserError("limits: a thread cannot be ended; they need `--backend loky`")
     if backend == "dask":
         if scheduler is None:
-            raise ConfigError(["--backend dask needs --scheduler, the address of a Dask scheduler"])
+            raise UserError("--backend dask needs --scheduler, the address of a Dask scheduler")
+        if experiment.limits.any:
+            raise UserError("limits: need `--backend loky`; the workers of a Dask cluster have a --memory-limit")
         jobs = n_threads(scheduler)
+    listener = listener or Silent()
     jobs = jobs or joblib.cpu_count()
     start = time.time()
     folder = out / experiment.name
@@ -174,26 +181,29 @@ def run(
                     for group in groups(experiment, part.source, [t for t in part.trials if t.key in wanted], keeping)
                 ]
                 # Closed here and not when the garbage is collected: to close it is to end the workers.
-                with _silencing_joblib(), contextlib.closing(_compute(pending, jobs, backend, scheduler)) as outcomes:
-                    for scores, seconds in outcomes:
+                apart = bool({place(trials[key]) for key in wanted} & store.crashed_places())
+                work = _compute(pending, jobs, backend, experiment.limits, apart, scheduler)
+                with _silencing_joblib(), contextlib.closing(work) as outcomes:
+                    for outcome in outcomes:
+                        scores = outcome.scores
                         # What is on record stays, whether or not what was to be kept of it could be.
-                        store.record(trials, [score for score in scores if score.key not in done], seconds)
+                        new = [score for score in scores if score.key not in done]
+                        store.record(trials, new, outcome.seconds, outcome.crashed)
                         lost += [(trials[s.key], s.error or "") for s in scores if s.key in done and s.values is None]
                         failed = sum(score.values is None for score in scores)
                         report.computed += len(scores)
                         listener.advance(trials[scores[0].key].dataset, len(scores), failed)
         except _Stop:
             report.interrupted = True
-        except TerminatedWorkerError:
+        except (WorkersGone, SchedulerLost) as error:
             report.interrupted = True
-            listener.notice("a worker process died (killed, or out of memory); what was finished is kept")
-        except SchedulerLost as error:
-            report.interrupted = True
-            listener.notice(f"{error}; what was finished is kept, and running again goes on from there")
+            listener.notice(f"{error}; what was finished is kept")
         if planned:
             ordered = list(trials)
             report.failures = [(trials[key], error) for key, error in store.failures(ordered).items()] + lost
             columns = (list(experiment.varied), [metric.label for metric in experiment.metrics])
+            crashed = store.crashed_places()
+            report.crashed = sum(place(trial) in crashed for trial, _ in report.failures)
             scores_by_key = store.scores(ordered)
             report.done = len(scores_by_key)
             write_scores(folder / "scores.csv", list(trials.values()), scores_by_key, *columns)
@@ -252,62 +262,27 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> Pa
 
 
 def _compute(
-    pending: Sequence[Group], jobs: int, backend: str, scheduler: str | None = None
-) -> Generator[tuple[list[Score], float], None, None]:
-    """The scores of each group as it is finished, and its worker's seconds, in any order."""
-    if scheduler is not None and backend == "dask":
-        yield from compute_on_cluster(pending, scheduler, _timed)
-        return
-    jobs = min(jobs, len(pending))
-    if jobs <= 1:
-        yield from map(_timed, pending)
-        return
-    options: dict[str, Any] = {}
-    if backend == "loky":
-        options = {"inner_max_num_threads": 1, "initializer": _begin_worker, "initargs": (os.getpid(),)}
-    with joblib.parallel_config(backend, n_jobs=jobs, **options):
-        parallel = joblib.Parallel(return_as="generator_unordered")
-        with _ctrl_c_held_back():  # the call starts the workers, which come to life as deaf to it as this is now
-            outcomes = parallel(joblib.delayed(_timed)(group) for group in pending)
-        yield from outcomes
-
-
-def _timed(group: Group, handed: Handed | None = None) -> tuple[list[Score], float]:
-    """The scores of a group and the seconds they took."""
-    for trial in group.trials:
-        for component in trial.family.components():
-            for cls in component.classes():
-                _warm_up(cls)
-    start = time.perf_counter()
-    return run_group(group, handed), time.perf_counter() - start
-
-
-@cache
-def _warm_up(cls: type) -> None:
-    """Once in a process, before it is timed: what a class has to load or compile (its `warm_up`, if it has one)."""
-    if hasattr(cls, "warm_up"):
-        with contextlib.suppress(Exception):  # the trials that use it will say so
-            cls.warm_up()
-
-
-def _begin_worker(parent: int) -> None:
-    """Set up a worker process, before it computes anything."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the workers
-    watch_parent(parent)
-
-
-@contextlib.contextmanager
-def _ctrl_c_held_back() -> Iterator[None]:
-    """SIGINT waits until the block ends; processes and threads started in it never see one."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # or else it is started with the first worker, and lets the signal through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    pending: Sequence[Group],
+    jobs: int,
+    backend: str,
+    limits: LimitsSpec,
+    apart: bool,
+    scheduler: str | None = None,
+) -> Generator[Finished, None, None]:
+    """What comes of each group as it is finished, in any order; `apart`: not in this process, which might not live."""
+    workers = min(jobs, len(pending))
+    if backend == "dask":
+        yield from compute_on_cluster(pending, str(scheduler))
+    elif backend == "loky" and workers and (workers > 1 or limits.any or apart):
+        yield from computed(pending, workers, limits)
+    elif workers <= 1:
+        yield from map(finished, pending)
+    else:
+        with joblib.parallel_config(backend, n_jobs=workers):
+            parallel = joblib.Parallel(return_as="generator_unordered")
+            with signals_held_back():  # threads that are started here never see one
+                outcomes = parallel(joblib.delayed(finished)(group) for group in pending)
+            yield from outcomes
 
 
 @contextlib.contextmanager
@@ -371,6 +346,7 @@ def _manifest(
             "kept": report.kept,
             "computed": report.computed,
             "failed": len(report.failures),
+            "crashed": report.crashed,
             "interrupted": report.interrupted,
         },
         "seed": experiment.seed,

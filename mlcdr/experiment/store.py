@@ -68,6 +68,10 @@ CREATE TABLE IF NOT EXISTS runs (            -- who wrote here
     ended   TEXT,                            -- NULL: it has not, or it was killed
     outcome TEXT
 );
+CREATE TABLE IF NOT EXISTS crashes (         -- failed trials that ended their worker process
+    key   TEXT PRIMARY KEY REFERENCES trials (key) ON DELETE CASCADE,
+    cause TEXT NOT NULL                      -- SIGKILL, exit 3; or the limit that was passed: seconds, memory
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS costs (           -- seconds of one worker for each recorded group
     dataset TEXT NOT NULL,
     trials  INTEGER NOT NULL,
@@ -222,8 +226,18 @@ class Store:
         with self._told("cannot be read"):
             return set(self._db.execute(query).fetchall())
 
-    def record(self, trials: Mapping[str, Trial], scores: Iterable[Score], seconds: float | None = None) -> None:
+    def crashed_places(self) -> set[Place]:
+        """As `failed_places`, of those that ended their worker process."""
+        query = "SELECT dataset, method, point, split FROM trials JOIN crashes USING (key)"
+        with self._told("cannot be read"):
+            return set(self._db.execute(query).fetchall())
+
+    def record(
+        self, trials: Mapping[str, Trial], scores: Iterable[Score], seconds: float | None = None, crashed: str = ""
+    ) -> None:
         """Write the outcome of one group, and the seconds that it took a worker, in one transaction.
+
+        `crashed` is what ended the worker, if that is the outcome.
 
         Raises
         ------
@@ -247,7 +261,11 @@ class Store:
             )
             self._db.executemany("INSERT INTO scores (key, metric, value) VALUES (?,?,?)", values)
             self._db.executemany("INSERT INTO choices (key, path, value) VALUES (?,?,?)", choices)
-            if seconds is not None and rows:
+            if crashed:
+                self._db.executemany(
+                    "INSERT INTO crashes (key, cause) VALUES (?,?)", [(row[0], crashed) for row in rows]
+                )
+            elif seconds is not None and rows:
                 cost = (rows[0][1], len(rows), seconds)
                 self._db.execute("INSERT INTO costs (dataset, trials, seconds) VALUES (?,?,?)", cost)
 

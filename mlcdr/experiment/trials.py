@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import threading
 import time
 import traceback
@@ -613,17 +612,3 @@ def _explain(error: Exception) -> str:
     if isinstance(error, UserError):
         return str(error)
     return "".join(traceback.format_exception(error)).rstrip()
-
-
-# -------------------------------------------------------------------- worker processes
-
-
-def watch_parent(parent: int) -> None:
-    """End this worker process when `parent` is gone: a run that was killed must leave nobody behind."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True, name="watch-parent").start()

@@ -53,7 +53,8 @@ class READER(FeatureSelector):
     labelled and unlabelled rows and is indefinite: the objective would have no lower bound.
 
     Cost of an iteration: a sparse factorisation of H_n + γL_y and d³/3 + nd² (nnz(row)² for a sparse row); constrained,
-    nd products with the factor besides, and products for Lanczos' iteration. No N×N matrix is formed.
+    nd products with the factor besides, and products for Lanczos' iteration. No matrix over the rows is dense, but of
+    the constrained problem's where N + n is 500 at most (4,000 if Lanczos' iteration fails).
 
     Parameters
     ----------

@@ -38,6 +38,8 @@ class ReaderLE(LinearLabelSpace):
     The constraint binds W and P together only, so P is no isometry yet. For round-based decoding it is made one:
     P = VᵀSBᵀ, `directions_` are V, and `coef_` is WBS⁻¹, so that XW ≈ YP reads X coef_ ≈ YVᵀ.
 
+    Where no instance has a label the code is the first label, which is 0 throughout.
+
     As a label space it hands the codes of *all* rows, completed ones too, to whatever learner follows; Algorithm 15,
     whose regression is `coef_` itself, is the learner `reader_le`. The codes are not nested, and not centred.
 
@@ -136,7 +138,12 @@ class ReaderLE(LinearLabelSpace):
         n, unlabelled = len(labels), moments.unlabelled
         rows = X if unlabelled is None else row_sparse.stacked(X, unlabelled)
         Y = np.vstack([labels, np.zeros((rows.shape[0] - n, labels.shape[1]))])
-        W, P, self.objective_ = self._iterate(rows, Y, n, self.n_dimensions(self.n_components, moments.n_labels))
+        k = self.n_dimensions(self.n_components, moments.n_labels)
+        if labels.any():
+            W, P, self.objective_ = self._iterate(rows, Y, n, k)
+        else:
+            W, P = np.zeros((moments.n_features, 1)), np.eye(moments.n_labels, 1)
+            self.objective_ = np.zeros(1)
         left, sizes, right = scipy.linalg.svd(P, full_matrices=False)
         rank = int(np.count_nonzero(sizes > 1e-10 * float(np.max(sizes, initial=0.0))))
         self.directions_ = np.ascontiguousarray(left[:, :rank].T)
@@ -210,15 +217,6 @@ class ReaderLE(LinearLabelSpace):
 
 
 def _range(Y: Array) -> Array:
-    """An orthonormal basis (K×r) of the directions in which the label sets Y (N×K) are not all 0.
-
-    Raises
-    ------
-    ValueError
-        When no instance has a label.
-    """
+    """An orthonormal basis (K×r) of the directions in which the label sets Y (N×K), some not empty, are not all 0."""
     values, vectors = scipy.linalg.eigh(Y.T @ Y)
-    kept = values > 1e-10 * values[-1]
-    if values[-1] <= 0:
-        raise ValueError("no instance has a label: there is nothing to embed")
-    return vectors[:, kept]
+    return vectors[:, values > 1e-10 * values[-1]]

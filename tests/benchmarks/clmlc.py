@@ -4,8 +4,9 @@
 
 Each method of configs/sun_2017_thesis/table8_2.yaml trains on four fifths of each data set and predicts the rest, in a
 process of its own with one BLAS thread. Prints CPU seconds, their shares of ECC's, those of the table, and the peak of
-the process's memory with the data set and without. Exit code 1 if CLMLC does not cost less than ECC and CBMLC, or
-holds 1 GB or more on delicious.
+the process's memory before training and at most. Chains of ridge regressions share one factorisation here, so that ECC
+and CBMLC cost a fraction of what they did for the table, and ECC may cost less than CLMLC. Exit code 1 if CLMLC holds
+1 GB or more on delicious.
 """
 
 from __future__ import annotations
@@ -79,9 +80,6 @@ def main(names: list[str]) -> int:
             if method == "CLMLC" and found["most"] >= MOST_MEGABYTES.get(name, np.inf):
                 failed = True
                 print(f"  CLMLC should stay below {MOST_MEGABYTES[name]} MB")
-        if seconds["CLMLC"] >= min(seconds["ECC"], seconds["CBMLC"]):
-            failed = True
-            print("  CLMLC should cost less than ECC and CBMLC")
     return int(failed)
 
 

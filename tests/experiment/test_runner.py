@@ -18,6 +18,8 @@ from mlcdr.errors import DataError, ResultsError
 from mlcdr.experiment import runner
 from mlcdr.experiment.config import experiment_from, load_experiment
 from mlcdr.experiment.runner import RunReport, read_manifest, run
+from mlcdr.experiment.trials import run_group
+from mlcdr.experiment.workers import Finished
 from tests import small
 from tests.small import FOUR, SIZES, Guess
 
@@ -139,11 +141,11 @@ def test_scores_do_not_depend_on_the_order_of_work(
 ) -> None:
     order = []
 
-    def shuffled(pending, jobs, backend):
+    def shuffled(pending, *how):
         pending = random.Random(3).sample(list(pending), len(pending))
         for group in pending:
             order.append(group.split)
-            yield list(reversed(runner.run_group(group))), 0.0
+            yield Finished(list(reversed(run_group(group))), 0.0)
 
     monkeypatch.setattr(runner, "_compute", shuffled)
     report = run(small.experiment(arff, methods=MIXED), tmp_path / "shuffled")

@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from mlcdr import registry
 from mlcdr.feature_space.linear import LinearFeatureSpace
+from mlcdr.feature_space.scca import SCCA
 from mlcdr.moments import Moments
 from tests.methods.problems import as_sparse, problem
 from tests.methods.test_feature_space import ALL, pair_of
@@ -71,6 +72,8 @@ def assert_same(one: Any, X: Any, other: Any, Z: Any, size: float = 1.0, factor:
 
 def test_every_registered_method_is_put_to_the_laws():
     registered = {registry.resolve("feature_space", name) for name in registry.names("feature_space")}
+    # selectors, and SCCA, which learns from other rows too, have tests of their own
+    registered = {cls for cls in registered if issubclass(cls, LinearFeatureSpace) and cls is not SCCA}
     assert {type(estimator) for estimator in ALL.values()} == registered
 
 

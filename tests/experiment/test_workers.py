@@ -1,0 +1,186 @@
+"""Workers that die, and trials that go too far: they cost themselves, and nothing else."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlcdr.errors import ConfigError, UserError
+from mlcdr.experiment import workers
+from mlcdr.experiment.record import progress
+from mlcdr.experiment.runner import RunReport, read_manifest, run
+from mlcdr.experiment.trials import Group, groups
+from tests import small
+from tests.small import FOUR, Outcome
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="looks at memory in /proc")
+
+
+@pytest.fixture
+def arff(tmp_path: Path) -> Path:
+    return small.write_dataset(tmp_path / "data")
+
+
+def deadly(how: str, **params: Any) -> dict[str, Any]:
+    return {"learner": {"tests.small.Deadly": {"how": how, **params}}}
+
+
+def first_number(arff: Path, split: int) -> float:
+    """What the training set of a split begins with."""
+    experiment = small.experiment(arff)
+    from mlcdr.experiment.trials import DataSource
+
+    source = DataSource.of(experiment.datasets[0], experiment.splits)
+    dataset = source.load()
+    return float(dataset.X[source.divide(dataset)[split].train[0], 0])
+
+
+def in_database(report: RunReport, query: str) -> list[tuple]:
+    db = sqlite3.connect(report.folder / "trials.sqlite")
+    try:
+        return db.execute(query).fetchall()
+    finally:
+        db.close()
+
+
+@pytest.mark.parametrize(
+    ("how", "cause"), [("SIGKILL", "SIGKILL"), ("SIGSEGV", "SIGSEGV"), ("exit", "exit 3")], ids=lambda each: each
+)
+def test_a_trial_that_ends_its_worker_is_crashed_and_the_others_are_done(
+    arff: Path, tmp_path: Path, mlcdr: Callable[..., Outcome], how: str, cause: str
+) -> None:
+    calm = run(small.experiment(arff), tmp_path / "calm")
+    methods = {**small.plain(arff)["methods"], "Deadly": deadly(how, x=first_number(arff, 2))}
+    report = run(small.experiment(arff, methods=methods), tmp_path / "out", jobs=2)
+    assert (report.planned, report.done, report.crashed, report.computed) == (20, 19, 1, 20)
+    assert not report.interrupted
+    ((trial, error),) = report.failures
+    assert (trial.method, trial.split) == ("Deadly", 2)
+    assert error.startswith(f"crashed: its worker process was ended by {cause}")
+    query = "SELECT method, split, status, cause FROM trials JOIN crashes USING (key)"
+    assert in_database(report, query) == [("Deadly", 2, "failed", cause)]
+    ours = [line for line in (report.folder / "scores.csv").read_text().splitlines() if ",Deadly," not in line]
+    assert ours == (calm.folder / "scores.csv").read_text().splitlines()
+    assert read_manifest(report.folder)["trials"]["crashed"] == 1
+    assert progress(report.folder).total("crashed") == 1
+    told = mlcdr("status", report.folder).out
+    assert "planned  done  failed  crashed  pending" in told
+    assert f"crashed: tiny, Deadly: its worker process was ended by {cause}" in told
+    assert mlcdr("report", report.folder).code == 0
+    assert f"ended by {cause}" in (report.folder / "report.html").read_text()
+    # Again: alone, and still not in the process of the run, which would die of it.
+    again = mlcdr("run", report.folder / "experiment.yaml", "--out", tmp_path / "out", "-j", "1")
+    assert again.code == 1
+    assert "1 of 20 trials failed (1 of them crashed)" in again.err
+    assert mlcdr("retry", report.folder, "--failed", "-j", "1").code == 1
+
+
+def test_what_dies_once_is_tried_again(arff: Path, tmp_path: Path) -> None:
+    methods = {**small.plain(arff)["methods"], "Deadly": deadly("SIGKILL", once=str(tmp_path / "died"))}
+    experiment = small.experiment(arff, methods=methods)
+    report = run(experiment, tmp_path / "out", jobs=2)
+    assert (tmp_path / "died").exists()
+    assert (report.done, report.crashed, report.failures) == (20, 0, [])
+    calm = run(experiment, tmp_path / "calm", jobs=1)
+    paths = [each.folder / "scores.csv" for each in (report, calm)]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("how", "limits", "limit"),
+    [("compiled", {"seconds": 1.5}, "seconds"), ("memory", {"memory": "700 MB"}, "memory")],
+    ids=["seconds", "memory"],
+)
+def test_a_trial_that_passes_a_limit_is_ended(
+    arff: Path, tmp_path: Path, mlcdr: Callable[..., Outcome], how: str, limits: dict, limit: str
+) -> None:
+    splits = {"kind": "shuffle", "repeats": 3, "train_size": 0.75, "seed": 1}
+    methods = {"PLST": FOUR["PLST"], "Deadly": deadly(how, x=first_number(arff, 1))}
+    report = run(small.experiment(arff, methods=methods, splits=splits, limits=limits), tmp_path / "out", jobs=1)
+    assert (report.planned, report.done, report.crashed) == (9, 8, 1)
+    ((trial, error),) = report.failures
+    assert (trial.method, trial.split) == ("Deadly", 1)
+    assert f"limits.{limit}" in error
+    assert in_database(report, "SELECT cause FROM crashes") == [(limit,)]
+    calm = run(small.experiment(arff, methods={"PLST": FOUR["PLST"]}, splits=splits), tmp_path / "calm")
+    ours = [line for line in (report.folder / "scores.csv").read_text().splitlines() if ",Deadly," not in line]
+    assert ours == (calm.folder / "scores.csv").read_text().splitlines()
+    assert f"limits.{limit}" in mlcdr("status", report.folder).out
+
+
+def test_limits_change_no_trial_and_are_written_back(arff: Path, tmp_path: Path) -> None:
+    experiment = small.experiment(arff, limits={"seconds": 60, "memory": "1.5 GiB"})
+    assert experiment.limits.bytes == 3 * 2**29
+    assert experiment.resolved()["limits"] == {"seconds": 60.0, "memory": "1.5 GiB"}
+    assert "limits" not in small.experiment(arff).resolved()
+    free = run(small.experiment(arff), tmp_path)
+    limited = run(experiment, tmp_path)
+    assert (limited.kept, limited.computed) == (free.planned, 0)
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"seconds": 0}, "limits.seconds"),
+        ({"seconds": "long"}, "limits.seconds"),
+        ({"memory": "2 apples"}, "is no amount of memory"),
+        ({"memory": "0 GB"}, "is no amount of memory"),
+        ({"memory": 4}, "limits.memory"),
+        ({"second": 3}, "did you mean 'seconds'"),
+    ],
+    ids=str,
+)
+def test_limits_that_are_none_are_told(arff: Path, limits: dict, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        small.experiment(arff, limits=limits)
+
+
+def test_threads_cannot_be_limited(arff: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="a thread cannot be ended"):
+        run(small.experiment(arff, limits={"seconds": 1}), tmp_path, 2, "threading")
+    assert not (tmp_path / "small").exists()
+
+
+def test_workers_that_do_not_come_to_life_end_the_run(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_serve", _stillborn)
+    report = run(small.experiment(arff), tmp_path, jobs=2)
+    assert report.interrupted
+    assert (report.computed, report.failures) == (0, [])
+
+
+def _stillborn(*arguments: object) -> None:
+    raise SystemExit(5)
+
+
+def test_a_worker_killed_between_two_groups_costs_nothing(arff: Path) -> None:
+    experiment = small.experiment(arff)
+    from mlcdr.experiment.trials import DataSource
+
+    dataset, trials = small.planned(experiment)
+    source = DataSource.of(experiment.datasets[0], experiment.splits).stamped(dataset)
+    pending: list[Group] = list(groups(experiment, source, trials))
+    found = []
+    started: list[workers._Worker] = []
+
+    class Watched(workers._Worker):
+        def __init__(self) -> None:
+            super().__init__()
+            started.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workers, "_Worker", Watched)
+        outcomes = workers.computed(pending, 1, experiment.limits)
+        for outcome in outcomes:
+            found += [score.key for score in outcome.scores]
+            started[-1].process.terminate()
+            time.sleep(0.3)  # it is idle, or has just begun the next
+    assert sorted(found) == sorted(trial.key for trial in trials)
+    assert len(started) > 1
+    assert not any(worker.process.is_alive() for worker in started)
