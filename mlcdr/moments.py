@@ -999,7 +999,8 @@ class Moments:
     def _shares_root(self) -> bool:
         # Codes are linear in the labels, so one solve for the labels serves the codes of every method. For label spaces
         # far larger than the code that is the dearer way. The rule looks at shapes alone: the same bits in any order.
-        return self._image is not None and self._image[0].n_labels <= max(1000, 4 * self.n_labels)
+        root = self._image[0] if self._image is not None else None
+        return root is not None and root.n_labels <= max(1000, 4 * self.n_labels) and root.cross is None
 
     def _whiten(self, ridge: float) -> Array:
         return self.factor(ridge).whiten(self.xy, self.centred_labels)
