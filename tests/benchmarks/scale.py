@@ -1,7 +1,7 @@
 """Large problems and many machines: CPU seconds and peak memory, each part in a process of its own.
 
-    python -m tests.benchmarks.scale [bookmarks] [extreme] [stream] [cluster]      all of them, if none is named
-    python -m tests.benchmarks.scale page                                          docs/scaling.md from what was measured
+    python -m tests.benchmarks.scale [bookmarks] [extreme] [stream] [cluster]    all, if none is named
+    python -m tests.benchmarks.scale page                        docs/scaling.md from what was measured
 
 bookmarks   the shape of that data set (87,856 × 2,150 sparse, 208 labels), made; PLST, CPLST, DDSR, PCA and MVMD with
             ridge regression or least squares, ten folds, by the engine that runs experiments;
