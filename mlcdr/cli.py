@@ -97,7 +97,10 @@ def run(
     set_: Set = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget earlier results and start over.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    backend: Annotated[str, typer.Option(help="loky (processes) or threading.")] = "loky",
+    backend: Annotated[str, typer.Option(help="loky (processes), threading, or dask (a cluster).")] = "loky",
+    scheduler: Annotated[
+        str | None, typer.Option(help="Of --backend dask: tcp://host:port, or the path of a scheduler file.")
+    ] = None,
 ) -> None:
     """Run experiments; what is already in the results folder is not computed again."""
     experiments = [_load(config, set_) for config in configs]  # before the runner: a mistake is told without its cost
@@ -108,10 +111,12 @@ def run(
 
     if backend not in BACKENDS:
         raise typer.BadParameter(f"{backend!r} is none of {', '.join(BACKENDS)}", param_hint="--backend")
+    if (backend == "dask") != (scheduler is not None):
+        raise typer.BadParameter("--backend dask and --scheduler go together", param_hint="--scheduler")
     worst = 0
     for experiment in experiments:
         with listener(quiet) as told:
-            report = run_experiment(experiment, out, jobs, backend, fresh, told)
+            report = run_experiment(experiment, out, jobs, backend, fresh, told, scheduler=scheduler)
         worst = max(worst, _conclude(experiment, report, quiet))
         if report.interrupted:
             break
