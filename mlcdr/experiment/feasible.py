@@ -84,7 +84,7 @@ def _bound(component: Component, parameter: str, dataset: Dataset) -> tuple[int,
         return None  # what a class of the user's own allows is not known
     features, labels = (dataset.n_features, "features"), (dataset.n_labels, "labels")
     known = {
-        "feature_space": {"n_components": features},
+        "feature_space": {"n_components": features, "n_features": features},
         "label_space": {"n_components": labels},
         "dual_space": {"n_components": min(features, labels), "n_features": features, "n_labels": labels},
     }
