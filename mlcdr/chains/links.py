@@ -94,7 +94,7 @@ class Link:
             return np.full(X.shape[0], np.copysign(CERTAIN, self.constant))
         seen = self._seen(X, said)
         if isinstance(self.model, LogisticRegression):
-            return np.clip(self.model.log_odds(seen), -CERTAIN, CERTAIN)
+            return np.clip(self.model.scores(seen), -CERTAIN, CERTAIN)
         with np.errstate(divide="ignore"):
             logs = np.log(self.model.predict_proba(seen))
         return np.clip(logs[:, 1] - logs[:, 0], -CERTAIN, CERTAIN)
@@ -106,7 +106,7 @@ class Link:
         """
         if isinstance(self.model, LogisticRegression):
             on_labels = self.model.coef_[0, self.model.n_features_in_ - said.shape[1] :]
-            alone = self.model.log_odds(self._seen(X, np.zeros((X.shape[0], said.shape[1]))))
+            alone = self.model.scores(self._seen(X, np.zeros((X.shape[0], said.shape[1]))))
             return np.clip(alone[rows] + said @ on_labels, -CERTAIN, CERTAIN)
         return self.log_odds(X[rows], said)
 
