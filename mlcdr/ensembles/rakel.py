@@ -86,11 +86,13 @@ class RAkEL(MultilabelClassifier):
 
     def _draw(self, n_labels: int) -> list[NDArray[np.intp]]:
         if self.labelsets is not None:
-            given = [np.sort(np.asarray(chosen, dtype=np.intp)) for chosen in self.labelsets]
-            for chosen in given:
-                if len(chosen) != len(set(chosen.tolist()) & set(range(n_labels))) or not len(chosen):
+            labels = set(range(n_labels))
+            for chosen in self.labelsets:
+                if not (isinstance(chosen, list | tuple | np.ndarray) and 0 < len(chosen) == len(labels & {*chosen})):
                     raise ValueError(f"labelsets: a set holds some of the labels 0, …, {n_labels - 1}, once each")
-            return given
+            if not len(self.labelsets):
+                raise ValueError("labelsets: none is given (null draws them)")
+            return [np.sort(np.asarray(chosen, dtype=np.intp)) for chosen in self.labelsets]
         rng = check_random_state(self.random_state)
         k = min(self.k, n_labels)
         if self.disjoint:

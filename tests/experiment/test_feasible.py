@@ -42,6 +42,7 @@ def test_what_fits_is_not_told(arff: Path) -> None:
         ({"sweep": {SIZES: [1, 7]}}, f"sweep.{SIZES}.1: 7 is more than the 6 labels of tiny"),
         (of({"label_space": {"plst": 7}}), "methods.A.label_space.plst.n_components: 7 is more than the 6 labels"),
         (of({"feature_space": {"pca": 6}}), "methods.A.feature_space.pca.n_components: 6 is more than the 5 features"),
+        (of({"feature_space": {"jmi": 6}}), "methods.A.feature_space.jmi.n_features: 6 is more than the 5 features"),
         (
             of({"feature_space": [{"pca": 6}, {"pca": 9}]}),
             "methods.A.feature_space.0.pca.n_components: 6 is more than the 5 features",

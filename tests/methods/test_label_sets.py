@@ -88,9 +88,11 @@ def test_rakel_is_the_vote_of_label_powersets():
     np.testing.assert_allclose(found.decision_function(X[90:]), votes / voters - 0.5)
     few = RAkEL(LogisticRegression(), labelsets=[[1, 2]]).fit(X, Y)
     assert not few.predict(X)[:, [0, 3, 4, 5]].any()
-    for wrong in ([[0, 0, 1]], [[0, 6]], [[]], [[-1, 2]]):
+    for wrong in ([[0, 0, 1]], [[0, 6]], [[]], [[-1, 2]], [0, 1]):
         with pytest.raises(ValueError, match="some of the labels 0, …, 5, once each"):
             RAkEL(labelsets=wrong).fit(X, Y)
+    with pytest.raises(ValueError, match="none is given"):
+        RAkEL(labelsets=[]).fit(X, Y)
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 3, 4, 6, 9, 40])
