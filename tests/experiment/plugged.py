@@ -18,7 +18,7 @@ class Chain(BaseEstimator):
         self.base = base
 
 
-class Needy:
+class Needy(BaseEstimator):
     def __init__(self, amount):
         if isinstance(amount, str) or amount <= 0:
             raise ValueError("amount must be positive")

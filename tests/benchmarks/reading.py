@@ -1,0 +1,168 @@
+"""What reading and starting cost, beside what was asked; writes the table in docs/hard_use_reading.md.
+
+    python -m tests.benchmarks.reading [--to FILE]
+
+On one BLAS thread, CPU seconds, the least of several runs:
+
+parse     `read_arff` of delicious and bibtex, beside a loop that reads the file's lines as text and splits each row at
+          its commas, and does nothing else;
+memory    the peak of resident memory while an ARFF is read, over what was there before, beside the parsed matrix;
+cached    `load_dataset` from the cache of parsed data;
+metrics   every label metric of one fold of bibtex (1479 × 159), from one pass of counts;
+help      `mlcdr --help`, a process of its own, everything included;
+mistakes  `mlcdr run` of a config that is no YAML, and of one with an unknown metric, likewise;
+run       a five-fold experiment with a constant classifier (scikit-learn's DummyClassifier) on enron and bibtex,
+          likewise, with an empty cache.
+
+Exit code 1 if a mark is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from mlcdr.data.arff import read_arff
+from mlcdr.data.dataset import load_dataset
+from mlcdr.data.files import locate
+from mlcdr.metrics import METRICS, Counts, Outcome
+
+PEAK = """
+import sys
+from pathlib import Path
+from scipy import sparse
+from mlcdr.data.arff import read_arff
+def most():  # of this program; ru_maxrss is at least that of the process which started it
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.split("VmHWM:")[1].split()[0])
+read_arff(sys.argv[2])
+base = most()
+values = read_arff(sys.argv[1]).values
+size = values.data.nbytes + values.indices.nbytes + values.indptr.nbytes if sparse.issparse(values) else values.nbytes
+print((most() - base) / size)
+"""
+
+RUN = """
+name: constant
+datasets: [enron, bibtex]
+splits: {kind: kfold, folds: 5, seed: 1}
+metrics: [hamming_loss, f1]
+methods:
+  Constant: {learner: sklearn.dummy.DummyClassifier}
+"""
+
+NO_YAML = "name: x\ndatasets: [yeast\nmetrics: []\n"
+NO_METRIC = RUN.replace("f1", "f11")
+
+BEGIN, END = "<!-- measured by make bench-scale -->", "<!-- the end of what was measured -->"
+
+
+def least(function: Callable[[], object], times: int = 5) -> float:
+    """CPU seconds, the least of several runs."""
+    best = float("inf")
+    for _ in range(times):
+        start = time.process_time()
+        function()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def splitting(path: Path) -> int:
+    """The number of pieces between commas in the rows of an ARFF file."""
+    pieces, rows = 0, False
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            if rows:
+                pieces += len(line.split(","))
+            elif line.lower().startswith("@data"):
+                rows = True
+    return pieces
+
+
+def process(arguments: list[str], folder: Path, times: int = 3) -> float:
+    """CPU seconds of `mlcdr` in a process of its own, with an empty cache; the least of several."""
+    best = float("inf")
+    for k in range(times):
+        place = folder / f"{time.monotonic_ns()}-{k}"
+        place.mkdir()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(
+            [sys.executable, "-m", "mlcdr", *arguments],
+            cwd=place,
+            env={**os.environ, "MLCDR_CACHE": str(place / "cache"), "PYTHONPATH": str(Path(__file__).parents[2])},
+            capture_output=True,
+            check=False,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return best
+
+
+def peak(name: str) -> float:
+    """The peak of memory while the first file of a data set is read, as a multiple of its matrix."""
+    command = [sys.executable, "-c", PEAK, str(locate(name).arffs[0]), str(locate("flags").arffs[0])]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def all_metrics() -> float:
+    """CPU seconds of every label metric on a prediction of the size of a fold of bibtex."""
+    rng = np.random.default_rng(0)
+    truth, predicted = ((rng.random((1479, 159)) < 0.015).astype(np.uint8) for _ in range(2))
+
+    def measure() -> None:
+        outcome = Outcome(Counts(truth, predicted))
+        for metric in METRICS.values():
+            if metric.needs == "labels":
+                metric.compute(outcome, **metric.parameters)
+
+    return least(measure, 20)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--to", type=Path, default=Path(__file__).parents[2] / "docs" / "hard_use_reading.md")
+    to = parser.parse_args().to
+    lines: list[tuple[str, str, str, bool]] = []
+
+    def add(what: str, value: float, mark: float, unit: str) -> None:
+        lines.append((what, f"{value:.3g} {unit}", f"{mark:g} {unit}", value <= mark))
+        print(f"{'' if value <= mark else 'MISSED '}{what}: {value:.3g} {unit} (at most {mark:g})", flush=True)
+
+    for name in ("delicious", "bibtex"):
+        (path,) = locate(name).arffs
+        loop, read = least(lambda p=path: splitting(p), 9), least(lambda p=path: read_arff(p), 9)
+        add(f"{name} parsed, beside the splitting loop", read / loop, 2, "times")
+    for name in ("scene", "bibtex", "tmc2007-500"):
+        add(f"peak of memory reading {name}, beside its matrix", peak(name), 4, "times")
+    for name in ("delicious", "bibtex"):
+        load_dataset(name)
+        add(f"{name} loaded from the cache", 1000 * least(lambda n=name: load_dataset(n)), 30, "ms")
+    add("all metrics of a fold of bibtex", 1000 * all_metrics(), 5, "ms")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for name, text in (("run", RUN), ("no_yaml", NO_YAML), ("no_metric", NO_METRIC)):
+            (folder / f"{name}.yaml").write_text(text)
+        add("`mlcdr --help`", process(["--help"], folder), 0.4, "s")
+        add("`mlcdr run` of what is no YAML", process(["run", str(folder / "no_yaml.yaml")], folder), 0.5, "s")
+        add("`mlcdr run` with an unknown metric", process(["run", str(folder / "no_metric.yaml")], folder), 0.5, "s")
+        run = ["run", str(folder / "run.yaml"), "--jobs", "1"]
+        add("five folds of enron and bibtex, constant classifier", process(run, folder), 2.5, "s")
+    rows = "\n".join(f"| {what} | {value} | {mark} | {'' if ok else '**missed**'} |" for what, value, mark, ok in lines)
+    machine = f"Python {sys.version.split()[0]}, NumPy {np.__version__}, {os.cpu_count()} processors."
+    before, _, rest = to.read_text(encoding="utf-8").partition(BEGIN)
+    table = f"| what | measured | mark | |\n|---|---|---|---|\n{rows}\n\n{machine}"
+    to.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    return 0 if all(ok for *_, ok in lines) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
