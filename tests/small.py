@@ -133,7 +133,8 @@ class Deadly(ClassifierMixin, BaseEstimator):
     """A classifier that ends its process, or goes on for ever, on the training set whose features sum to `total`.
 
     `how`: a signal's name, `exit`, `memory` (more and more of it), `compiled` (a loop in C that hears nothing),
-    `child` (waits for a process of its own, whose number is put into `once`). With `once` (a path) only the first to come, who leaves that file behind; without `total` on any.
+    `child` (waits for a process of its own, whose number is put into `once`). With `once` (a path)
+    only the first to come, who leaves that file behind; without `total` on any.
     """
 
     def __init__(self, how: str, once: str = "", total: float | None = None):
