@@ -33,6 +33,8 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 # A feature that keeps less than this share of its sum of squares when rows are taken away is summed anew.
 _CANCELLED = 1e-4
+# C with more entries than this is not formed where X and Y are sparse: it would be dense, and XᵀY is not.
+WIDE = 2e8
 
 
 @dataclass(frozen=True)
@@ -407,7 +409,11 @@ class Moments:
     def _spread_left(self, X_out: Any, shift: Array) -> Array:
         """Σ(x−x̄)² of each feature when the rows `X_out` go, but for what rounding leaves of those that become weak."""
         spread = self.spread()
-        gone = sums.squares(X_out) - self.mean_x * (2 * sums.total(X_out) - X_out.shape[0] * self.mean_x) + shift**2
+        if sp.issparse(X_out):
+            gone = sums.squares(X_out) - self.mean_x * (2 * sums.total(X_out) - X_out.shape[0] * self.mean_x) + shift**2
+        else:  # of the squares of x themselves nothing is left where the mean is large
+            blocks = sums.centred_blocks(X_out, self.mean_x, shift)
+            gone = np.sum([np.einsum("ij,ij->j", block, block) for block in blocks], axis=0)
         return np.where(spread == 0, 0.0, spread - gone)
 
     def _weakened(self, X: Any, X_out: Any, left: Array, keep: NDArray[np.bool_]) -> ExactColumns:
@@ -432,8 +438,8 @@ class Moments:
         return replace(
             self,
             mean_y=(self.mean_y - offset) @ matrix,
-            _xy=lambda: self.xy @ matrix,
-            _yy=lambda: matrix.T @ self.yy @ matrix,
+            _xy=lambda: self.xy @ matrix if self.cross is None else self.cross.times(matrix),
+            _yy=lambda: matrix.T @ (self.yy @ matrix if self.cross is None else self.label_operator()(matrix)),
             _rows=rows if self._rows is not None else None,
             _image=(self, offset, matrix),
         )
@@ -456,7 +462,7 @@ class Moments:
             self.mean_x @ matrix - shift,
             self.mean_y,
             lambda: np.asfortranarray(matrix.T @ self._times_xx(matrix)),
-            lambda: matrix.T @ self.xy,
+            lambda: matrix.T @ self.xy if self.cross is None else self.cross.transposed(matrix).T,
             lambda: self.yy,
             rows if self._rows is not None else None,
             lambda: np.diag(mapped.xx_lower).copy(),
@@ -520,14 +526,14 @@ class Moments:
 
     def _spreads(self) -> Array:
         """Σ(x−x̄)² of each feature (d,), exactly 0 where it is constant; without S where that is the larger side."""
-        if self.n_features <= self.n or self._rows is None:
+        if (self.n_features <= self.n and not self._both_large) or self._rows is None:
             return np.diag(self.xx_lower)
         of = self if self._spread is not None else Moments.from_arrays(*self.rows())
         return self.memo.get("spread", of._spread)  # type: ignore[arg-type]
 
     def _times_xx(self, matrix: Array) -> Array:
         """S @ matrix (d×m); without S where there are more features than rows at hand."""
-        if self.n_features <= self.n or self._rows is None:
+        if (self.n_features <= self.n and not self._both_large) or self._rows is None:
             return blas.dsymm(1.0, self.xx_lower, np.asfortranarray(matrix), lower=1)
         return self.scatter_operator()(matrix)
 
@@ -724,6 +730,38 @@ class Moments:
         X, origin = self.rows_less_offsets()
         return principal.scatter_operator(X, self.mean_x - origin)
 
+    def label_operator(self) -> principal.Operator:
+        """A ↦ TA (K×q), from the rows: T is not formed."""
+        return principal.scatter_operator(self.rows()[1], self.mean_y)
+
+    @property
+    def cross(self) -> principal.Cross | None:
+        """C as an operator, where it is too large to be formed and X and Y are sparse; else None."""
+        if self._image is not None or self._rows is None or self.n_features * self.n_labels <= WIDE:
+            return None
+        X, Y = self.rows()
+        if not (sp.issparse(X) and sp.issparse(Y) and self.centred):
+            return None
+        return self.memo.get("cross", lambda: principal.Cross.of(X, self.mean_x, Y, self.mean_y))
+
+    @property
+    def _both_large(self) -> bool:
+        """Whether rows and features are both so many that no square matrix of either size is wanted."""
+        return self._rows is not None and min(self.n, self.n_features) >= principal.GRADIENTS_FROM
+
+    def solved(self, right: Array, ridge: float, tolerance: float = 1e-14) -> Array:
+        """(S + αI)⁻¹B (d×q) for B (d×q) and α > 0, by conjugate gradients on the rows: S is not formed.
+
+        Raises
+        ------
+        linalg.IllConditioned
+            When they do not converge.
+        """
+        times = self.scatter_operator()
+        return principal.conjugate_gradients(
+            lambda a: times(a) + ridge * a, self.spread() + ridge, right, tolerance=tolerance
+        )
+
     def spread(self) -> Array:
         """The diagonal of S (d,), without S where the rows are at hand."""
         if self._rows is None:
@@ -845,13 +883,23 @@ class Moments:
         return compute() if self._image is not None else self.memo.get(("explained", ridge), compute)
 
     def coefficients(self, ridge: float = 0.0) -> Array:
-        """W (d×K): coefficients of the centred labels on the features, least squares of minimum norm, or ridge."""
+        """W (d×K): coefficients of the centred labels on the features, least squares of minimum norm, or ridge.
+
+        A ridge regression on many features (from 15,000) of more rows yet is solved by conjugate gradients, which form
+        no d×d matrix; if they converge.
+        """
         if self._shares_root:
             root, _, matrix = self._image  # type: ignore[misc]
             return root.coefficients(ridge) @ matrix
         if self._image is not None:
-            return self.factor(ridge).coefficients(self._whiten(ridge))
-        return self.memo.get(("coefficients", ridge), lambda: self.factor(ridge).coefficients(self.whitened(ridge)))
+            return self._coefficients(ridge)
+        return self.memo.get(("coefficients", ridge), lambda: self._coefficients(ridge))
+
+    def _coefficients(self, ridge: float) -> Array:
+        if ridge > 0 and self._both_large and self._variances is None:
+            with contextlib.suppress(linalg.IllConditioned):
+                return self.solved(self.xy, ridge)
+        return self.factor(ridge).coefficients(self.whitened(ridge))
 
     def basic_coefficients(self) -> Array:
         """W (d×K): least squares by the rule of R's `lm`: features that depend on those before them get 0.
@@ -955,7 +1003,8 @@ class Moments:
     def _shares_root(self) -> bool:
         # Codes are linear in the labels, so one solve for the labels serves the codes of every method. For label spaces
         # far larger than the code that is the dearer way. The rule looks at shapes alone: the same bits in any order.
-        return self._image is not None and self._image[0].n_labels <= max(1000, 4 * self.n_labels)
+        root = self._image[0] if self._image is not None else None
+        return root is not None and root.n_labels <= max(1000, 4 * self.n_labels) and root.cross is None
 
     def _whiten(self, ridge: float) -> Array:
         return self.factor(ridge).whiten(self.xy, self.centred_labels)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from mlcdr import linalg, sums
 
 Array = NDArray[np.float64]
 Operator = Callable[[Array], Array]  # A (d×q) ↦ GA (d×q)
+# Of the smaller side; below, a factorisation is quicker than conjugate gradients, and all methods share it.
+GRADIENTS_FROM = 15000
 
 
 def svd_of_rows(X: Any, origin: Array, centred: bool) -> linalg.Spectral:
@@ -61,6 +64,34 @@ def scatter_operator(X: Any, origin: Array) -> Operator:
         return X.T @ image - np.outer(origin, image.sum(axis=0))
 
     return times
+
+
+@dataclass(frozen=True)
+class Cross:
+    """C = Σ(x−x̄)(y−ȳ)ᵀ (d×K) as an operator; sparse X and Y leave the sparse XᵀY and a product of means."""
+
+    product: Any  # XᵀY (d×K), sparse
+    means: Array  # n x̄ (d,)
+    mean_y: Array
+
+    @classmethod
+    def of(cls, X: Any, mean_x: Array, Y: Any, mean_y: Array) -> Cross:
+        """Of CSR matrices X (n×d) and Y (n×K). Cost: Σ nnz(x)·nnz(y), and as many entries at most."""
+        product = sp.csr_array(X.T.astype(np.float64) @ Y.astype(np.float64))
+        return cls(product, X.shape[0] * mean_x, mean_y)
+
+    def times(self, a: Array) -> Array:
+        """CA (d×q) of A (K×q)."""
+        return self.product @ a - np.outer(self.means, self.mean_y @ a) if a.ndim > 1 else self.times(a[:, None])[:, 0]
+
+    def transposed(self, a: Array) -> Array:
+        """CᵀA (K×q) of A (d×q)."""
+        return self.product.T @ a - np.outer(self.mean_y, self.means @ a)
+
+    def squared_norm(self) -> float:
+        """Σ C²."""
+        mixed = float(self.means @ (self.product @ self.mean_y))
+        return float((self.product**2).sum()) - 2 * mixed + float(self.means @ self.means * (self.mean_y @ self.mean_y))
 
 
 def lanczos(times: Operator, size: int, n: int) -> tuple[Array, Array]:

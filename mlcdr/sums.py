@@ -185,12 +185,17 @@ class ExactColumns:
         """Write the rows and columns of Σ(a−ā)(a−ā)ᵀ that belong to these columns into its lower triangle (d×d)."""
         lower[self.absent, :] = 0.0
         lower[:, self.absent] = 0.0
+        constant = []
         for columns, _, centred in self.blocks():
             product = self._against_centred(self.a, centred)
             product[self.absent] = 0.0
             for j, column in zip(columns, product.T, strict=True):
                 lower[j, :j] = column[:j]
                 lower[j:, j] = column[j:]
+            constant.append(columns[~centred.any(axis=0)])
+        for columns in constant:  # against another of these columns rounding may have been written
+            lower[columns, :] = 0.0
+            lower[:, columns] = 0.0
 
     def put_cross(self, result: Array, b: Any) -> None:
         """Write the rows of Σ(a−ā)(b−b̄)ᵀ that belong to these columns into `result` (d×K)."""

@@ -174,9 +174,7 @@ def _one_digit_rows(text: np.ndarray, columns: Columns) -> tuple[np.ndarray, np.
     return np.diff(before, prepend=0).astype(np.int32), indices, values.astype(np.float64)
 
 
-def _number_rows(
-    block: bytes, text: np.ndarray, columns: Columns
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+def _number_rows(block: bytes, text: np.ndarray, columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """`sparse_block` for rows of any numbers."""
     kinds = _CLASS[text]
     marks = np.flatnonzero(kinds > _SIGN)

@@ -23,13 +23,14 @@ from mlcdr import __version__
 from mlcdr.errors import ConfigError, ResultsError, UserError
 from mlcdr.experiment.config import DatasetSpec, Experiment
 from mlcdr.experiment.keeping import Keeping, forget
+from mlcdr.experiment.machines import SchedulerLost, compute_on_cluster, n_threads
 from mlcdr.experiment.model import LimitsSpec
 from mlcdr.experiment.store import Store, place
 from mlcdr.experiment.tabulate import write_chosen, write_scores, write_summary, write_whole
 from mlcdr.experiment.trials import DataSource, Group, Trial, groups, plan
 from mlcdr.experiment.workers import Finished, WorkersGone, computed, finished, signals_held_back
 
-BACKENDS = ("loky", "threading")
+BACKENDS = ("loky", "threading", "dask")
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "pandas", "threadpoolctl")
 
 
@@ -104,6 +105,7 @@ def run(
     fresh: bool = False,
     listener: Listener | None = None,
     failed_only: bool = False,
+    scheduler: str | None = None,
 ) -> RunReport:
     """Run an experiment into `out/<name>/`, computing only the trials that are not there yet.
 
@@ -118,21 +120,29 @@ def run(
         The folder of results folders.
     jobs : int
         Number of workers; 0 means one for each core that this process may use.
-    backend : {"loky", "threading"}
-        Processes or threads; one job needs neither.
+    backend : {"loky", "threading", "dask"}
+        Processes or threads, of which one job needs neither; or the workers of a Dask cluster, however many there are.
     fresh : bool
         Forget what is there.
     listener : Listener or None
     failed_only : bool
         Compute those trials only that failed before (their methods may have been mended since), not what is pending.
+    scheduler : str or None
+        Of the Dask cluster: its address, or its scheduler file.
 
     Raises
     ------
     UserError
-        When a data set cannot be had, the folder cannot be written, or limits cannot be held.
+        When a data set cannot be had, the folder cannot be written, limits cannot be held, or no scheduler answers.
     """
     if experiment.limits.any and backend == "threading":
         raise UserError("limits: a thread cannot be ended; they need `--backend loky`")
+    if backend == "dask":
+        if scheduler is None:
+            raise UserError("--backend dask needs --scheduler, the address of a Dask scheduler")
+        if experiment.limits.any:
+            raise UserError("limits: need `--backend loky`; the workers of a Dask cluster have a --memory-limit")
+        jobs = n_threads(scheduler)
     listener = listener or Silent()
     jobs = jobs or joblib.cpu_count()
     start, clock = time.time(), time.monotonic()  # the one says when, the other how long: a clock may be set
@@ -172,7 +182,7 @@ def run(
                 ]
                 # Closed here and not when the garbage is collected: to close it is to end the workers.
                 apart = bool({place(trials[key]) for key in wanted} & store.crashed_places())
-                work = _compute(pending, jobs, backend, experiment.limits, apart)
+                work = _compute(pending, jobs, backend, experiment.limits, apart, scheduler)
                 with _silencing_joblib(), contextlib.closing(work) as outcomes:
                     for outcome in outcomes:
                         scores = outcome.scores
@@ -185,7 +195,7 @@ def run(
                         listener.advance(trials[scores[0].key].dataset, len(scores), failed)
         except _Stop:
             report.interrupted = True
-        except WorkersGone as error:
+        except (WorkersGone, SchedulerLost) as error:
             report.interrupted = True
             listener.notice(f"{error}; what was finished is kept")
         if planned:
@@ -252,11 +262,18 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> Pa
 
 
 def _compute(
-    pending: Sequence[Group], jobs: int, backend: str, limits: LimitsSpec, apart: bool
+    pending: Sequence[Group],
+    jobs: int,
+    backend: str,
+    limits: LimitsSpec,
+    apart: bool,
+    scheduler: str | None = None,
 ) -> Generator[Finished, None, None]:
     """What comes of each group as it is finished, in any order; `apart`: not in this process, which might not live."""
     workers = min(jobs, len(pending))
-    if backend == "loky" and workers and (workers > 1 or limits.any or apart):
+    if backend == "dask":
+        yield from compute_on_cluster(pending, str(scheduler))
+    elif backend == "loky" and workers and (workers > 1 or limits.any or apart):
         yield from computed(pending, workers, limits)
     elif workers <= 1:
         yield from map(finished, pending)
@@ -323,7 +340,7 @@ def _manifest(
         "started": datetime.fromtimestamp(start, timezone.utc).isoformat(timespec="seconds"),
         "seconds": round(report.seconds, 3),
         "jobs": jobs,
-        "backend": backend if jobs > 1 else "none",
+        "backend": backend if jobs > 1 or backend == "dask" else "none",
         "trials": {
             "planned": report.planned,
             "kept": report.kept,

@@ -16,7 +16,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,7 @@ _TUNING = hashlib.sha256(
         Path(str(module.__file__)).read_bytes() for module in (choose_module, choose_kernel, tune_module, held_out)
     )
 ).hexdigest()[:16]
+PROGRAM = f"{_SOURCE[:8]}{_TUNING[:8]}"  # to tell whether another process would compute alike
 
 
 @dataclass(frozen=True)
@@ -284,14 +285,37 @@ def groups(
 # -------------------------------------------------------------------- the work
 
 
+@dataclass(frozen=True)
+class Handed:
+    """A data set and its splits, for a worker that is handed them since it may not have the files.
+
+    Two are equal if they are of the same source: the second that a worker gets is not computed with anew.
+    """
+
+    source: DataSource
+    dataset: Dataset = field(compare=False, repr=False)
+    splits: Splits = field(compare=False, repr=False)
+
+    @classmethod
+    def of(cls, source: DataSource) -> Handed:
+        """What a source gives.
+
+        Raises
+        ------
+        DataError
+            When it cannot be had any more, or is not what it was when the source was stamped.
+        """
+        dataset = source.load()
+        if source.stamped(dataset) != source:
+            raise DataError(f"{source.name}: the data set or its folds changed while the run was going on; run again")
+        return cls(source, dataset, source.divide(dataset))
+
+
 class _Context:
     """A data set in a worker's hands, with its splits and the moments of all its rows."""
 
-    def __init__(self, source: DataSource):
-        self.dataset = source.load()
-        self.splits = source.divide(self.dataset)
-        if source.stamped(self.dataset) != source:
-            raise DataError(f"{source.name}: the data set or its folds changed while the run was going on; run again")
+    def __init__(self, handed: Handed):
+        self.dataset, self.splits = handed.dataset, handed.splits
         # Sums over the whole data set serve every split, and no single method is charged for them.
         self.moments = Moments.from_arrays(self.dataset.X, self.dataset.Y, Memo(charged=False))
         self.choices = Memo(charged=False)  # of parameters, once for the data set
@@ -309,12 +333,14 @@ _lock = threading.Lock()
 
 
 @lru_cache(maxsize=2)  # groups come data set by data set; two threads may stand on either side of a border
-def _context(source: DataSource) -> _Context:
-    return _Context(source)
+def _context(given: DataSource | Handed) -> _Context:
+    return _Context(given if isinstance(given, Handed) else Handed.of(given))
 
 
-def run_group(group: Group) -> list[Score]:
+def run_group(group: Group, handed: Handed | None = None) -> list[Score]:
     """Compute the trials of one split; a trial that fails has its traceback in its `Score`, and the others go on.
+
+    The data set is the one that is handed over, or else what the group's source gives here.
 
     Raises
     ------
@@ -322,7 +348,7 @@ def run_group(group: Group) -> list[Score]:
         When the data set cannot be had any more.
     """
     with _lock:
-        context = _context(group.source)
+        context = _context(handed or group.source)
     scores = []
     for labelled in dict.fromkeys(trial.labelled for trial in group.trials):
         scores += _run_rows([t for t in group.trials if t.labelled == labelled], labelled, group, context)

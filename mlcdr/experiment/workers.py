@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits
 
 from mlcdr.errors import UserError
 from mlcdr.experiment.model import LimitsSpec
-from mlcdr.experiment.trials import Group, Score, Trial, run_group
+from mlcdr.experiment.trials import Group, Handed, Score, Trial, run_group
 
 _LOOK = 0.05  # seconds between two looks at the memory of a worker
 _STARTS = 3  # workers in a row that die before they have begun anything
@@ -82,14 +82,14 @@ class _Task:
     fresh: bool = False  # wants a worker that has computed nothing yet
 
 
-def finished(group: Group) -> Finished:
-    """Compute a group in this process."""
+def finished(group: Group, handed: Handed | None = None) -> Finished:
+    """Compute a group in this process, with the data set that is handed over, if one is."""
     for trial in group.trials:
         for component in trial.family.components():
             for cls in component.classes():
                 _warm_up(cls)
     start = time.perf_counter()
-    return Finished(run_group(group), time.perf_counter() - start)
+    return Finished(run_group(group, handed), time.perf_counter() - start)
 
 
 @cache

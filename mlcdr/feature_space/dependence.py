@@ -12,9 +12,7 @@ from mlcdr.feature_space.implicit import SOLVERS
 from mlcdr.feature_space.linear import Array, LinearFeatureSpace, dependence, eigen
 from mlcdr.linalg import IllConditioned
 from mlcdr.moments import Moments
-from mlcdr.principal import conjugate_gradients
-
-GRADIENTS_FROM = 15000  # of the smaller side; below, a factorisation is quicker, and all methods share it
+from mlcdr.principal import GRADIENTS_FROM, conjugate_gradients
 
 
 class ScaledFeatureSpace(LinearFeatureSpace):

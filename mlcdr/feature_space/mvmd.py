@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from mlcdr.feature_space.implicit import ImplicitFeatureSpace
 from mlcdr.feature_space.linear import Array, dependence, eigen
 from mlcdr.moments import Moments
-from mlcdr.principal import Operator
+from mlcdr.principal import Cross, Operator
 
 
 class MVMD(ImplicitFeatureSpace):
@@ -64,10 +64,24 @@ class MVMD(ImplicitFeatureSpace):
         return (1 - self.beta) / (trace or 1.0), self.beta / (float(np.sum(c**2)) or 1.0)
 
     def _operator(self, moments: Moments) -> tuple[Operator, float]:
-        scatter, trace, c = moments.scatter_operator(), float(moments.spread().sum()), dependence(moments)
+        scatter, trace = moments.scatter_operator(), float(moments.spread().sum())
+        if moments.cross is not None:
+            return self._operator_of_wide(moments.cross, scatter, trace)
+        c = dependence(moments)
         for_variance, for_dependence = self._shares(trace, c)
 
         def times(a: Array) -> Array:
             return for_variance * scatter(a) + for_dependence * (c @ (c.T @ a))
 
         return times, for_variance * trace + for_dependence * float(np.sum(c**2))
+
+    def _operator_of_wide(self, cross: Cross, scatter: Operator, trace: float) -> tuple[Operator, float]:
+        """The same where C (d×K) is too large to be formed."""
+        squares = cross.squared_norm()
+        for_variance = (1 - self.beta) / ((trace or 1.0) if self.normalise else 1.0)
+        for_dependence = self.beta / (squares or 1.0) if self.normalise else 4 * self.beta
+
+        def times(a: Array) -> Array:
+            return for_variance * scatter(a) + for_dependence * cross.times(cross.transposed(a))
+
+        return times, for_variance * trace + for_dependence * squares

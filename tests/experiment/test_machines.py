@@ -1,0 +1,297 @@
+"""Runs on a cluster of real `dask scheduler` and `dask worker` processes on this machine."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlcdr.errors import UserError
+from mlcdr.experiment import trials
+from mlcdr.experiment.machines import n_threads
+from mlcdr.experiment.runner import RunReport, read_manifest, run
+from tests import small
+from tests.small import FOUR, Gate
+
+distributed = pytest.importorskip("distributed")
+
+# A worker that cannot read a data set: what it computes with was sent to it.
+BLIND = """
+from mlcdr.experiment import trials
+
+
+def load_dataset(name, **options):
+    raise AssertionError(f"a worker reads {name}")
+
+
+load_dataset.__module__ = trials.load_dataset.__module__  # by which the versions of methods are told
+trials.load_dataset = load_dataset
+"""
+
+
+class Cluster:
+    """A scheduler and workers, each a process of its own."""
+
+    def __init__(self, folder: Path, workers: int = 2, nanny: bool = False, **environment: str):
+        self.folder = folder
+        self.file = folder / "scheduler.json"
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **environment}
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "blind.py").write_text(BLIND)
+        common = ["--scheduler-file", str(self.file), "--no-dashboard"]
+        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", *common)
+        while not self.file.exists():
+            assert self.scheduler.poll() is None, "the scheduler did not start"
+            time.sleep(0.05)
+        kind = "--nanny" if nanny else "--no-nanny"  # a process that starts the worker anew when it dies
+        for _ in range(workers):
+            self._start("worker", *common, "--nthreads", "1", "--preload", str(folder / "blind.py"), kind)
+        with self.client() as client:
+            client.wait_for_workers(workers, timeout=60)
+            self.address = client.scheduler.address
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dask", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.processes.append(process)
+        return process
+
+    def client(self) -> Any:
+        return distributed.Client(scheduler_file=str(self.file), set_as_default=False, timeout=60)
+
+    def stop(self) -> None:
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in self.processes:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture(scope="module")
+def nursed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One worker, started anew when it dies, by which nothing is forgiven."""
+    folder = tmp_path_factory.mktemp("nursed")
+    cluster = Cluster(folder, workers=1, nanny=True, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture
+def arff(tmp_path: Path) -> Path:
+    return small.write_dataset(tmp_path / "data")
+
+
+def scores(report: RunReport) -> bytes:
+    return (report.folder / "scores.csv").read_bytes()
+
+
+class Beside:
+    """A run in a thread of its own, while the test does harm."""
+
+    def __init__(self, *arguments: Any, **options: Any):
+        self.report: RunReport | None = None
+        self._thread = threading.Thread(target=lambda: self._run(*arguments, **options))
+        self._thread.start()
+
+    def _run(self, *arguments: Any, **options: Any) -> None:
+        self.report = run(*arguments, **options)
+
+    def end(self) -> RunReport:
+        self._thread.join(100)
+        assert self.report is not None
+        return self.report
+
+
+def gated(arff: Path, gate: Path, repeats: int = 6) -> Any:
+    return small.experiment(
+        arff,
+        methods={"PLST": FOUR["PLST"], "Guess": {"learner": {"tests.small.Guess": {"gate": str(gate)}}}},
+        splits={"kind": "shuffle", "repeats": repeats, "train_size": 0.75, "seed": 1},
+        sweep={},
+    )
+
+
+def until(there: Callable[[], bool]) -> None:
+    for _ in range(6000):
+        if there():
+            return
+        time.sleep(0.01)
+    raise AssertionError("waited in vain")
+
+
+def test_scores_are_those_of_loky_from_workers_that_read_no_file(quiet: Cluster, arff: Path, tmp_path: Path) -> None:
+    other = small.write_dataset(tmp_path / "data", "other", n=40, seed=1)
+    experiment = small.experiment(
+        arff,
+        datasets=[str(arff), str(other)],
+        methods={"PLST": FOUR["PLST"], "Guess": {"learner": "tests.small.Guess"}, "R": {"learner": {"ridge": 2.0}}},
+    )
+    expected = run(experiment, tmp_path / "loky", jobs=2)
+    with quiet.client() as client:
+        before = sum(len(log) for log in client.run(_data_sent).values())
+        report = run(experiment, tmp_path / "dask", backend="dask", scheduler=quiet.address)
+        sent = [key for log in client.run(_data_sent).values() for key in log]
+    assert not report.failures
+    assert report.computed == 32
+    assert scores(report) == scores(expected)
+    manifest = read_manifest(report.folder)
+    assert (manifest["backend"], manifest["jobs"]) == ("dask", 2)
+    # each data set: from the scheduler to one worker, from it to the other, and never again
+    assert len(sent) - before == 2
+    assert len(set(sent)) == len(sent)
+
+
+def _data_sent(dask_worker: Any) -> list[str]:
+    return [key for entry in dask_worker.transfer_outgoing_log for key in entry["keys"] if "mlcdr-data" in str(key)]
+
+
+def test_a_task_is_no_larger_for_a_larger_data_set(tmp_path: Path) -> None:
+    sizes = []
+    for n in (60, 2000):
+        path = small.write_dataset(tmp_path / f"{n:04d}", n=n)
+        experiment = small.experiment(path)
+        source = trials.DataSource.of(experiment.datasets[0], experiment.splits)
+        planned = trials.plan(experiment, source, source.load())
+        sizes.append(len(pickle.dumps(next(trials.groups(experiment, source, planned)))))
+    assert sizes[0] == sizes[1]
+
+
+def test_a_data_set_handed_over_is_checked_and_equal_to_itself(arff: Path) -> None:
+    experiment = small.experiment(arff)
+    source = trials.DataSource.of(experiment.datasets[0], experiment.splits)
+    stamped = source.stamped(source.load())
+    assert trials.Handed.of(stamped) == trials.Handed.of(stamped)
+    small.write_dataset(arff.parent, seed=5)
+    with pytest.raises(UserError, match="changed while the run was going on"):
+        trials.Handed.of(stamped)
+
+
+def test_a_worker_killed_in_the_middle(nursed: Cluster, arff: Path, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    experiment = gated(arff, gate)
+    expected = run(experiment, tmp_path / "loky")
+    Gate(gate).close(2)
+    running = Beside(experiment, tmp_path / "dask", backend="dask", scheduler=str(nursed.file))
+    until(lambda: not any(gate.iterdir()))
+    with nursed.client() as client:
+        pids = client.run(os.getpid)
+        os.kill(next(iter(pids.values())), signal.SIGKILL)
+    Gate(gate).open()
+    report = running.end()
+    assert not report.interrupted
+    assert not report.failures
+    assert (report.computed, report.done) == (12, 12)
+    assert scores(report) == scores(expected)
+
+
+def test_a_lost_scheduler_ends_the_run_and_a_new_one_goes_on(quiet: Cluster, arff: Path, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    experiment = gated(arff, gate)
+    expected = run(experiment, tmp_path / "loky")
+    cluster = Cluster(tmp_path / "cluster", workers=1)
+    Gate(gate).close(2)
+    told: list[str] = []
+    listener = _Listener(told)
+    running = Beside(experiment, tmp_path / "dask", backend="dask", scheduler=cluster.address, listener=listener)
+    until(lambda: listener.done >= 4)  # two splits; others wait at the gate
+    cluster.scheduler.kill()
+    try:
+        report = running.end()
+    finally:
+        Gate(gate).open()
+        cluster.stop()
+    assert report.interrupted
+    assert any(f"the scheduler at {cluster.address} is lost" in text for text in told)
+    assert report.done == report.computed == listener.done
+    assert set(scores(report).splitlines()) < set(scores(expected).splitlines())
+    kept = report.done
+    report = run(experiment, tmp_path / "dask", backend="dask", scheduler=quiet.address)
+    assert not report.interrupted
+    assert (report.kept, report.computed) == (kept, 12 - kept)
+    assert scores(report) == scores(expected)
+
+
+class _Listener:
+    def __init__(self, told: list[str]):
+        self.told, self.done = told, 0
+
+    def begin(self, name: str, total: int, kept: int) -> None:
+        pass
+
+    def advance(self, dataset: str, done: int, failed: int) -> None:
+        self.done += done
+
+    def notice(self, text: str) -> None:
+        self.told.append(text)
+
+
+def test_a_trial_that_kills_its_workers_is_recorded_and_the_others_go_on(
+    nursed: Cluster, arff: Path, tmp_path: Path
+) -> None:
+    splits = {"kind": "shuffle", "repeats": 1, "train_size": 0.75, "seed": 1}
+    methods = {"Deadly": {"learner": {"tests.small.Deadly": {"how": "SIGKILL"}}}, "PLST": FOUR["PLST"]}
+    experiment = small.experiment(arff, methods=methods, splits=splits, sweep={})
+    report = run(experiment, tmp_path, backend="dask", scheduler=nursed.address)
+    assert [(trial.method, error.partition(":")[0]) for trial, error in report.failures] == [("Deadly", "crashed")]
+    assert (report.computed, report.done) == (2, 1)
+
+
+def test_a_worker_of_another_version_is_refused(
+    quiet: Cluster, arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlcdr.experiment.machines.PROGRAM", "edited")
+    with pytest.raises(UserError, match=r"worker tcp://\S+ differ, restart the workers: mlcdr \S+ \(edited\) and"):
+        run(small.experiment(arff), tmp_path, backend="dask", scheduler=quiet.address)
+
+
+def test_where_there_is_no_scheduler(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = small.experiment(arff)
+    with pytest.raises(UserError, match="needs --scheduler"):
+        run(experiment, tmp_path, backend="dask")
+    with pytest.raises(UserError, match="neither an address"):
+        n_threads(str(tmp_path / "scheduler.json"))
+    (tmp_path / "scheduler.json").write_text("[1")
+    with pytest.raises(UserError, match="neither an address"):
+        n_threads(str(tmp_path / "scheduler.json"))
+    monkeypatch.setattr("mlcdr.experiment.machines.CONNECT_SECONDS", 0.5)
+    with pytest.raises(UserError, match="no scheduler answers"):
+        n_threads("tcp://127.0.0.1:1")
+    assert not (tmp_path / "small").exists()
+
+
+def test_the_command_line(quiet: Cluster, arff: Path, tmp_path: Path) -> None:
+    import yaml
+
+    (tmp_path / "e.yaml").write_text(yaml.safe_dump(small.plain(arff)))
+    done = small.command("run", "e.yaml", "-q", "--backend", "dask", "--scheduler", quiet.address, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    expected = run(small.experiment(arff), tmp_path / "here")
+    assert (tmp_path / "results" / "small" / "scores.csv").read_bytes() == scores(expected)
+    wrong = small.command("run", "e.yaml", "--backend", "dask", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert "go together" in wrong.stderr
