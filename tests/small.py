@@ -132,8 +132,9 @@ class Guess(ClassifierMixin, BaseEstimator):
 class Deadly(ClassifierMixin, BaseEstimator):
     """A classifier that ends its process, or goes on for ever, on the training set whose features sum to `total`.
 
-    `how`: a signal's name, `exit`, `memory` (more and more of it), `compiled` (a loop in C that hears nothing). With
-    `once` (a path) only the first to come, who leaves that file behind; without `total` on any.
+    `how`: a signal's name, `exit`, `memory` (more and more of it), `compiled` (a loop in C that hears nothing),
+    `child` (waits for a process of its own, whose number is put into `once`). With `once` (a path)
+    only the first to come, who leaves that file behind; without `total` on any.
     """
 
     def __init__(self, how: str, once: str = "", total: float | None = None):
@@ -158,6 +159,10 @@ class Deadly(ClassifierMixin, BaseEstimator):
                 taken.append(np.ones(10**7 // 8))
                 time.sleep(0.02)
             raise RuntimeError("nobody minded")
+        if self.how == "child":
+            child = subprocess.Popen(["sleep", "1000"])
+            Path(self.once).write_text(str(child.pid))
+            child.wait()
         if self.how == "compiled":
             sum(range(10**11))
         os.kill(os.getpid(), signal.Signals[self.how])

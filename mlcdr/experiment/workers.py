@@ -166,11 +166,12 @@ class _Worker:
 
     def kill(self) -> None:
         """End it, with all that it may have started, and wait until it is gone."""
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except (OSError, AttributeError):  # it leads no group yet, or such a system has none
+        lives, pid = self.process.exitcode is None, self.process.pid
+        with contextlib.suppress(OSError, AttributeError):  # it leads no group yet, or such a system has none
+            os.killpg(pid, signal.SIGKILL)
+        if lives:  # the number of one that is gone may be somebody else's
             with contextlib.suppress(OSError):
-                self.process.terminate()
+                os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
         self.process.join()
         self.pipe.close()
 
@@ -305,6 +306,8 @@ def _serve(pipe: Connection, parent: int) -> None:
     """A worker's life: compute what comes through the pipe, one group after another."""
     with contextlib.suppress(OSError, AttributeError):
         os.setpgid(0, 0)  # so that what a trial starts ends with it
+    with contextlib.suppress(OSError):  # where memory runs out, rather this process than the run
+        Path("/proc/self/oom_score_adj").write_text("500")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run, which ends the workers
     if hasattr(signal, "pthread_sigmask"):
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -264,7 +264,8 @@ def test_the_manifest(arff: Path, tmp_path: Path) -> None:
         "label_density": pytest.approx(dataset.Y.mean()),
         "notices": [],
     }
-    assert manifest["trials"] == {"planned": 16, "kept": 0, "computed": 16, "failed": 0, "interrupted": False}
+    counted = {"planned": 16, "kept": 0, "computed": 16, "failed": 0, "crashed": 0, "interrupted": False}
+    assert manifest["trials"] == counted
     assert manifest["seed"] == 1
     assert (manifest["jobs"], manifest["backend"]) == (2, "loky")
     assert manifest["packages"]["joblib"] == joblib.__version__

@@ -16,6 +16,7 @@ from mlcdr.experiment.record import progress
 from mlcdr.experiment.runner import RunReport, read_manifest, run
 from mlcdr.experiment.trials import DataSource, Group, groups
 from tests import small
+from tests.faults.harness import processes, until
 from tests.small import FOUR, Outcome
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="looks at memory in /proc")
@@ -91,7 +92,7 @@ def test_what_dies_once_is_tried_again(arff: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("how", "limits", "limit"),
-    [("compiled", {"seconds": 1.5}, "seconds"), ("memory", {"memory": "700 MB"}, "memory")],
+    [("compiled", {"seconds": 8}, "seconds"), ("memory", {"memory": "700 MB"}, "memory")],
     ids=["seconds", "memory"],
 )
 def test_a_trial_that_passes_a_limit_is_ended(
@@ -109,6 +110,14 @@ def test_a_trial_that_passes_a_limit_is_ended(
     ours = [line for line in (report.folder / "scores.csv").read_text().splitlines() if ",Deadly," not in line]
     assert ours == (calm.folder / "scores.csv").read_text().splitlines()
     assert f"limits.{limit}" in mlcdr("status", report.folder).out
+
+
+def test_what_a_trial_has_started_ends_with_it(arff: Path, tmp_path: Path) -> None:
+    methods = {"PLST": FOUR["PLST"], "Deadly": deadly("child", once=str(tmp_path / "pid"))}
+    report = run(small.experiment(arff, methods=methods, limits={"seconds": 8}), tmp_path / "out", jobs=1)
+    assert (report.planned, report.done, report.crashed) == (12, 11, 1)
+    pid = (tmp_path / "pid").read_text()
+    until(lambda: pid not in [str(living) for living, _, line in processes() if "sleep" in line], "end of the child")
 
 
 def test_limits_change_no_trial_and_are_written_back(arff: Path, tmp_path: Path) -> None:
