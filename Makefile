@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 0
 READY  := $(VENV)/.ready
 
-.PHONY: run test lint bench data docs golden clean reproduction-status
+.PHONY: run test lint bench bench-scale data docs golden clean reproduction-status
 .PHONY: reproduce-chen-lin-2012-table3 reproduce-chen-lin-2012-table3-as-stated reproduce-chen-lin-2012-figure1
 .PHONY: reproduce-chen-lin-2012-table2
 .PHONY: reproduce-chen-lin-2012-table4 reproduce-chen-lin-2012-table4-small reproduce-chen-lin-2012-table4-large
@@ -58,6 +58,10 @@ bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.clmlc
 	$(BIN)/python -m tests.benchmarks.reader
 	$(BIN)/python -m tests.benchmarks.m5p
+
+# Large problems and many machines: CPU seconds, peak memory, and docs/scaling.md from them.
+bench-scale: $(READY)
+	$(BIN)/python -m tests.benchmarks.scale
 
 # The papers' data sets but the embedded yeast, downloaded and checked; not needed where MLCDR_DATASETS has them.
 data: $(READY)
