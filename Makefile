@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 0
 READY  := $(VENV)/.ready
 
-.PHONY: run test lint bench bench-scale data docs golden clean reproduction-status
+.PHONY: run test lint bench bench-scale torture data docs golden clean reproduction-status
 .PHONY: reproduce-chen-lin-2012-table3 reproduce-chen-lin-2012-table3-as-stated reproduce-chen-lin-2012-figure1
 .PHONY: reproduce-chen-lin-2012-table2
 .PHONY: reproduce-chen-lin-2012-table4 reproduce-chen-lin-2012-table4-small reproduce-chen-lin-2012-table4-large
@@ -62,6 +62,10 @@ bench: $(READY)
 # Large problems and many machines: CPU seconds, peak memory, and docs/scaling.md from them.
 bench-scale: $(READY)
 	$(BIN)/python -m tests.benchmarks.scale
+
+# 200 runs killed or stopped at random moments and 1,000 writers, about an hour; the table in docs/hard_use.md.
+torture: $(READY)
+	$(BIN)/python -m tests.faults.torture
 
 # The papers' data sets but the embedded yeast, downloaded and checked; not needed where MLCDR_DATASETS has them.
 data: $(READY)

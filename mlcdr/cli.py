@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlcdr.errors import ConfigError, ResultsError, UserError, did_you_mean
+from mlcdr.errors import ConfigError, ResultsError, UserError, did_you_mean, printable
 
 if TYPE_CHECKING:
     from mlcdr.experiment.model import Experiment
@@ -56,8 +56,8 @@ def main() -> None:
     try:
         app()
     except UserError as error:
-        for line in str(error).splitlines():
-            print(f"error: {line}", file=sys.stderr)
+        for line in str(error).split("\n"):
+            print(f"error: {printable(line)}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:  # `mlcdr methods | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -103,6 +103,8 @@ def run(
     ] = None,
 ) -> None:
     """Run experiments; what is already in the results folder is not computed again."""
+    experiments = [_load(config, set_) for config in configs]  # before the runner: a mistake is told without its cost
+    _all_different(configs, [experiment.name for experiment in experiments])
     from mlcdr.experiment.runner import BACKENDS
     from mlcdr.experiment.runner import run as run_experiment
     from mlcdr.progress import listener
@@ -111,8 +113,6 @@ def run(
         raise typer.BadParameter(f"{backend!r} is none of {', '.join(BACKENDS)}", param_hint="--backend")
     if (backend == "dask") != (scheduler is not None):
         raise typer.BadParameter("--backend dask and --scheduler go together", param_hint="--scheduler")
-    experiments = [_load(config, set_) for config in configs]
-    _all_different(configs, [experiment.name for experiment in experiments])
     worst = 0
     for experiment in experiments:
         with listener(quiet) as told:
@@ -183,7 +183,7 @@ def _beside_printed(table_name: str, folders: list[Path]) -> int:
         for beside in reproduction.beside([results.load(folder) for folder in folders], table_name):
             _show(beside)
     except ResultsError as error:  # the tables that follow are worth their run all the same
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {printable(str(error))}", file=sys.stderr)
         return 2
     return 0
 
@@ -887,10 +887,12 @@ def _show(text: Any) -> None:
 
 def _say(text: str) -> None:
     """A remark, apart from what a command prints."""
-    print(text, file=sys.stderr)
+    for line in text.split("\n"):
+        print(printable(line), file=sys.stderr)
 
 
 def _print_columns(rows: list[tuple[str, ...]]) -> None:
+    rows = [tuple(map(printable, row)) for row in rows]
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
@@ -904,6 +906,6 @@ def _print_facts(facts: dict[str, Any], indent: str = "") -> None:
         elif isinstance(value, list | tuple) and value and not isinstance(value[0], int | float):
             print(f"{indent}{key}:")
             for item in value:
-                print(f"{indent}  {item}")
+                print(printable(f"{indent}  {item}"))
         else:
-            print(f"{indent}{key}: {value}")
+            print(printable(f"{indent}{key}: {value}"))

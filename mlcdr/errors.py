@@ -7,6 +7,7 @@ Everything the command line catches and turns into one clear line and exit code 
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 
 
@@ -34,6 +35,26 @@ class ConfigError(UserError):
 
 class ResultsError(UserError):
     """A results folder, a published table or a layout cannot be read or does not fit the request."""
+
+
+def printable(text: str) -> str:
+    r"""The text with every character that a terminal would obey rather than show as an escape; tabs as blanks.
+
+    Examples
+    --------
+    >>> print(printable("a" + chr(27) + "[2Jb"))
+    a\x1b[2Jb
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        " " if char == "\t" else char.encode("unicode_escape").decode() if _obeyed(char) else char for char in text
+    )
+
+
+def _obeyed(char: str) -> bool:
+    kind = unicodedata.category(char)
+    return kind[0] == "C" or kind in ("Zl", "Zp")  # control, direction and joining marks, surrogates; line ends
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

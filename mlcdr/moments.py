@@ -409,7 +409,11 @@ class Moments:
     def _spread_left(self, X_out: Any, shift: Array) -> Array:
         """Σ(x−x̄)² of each feature when the rows `X_out` go, but for what rounding leaves of those that become weak."""
         spread = self.spread()
-        gone = sums.squares(X_out) - self.mean_x * (2 * sums.total(X_out) - X_out.shape[0] * self.mean_x) + shift**2
+        if sp.issparse(X_out):
+            gone = sums.squares(X_out) - self.mean_x * (2 * sums.total(X_out) - X_out.shape[0] * self.mean_x) + shift**2
+        else:  # of the squares of x themselves nothing is left where the mean is large
+            blocks = sums.centred_blocks(X_out, self.mean_x, shift)
+            gone = np.sum([np.einsum("ij,ij->j", block, block) for block in blocks], axis=0)
         return np.where(spread == 0, 0.0, spread - gone)
 
     def _weakened(self, X: Any, X_out: Any, left: Array, keep: NDArray[np.bool_]) -> ExactColumns:

@@ -42,12 +42,22 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             When the shapes disagree, a feature is not finite, y holds more than two values, or a parameter is wrong.
         """
+        return self._fit_checked(X, y)
+
+    def _fit_checked(self, X: Any, y: Any, X_unlabelled: Any = None) -> Any:
+        """Check all that is given, and fit; `X_unlabelled` (u×d): rows without labels, for a method that uses them."""
         self._validate_params()
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         Y, classes, is_vector = as_binary(y, X.shape[0])
-        self.fit_moments(Moments.from_arrays(X, Y))
+        moments = Moments.from_arrays(X, Y)
+        if X_unlabelled is not None:
+            rows = validate_data(
+                self, X_unlabelled, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0
+            )
+            moments = moments.with_unlabelled(rows)
+        self.fit_moments(moments)
         self.classes_, self._is_vector = classes, is_vector
         return self
 

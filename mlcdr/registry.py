@@ -174,6 +174,11 @@ def resolve(family: str, name: str) -> type:
         raise UnknownComponent(f"{family} {name!r} cannot be imported: {' '.join(told.split())}") from error
     if not inspect.isclass(found):
         raise UnknownComponent(f"{family} {name!r} is a {type(found).__name__}, not a class")
+    if name not in known and not callable(getattr(found, "get_params", None)):
+        # To construct an estimator is to store its parameters; of another class (subprocess.Popen) it can be anything.
+        raise UnknownComponent(
+            f"{family} {name!r} is not an estimator: it has no get_params (scikit-learn's BaseEstimator)"
+        )
     return found
 
 

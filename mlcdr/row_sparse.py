@@ -8,6 +8,7 @@ same holds of Σ√(‖A_i‖² + ε), which is within √ε = 1.5e-8 a row of t
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,15 @@ _LARGEST = 4000  # and up to this one it may be, where Lanczos' iteration fails
 _COLUMNS = 256
 _ROWS = 1024
 _SPARSE = 0.03  # of entries that are there, from which on a sparse product takes longer than a dense one
+
+
+def pair_of_weights(given: Any) -> tuple[float, float] | None:
+    """Two finite numbers, if that is what was given: the weights of labelled and of unlabelled rows."""
+    numbers = list(given)
+    if len(numbers) != 2 or not all(isinstance(x, Real) and not isinstance(x, bool) for x in numbers):
+        return None
+    pair = float(numbers[0]), float(numbers[1])
+    return pair if np.isfinite(pair).all() else None
 
 
 def squared_lengths(rows: Array) -> Array:

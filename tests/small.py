@@ -130,19 +130,19 @@ class Guess(ClassifierMixin, BaseEstimator):
 
 
 class Deadly(ClassifierMixin, BaseEstimator):
-    """A classifier that ends its process, or goes on for ever, where `x` is the first number of a training set (None: always).
+    """A classifier that ends its process, or goes on for ever, on the training set whose features sum to `total`.
 
     `how`: a signal's name, `exit`, `memory` (more and more of it), `compiled` (a loop in C that hears nothing). With
-    `once` (a path) only the first to come, who leaves that file behind.
+    `once` (a path) only the first to come, who leaves that file behind; without `total` on any.
     """
 
-    def __init__(self, how: str, once: str = "", x: float | None = None):
+    def __init__(self, how: str, once: str = "", total: float | None = None):
         self.how = how
         self.once = once
-        self.x = x
+        self.total = total
 
     def fit(self, X: Any, y: Any) -> Deadly:
-        if (self.x is None or X[0, 0] == self.x) and not (self.once and Path(self.once).exists()):
+        if (self.total is None or abs(X.sum() - self.total) < 1e-6) and not (self.once and Path(self.once).exists()):
             if self.once:
                 Path(self.once).touch()
             self._die()

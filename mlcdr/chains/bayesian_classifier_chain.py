@@ -8,19 +8,20 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.chains.directed import DirectedChain
 from mlcdr.chains.links import LinkedClassifier
 from mlcdr.chains.trees import Array, components, in_order, rooted, spanning_forest
-from mlcdr.information import entropy, mutual_information
+from mlcdr.information import entropy, first_best, mutual_information
 from mlcdr.local_features.selector import LocalSelector
 from mlcdr.moments import Moments
 
 
 class BayesianClassifierChain(DirectedChain):
-    """h_k(x, y_p(k)), p(k) the parent of k in the spanning tree with the largest mutual information I(Y_j; Y_k).
+    """h_k(x, y_p(k)), p(k) the parent of k in the spanning tree with the largest sum of mutual information (`mi`).
 
     The tree is directed away from a root (Chow & Liu 1968); a new instance gets what was predicted of the parent,
     {0, 1}. Labels that are independent of all others in the training set have no parent. Cost: K fits of the base, to
@@ -34,7 +35,8 @@ class BayesianClassifierChain(DirectedChain):
         The weight of an edge: I(Y_j; Y_k), or 2 I / (H(Y_j) + H(Y_k)), which the experiments of the thesis have.
     root : "random", "strongest" or int
         The root: a label drawn by `random_state` (the sources), or the one with the largest sum of weights to its
-        neighbours in the tree. A number is that of a label; trees that it is not in have their lowest label for a root.
+        neighbours in the tree (of equals the first). A number is that of a label; trees that it is not in have their
+        lowest label for a root.
     random_state : int, RandomState instance or None
         The seed of a random root.
     features : estimator or None
@@ -81,7 +83,7 @@ class BayesianClassifierChain(DirectedChain):
             if self.root == "random":
                 roots.append(tree[random.randint(len(tree))])
             elif self.root == "strongest":
-                roots.append(max(tree, key=lambda k: weights[k, neighbours[k]].sum()))
+                roots.append(tree[first_best(np.array([weights[k, neighbours[k]].sum() for k in tree]))])
             else:
                 roots.append(int(self.root) if self.root in tree else tree[0])
         parents = rooted(neighbours, roots)
@@ -89,11 +91,11 @@ class BayesianClassifierChain(DirectedChain):
 
 
 def dependence(Y: Any, mi: str) -> Array:
-    """I(Y_j; Y_k) in bits (K×K), or its share 2 I / (H(Y_j) + H(Y_k)) where it is "normalised"."""
+    """I(Y_j; Y_k) in bits (K×K), or its share 2 I / (H(Y_j) + H(Y_k)) where it is "normalised"; to 12 decimals."""
     information = mutual_information(Y, Y)
     if mi == "normalised":
         each = entropy(Y)
         total = each[:, None] + each
         information[total > 0] *= 2.0 / total[total > 0]
     information[information < 1e-12] = 0.0  # rounding
-    return information
+    return np.round(information, 12)  # those that are equal are so, whether Y is dense or sparse

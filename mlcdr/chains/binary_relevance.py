@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.utils import get_tags
 
 from mlcdr.chains.linear import LinearLinks
 from mlcdr.chains.links import Array, Link, LinkedClassifier, Of
@@ -36,3 +38,15 @@ class BinaryRelevance(LinkedClassifier):
 
     def _walk(self, X: Any, of: Of) -> Array:
         return np.column_stack([of(link, X, None) for link in self.links_])
+
+
+def of_label_sets(estimator: Any) -> Any:
+    """The estimator, if it may fit label sets; binary relevance of it, if it is a regressor or a binary classifier.
+
+    A regressor that took label sets would say numbers about ½, which are no label sets.
+    """
+    if not hasattr(estimator, "__sklearn_tags__"):  # a class that says nothing of itself
+        return estimator
+    if is_regressor(estimator) or (is_classifier(estimator) and not get_tags(estimator).classifier_tags.multi_label):
+        return BinaryRelevance(estimator)
+    return estimator

@@ -1,7 +1,8 @@
 """What binary relevance and the chains share: links, which are models of one label each, and the estimator's contract.
 
-A link's base is a regressor, which decides at ½, or a binary classifier. It is fitted from the moments of the features
-and the labels it looks at, which are blocks of those of [X, Y], if it can be; from the rows otherwise.
+A link's base is a regressor, which decides at ½, or a binary classifier, which a multi-label one is where y is a
+vector. It is fitted from the moments of the features and the labels it looks at, which are blocks of those of [X, Y],
+if it can be; from the rows otherwise.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Link:
         model = clone(base)
         if isinstance(model, LogisticRegression) and near is not None:
             return cls(model.fit_moments(part, near.model), 0.0, columns)
-        if hasattr(model, "fit_moments"):
+        if hasattr(model, "fit_moments") and not isinstance(model, MultilabelClassifier):
             return cls(model.fit_moments(part), 0.0, columns)
         X, y = part.rows()
         y = as_dense(y)[:, 0]
@@ -93,7 +94,7 @@ class Link:
             return np.full(X.shape[0], np.copysign(CERTAIN, self.constant))
         seen = self._seen(X, said)
         if isinstance(self.model, LogisticRegression):
-            return np.clip(self.model.log_odds(seen), -CERTAIN, CERTAIN)
+            return np.clip(self.model.scores(seen), -CERTAIN, CERTAIN)
         with np.errstate(divide="ignore"):
             logs = np.log(self.model.predict_proba(seen))
         return np.clip(logs[:, 1] - logs[:, 0], -CERTAIN, CERTAIN)
@@ -105,7 +106,7 @@ class Link:
         """
         if isinstance(self.model, LogisticRegression):
             on_labels = self.model.coef_[0, self.model.n_features_in_ - said.shape[1] :]
-            alone = self.model.log_odds(self._seen(X, np.zeros((X.shape[0], said.shape[1]))))
+            alone = self.model.scores(self._seen(X, np.zeros((X.shape[0], said.shape[1]))))
             return np.clip(alone[rows] + said @ on_labels, -CERTAIN, CERTAIN)
         return self.log_odds(X[rows], said)
 

@@ -127,7 +127,7 @@ class ProbabilisticClassifierChain(ClassifierChain):
             best[part, self.order_] = said[np.lexsort((-logs, rows))[first]]
             weights = np.exp(logs - np.maximum.reduceat(logs, first)[rows])
             shares = weights / np.add.reduceat(weights, first)[rows]
-            marginals[part, self.order_] = np.add.reduceat(shares[:, None] * said, first)
+            marginals[part, self.order_] = np.minimum(np.add.reduceat(shares[:, None] * said, first), 1.0)
         return best, marginals
 
     def _grown(self, X: Any, search: str) -> tuple[NDArray[np.intp], Array, Array]:

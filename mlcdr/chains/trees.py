@@ -8,6 +8,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from mlcdr.information import first_best
+
 Array = NDArray[np.float64]
 Neighbours = list[list[int]]
 
@@ -15,8 +17,9 @@ Neighbours = list[list[int]]
 def spanning_forest(weights: Array) -> Neighbours:
     """The neighbours of each label in the spanning tree with the largest sum of weights (K×K, symmetric, ≥ 0).
 
-    Edges of weight 0 tell nothing and are left out, so there may be several trees. Of equal edges the one between the
-    lower numbers goes first, the lower of the lower numbers deciding (Kruskal 1956). Cost: K² log K.
+    Edges of weight 0 tell nothing and are left out, so there may be several trees. Of edges that are equal but for
+    rounding the one between the lower numbers goes first, the lower of the lower numbers deciding (Kruskal 1956). Cost:
+    K² log K.
     """
     K = len(weights)
     first, second = np.triu_indices(K, 1)
@@ -30,7 +33,7 @@ def spanning_forest(weights: Array) -> Neighbours:
             label = tree[label]
         return label
 
-    for e in np.argsort(-heavy, kind="stable").tolist():
+    for e in np.argsort(-np.round(heavy, 12), kind="stable").tolist():
         if heavy[e] <= 0:
             break
         j, k = int(first[e]), int(second[e])
@@ -136,5 +139,5 @@ def polytree(neighbours: Neighbours, weights: Array, p_values: Array, level: flo
     for tree in components(undirected):
         if len(tree) > 1:
             strength = [weights[j, undirected[j]].sum() for j in tree]
-            flow([tree[int(np.argmax(strength))]])
+            flow([tree[first_best(np.array(strength))]])
     return [sorted(each) for each in parents]

@@ -6,7 +6,6 @@ Source: Zhang & Wu 2015, "LIFT: multi-label learning with label-specific feature
 from __future__ import annotations
 
 import warnings
-from math import ceil
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -19,6 +18,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 
 from mlcdr.chains.links import Link
 from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.linalg import n_kept
 from mlcdr.moments import Moments
 from mlcdr.multilabel import Array, MultilabelClassifier
 
@@ -73,11 +73,12 @@ class LIFT(MultilabelClassifier):
         self.centres_, self.links_, self.n_iter_ = [], [], 0
         for y in Y.T:
             positive, negative = np.flatnonzero(y > 0), np.flatnonzero(y <= 0)
-            m = ceil(self.ratio * min(len(positive), len(negative)))
-            if m == 0:
+            fewer = min(len(positive), len(negative))
+            if fewer == 0:
                 self.centres_.append(np.zeros((0, X.shape[1])))
                 self.links_.append(Link(None, float(y[0]) - 0.5))
                 continue
+            m = n_kept(float(self.ratio), fewer, "ceiling")
             centres = np.vstack([self._centres(X[rows], m, rng) for rows in (positive, negative)])
             distances = euclidean_distances(X, centres)
             self.centres_.append(centres)

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from mlcdr.chains.binary_relevance import of_label_sets
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.chains.linear import LinearLinks
 from mlcdr.label_space.linear import as_dense
@@ -38,8 +39,8 @@ class MetaLabelChain(MultilabelClassifier):
     Parameters
     ----------
     classifier : estimator or None
-        A multi-label classifier for each group. None: a classifier chain in random order, of ridge regressions with
-        α = 0.1 and a penalised intercept.
+        A multi-label classifier for each group; binary relevance is made of a regressor or a binary classifier. None: a
+        classifier chain in random order, of ridge regressions with α = 0.1 and a penalised intercept.
     meta_labels : {"spectral", "label_rows"}
         "spectral": as above; "label_rows": k-means on the columns of Y, as the author's program has it.
     size : int
@@ -93,7 +94,7 @@ class MetaLabelChain(MultilabelClassifier):
         self._begin(moments)
         rng = check_random_state(self.random_state)
         self.groups_ = self._groups(moments, rng)
-        classifier = default_chain() if self.classifier is None else self.classifier
+        classifier = default_chain() if self.classifier is None else of_label_sets(self.classifier)
         self._linear = self._linear_members(classifier, moments, rng)
         if self._linear is None:
             self.members_ = self._fitted_members(classifier, moments, rng)

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from mlcdr.admm import lasso
+from mlcdr.chains.binary_relevance import of_label_sets
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.label_space.linear import as_dense
 from mlcdr.learners.linear_svm import LinearSVM
@@ -39,8 +40,9 @@ class MLSF(MultilabelClassifier):
     Parameters
     ----------
     classifier : estimator or None
-        A multi-label classifier for each meta-label. None: a classifier chain in random order, of linear support vector
-        machines (`linear_svm`) with C = 1. (The author's program has LIBSVM's: `sklearn.svm.SVC` with a linear kernel.)
+        A multi-label classifier for each meta-label; binary relevance is made of a regressor or a binary classifier.
+        None: a classifier chain in random order, of linear support vector machines (`linear_svm`) with C = 1. (The
+        author's program has LIBSVM's: `sklearn.svm.SVC` with a linear kernel.)
     size : int
         How many labels are a meta-label, on average.
     alpha : float
@@ -113,6 +115,11 @@ class MLSF(MultilabelClassifier):
         self.variant = variant
         self.random_state = random_state
 
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.groups is not None and not _is_partition(self.groups):
+            raise ValueError(f"groups must be lists that hold each of the labels 0, 1, … once, found {self.groups}")
+
     def fit_moments(self, moments: Moments) -> MLSF:
         """Fit from the moments of a training set, of which the rows are there."""
         self._begin(moments)
@@ -125,7 +132,9 @@ class MLSF(MultilabelClassifier):
         gram = moments.uncentred().xx if X.shape[1] <= X.shape[0] else None
         limits = (self.max_iter, self.tol) if self.variant == "text" else (100, 0.0)
         self.coefficients_, self.n_iter_ = lasso(X, Z, self.gamma, self.rho, *limits, gram)
-        prototype = ClassifierChain(LinearSVM(), order="random") if self.classifier is None else self.classifier
+        prototype = (
+            ClassifierChain(LinearSVM(), order="random") if self.classifier is None else of_label_sets(self.classifier)
+        )
         self.models_ = []
         for group, v in zip(self.groups_, self.coefficients_.T, strict=True):
             part = Moments.from_arrays(_features(X, v), Y[:, group])
@@ -136,7 +145,7 @@ class MLSF(MultilabelClassifier):
         n_labels = Y.shape[1]
         if self.groups is not None:
             groups = [np.asarray(group, dtype=np.intp) for group in self.groups]
-            if sorted(np.concatenate(groups).tolist()) != list(range(n_labels)) or not all(map(len, groups)):
+            if sum(map(len, groups)) != n_labels:
                 raise ValueError(f"groups must hold each of the {n_labels} labels 0, 1, … once, found {self.groups}")
             return groups
         n = -(-n_labels // min(self.size, n_labels))
@@ -161,6 +170,16 @@ class MLSF(MultilabelClassifier):
         for group, v, model in zip(self.groups_, self.coefficients_.T, self.models_, strict=True):
             scores[:, group], labels[:, group] = answer(model, _features(X, v), len(group))
         return scores, labels
+
+
+def _is_partition(groups: Any) -> bool:
+    """Whether `groups` are lists of whole numbers, none empty, that hold each of 0, 1, … once."""
+    if not all(hasattr(group, "__len__") and len(group) and not isinstance(group, str) for group in groups):
+        return False
+    members = [member for group in groups for member in group]
+    if not all(isinstance(member, Integral) and not isinstance(member, bool) for member in members):
+        return False
+    return len(members) > 0 and sorted(members) == list(range(len(members)))
 
 
 def encoded(Y: Array) -> Array:

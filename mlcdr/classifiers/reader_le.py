@@ -11,6 +11,7 @@ import numpy as np
 
 from mlcdr.label_space.linear import as_dense
 from mlcdr.label_space.reader_le import ReaderLE
+from mlcdr.linalg import n_kept
 from mlcdr.moments import Moments
 from mlcdr.multilabel import Array, MultilabelClassifier
 
@@ -23,7 +24,7 @@ class ReaderLEClassifier(MultilabelClassifier):
     Parameters
     ----------
     n_components : int, float or None
-        Dimensions of the embedding; this and all else as in `ReaderLE`.
+        Dimensions of the embedding, no more than labels vary; this and all else as in `ReaderLE`.
     alpha, beta, gamma : float
         Weights of row sparsity, manifold term and label embedding.
     label_weights : pair of float
@@ -74,6 +75,18 @@ class ReaderLEClassifier(MultilabelClassifier):
         self.tol = tol
         self.max_iter = max_iter
 
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        self._space()._validate_params()
+
+    def _space(self) -> ReaderLE:
+        return ReaderLE(**self.get_params(deep=False))
+
+    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> ReaderLEClassifier:
+        """As in `MultilabelClassifier`, with rows `X_unlabelled` (u×d) that have no labels."""
+        self._fit_checked(X, y, X_unlabelled)
+        return self
+
     def fit_moments(self, moments: Moments) -> ReaderLEClassifier:
         """Fit from the moments of a training set that has its rows."""
         self._begin(moments)
@@ -84,7 +97,8 @@ class ReaderLEClassifier(MultilabelClassifier):
         self.space_, self.n_iter_ = None, 1
         if not self.varying_.any():
             return self
-        space = ReaderLE(**self.get_params(deep=False))
+        space = self._space()
+        space.n_components = min(n_kept(self.n_components, moments.n_labels), int(self.varying_.sum()))
         varying = Moments.from_arrays(X, Y[:, self.varying_])
         if moments.unlabelled is not None:
             varying = varying.with_unlabelled(moments.unlabelled)

@@ -104,7 +104,8 @@ def _read_rows(path: Path, file: BinaryIO, relation: str, attributes: tuple[Attr
     lines: list[np.ndarray] = []
     parts: list[Any] = []
     last = line
-    for first, last, block in _blocks(path, file, line):
+    for first, end, block in _blocks(path, file, line):
+        last = end
         text = block.lstrip(b"\n")  # blank lines at the ends are common, and must not cost the quick way
         start = first + len(block) - len(text)
         if text[-2:] in (b"", b"\n\n"):

@@ -11,7 +11,7 @@ import numpy as np
 
 from mlcdr.data.arff_blocks import Columns
 from mlcdr.data.arff_header import Attribute
-from mlcdr.data.text import BLANKS, decode, expect_end, fail, read_quoted, read_token, short, skip_blanks
+from mlcdr.data.text import BLANKS, decode, expect_end, fail, listed, read_quoted, read_token, short, skip_blanks
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INDEX = re.compile(r"[0-9]{1,9}")
@@ -35,11 +35,11 @@ def _value(
         if token == "?" and not quoted:
             return math.nan
         assert attribute.values is not None
-        listed = ", ".join(attribute.values[:5]) + (", ..." if len(attribute.values) > 5 else "")
         fail(
             path,
             line,
-            f"attribute {short(attribute.name)} has the value {short(token)}, which is not among {{{listed}}}",
+            f"attribute {short(attribute.name)} has the value {short(token)}, "
+            f"which is not among {listed(attribute.values)}",
         )
     if token == "?" and not quoted:
         return math.nan

@@ -20,7 +20,7 @@ from mlcdr.data.files import DataFiles, Part, is_path, locate, sha256
 from mlcdr.data.labels import meka_label_count, read_label_xml
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.data.synthetic import checksum as synthetic_checksum
-from mlcdr.data.text import fail
+from mlcdr.data.text import fail, short
 from mlcdr.errors import DataError
 
 # The modules of this package that decide which files are read, and not what is read from them.
@@ -255,7 +255,7 @@ def _label_columns(files: DataFiles, table: ArffTable, labels: int | None) -> tu
         listed = read_label_xml(files.xml)
         for name, line in listed:
             if name not in where:
-                fail(files.xml, line, f"label {name!r} is not an attribute of {table.path.name}")
+                fail(files.xml, line, f"label {short(name)} is not an attribute of {table.path.name}")
         return sorted(where[name] for name, _ in listed), tuple(name for name, _ in listed)
     count = meka_label_count(table.relation) if labels is None else labels
     if count is None:

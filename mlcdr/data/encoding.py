@@ -11,7 +11,7 @@ from scipy import sparse
 
 from mlcdr.data.arff import ArffTable
 from mlcdr.data.arff_header import Attribute
-from mlcdr.data.text import fail
+from mlcdr.data.text import fail, listed, short
 
 Missing = Literal["error", "mean", "zero"]
 # A dense or a sparse matrix. Any: numpy and scipy share the operations used here, but no type.
@@ -106,7 +106,9 @@ def encode(tables: Sequence[ArffTable], labels: Sequence[int], missing: Missing)
             continue
         distinct = _identifier_values(values, column, attribute)
         if distinct:
-            notices.append(f"feature {attribute.name!r} dropped: an identifier ({distinct} values in {distinct} rows)")
+            notices.append(
+                f"feature {short(attribute.name)} dropped: an identifier ({distinct} values in {distinct} rows)"
+            )
             continue
         for code, value in enumerate(attribute.values):
             plan.add(column, code, f"{attribute.name}={value}")
@@ -114,9 +116,8 @@ def encode(tables: Sequence[ArffTable], labels: Sequence[int], missing: Missing)
     for column in labels:
         attribute = attributes[column]
         if attribute.values is not None and positive_code(attribute.values) is None:
-            listed = ", ".join(attribute.values[:5]) + (", ..." if len(attribute.values) > 5 else "")
             wanted = "a label must be {0,1}, {NO,YES} or {false,true}"
-            message = f"label {attribute.name!r} has the values {{{listed}}}; {wanted}"
+            message = f"label {short(attribute.name)} has the values {listed(attribute.values)}; {wanted}"
             fail(tables[0].path, attribute.line, message)
         yes = positive_code(attribute.values)
         label_plan.add(column, None if yes in (None, 1) else yes, attribute.name)
@@ -144,13 +145,15 @@ def _stack(tables: Sequence[ArffTable]) -> Matrix:
         for one, two in zip(first.attributes, other.attributes, strict=True):
             if one.name != two.name:
                 fail(
-                    other.path, two.line, f"attribute {two.name!r} where {first.path.name}:{one.line} has {one.name!r}"
+                    other.path,
+                    two.line,
+                    f"attribute {short(two.name)} where {first.path.name}:{one.line} has {short(one.name)}",
                 )
             if one.values != two.values:
                 fail(
                     other.path,
                     two.line,
-                    f"attribute {two.name!r} is declared otherwise than in {first.path.name}:{one.line}",
+                    f"attribute {short(two.name)} is declared otherwise than in {first.path.name}:{one.line}",
                 )
     if len(tables) == 1:
         return first.values
@@ -239,8 +242,8 @@ def _check_labels(Y: Matrix, tables: Sequence[ArffTable], labels: Sequence[int])
     name = tables[0].attributes[labels[found[1]]].name
     value = Y[found]
     if np.isnan(value):
-        _fail_at(tables, found[0], f"label {name!r} has no value ('?'); missing labels cannot be filled")
-    _fail_at(tables, found[0], f"label {name!r} has the value {value:g}; a label must be 0 or 1")
+        _fail_at(tables, found[0], f"label {short(name)} has no value ('?'); missing labels cannot be filled")
+    _fail_at(tables, found[0], f"label {short(name)} has the value {value:g}; a label must be 0 or 1")
 
 
 def _fill(X: Matrix, plan: _Plan, tables: Sequence[ArffTable], missing: Missing) -> Matrix:
@@ -252,7 +255,7 @@ def _fill(X: Matrix, plan: _Plan, tables: Sequence[ArffTable], missing: Missing)
     if missing == "error":
         name = tables[0].attributes[plan.source[first[1]]].name
         message = (
-            f"attribute {name!r} has no value ('?'); fill such gaps with the option missing: mean or missing: zero"
+            f"attribute {short(name)} has no value ('?'); fill such gaps with the option missing: mean or missing: zero"
         )
         _fail_at(tables, first[0], message)
     columns = X.indices[gaps] if is_sparse else np.nonzero(gaps)[1]
@@ -261,7 +264,9 @@ def _fill(X: Matrix, plan: _Plan, tables: Sequence[ArffTable], missing: Missing)
         present = X.shape[0] - np.bincount(columns, minlength=X.shape[1])
         if not present.all():
             name = plan.names[int(np.argmin(present))]
-            fail(tables[0].path, None, f"feature {name!r} has no value in any row, so missing: mean cannot fill it")
+            fail(
+                tables[0].path, None, f"feature {short(name)} has no value in any row, so missing: mean cannot fill it"
+            )
         if is_sparse:
             sums = np.bincount(X.indices[~gaps], weights=X.data[~gaps], minlength=X.shape[1])
         else:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from mlcdr.data.text import fail
+from mlcdr.data.text import fail, short
 
 _MEKA = re.compile(r"(?:^|[\s:])-C\s+(-?[0-9]+)(?![0-9])")
 
@@ -37,7 +37,7 @@ def read_label_xml(path: Path | str) -> tuple[tuple[str, int], ...]:
         line, tag = parser.CurrentLineNumber, tag.rsplit(" ", 1)[-1]
         expected = "label" if depth else "labels"
         if tag != expected:
-            fail(path, line, f"element <{tag}> where <{expected}> is expected")
+            fail(path, line, f"element <{tag[:40]}> where <{expected}> is expected")
         depth += 1
         if tag == "labels":
             return
@@ -45,7 +45,7 @@ def read_label_xml(path: Path | str) -> tuple[tuple[str, int], ...]:
         if not name:
             fail(path, line, "a <label> without a name")
         if name in labels:
-            fail(path, line, f"label {name!r} is listed twice (first on line {labels[name]})")
+            fail(path, line, f"label {short(name)} is listed twice (first on line {labels[name]})")
         labels[name] = line
 
     def end_element(_: str) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from mlcdr.errors import DataError
+from mlcdr.errors import DataError, printable
 
 BLANKS = " \t\r\n"
 _QUOTED = {"'": re.compile(r"'((?:[^'\\]|\\.)*)'"), '"': re.compile(r'"((?:[^"\\]|\\.)*)"')}
@@ -28,9 +29,12 @@ _ESCAPES = {
 
 
 def fail(path: Path | str, line: int | None, message: str) -> NoReturn:
-    """Raise DataError with the message behind `file:line:` (or `file:` where no line can be named)."""
+    """Raise DataError with the message behind `file:line:` (or `file:` where no line can be named).
+
+    The message may quote the file, so it is shown without anything that a terminal would obey.
+    """
     place = f"{path}:" if line is None else f"{path}:{line}:"
-    raise DataError(f"{place} {message}")
+    raise DataError(f"{place} {printable(message)}")
 
 
 def decode(path: Path, line: int, raw: bytes) -> str:
@@ -41,6 +45,12 @@ def decode(path: Path, line: int, raw: bytes) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         fail(path, line, f"byte 0x{raw[error.start]:02X} is not UTF-8; convert the file (iconv -f latin1 -t utf-8)")
+
+
+def listed(values: Sequence[str]) -> str:
+    """The first values of a declaration, as a message shows them."""
+    shown = [value if len(value) <= 40 else value[:37] + "..." for value in values[:5]]
+    return "{" + ", ".join([*shown, *(["..."] if len(values) > 5 else [])]) + "}"
 
 
 def short(text: str) -> str:

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from mlcdr.chains.binary_relevance import of_label_sets
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.label_space.linear import as_dense
 from mlcdr.linalg import n_kept
@@ -39,8 +40,8 @@ class Ensemble(MultilabelClassifier):
     Parameters
     ----------
     of : estimator or None
-        The member: any multi-label classifier. None: a classifier chain
-        of random order.
+        The member: any multi-label classifier; binary relevance is made of a regressor or a binary classifier. None: a
+        classifier chain of random order.
     n_members : int
         m.
     instances : int, float or None
@@ -89,7 +90,7 @@ class Ensemble(MultilabelClassifier):
         by_column = sp.csc_array(X) if sp.issparse(X) else X
         self.members_, self.features_ = [], []
         for rows, columns, seeds in self._draws(*X.shape):
-            member = ClassifierChain(order="random") if self.of is None else clone(self.of)
+            member = ClassifierChain(order="random") if self.of is None else clone(of_label_sets(self.of))
             for name in sorted(member.get_params()):
                 if name.rpartition("__")[2] == "random_state":
                     member.set_params(**{name: seeds.randint(_SEEDS)})

@@ -145,7 +145,7 @@ def run(
         jobs = n_threads(scheduler)
     listener = listener or Silent()
     jobs = jobs or joblib.cpu_count()
-    start = time.time()
+    start, clock = time.time(), time.monotonic()  # the one says when, the other how long: a clock may be set
     folder = out / experiment.name
     report = RunReport(folder)
     parts: list[Part] = []
@@ -210,7 +210,7 @@ def run(
             write_summary(folder / "summary.csv", list(trials.values()), scores_by_key, *columns)
             if any(spec.tune is not None and not spec.shown_grid for spec in experiment.methods.values()):
                 write_chosen(folder / "chosen.csv", list(trials.values()), store.choices(ordered), columns[0])
-            report.seconds = time.time() - start
+            report.seconds = time.monotonic() - clock
             manifest = _manifest(experiment, parts, report, start, jobs, backend)
             if (keeping := Keeping.of(experiment.keep, folder)) is not None:
                 manifest["kept"] = keeping.write_index(trials.values(), list(experiment.varied))

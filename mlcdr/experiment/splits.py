@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal, overload
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, field_validator
 
-from mlcdr.errors import ConfigError, DataError
+from mlcdr.errors import ConfigError, DataError, printable
 
 # Part of every split's identity: raise it when the same spec would give other rows.
 SPLITS_VERSION = 1
@@ -443,6 +443,11 @@ def _is_file(path: Path) -> bool:
         return False
 
 
+def _shown(header: list[str]) -> str:
+    names = [name[:40] for name in header[:10]] + ["..."] * (len(header) > 10)
+    return printable(", ".join(names))
+
+
 def _read_folds(path: Path, column: str, dataset_name: str, n: int) -> np.ndarray:
     """The fold number of each of `n` rows, checked: whole numbers 0 ... F−1, F ≥ 2, none without rows."""
     try:
@@ -458,15 +463,13 @@ def _read_folds(path: Path, column: str, dataset_name: str, n: int) -> np.ndarra
         header = [name.strip() for name in next(rows, [])]
         if header.count(column) != 1:
             many = "no" if column not in header else "more than one"
-            raise DataError(
-                f"{path}:1: {many} column {column!r} in the header; found: {', '.join(header) or 'nothing'}"
-            )
+            raise DataError(f"{path}:1: {many} column {column!r} in the header; found: {_shown(header) or 'nothing'}")
         for cells in rows:
             if len(cells) != len(header):
                 raise DataError(f"{path}:{rows.line_num}: expected {len(header)} columns, found {len(cells)}")
             cell = cells[header.index(column)].strip()
             if not (cell.isascii() and cell.isdigit() and len(cell) < 10):
-                raise DataError(f"{path}:{rows.line_num}: expected a fold number (0, 1, 2 ...), found {cell!r}")
+                raise DataError(f"{path}:{rows.line_num}: expected a fold number (0, 1, 2 ...), found {cell[:40]!r}")
             if len(folds) == n:
                 raise DataError(f"{path}:{rows.line_num}: more rows than the {n} of the data set {dataset_name}")
             folds.append(int(cell))

@@ -32,7 +32,7 @@ class FScore(FeatureSelector):
         spread = np.outer(moments.spread(), moments.label_spread())
         between = np.minimum(dependence(moments) ** 2, spread)
         with np.errstate(divide="ignore", invalid="ignore"):
-            # what rounding leaves of a feature that decides the label is nothing
-            within = np.where(spread - between > 1e-12 * spread, spread - between, 0.0)
-            scores = np.where(spread > 0, between / within, 0.0)
+            # to 12 digits: what rounding leaves of a feature that decides the label is nothing, and copies are equal
+            share = np.round(between / spread, 12)
+            scores = np.where(spread > 0, share / (1.0 - share), 0.0)
         return scores.sum(axis=1) / max(moments.n_labels, 1), {}

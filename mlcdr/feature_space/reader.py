@@ -151,9 +151,9 @@ class READER(FeatureSelector):
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        a, b = self.label_weights
-        if not a > b >= 0:
-            raise ValueError(f"label_weights must be a pair c_a > c_b >= 0, got {self.label_weights}")
+        pair = row_sparse.pair_of_weights(self.label_weights)
+        if pair is None or not pair[0] > pair[1] >= 0:
+            raise ValueError(f"label_weights must be two numbers c_a > c_b >= 0, got {self.label_weights}")
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
         problem = self._problem(moments)

@@ -9,7 +9,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
@@ -56,7 +55,9 @@ class SCCA(LinearFeatureSpace):
             return self
         self._validate_params()
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64)
-        rows = check_array(X_unlabelled, accept_sparse="csr", dtype=np.float64)
+        rows = validate_data(
+            self, X_unlabelled, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0
+        )
         moments = Moments.from_arrays(X, binary_labels(y[:, None] if y.ndim == 1 else y))
         self.fit_moments(moments.with_unlabelled(rows))
         return self

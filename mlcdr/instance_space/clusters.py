@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 
+from mlcdr.chains.binary_relevance import of_label_sets
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.kmeans import SingleStartKMeans, means_of, nearest_centre
 from mlcdr.label_space.linear import as_dense
@@ -32,8 +33,9 @@ class ClusteredClassifier(MultilabelClassifier):
     Parameters
     ----------
     classifier : estimator or None
-        The multi-label classifier of a cluster; in a config, what the other keys of the method make. None: a classifier
-        chain in random order, of ridge regressions with α = 0.1 and a penalised intercept.
+        The multi-label classifier of a cluster; in a config, what the other keys of the method make. Binary relevance
+        is made of a regressor or a binary classifier. None: a classifier chain in random order, of ridge regressions
+        with α = 0.1 and a penalised intercept.
     n_clusters : int
         K; where there are fewer rows, as many as rows.
     clusterer : estimator or None
@@ -108,7 +110,9 @@ class ClusteredClassifier(MultilabelClassifier):
 
     def _local(self) -> Any:
         """An unfitted classifier for a cluster."""
-        return ClassifierChain(Ridge(0.1, "penalised"), order="random") if self.classifier is None else self.classifier
+        if self.classifier is None:
+            return ClassifierChain(Ridge(0.1, "penalised"), order="random")
+        return of_label_sets(self.classifier)
 
     def _scores(self, X: Any) -> Array:
         return self._answer(X)[0]

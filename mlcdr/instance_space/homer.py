@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.base import clone, is_classifier
-from sklearn.utils import check_random_state, get_tags
+from sklearn.base import clone
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from mlcdr.chains.binary_relevance import BinaryRelevance
+from mlcdr.chains.binary_relevance import BinaryRelevance, of_label_sets
 from mlcdr.moments import Moments
 from mlcdr.multilabel import Array, MultilabelClassifier, fitted_to
 
@@ -103,9 +103,7 @@ class HOMER(MultilabelClassifier):
         self.random_state = random_state
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
-        base = BinaryRelevance() if self.base is None else self.base
-        if not (is_classifier(base) and get_tags(base).classifier_tags.multi_label):
-            base = BinaryRelevance(base)
+        base = BinaryRelevance() if self.base is None else of_label_sets(self.base)
         self._n_labels = Y.shape[1]
         rng = check_random_state(self.random_state)
         self.root_ = self._grow(base, X, Y, np.arange(len(Y)), np.arange(self._n_labels), rng)

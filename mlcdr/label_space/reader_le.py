@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
@@ -116,8 +115,8 @@ class ReaderLE(LinearLabelSpace):
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        a, b = self.label_weights
-        if not (a > 0 and b > 0):
+        pair = row_sparse.pair_of_weights(self.label_weights)
+        if pair is None or min(pair) <= 0:
             raise ValueError(f"label_weights must be two positive numbers, got {self.label_weights}")
 
     def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> ReaderLE:
@@ -126,7 +125,10 @@ class ReaderLE(LinearLabelSpace):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         moments = Moments.from_arrays(X, as_label_matrix(y, X.shape[0]))
         if X_unlabelled is not None:
-            moments = moments.with_unlabelled(check_array(X_unlabelled, accept_sparse="csr", dtype=np.float64))
+            rows = validate_data(
+                self, X_unlabelled, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0
+            )
+            moments = moments.with_unlabelled(rows)
         self.fit_moments(moments)
         return self
 

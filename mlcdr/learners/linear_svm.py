@@ -9,20 +9,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import LinearSVC
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mlcdr.moments import Moments
-from mlcdr.sums import dense
-
-Array = NDArray[np.float64]
+from mlcdr.learners.binary import Array, LinearBinaryClassifier
 
 
-class LinearSVM(ClassifierMixin, BaseEstimator):
+class LinearSVM(LinearBinaryClassifier):
     """Minimise ½‖w‖² + ½b² + C Σ max(0, 1 − yᵢ(wᵀxᵢ + b))² over w (d) and b, with y = ±1.
 
     The label is there where wᵀx + b > 0. The bias is the weight of a feature that is 1 everywhere, so it is penalised
@@ -77,38 +70,7 @@ class LinearSVM(ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> LinearSVM:
-        """Fit from features X (n×d, dense or CSR) and a label y (n, of two values at most).
-
-        Raises
-        ------
-        ValueError
-            When y holds more than two values, or the shapes disagree.
-        """
-        self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is multiclass: "
-                f"y holds {len(classes)} values"
-            )
-        if len(classes) == 1:
-            codes = codes + (1 if classes[0] in (1, True) else 0)
-        self._fit_valid(X, codes)
-        self.classes_ = classes
-        return self
-
-    def fit_moments(self, moments: Moments) -> LinearSVM:
-        """Fit from the rows of a training set with one label of {0, 1}."""
-        self.n_features_in_ = moments.n_features
-        X, y = moments.rows()
-        self._fit_valid(X, dense(y)[:, 0])
-        self.classes_ = np.array([0, 1])
-        return self
-
-    def _fit_valid(self, X: Any, y: NDArray[Any]) -> None:
+    def _fit_valid(self, X: Any, y: Array) -> None:
         n, d = X.shape
         self.coef_, self.intercept_ = np.zeros((1, d)), np.array([1.0 if y[0] else -1.0])
         self.n_iter_ = 0
@@ -118,22 +80,3 @@ class LinearSVM(ClassifierMixin, BaseEstimator):
                 C=self.C, dual=dual, tol=self.tol, max_iter=self.max_iter, random_state=self.random_state
             ).fit(X, y)
             self.coef_, self.intercept_, self.n_iter_ = machine.coef_, machine.intercept_, int(machine.n_iter_)
-
-    def decision_function(self, X: Any) -> Array:
-        """Scores wᵀx + b (n,), positive for the second class."""
-        check_is_fitted(self, "classes_")
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        return np.asarray(X @ self.coef_[0] + self.intercept_[0])
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class (n,) that wᵀx + b says; at 0, the first."""
-        scores = self.decision_function(X)
-        if len(self.classes_) == 1:
-            return np.full(len(scores), self.classes_[0])
-        return self.classes_[(scores > 0).astype(np.intp)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags

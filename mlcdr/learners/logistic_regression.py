@@ -9,20 +9,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve
 from scipy.special import expit, log_expit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlcdr import sums
+from mlcdr.learners.binary import Array, LinearBinaryClassifier
 from mlcdr.moments import Moments
 from mlcdr.sums import dense
-
-Array = NDArray[np.float64]
 
 # Up to so many weights, dense rows are worth a factorisation of the Hessian matrix in each step.
 _FACTORISED = 600
@@ -34,7 +29,7 @@ _MOST_INNER_STEPS = 500
 CERTAIN = 700.0
 
 
-class LogisticRegression(ClassifierMixin, BaseEstimator):
+class LogisticRegression(LinearBinaryClassifier):
     """Maximise Σ_i log p(y_i | x_i) − λ/2 ‖w‖² with p(y = 1 | x) = 1 / (1 + e^−(x·w + b)): (3.6) of the thesis.
 
     scikit-learn's and liblinear's C is 1/λ: λ = 0.1, the thesis' choice, is C = 10. (In (3.5) θ holds all parameters,
@@ -84,29 +79,6 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
         self.scale = scale
         self.tol = tol
 
-    def fit(self, X: Any, y: Any) -> LogisticRegression:
-        """Fit from features X (n×d, dense or CSR) and a label y (n, of two values at most).
-
-        Raises
-        ------
-        ValueError
-            When y holds more than two values, or the shapes disagree.
-        """
-        self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is multiclass: "
-                f"y holds {len(classes)} values"
-            )
-        if len(classes) == 1:
-            codes = codes + (1 if classes[0] in (1, True) else 0)
-        self._fit_valid(X, codes.astype(np.float64))
-        self.classes_ = classes
-        return self
-
     def fit_moments(self, moments: Moments, near: LogisticRegression | None = None) -> LogisticRegression:
         """Fit from the rows of a training set with one label of {0, 1}.
 
@@ -136,34 +108,12 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
             self.coef_[0] = weights[: X.shape[1]]
             self.intercept_ = weights[X.shape[1] :] if self.intercept != "none" else np.zeros(1)
 
-    def decision_function(self, X: Any) -> Array:
-        """The log-odds x·w + b (n,) of the second class."""
-        check_is_fitted(self)
-        return self.log_odds(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
-
-    def log_odds(self, X: Any) -> Array:
-        """`decision_function` of features that have been checked already."""
-        return np.asarray(X @ self.coef_[0] + self.intercept_[0])
-
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class (n×2; n×1, of ones, where only one was seen)."""
         scores = self.decision_function(X)
         if len(self.classes_) == 1:
             return np.ones((len(scores), 1))
         return np.column_stack([expit(-scores), expit(scores)])
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The more probable class (n,); where both are equally so, the first."""
-        scores = self.decision_function(X)
-        if len(self.classes_) == 1:
-            return np.full(len(scores), self.classes_[0])
-        return self.classes_[(scores > 0).astype(np.intp)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
 
 
 @dataclass(frozen=True)

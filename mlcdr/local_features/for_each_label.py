@@ -24,7 +24,7 @@ class ForEachLabel(LocalSelector):
     selector : estimator or None
         With `n_features` and `get_support`. None: all features are kept.
     n_features : int, float or None
-        Takes the place of the selector's own.
+        Takes the place of the selector's own. None: its own.
     """
 
     _rows: tuple[Any, Any]
@@ -51,7 +51,9 @@ class ForEachLabel(LocalSelector):
             return None
         if label not in self._found:
             X, Y = self._rows
-            selector = clone(self.selector).set_params(n_features=self.n_features)
+            selector = clone(self.selector)
+            if self.n_features is not None:
+                selector.set_params(n_features=self.n_features)
             part = Moments.from_arrays(X, Y[:, [label]])
             if hasattr(selector, "fit_moments"):
                 selector.fit_moments(part)

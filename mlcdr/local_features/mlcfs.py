@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.discretise import RULES, discretised
-from mlcdr.information import TIE, Variables, entropy, mutual_information
+from mlcdr.information import TIE, Variables, entropy, first_best, mutual_information
 from mlcdr.local_features.selector import Array, Columns, LocalSelector
 
 
@@ -76,7 +76,7 @@ class MLCFS(LocalSelector):
         )
         found = best_first(start, relevance, partial(self._row, within), self.patience)
         if not found:
-            found = frozenset([int(np.argmax(relevance))])
+            found = frozenset([first_best(relevance)])
         return within[np.sort(np.fromiter(found, np.intp))]
 
     def _row(self, within: Columns, candidate: int) -> Array:
@@ -124,10 +124,10 @@ class Subset:
         return self.relevance / np.sqrt(self.size + 2.0 * self.redundancy) if self.size else 0.0
 
     def merits(self, relevance: Array) -> Array:
-        """The merit (m,) with each candidate more; −∞ of those in it."""
+        """The merit (m,) with each candidate more, to 12 decimals; −∞ of those in it."""
         found = (self.relevance + relevance) / np.sqrt(self.size + 1 + 2.0 * (self.redundancy + self.towards))
         found[list(self.members)] = -np.inf
-        return found
+        return np.round(found, 12)  # merits that are equal are so, whether X is dense or sparse
 
     def grown(self, candidate: int, relevance: Array, row: Array) -> Subset:
         """With one candidate more."""

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr import sums
 from mlcdr.discretise import RULES, discretised
+from mlcdr.forward_selection import most_relevant
 from mlcdr.information import mutual_information
 from mlcdr.local_features.selector import Array, Columns, LocalSelector
 
@@ -62,7 +63,7 @@ class MLIG(LocalSelector):
     def alone(self, label: int) -> Columns:
         """The features of a label."""
         n = max(1, min(len(self.gains_), int(self.shares_[label] * len(self.gains_) * (1 + 1e-12))))
-        return np.sort(np.argsort(-self.gains_[:, label], kind="stable")[:n])
+        return np.sort(np.array(most_relevant(self.gains_[:, label], n), dtype=np.intp))
 
 
 def shares_kept(positives: Array, ratio: float) -> Array:

@@ -25,7 +25,7 @@ class SameForAll(LocalSelector):
     selector : estimator or None
         With `n_features` and `get_support`. None: all features are kept.
     n_features : int, float or None
-        Takes the place of the selector's own.
+        Takes the place of the selector's own. None: its own.
     """
 
     component_parameters: ClassVar[dict[str, str]] = {"selector": "feature_space"}
@@ -48,7 +48,9 @@ class SameForAll(LocalSelector):
         self._columns = np.arange(moments.n_features)
         if self.selector is None:
             return self
-        selector = clone(self.selector).set_params(n_features=self.n_features)
+        selector = clone(self.selector)
+        if self.n_features is not None:
+            selector.set_params(n_features=self.n_features)
         if hasattr(selector, "fit_moments"):
             selector.fit_moments(moments)
         else:

@@ -101,6 +101,57 @@ ARFF = {
     "two values": (BINARY + "{2 5 6}\n", 6, "attribute 'c' has the value '5 6', which is not a number"),
     "instance weight": (BINARY + "{0 1}, {5}\n", 6, "unexpected ', {5}' after the closing brace"),
     "two rows on a line": (BINARY + "{0 1}{1 1}\n", 6, "unexpected '{1 1}' after the closing brace"),
+    "index of 2^63": (BINARY + "{9223372036854775808 1}\n", 6, "'9223372036854775808 1' is not 'index value'"),
+    "index of 2^31": (BINARY + "{0 1}\n{2147483648 1}\n", 7, "'2147483648 1' is not 'index value'"),
+    "index of nine digits": (BINARY + "{999999999 1}\n", 6, "index 999999999, but the last of the 3 attributes is 2"),
+    "index with sign": (BINARY + "{+1 1}\n", 6, "'+1 1' is not 'index value'"),
+    "hexadecimal index": (BINARY + "{0x1 1}\n", 6, "'0x1 1' is not 'index value'"),
+    "quoted index": (BINARY + "{'1' 1}\n", 6, "\"'1' 1\" is not 'index value'"),
+    "index twice, far apart": (BINARY + "{0 1}\n" * 40_000 + "{2 1,2 1}\n", 40_006, "index 2 is given twice"),
+    "index equals number of attributes": (BINARY + "{0 1,1 1,2 5,3 5}\n", 6, "index 3, but the last of the 3 attrib"),
+    "comma for the blank": (BINARY + "{0,1}\n", 6, "'0' is not 'index value'"),
+    "colon for the blank": (BINARY + "{0:1}\n", 6, "'0:1' is not 'index value'"),
+    "values in braces": (BINARY + "{1,0}\n", 6, "'1' is not 'index value'"),
+    "brace too many": (BINARY + "{0 1}}\n", 6, "unexpected '}' after the closing brace"),
+    "brace within": (BINARY + "{0 {1}\n", 6, "attribute 'a' has the value '{1', which is not among {0, 1}"),
+    "text behind the row": (BINARY + "{0 1} 5\n", 6, "unexpected '5' after the closing brace"),
+    "row over two lines": (BINARY + "{0 1,\n1 1}\n", 6, "a sparse row without its closing brace"),
+    "sparse overflow": (BINARY + "{2 -1e400}\n", 6, "attribute 'c' has the value '-1e400', which is too large"),
+    "sparse number with comma": (BINARY + "{2 1,5}\n", 6, "'5' is not 'index value'"),
+    "labels in the other order": ("@relation r\n@attribute a {1,0}\n@data\n{0 2}\n", 4, "attribute 'a' has the value "),
+    "semicolons": (HEADER + "1;x;2\n", 6, "1 values, but 3 attributes are declared"),
+    "tabs": (HEADER + "1\tx\t2\n", 6, "1 values, but 3 attributes are declared"),
+    "no-break space": (HEADER + "1\u00a0,x,2\n", 6, "attribute 'a' has the value '1\\xa0', which is not a number"),
+    "decimal comma": (HEADER + "1,5,x,2\n", 6, "4 values, but 3 attributes are declared"),
+    "minus of another script": (HEADER + "\u22121,x,2\n", 6, "attribute 'a' has the value '−1', which is not a number"),
+    "currency": (HEADER + "$1,x,2\n", 6, "attribute 'a' has the value '$1', which is not a number"),
+    "percent sign": (HEADER + "1%,x,2\n", 6, "attribute 'a' has the value '1%', which is not a number"),
+    "exponent of a fraction": (HEADER + "1e0.5,x,2\n", 6, "attribute 'a' has the value '1e0.5', which is not a number"),
+    "Fortran exponent": (HEADER + "1d5,x,2\n", 6, "attribute 'a' has the value '1d5', which is not a number"),
+    "complex number": (HEADER + "1+2j,x,2\n", 6, "attribute 'a' has the value '1+2j', which is not a number"),
+    "only a point": (HEADER + ".,x,2\n", 6, "attribute 'a' has the value '.', which is not a number"),
+    "only a sign": (HEADER + "-,x,2\n", 6, "attribute 'a' has the value '-', which is not a number"),
+    "integer too large": (HEADER + "1,x,1e309\n", 6, "attribute 'n' has the value '1e309', which is too large"),
+    "integer with a small fraction": (HEADER + "1,x,1e-400\n1,x,5e-324\n", 7, "attribute 'n' is declared integer but"),
+    "terminal's escape": (HEADER + "\x1b[2J,x,2\n", 6, "attribute 'a' has the value '\\x1b[2J', which is not a number"),
+    "escape among the values": (
+        "@relation r\n@attribute a {\x1b[2J}\n@data\nx\n",
+        4, "attribute 'a' has the value 'x', which is not among {\\x1b[2J}",
+    ),
+    "form feed": (HEADER + "1,x,2\n\x0c\n", 7, "1 values, but 3 attributes are declared"),
+    "end of file of DOS": (HEADER + "1,x,2\n\x1a", 7, "1 values, but 3 attributes are declared"),
+    "a number too long": (HEADER + "1" * 400 + ",x,2\n", 6, "attribute 'a' has the value '" + "1" * 37 + "...', which"),
+    "second data section": (HEADER + "1,x,2\n@data\n", 7, "1 values, but 3 attributes are declared"),
+    "header behind the rows": (HEADER + "1,x,2\n@attribute z numeric\n", 7, "1 values, but 3 attributes are declared"),
+    "keyword glued": ("@relationr\n", 1, "unknown declaration '@relationr'"),
+    "keyword with blank": ("@ relation r\n", 1, "unknown declaration '@ relation r'"),
+    "name twice in another quote": ("@relation r\n@attribute \"a\" {0}\n@attribute a {0}\n", 3, "attribute 'a' is dec"),
+    "value twice in quotes": ("@relation r\n@attribute a {x,'x'}\n", 2, "attribute 'a' declares the value 'x' twice"),
+    "brace never opened": ("@relation r\n@attribute a 0,1}\n", 2, "attribute 'a' has the unknown type '0,1}'"),
+    "type glued to the name": ("@relation r\n@attribute 'a'numeric\n", 2, "unexpected 'numeric' after the attribute's"),
+    "values over two lines": ("@relation r\n@attribute a {x,\ny}\n", 2, "the values of attribute 'a' have no closing "),
+    "csv": ("a,b,c\n1,2,3\n", 1, "unexpected 'a,b,c' in the header"),
+    "html": ("<!DOCTYPE html>\n<html>\n", 1, "unexpected '<!DOCTYPE html>' in the header"),
 }  # fmt: skip
 
 XML = {
@@ -119,6 +170,30 @@ XML = {
     "nested name twice": ('<labels><label name="a">\n<label name="a"/></label></labels>', 2, "label 'a' is listed"),
     "text": ("<labels>\n  a\n</labels>", 2, "unexpected text 'a'"),
     "no label": ("<labels>\n</labels>", 2, "no <label> in the file"),
+    "billion laughs": (
+        '<!DOCTYPE l [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>\n<labels><label name="&b;"/></labels>',
+        1, "a DOCTYPE",
+    ),
+    "a file from elsewhere": (
+        '<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/passwd">]>\n<labels><label name="&a;"/></labels>', 1, "a DOCTYPE",
+    ),
+    "two roots": ("<labels/>\n<labels/>", 2, "not well-formed XML: junk after document element"),
+    "attribute twice": ('<labels>\n<label name="a" name="b"/></labels>', 2, "not well-formed XML: duplicate attribute"),
+    "no quotes": ("<labels>\n<label name=a/></labels>", 2, "not well-formed XML: not well-formed"),
+    "unbound prefix": ('<labels>\n<q:label name="a"/></labels>', 2, "not well-formed XML: unbound prefix"),
+    "no character": ('<labels>\n<label name="&#0;"/></labels>', 2, "not well-formed XML: reference to invalid char"),
+    "labels in labels": ("<labels>\n<labels/></labels>", 2, "element <labels> where <label> is expected"),
+    "an ARFF": ("@relation r\n", 1, "not well-formed XML: not well-formed"),
+}  # fmt: skip
+
+BYTES = {
+    "UTF-16, little end first": ("@relation r\n".encode("utf-16"), 1, "a NUL byte; an ARFF file is text in UTF-8"),
+    "UTF-16, big end first": ("@relation r\n".encode("utf-16-be"), 1, "a NUL byte; an ARFF file is text in UTF-8"),
+    "a surrogate": (b"@relation r\n@attribute \xed\xa0\x80 real\n", 2, "byte 0xED is not UTF-8"),
+    "an overlong code": (b"@relation r\n@attribute \xc0\xaf real\n", 2, "byte 0xC0 is not UTF-8"),
+    "gzip": (b"\x1f\x8b\x08\x04\xff", 1, "byte 0x8B is not UTF-8"),
+    "a second mark": (b"\xef\xbb\xbf\xef\xbb\xbf@relation r\n", 1, "unexpected '\\ufeff@relation r' in the header"),
+    "old Macintosh": (b"@relation r\r@attribute a real\r@data\r1\r", 1, "the file ends without @data"),
 }  # fmt: skip
 
 A = '<labels><label name="a"/></labels>'
@@ -198,6 +273,20 @@ def test_only_utf8(text: bytes, line: int, byte: str, tmp_path: Path) -> None:
     with pytest.raises(DataError) as raised:
         read_arff(path)
     assert str(raised.value).startswith(f"{path}:{line}: byte 0x{byte} is not UTF-8; convert the file")
+
+
+@pytest.mark.parametrize("name", BYTES)
+def test_malformed_bytes(name: str, tmp_path: Path) -> None:
+    content, line, message = BYTES[name]
+    path = tmp_path / "bad.arff"
+    path.write_bytes(content)
+    with pytest.raises(DataError) as raised:
+        read_arff(path)
+    assert str(raised.value).startswith(f"{path}:{line}: {message}")
+
+
+def test_the_corpus_is_large() -> None:
+    assert sum(map(len, (ARFF, XML, DATA, BYTES))) >= 150
 
 
 @pytest.mark.parametrize("name", XML)

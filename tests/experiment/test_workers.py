@@ -14,7 +14,7 @@ from mlcdr.errors import ConfigError, UserError
 from mlcdr.experiment import workers
 from mlcdr.experiment.record import progress
 from mlcdr.experiment.runner import RunReport, read_manifest, run
-from mlcdr.experiment.trials import Group, groups
+from mlcdr.experiment.trials import DataSource, Group, groups
 from tests import small
 from tests.small import FOUR, Outcome
 
@@ -30,14 +30,12 @@ def deadly(how: str, **params: Any) -> dict[str, Any]:
     return {"learner": {"tests.small.Deadly": {"how": how, **params}}}
 
 
-def first_number(arff: Path, split: int) -> float:
-    """What the training set of a split begins with."""
+def total(arff: Path, split: int) -> float:
+    """What the features of a split's training set sum to."""
     experiment = small.experiment(arff)
-    from mlcdr.experiment.trials import DataSource
-
     source = DataSource.of(experiment.datasets[0], experiment.splits)
     dataset = source.load()
-    return float(dataset.X[source.divide(dataset)[split].train[0], 0])
+    return float(dataset.X[source.divide(dataset)[split].train].sum())
 
 
 def in_database(report: RunReport, query: str) -> list[tuple]:
@@ -55,7 +53,7 @@ def test_a_trial_that_ends_its_worker_is_crashed_and_the_others_are_done(
     arff: Path, tmp_path: Path, mlcdr: Callable[..., Outcome], how: str, cause: str
 ) -> None:
     calm = run(small.experiment(arff), tmp_path / "calm")
-    methods = {**small.plain(arff)["methods"], "Deadly": deadly(how, x=first_number(arff, 2))}
+    methods = {**small.plain(arff)["methods"], "Deadly": deadly(how, total=total(arff, 2))}
     report = run(small.experiment(arff, methods=methods), tmp_path / "out", jobs=2)
     assert (report.planned, report.done, report.crashed, report.computed) == (20, 19, 1, 20)
     assert not report.interrupted
@@ -100,7 +98,7 @@ def test_a_trial_that_passes_a_limit_is_ended(
     arff: Path, tmp_path: Path, mlcdr: Callable[..., Outcome], how: str, limits: dict, limit: str
 ) -> None:
     splits = {"kind": "shuffle", "repeats": 3, "train_size": 0.75, "seed": 1}
-    methods = {"PLST": FOUR["PLST"], "Deadly": deadly(how, x=first_number(arff, 1))}
+    methods = {"PLST": FOUR["PLST"], "Deadly": deadly(how, total=total(arff, 1))}
     report = run(small.experiment(arff, methods=methods, splits=splits, limits=limits), tmp_path / "out", jobs=1)
     assert (report.planned, report.done, report.crashed) == (9, 8, 1)
     ((trial, error),) = report.failures
@@ -161,8 +159,6 @@ def _stillborn(*arguments: object) -> None:
 
 def test_a_worker_killed_between_two_groups_costs_nothing(arff: Path) -> None:
     experiment = small.experiment(arff)
-    from mlcdr.experiment.trials import DataSource
-
     dataset, trials = small.planned(experiment)
     source = DataSource.of(experiment.datasets[0], experiment.splits).stamped(dataset)
     pending: list[Group] = list(groups(experiment, source, trials))

@@ -14,6 +14,7 @@ from mlcdr import registry
 from mlcdr.chains.binary_relevance import BinaryRelevance
 from mlcdr.chains.br_plus import BRPlus
 from mlcdr.chains.classifier_chain import ClassifierChain
+from mlcdr.classifiers.mlknn import MLkNN
 from mlcdr.composition import ComposedClassifier
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.learners.logistic_regression import LogisticRegression as OurLogistic
@@ -121,6 +122,25 @@ def test_probabilities_are_those_of_the_links_at_what_was_predicted(cls, base):
     vector = cls(base).fit(X, Y[:, 0])
     np.testing.assert_allclose(vector.predict_proba(X).sum(axis=1), 1)
     assert not hasattr(cls(OurRidge()), "predict_proba")
+
+
+@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("rows", [np.asarray, as_sparse], ids=["dense", "sparse"])
+def test_a_multilabel_classifier_is_a_base_by_its_vectors(cls, rows):
+    X, Y = problem("plain")
+    Y[:, 3] = 1  # and 4 is never there
+    model = cls(MLkNN(5)).fit(rows(X), Y)
+    scores, said = model.decision_function(rows(X)), model.predict(rows(X))
+    assert scores.shape == model.predict_proba(rows(X)).shape == Y.shape
+    first = MLkNN(5).fit(X, Y[:, 0])
+    if cls is not BRPlus:  # of which the first looks at labels, too
+        np.testing.assert_allclose(scores[:, 0], first.decision_function(X), atol=1e-12)
+        np.testing.assert_allclose(model.predict_proba(rows(X))[:, 0], first.predict_proba(X)[:, 1], atol=1e-12)
+    assert said[:, 3].all()
+    assert not said[:, 4].any()
+    if cls is ClassifierChain:
+        second = MLkNN(5).fit(np.hstack([X, Y[:, :1]]), Y[:, 1])
+        np.testing.assert_array_equal(said[:, 1], second.predict(np.hstack([X, said[:, :1]])))
 
 
 @pytest.mark.parametrize("cls", ALL)

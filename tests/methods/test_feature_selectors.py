@@ -52,6 +52,17 @@ def test_f_score_of_a_feature_that_is_a_label():
     assert step.ranking_[0] == 3
 
 
+def test_f_scores_that_are_equal_but_for_rounding_are_equal():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = (rng.random((60, 8)) < 0.3).astype(float)
+        X[:, 5], X[:, 7] = X[:, 2], 1 - X[:, 2]
+        Y = (rng.random((60, 3)) < 0.3).astype(np.uint8)
+        Y[:, 1] |= X[:, 2] > 0
+        for rows in (X, sp.csr_array(X)):
+            assert len(set(FScore().fit(rows, Y).scores_[[2, 5, 7]])) == 1
+
+
 @pytest.mark.parametrize("wide", [False, True])
 def test_rfs_ends_where_no_direction_leads_down(wide):
     """The gradient of ‖XW − Y‖₂,₁ + α‖W‖₂,₁ vanishes on the rows that are not 0, and is within α on those that are."""

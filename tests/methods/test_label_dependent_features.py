@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import mutual_info_score, normalized_mutual_info_score
 
 from mlcdr.chains.bayesian_classifier_chain import BayesianClassifierChain
@@ -144,6 +145,21 @@ def test_copies_constants_and_labels_that_never_vary():
     assert MLCFS().fit(X[:1], Y[:1]).beside(0, []).tolist() == [0]
 
 
+@pytest.mark.parametrize("selector", [MLIG(0.15), MLCFS(), LabelDependentFeatures(0.2)])
+def test_of_features_equal_but_for_rounding_the_first_go_first(selector):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = (rng.random((60, 12)) < 0.3).astype(float)
+        X[:, 5], X[:, 7] = X[:, 2], 1 - X[:, 2]  # a copy, and one that tells as much
+        Y = (rng.random((60, 2)) < 0.3).astype(np.uint8)
+        Y[:, 1] |= X[:, 2] > 0
+        dense = clone(selector).fit(X, Y)
+        found = [dense.beside(k, [1 - k]).tolist() for k in range(2)]
+        assert all(7 not in each or 2 in each for each in found)
+        sparse = clone(selector).fit(as_sparse(X), as_sparse(Y))
+        assert found == [sparse.beside(k, [1 - k]).tolist() for k in range(2)]
+
+
 def test_both_stages_are_one_after_the_other():
     X, Y = problem("wide")
     both = LabelDependentFeatures(0.2).fit(X, Y)
@@ -212,6 +228,16 @@ def test_a_selector_for_each_label_by_itself():
             alone = GainRatio(0.3).fit(X, Y[:, [k]])
             np.testing.assert_array_equal(model.links_[k].columns, np.flatnonzero(alone.get_support()))
     assert BinaryRelevance(LogisticRegression(), features=ForEachLabel()).fit(X, Y).links_[0].columns is None
+
+
+@pytest.mark.parametrize("name", ["for_each_label", "same_for_all"])
+def test_a_selector_in_another_keeps_its_own_number_of_features_where_that_says_none(name):
+    X, Y = problem("plain")
+    own = {name: {"selector": {"gain_ratio": {"n_features": 3}}}}
+    other = {name: {"selector": {"gain_ratio": {"n_features": 3}}, "n_features": 5}}
+    none = {name: {"selector": "gain_ratio"}}
+    for written, expected in ((own, 3), (other, 5), (none, 17)):
+        assert len(Component.parse("local_features", written).build().fit(X, Y).alone(0)) == expected
 
 
 def test_in_a_config():

@@ -121,6 +121,15 @@ def test_lift_by_loops():
     np.testing.assert_array_equal(sparse.predict(as_sparse(X[90:])), said)
 
 
+def test_lift_takes_the_share_for_what_it_is():
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    Y = (np.arange(200) < 100).astype(np.uint8)[:, None]
+    assert 0.07 * 100 > 7  # in binary fractions
+    assert len(LIFT(ratio=0.07, random_state=0).fit(X, Y).centres_[0]) == 14
+    Y[1:] = 0
+    assert len(LIFT(ratio=1e-12, random_state=0).fit(X, Y).centres_[0]) == 2
+
+
 def test_lift_of_equal_rows():
     X, Y = problem("plain")
     X[:, :] = X[0]

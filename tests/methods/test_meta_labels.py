@@ -14,6 +14,10 @@ from mlcdr.chains.binary_relevance import BinaryRelevance
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.classifiers.meta_label_chain import MetaLabelChain
 from mlcdr.classifiers.mlsf import MLSF, encoded
+from mlcdr.ensembles.ensemble import Ensemble
+from mlcdr.instance_space.cbmlc import CBMLC
+from mlcdr.instance_space.clmlc import CLMLC
+from mlcdr.instance_space.homer import HOMER
 from mlcdr.kmeans import SingleStartKMeans
 from mlcdr.learners.linear_svm import LinearSVM
 from mlcdr.learners.ridge import Ridge
@@ -191,6 +195,27 @@ def test_any_classifier_may_be_a_member():
         np.testing.assert_array_equal(model.decision_function(X) > 0, model.predict(X))
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda part: MetaLabelChain(part, random_state=0),
+        lambda part: MLSF(part, size=2, random_state=0),
+        lambda part: CBMLC(part, 3, random_state=0),
+        lambda part: CLMLC(part, 3, meta_labels=None, random_state=0),
+        lambda part: Ensemble(part, 3, random_state=0),
+        lambda part: HOMER(part, random_state=0),
+    ],
+    ids=["MetaLabelChain", "MLSF", "CBMLC", "CLMLC", "Ensemble", "HOMER"],
+)
+@pytest.mark.parametrize("part", [Ridge(1.0), LinearSVM()], ids=["Ridge", "LinearSVM"])
+def test_a_regressor_or_a_binary_classifier_makes_binary_relevance(make, part):
+    X, _ = problem("plain")
+    Y = labels(X, 8)
+    model, whole = make(part).fit(X, Y), make(BinaryRelevance(part)).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X), whole.predict(X))
+    assert (model.predict(X) == Y).mean() > 0.7  # numbers about ½, taken for label sets, were nearly all labels
+
+
 # -------------------------------------------------------------------- LASSO
 
 
@@ -290,5 +315,14 @@ def test_labels_without_affinity_are_lost_in_the_published_code():
 
 def test_groups_must_be_all_labels():
     X, _ = problem("plain")
-    with pytest.raises(ValueError, match="groups must hold each of the 4 labels"):
-        MLSF(groups=[[0, 1], [1, 3]]).fit(X, labels(X, 4))
+    with pytest.raises(ValueError, match="groups must hold each of the 5 labels"):
+        MLSF(groups=[[0, 1], [2, 3]]).fit(X, labels(X, 5))
+
+
+@pytest.mark.parametrize(
+    "groups", [[], [[]], [[0, 1], []], [[0, 1], [1, 3]], [0, 1, 2, 3], [[0.5, 1, 2, 3]], [["a", 1, 2, 3]], ["0123"]]
+)
+def test_groups_that_are_no_division_are_refused(groups):
+    X, _ = problem("plain")
+    with pytest.raises(ValueError, match="groups must be lists that hold each of the labels"):
+        MLSF(groups=groups).fit(X, labels(X, 4))

@@ -187,6 +187,15 @@ def test_a_feature_dependent_to_ten_digits_is_dependent(gap):
     np.testing.assert_allclose((X - m.mean_x) @ m.coefficients() + m.mean_y, expected, atol=1e-9)
 
 
+def test_spreads_without_rows_of_features_far_from_0():
+    rng = np.random.RandomState(0)
+    X, Y = 1e6 + rng.randn(300, 3), rng.randint(2, size=(300, 2))
+    left = Moments.from_arrays(X, Y).without(np.arange(0, 300, 3))
+    np.testing.assert_allclose(left.spread(), np.diag(left.xx), rtol=1e-9)
+    apart = np.delete(X, np.arange(0, 300, 3), axis=0) - 1e6
+    np.testing.assert_allclose(left.spread(), np.sum((apart - apart.mean(axis=0)) ** 2, axis=0), rtol=1e-9)
+
+
 def test_without_rows_a_doubtful_rank_is_refused():
     X, Y = problem("plain")
     X[:, 5] = X[:, 1] + X[:, 2] + 1e-5 * X[:, 5]

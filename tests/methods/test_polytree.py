@@ -252,6 +252,37 @@ def test_awkward_label_sets(make):
     np.testing.assert_array_equal(single.predict(X[:3]), [[0, 1, 0]] * 3)
 
 
+def complements(seed):
+    """Labels with ties that rounding could break: 5 and 6 are each other's complement, 0 and 4 are equal."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 3))
+    Y = (rng.random((40, 7)) < 0.3).astype(np.uint8)
+    Y[:, 1] |= X[:, 2] > 0
+    Y[:, 3], Y[:, 4], Y[:, 6] = 0, Y[:, 0], 1 - Y[:, 5]
+    return X, Y
+
+
+@pytest.mark.parametrize("mi", ["marginal", "normalised"])
+@pytest.mark.parametrize("seed", range(6))
+def test_labels_that_inform_equally_are_taken_in_their_order_whatever_y_is_stored_as(mi, seed):
+    X, Y = complements(seed)
+    weights = dependence(Y, mi)
+    np.testing.assert_array_equal(weights[5, :5], weights[6, :5])
+    np.testing.assert_array_equal(weights, dependence(as_sparse(Y), mi))
+    for make in (
+        lambda: BayesianClassifierChain(Ridge(), mi=mi, root="strongest"),
+        lambda: PolytreeChain(mi=mi, random_state=0),
+    ):
+        dense, sparse = make().fit(X, Y), make().fit(X, as_sparse(Y))
+        assert dense.order_ == sparse.order_
+        assert dense.parents_ == sparse.parents_
+
+
+def test_of_edges_equal_but_for_rounding_the_first_is_in_the_tree():
+    weights = np.array([[0, 0.3, 0.2], [0.3, 0, 0.2 + 1e-15], [0.2, 0.2 + 1e-15, 0]])
+    assert spanning_forest(weights) == [[1, 2], [0], [0]]
+
+
 def test_a_root_is_drawn_given_or_the_strongest():
     X, Y = problem("plain")
     given = BayesianClassifierChain(Ridge(), root=2).fit(X, Y)

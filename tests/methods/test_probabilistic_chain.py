@@ -78,6 +78,17 @@ def test_an_epsilon_finds_every_label_set_as_probable_as_that():
     assert (p[rows, index] >= p[rows, greedy.astype(int)] - 1e-12).all()
 
 
+@pytest.mark.parametrize("options", [{}, {"search": "beam", "width": 3}, {"search": "epsilon"}], ids=str)
+def test_probabilities_are_such(options):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 6))
+    Y = (X[:, :1] + rng.standard_normal((60, 4)) > 0).astype(np.uint8)
+    Y[:, 3] = 1
+    found = ProbabilisticClassifierChain(**options).fit(X, Y).predict_proba(X)
+    assert found.min() >= 0
+    assert found.max() <= 1
+
+
 def test_more_labels_than_an_exact_search_is_for():
     X, Y = problem("plain")
     many = np.hstack([Y, Y, Y])

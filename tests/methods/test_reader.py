@@ -422,7 +422,7 @@ def test_the_default_algorithm_goes_by_the_size(monkeypatch):
     assert np.array_equal(fitted.coef_, READER(algorithm="alternating", random_state=0).fit(X, Y).coef_)
 
 
-@pytest.mark.parametrize("weights", [(1, 1), (0.5, 1), (1, -0.1)])
+@pytest.mark.parametrize("weights", [(1, 1), (0.5, 1), (1, -0.1), (1,), (3, 2, 1), ("b", "a"), (np.inf, 1)])
 def test_weights_of_rows_are_checked(weights):
     X, Y, _ = data()
     with pytest.raises(ValueError, match="c_a > c_b >= 0"):

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from mlcdr import graphs
 from mlcdr.classifiers.reader_le import ReaderLEClassifier
 from mlcdr.composition import ComposedClassifier
+from mlcdr.feature_space.scca import SCCA
 from mlcdr.label_space.cssp import CSSP
 from mlcdr.label_space.reader_le import ReaderLE
 from mlcdr.learners.least_squares import LeastSquares
@@ -85,6 +86,40 @@ def test_algorithm_15():
     np.testing.assert_array_equal(model.predict(X)[:, varying], scores > 0.5)
     new = ComposedClassifier(ReaderLEClassifier()).fit(X, Y, X_unlabelled=unlabelled)
     assert not np.allclose(new.learner_.space_.objective_[:1], space.objective_[:1])
+
+
+def test_algorithm_15_with_more_dimensions_than_labels_that_vary():
+    X, Y, _ = data()
+    Y[:, 0], Y[:, 1] = 0, 1
+    most, few = ReaderLEClassifier().fit(X, Y), ReaderLEClassifier(7).fit(X, Y)
+    np.testing.assert_array_equal(few.predict(X), most.predict(X))
+    assert ReaderLEClassifier(0.5).fit(X, Y).space_.n_components_ == 4  # a share of all labels
+    with pytest.raises(ValueError, match="n_components=9 is more than the 8"):
+        ReaderLEClassifier(9).fit(X, Y)
+
+
+def test_algorithm_15_takes_unlabelled_rows():
+    X, Y, unlabelled = data()
+    composed = ComposedClassifier(ReaderLEClassifier()).fit(X, Y, X_unlabelled=unlabelled)
+    alone = ReaderLEClassifier().fit(X, Y, unlabelled)
+    np.testing.assert_array_equal(alone.decision_function(X), composed.learner_.decision_function(X))
+    none = ReaderLEClassifier().fit(X, Y, unlabelled[:0])
+    np.testing.assert_array_equal(none.predict(X), ReaderLEClassifier().fit(X, Y).predict(X))
+
+
+@pytest.mark.parametrize("method", [ReaderLE, ReaderLEClassifier, SCCA])
+def test_unlabelled_rows_of_another_width_are_refused(method):
+    X, Y, unlabelled = data()
+    with pytest.raises(ValueError, match=r"X has \d+ features, but"):
+        method().fit(X, Y, unlabelled[:, 1:])
+
+
+@pytest.mark.parametrize("method", [ReaderLE, ReaderLEClassifier])
+@pytest.mark.parametrize("weights", [(1, 0), (1,), (1, 2, 3), ("b", "a"), (1, np.nan)])
+def test_weights_of_rows_are_checked(method, weights):
+    X, Y, _ = data()
+    with pytest.raises(ValueError, match="must be two positive numbers"):
+        method(label_weights=weights).fit(X, Y)
 
 
 @pytest.mark.parametrize("kind", ["never positive", "copies", "one labelled", "no labels", "sparse"])

@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import small
+from tests.faults.harness import Run, until
 from tests.small import FOUR, Gate
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
@@ -47,89 +46,6 @@ def gate(folder: Path) -> Iterator[Gate]:
     gate.close(SOME)
     yield gate
     gate.open()
-
-
-class Run:
-    """A run in a session of its own, so that what it leaves behind can be found."""
-
-    def __init__(self, folder: Path, out: Path, *options: str):
-        self.out = out / "small"
-        line = [sys.executable, "-m", "mlcdr", "run", "e.yaml", "--out", str(out), *options]
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-        self.process = subprocess.Popen(
-            line,
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            # wherever the tests run: in a shell's background a signal may be ignored from the start
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
-        self.pid = self.process.pid
-
-    def members(self) -> list[int]:
-        """All living processes of the session."""
-        return [pid for pid, session, _ in processes() if session == self.pid]
-
-    def workers(self) -> list[int]:
-        """Its children that compute (joblib has others, which watch resources)."""
-        return [pid for pid, _, line in processes() if parent_of(pid) == self.pid and "popen_loky" in line]
-
-    def until_some_are_done(self) -> None:
-        """Wait until the record holds a split, and the run is still going."""
-        path = self.out / "trials.sqlite"
-        until(lambda: path.exists() and recorded(path) >= 9, "trials recorded", self.process)
-
-    def end(self) -> tuple[int, str]:
-        """Exit code and standard error."""
-        _, errors = self.process.communicate(timeout=120)
-        return self.process.returncode, errors.decode()
-
-    def nobody_stays(self) -> None:
-        """Wait for the session to be empty: a worker looks up every half second, once it has imported what it needs."""
-        until(lambda: not self.members(), "processes gone")
-
-
-def processes() -> Iterator[tuple[int, int, str]]:
-    """(pid, session, command line) of what lives, zombies left out."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                state, _, _, session = (entry / "stat").read_text().rpartition(") ")[2].split()[:4]
-                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            except OSError:
-                continue
-            if state != "Z":
-                yield int(entry.name), int(session), line
-
-
-def parent_of(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[1])
-    except OSError:
-        return -1
-
-
-def recorded(path: Path) -> int:
-    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)
-    try:
-        return int(db.execute("SELECT count(*) FROM trials").fetchone()[0])
-    except sqlite3.Error:  # not made yet
-        return 0
-    finally:
-        db.close()
-
-
-def until(
-    true: Callable[[], object], what: str, process: subprocess.Popen | None = None, seconds: float = 100.0
-) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, f"no {what} in {seconds} s"
-        if process is not None and process.poll() is not None:
-            pytest.fail(f"ended before {what}: {process.stderr.read().decode()}")  # type: ignore[union-attr]
-        time.sleep(0.02)
 
 
 def goes_on(folder: Path, gate: Gate, out: Path, *options: str) -> None:
