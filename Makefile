@@ -10,6 +10,7 @@ READY  := $(VENV)/.ready
 
 .PHONY: run test lint bench torture data docs golden clean reproduction-status
 .PHONY: run test lint bench bench-scale fuzz audit data docs golden clean reproduction-status
+.PHONY: run test lint bench bench-scale torture data docs golden clean reproduction-status
 .PHONY: reproduce-chen-lin-2012-table3 reproduce-chen-lin-2012-table3-as-stated reproduce-chen-lin-2012-figure1
 .PHONY: reproduce-chen-lin-2012-table2
 .PHONY: reproduce-chen-lin-2012-table4 reproduce-chen-lin-2012-table4-small reproduce-chen-lin-2012-table4-large
@@ -59,6 +60,10 @@ bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.clmlc
 	$(BIN)/python -m tests.benchmarks.reader
 	$(BIN)/python -m tests.benchmarks.m5p
+
+# Large problems and many machines: CPU seconds, peak memory, and docs/scaling.md from them.
+bench-scale: $(READY)
+	$(BIN)/python -m tests.benchmarks.scale
 
 # 200 runs killed or stopped at random moments and 1,000 writers, about an hour; the table in docs/hard_use.md.
 torture: $(READY)

@@ -9,6 +9,7 @@ those of a program which does so.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import math
@@ -319,6 +320,8 @@ class _Context:
         # Sums over the whole data set serve every split, and no single method is charged for them.
         self.moments = Moments.from_arrays(self.dataset.X, self.dataset.Y, Memo(charged=False))
         self.choices = Memo(charged=False)  # of parameters, once for the data set
+        # moments and what they keep refer to each other: where arrays are large, they must not wait for the collector
+        self.large = self.dataset.n_instances * self.dataset.n_features >= 5_000_000
 
     def training(self, split: Split) -> Moments:
         """The moments of a split's training rows; those whose labels are hidden come along without them."""
@@ -352,6 +355,8 @@ def run_group(group: Group, handed: Handed | None = None) -> list[Score]:
     scores = []
     for labelled in dict.fromkeys(trial.labelled for trial in group.trials):
         scores += _run_rows([t for t in group.trials if t.labelled == labelled], labelled, group, context)
+    if context.large:
+        gc.collect()
     return scores
 
 

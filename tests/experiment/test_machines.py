@@ -57,7 +57,7 @@ class Cluster:
         for _ in range(workers):
             self._start("worker", *common, "--nthreads", "1", "--preload", str(folder / "blind.py"), kind)
         with self.client() as client:
-            client.wait_for_workers(workers, timeout=60)
+            client.wait_for_workers(workers, timeout=180)
             self.address = client.scheduler.address
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
