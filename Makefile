@@ -9,8 +9,7 @@ JOBS   ?= 0
 READY  := $(VENV)/.ready
 
 .PHONY: run test lint bench torture data docs golden clean reproduction-status
-.PHONY: run test lint bench bench-scale fuzz audit data docs golden clean reproduction-status
-.PHONY: run test lint bench bench-scale torture data docs golden clean reproduction-status
+.PHONY: run test lint bench bench-scale torture fuzz audit data docs golden clean reproduction-status
 .PHONY: reproduce-chen-lin-2012-table3 reproduce-chen-lin-2012-table3-as-stated reproduce-chen-lin-2012-figure1
 .PHONY: reproduce-chen-lin-2012-table2
 .PHONY: reproduce-chen-lin-2012-table4 reproduce-chen-lin-2012-table4-small reproduce-chen-lin-2012-table4-large
@@ -61,17 +60,15 @@ bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.reader
 	$(BIN)/python -m tests.benchmarks.m5p
 
-# Large problems and many machines: CPU seconds, peak memory, and docs/scaling.md from them.
+# Reading and starting, large problems and many machines: CPU seconds and peak memory, written into
+# docs/hard_use_reading.md and docs/scaling.md. Needs delicious, bibtex, enron, flags, scene and tmc2007-500.
 bench-scale: $(READY)
+	$(BIN)/python -m tests.benchmarks.reading
 	$(BIN)/python -m tests.benchmarks.scale
 
 # 200 runs killed or stopped at random moments and 1,000 writers, about an hour; the table in docs/hard_use.md.
 torture: $(READY)
 	$(BIN)/python -m tests.faults.torture
-# What reading and starting cost, beside what was asked of them, into docs/hard_use_reading.md. Needs delicious, bibtex,
-# enron, flags, scene and tmc2007-500.
-bench-scale: $(READY)
-	$(BIN)/python -m tests.benchmarks.reading
 
 # Every reader in turn, for SECONDS each, guided by coverage; a file that takes over a second is a find too.
 SECONDS ?= 450
