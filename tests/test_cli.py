@@ -417,7 +417,9 @@ def test_methods_describes_a_component(family: str, name: str, mlcdr: Callable[.
 
 
 def test_methods_describes_a_class_of_ones_own(here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    (here / "own_methods.py").write_text("class Own:\n    'My own.'\n    def __init__(self, size=3): pass\n")
+    (here / "own_methods.py").write_text(
+        "class Own:\n    'My own.'\n    def __init__(self, size=3): pass\n    def get_params(self): pass\n"
+    )
     assert mlcdr("methods", "own_methods.Own").out.splitlines()[:3] == ["class: own_methods.Own(size=3)", "", "My own."]
 
 

@@ -20,6 +20,7 @@ from tests import small
 from tests.small import SIZES, Outcome
 
 ROOT = Path(__file__).parents[1]
+FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "instance_space")  # what a method is drafted of
 
 
 @pytest.fixture
@@ -95,15 +96,11 @@ def test_on_a_terminal_it_asks(here: Path) -> None:
 
 @pytest.mark.parametrize(
     ("family", "name"),
-    [
-        (f, name)
-        for f in ("feature_space", "dual_space", "label_space", "learner", "instance_space")
-        for name in registry.BUILT_IN[f]
-    ],
+    [(f, name) for f in FAMILIES for name in registry.BUILT_IN[f]],
 )
 def test_every_component_has_a_config(family: str, name: str) -> None:
     small.skip_without_extra(family, name)
-    several = sum(name in known for known in registry.BUILT_IN.values()) > 1
+    several = sum(name in registry.BUILT_IN[each] for each in FAMILIES) > 1
     written = f"{family}:{name}" if several else name
     if several:
         with pytest.raises(UserError, match=f"{name!r} is the name of several components: write .*{written}"):
@@ -135,7 +132,9 @@ def test_a_data_set_that_must_be_fetched_is_noted(monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_mistakes_take_one_line(here: Path, mlcdr: Callable[..., Outcome], flags: list[str], told: str) -> None:
-    (here / "small.py").write_text("class Guess:\n    pass\n")
+    (here / "small.py").write_text(
+        "from sklearn.base import BaseEstimator\n\n\nclass Guess(BaseEstimator):\n    pass\n"
+    )
     done = mlcdr("new", *flags, "--out", "x.yaml")
     assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
     assert told in done.err
