@@ -32,6 +32,7 @@ ARFF = {
     "escaped closing quote": ("@relation r\n@attribute 'a\\' numeric\n", 2, "the quote opened by"),
     "name twice": ("@relation r\n@attribute a numeric\n@attribute 'a' real\n", 3, "attribute 'a' is declared twice"),
     "unknown type": ("@relation r\n@attribute a number\n", 2, "attribute 'a' has the unknown type 'number'"),
+    "a vertical tab for a type": ("@relation r\n@attribute a \v\n", 2, "attribute 'a' has the unknown type"),
     "string attribute": ("@relation r\n@attribute a string\n", 2, "attribute 'a' is of type string"),
     "date attribute": ("@relation r\n@attribute a DATE yyyy\n", 2, "attribute 'a' is of type date"),
     "relational attribute": ("@relation r\n@attribute a relational\n", 2, "attribute 'a' is of type relational"),

@@ -34,7 +34,9 @@ def test_read_or_refused(name: str, folder: Path, monkeypatch: pytest.MonkeyPatc
         if name not in ("command_line", "dataset"):
             assert read(folder, seed) is None
 
-    @settings(max_examples=cases, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=cases, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    )
     @given(st.sampled_from(seeds), st.lists(EDIT, max_size=4))
     def attempt(seed: bytes, edits: list[tuple[int, int, bytes]]) -> None:
         read(folder, edited(seed, edits))
