@@ -5,8 +5,10 @@ Imports are inside the commands, so that `mlcdr --help` answers at once.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,9 +55,12 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    heard = _hearing_ctrl_c()
     try:
         app()
     except UserError as error:
+        if heard:  # an import that Ctrl-C cut short may look like a module that cannot be imported
+            sys.exit(130)
         for line in str(error).split("\n"):
             print(f"error: {printable(line)}", file=sys.stderr)
         sys.exit(2)
@@ -67,6 +72,23 @@ def main() -> None:
             raise
         print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
         sys.exit(2)
+
+
+def _hearing_ctrl_c() -> list[int]:
+    """Note every SIGINT in the list that is returned, and raise KeyboardInterrupt as ever.
+
+    C code that is interrupted while it imports, or calls back, may turn that into an exception of its own.
+    """
+    heard: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        heard.append(number)
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background job ignores it
+        with contextlib.suppress(ValueError):  # outside the main thread it is not ours to take
+            signal.signal(signal.SIGINT, note)
+    return heard
 
 
 def _version(wanted: bool) -> None:
@@ -472,7 +494,7 @@ def new(
     if out is None:
         print(text, end="")
     else:
-        from mlcdr.experiment.tabulate import write_whole
+        from mlcdr.whole_files import write_whole
 
         write_whole(out, text)
         _say(f"written: {out}; `mlcdr run {out}` runs it")
@@ -644,8 +666,8 @@ def reproduction_status(
     to: Annotated[Path | None, typer.Option(help="Write the page to this file instead of printing it.")] = None,
 ) -> None:
     """Write a page (Markdown) on how far stored results reproduce the published tables."""
-    from mlcdr.experiment.tabulate import write_whole
     from mlcdr.reporting import reproduction
+    from mlcdr.whole_files import write_whole
 
     page = reproduction.status(folder).markdown()
     if to is None:
@@ -669,7 +691,7 @@ def predict(
     """Predict label sets and scores of a data set by a kept model (`keep: {models: true}`), as CSV."""
     from mlcdr.data.dataset import load_dataset
     from mlcdr.experiment.models import load_model, predictions
-    from mlcdr.experiment.tabulate import write_whole
+    from mlcdr.whole_files import write_whole
 
     _import_from_here()
     loaded = load_model(model, trust)

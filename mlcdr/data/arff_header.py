@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 from mlcdr.data.text import BLANKS, decode, expect_end, fail, read_quoted, read_token, short, skip_blanks
 
 _NAME_END = re.compile(r"[ \t{]|$")
-_WORD = re.compile(r"[^ \t\r\n]+")
+_BLANK = re.compile(r"[ \t\r\n]")  # what str.split takes for blanks is more
 _KEYWORD = re.compile(r"@([A-Za-z]+)(?=[ \t\r\n{'\"%]|$)")
 
 
@@ -118,7 +118,7 @@ def _attribute_kind(path: Path, line: int, name: str, kind: str) -> tuple[tuple[
     """Parse a declaration's type: the nominal values (None where numeric) and whether only integers are allowed."""
     if kind[0] == "{":
         return _nominal_values(path, line, name, kind), False
-    word = _WORD.match(kind)[0]  # type: ignore[index]  # `kind` does not begin with a blank
+    word = _BLANK.split(kind, maxsplit=1)[0]
     lower = word.lower()
     if lower in ("string", "date", "relational"):
         readable = "only numeric, real, integer and nominal can be read"

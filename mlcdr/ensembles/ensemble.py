@@ -21,7 +21,7 @@ from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.label_space.linear import as_dense
 from mlcdr.linalg import n_kept
 from mlcdr.moments import Moments
-from mlcdr.multilabel import Array, MultilabelClassifier
+from mlcdr.multilabel import Array, MultilabelClassifier, fitted_to, seeded
 
 _SEEDS = np.iinfo(np.int32).max
 
@@ -91,15 +91,9 @@ class Ensemble(MultilabelClassifier):
         self.members_, self.features_ = [], []
         for rows, columns, seeds in self._draws(*X.shape):
             member = ClassifierChain(order="random") if self.of is None else clone(of_label_sets(self.of))
-            for name in sorted(member.get_params()):
-                if name.rpartition("__")[2] == "random_state":
-                    member.set_params(**{name: seeds.randint(_SEEDS)})
             part = by_column[:, columns]
             part = sp.csr_array(part)[rows] if sp.issparse(part) else part[rows]
-            if hasattr(member, "fit_moments"):
-                member.fit_moments(Moments.from_arrays(part, Y[rows]))
-            else:
-                member.fit(part, Y[rows])
+            member = fitted_to(seeded(member, seeds), Moments.from_arrays(part, Y[rows]))
             self.members_.append(member)
             self.features_.append(columns)
 

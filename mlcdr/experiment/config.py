@@ -360,6 +360,8 @@ def _method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[str,
         else:
             result[family] = (read(part, family, (*path, family), f"{family}."),)
     _check_wrapper(result.get("instance_space"), (*path, "instance_space"), problems)
+    if "instance_space" not in result:  # which makes binary relevance of such a classifier itself
+        _check_learner(result.get("learner"), (*path, "learner"), problems)
     if not {"label_space.regression", "learner.learner"} & set(varied):
         _check_pair(result.get("label_space"), result.get("learner"), (*path, "label_space"), problems)
     return result
@@ -373,6 +375,15 @@ def _check_wrapper(space: Any, path: KeyPath, problems: Problems) -> None:
         problems.add(path, f"{space.name!r} is no instance space: it has no parameter `classifier` for what it wraps")
     elif "classifier" in space.params:
         problems.add((*path, space.name, "classifier"), "is what the method's other keys make; leave it out")
+
+
+def _check_learner(learner: Any, path: KeyPath, problems: Problems) -> None:
+    """A classifier of one label (`one_label`) is the base of what fits label sets, and not a method."""
+    if not isinstance(learner, Component) or learner is _UNREADABLE:
+        return
+    if getattr(registry.resolve(learner.family, learner.name), "one_label", False):
+        name = learner.name
+        problems.add(path, f"{name} fits one label: write {{binary_relevance: {name}}}, or take a chain of that base")
 
 
 def _check_pair(space: Any, learner: Any, path: KeyPath, problems: Problems) -> None:

@@ -35,7 +35,7 @@ def draft(
         Names (or paths of data sets).
     methods : sequence of str
         A component each (`cplst`), or several joined by `+` (`pca+plst+ridge`); a dotted path is a learner. A learner
-        that suits them is added where there is none.
+        that suits them is added where there is none; one of a single label is put into binary relevance.
 
     Raises
     ------
@@ -117,7 +117,10 @@ def _component(written: str) -> tuple[str, str]:
 
 def _with_learner(method: dict[str, str]) -> dict[str, str]:
     if "learner" in method:
-        return method
+        alone = "instance_space" not in method and getattr(
+            registry.resolve("learner", method["learner"]), "one_label", False
+        )
+        return {**method, "learner": f"{{binary_relevance: {method['learner']}}}"} if alone else method
     if "label_space" in method:
         space = registry.resolve("label_space", method["label_space"])
         misfit: Any = getattr(space, "misfit", None)

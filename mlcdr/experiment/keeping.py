@@ -28,7 +28,8 @@ from mlcdr.composition import ComposedClassifier
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import KeepSpec
-from mlcdr.experiment.models import ENDINGS, TEMPORARY, Model, write_bytes, write_model
+from mlcdr.experiment.models import ENDINGS, Model, write_model
+from mlcdr.whole_files import TEMPORARY, write_whole
 
 if TYPE_CHECKING:
     from mlcdr.experiment.trials import Trial
@@ -100,7 +101,7 @@ class Keeping:
                     arrays["scores"] = model.decision_function(X)
                 image = io.BytesIO()
                 np.savez_compressed(image, **arrays)
-                write_bytes(self.scores_file(trial), image.getvalue())
+                write_whole(self.scores_file(trial), image.getvalue())
             if self.models:
                 point = "; ".join(f"{path} = {value}" for path, value in trial.point)
                 about = {"dataset": trial.dataset, "method": trial.method, "point": point, "split": str(trial.split)}
@@ -155,7 +156,7 @@ class Keeping:
             counts["models"] += found[1] is not None
             counts["bytes"] += sum(path.stat().st_size for path in found if path is not None)
         with self._told():
-            write_bytes(self.folder / INDEX, text.getvalue().encode())
+            write_whole(self.folder / INDEX, text.getvalue())
         return {"index": f"{FOLDER}/{INDEX}", **counts}
 
 

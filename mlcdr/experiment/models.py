@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from mlcdr import __version__
 from mlcdr.composition import ComposedClassifier
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ResultsError, UserError
+from mlcdr.whole_files import write_whole
 
 ENDINGS = (".skops", ".joblib")
 
@@ -66,7 +66,7 @@ def write_model(stem: Path, model: Model, X: Any) -> Path:
         joblib.dump(content, image, compress=("zlib", 3))
         data = image.getvalue()
     path = stem.with_name(stem.name + ending)
-    write_bytes(path, data)
+    write_whole(path, data)
     for other in ENDINGS:
         if other != ending:
             stem.with_name(stem.name + other).unlink(missing_ok=True)
@@ -86,27 +86,6 @@ def _by_skops(content: dict[str, Any], X: Any) -> bytes | None:
     except Exception:  # whatever a part of somebody's own does to it: joblib is there
         return None
     return data if same else None
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file; a reader finds the old one or the new one, never a part.
-
-    Raises
-    ------
-    OSError
-        When it cannot be written.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{TEMPORARY}{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-TEMPORARY = ".writing-"
-"""How the name of a file begins that is being written; one that a killed run left is nobody's."""
 
 
 def load_model(path: Path, trust: bool) -> Model:

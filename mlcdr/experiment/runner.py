@@ -26,9 +26,10 @@ from mlcdr.experiment.keeping import Keeping, forget
 from mlcdr.experiment.machines import SchedulerLost, compute_on_cluster, n_threads
 from mlcdr.experiment.model import LimitsSpec
 from mlcdr.experiment.store import Store, place
-from mlcdr.experiment.tabulate import write_chosen, write_scores, write_summary, write_whole
+from mlcdr.experiment.tabulate import write_chosen, write_scores, write_summary
 from mlcdr.experiment.trials import DataSource, Group, Trial, groups, plan
 from mlcdr.experiment.workers import Finished, WorkersGone, computed, finished, signals_held_back
+from mlcdr.whole_files import write_whole
 
 BACKENDS = ("loky", "threading", "dask")
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "pandas", "threadpoolctl")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mlcdr.errors import ResultsError
 from mlcdr.experiment.trials import Trial
+from mlcdr.whole_files import write_whole
 
 Scores = Mapping[str, Mapping[str, float | None]]
 
@@ -84,21 +82,3 @@ def _write(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]]) 
     writer.writerow(header)
     writer.writerows(rows)
     write_whole(path, text.getvalue())
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader finds the old one or the new one, never a part.
-
-    Raises
-    ------
-    ResultsError
-        When it cannot be written.
-    """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise ResultsError(f"{path}: cannot be written: {error.strerror}") from None

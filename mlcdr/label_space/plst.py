@@ -45,9 +45,12 @@ class PLST(LinearLabelSpace):
 
     def _find_directions(self, moments: Moments, n: int) -> Array:
         if few_of_many(n, moments):
-            times, mean = moments.label_operator(), moments.mean_y
-            raw = lambda a: times(a) + moments.n * np.outer(mean, mean @ a)  # noqa: E731
-            found = leading(times if self.centre else raw, moments.n_labels, n)
+            centred, mean = moments.label_operator(), moments.mean_y
+
+            def raw(a: Array) -> Array:
+                return centred(a) + moments.n * np.outer(mean, mean @ a)
+
+            found = leading(centred if self.centre else raw, moments.n_labels, n)
             if found is not None:
                 self.mean_ = mean if self.centre else np.zeros_like(mean)
                 self.eigenvalues_, directions = found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ class LinearBinaryClassifier(ClassifierMixin, BaseEstimator):
         b.
     """
 
+    one_label: ClassVar[bool] = True  # so that a config which has it fit label sets is told what to write
+
     coef_: Array
     intercept_: Array
 
@@ -58,12 +60,28 @@ class LinearBinaryClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def fit_moments(self, moments: Moments) -> Any:
-        """Fit from the rows of a training set with one label of {0, 1}."""
-        self.n_features_in_ = moments.n_features
-        X, y = moments.rows()
-        self._fit_valid(X, dense(y)[:, 0].astype(np.float64))
+        """Fit from the rows of a training set with one label of {0, 1}.
+
+        Raises
+        ------
+        ValueError
+            When there are more labels.
+        """
+        X, y = self._one_label(moments)
+        self._fit_valid(X, y)
         self.classes_ = np.array([0, 1])
         return self
+
+    def _one_label(self, moments: Moments) -> tuple[Any, Array]:
+        """The rows (n×d) and the label (n,) of a training set."""
+        if moments.n_labels != 1:
+            raise ValueError(
+                f"{type(self).__name__} fits one label, not {moments.n_labels}: make it the base of binary relevance "
+                f"or of a chain"
+            )
+        self.n_features_in_ = moments.n_features
+        X, y = moments.rows()
+        return X, dense(y)[:, 0].astype(np.float64)
 
     def _fit_valid(self, X: Any, y: Array) -> None:
         """Find w and b from checked rows X (n×d, dense or CSR) and y (n, of {0, 1}, constant or not)."""

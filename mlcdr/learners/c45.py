@@ -54,6 +54,8 @@ class C45(ClassifierMixin, BaseEstimator):
         The tree.
     """
 
+    one_label: ClassVar[bool] = True
+
     tree_: ClassTree
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -17,7 +17,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mlcdr import sums
 from mlcdr.learners.binary import Array, LinearBinaryClassifier
 from mlcdr.moments import Moments
-from mlcdr.sums import dense
 
 # Up to so many weights, dense rows are worth a factorisation of the Hessian matrix in each step.
 _FACTORISED = 600
@@ -84,13 +83,12 @@ class LogisticRegression(LinearBinaryClassifier):
 
         `near`: a regression of that label on the leading features, from which the iteration starts.
         """
-        self.n_features_in_ = moments.n_features
-        X, y = moments.rows()
+        X, y = self._one_label(moments)
         start = None
         if near is not None:
             b = near.intercept_ if self.intercept != "none" else np.empty(0)
             start = np.concatenate([near.coef_[0], np.zeros(X.shape[1] - near.coef_.shape[1]), b])
-        self._fit_valid(X, dense(y)[:, 0].astype(np.float64), start)
+        self._fit_valid(X, y, start)
         self.classes_ = np.array([0, 1])
         return self
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from mlcdr.errors import ResultsError
 from mlcdr.reporting import layouts
 from mlcdr.reporting.results import Results
+from mlcdr.whole_files import write_whole
 
 
 def entries(results: Results, key: Literal["tables", "figures"]) -> list[dict[str, Any]]:
@@ -37,17 +35,7 @@ def write(stem: Path, contents: Mapping[str, bytes]) -> list[Path]:
     ResultsError
         When a file, or its folder, cannot be written.
     """
-    paths = []
-    for ending, content in contents.items():
-        path = stem.with_name(f"{stem.name}.{ending}")
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            path.parent.mkdir(exist_ok=True)
-            temporary.write_bytes(content)
-            temporary.replace(path)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise ResultsError(f"{path}: cannot be written: {error.strerror}") from error
-        paths.append(path)
+    paths = [stem.with_name(f"{stem.name}.{ending}") for ending in contents]
+    for path, content in zip(paths, contents.values(), strict=True):
+        write_whole(path, content)
     return paths

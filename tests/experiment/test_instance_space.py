@@ -168,3 +168,13 @@ def test_an_instance_space_within_another(arff: Path) -> None:
     X = np.random.default_rng(0).standard_normal((60, 3))
     Y = (X > 0).astype(int)
     assert (whole.fit(X, Y).predict(X) == Y).mean() > 0.8
+
+
+@pytest.mark.parametrize("name", ["linear_svm", "logistic_regression", "c45"])
+def test_a_classifier_of_one_label_stands_in_an_instance_space_but_not_alone(arff: Path, name: str) -> None:
+    with pytest.raises(
+        ConfigError, match=f"methods.A.learner: {name} fits one label: write .binary_relevance: {name}."
+    ):
+        of(arff, {"A": {"learner": name}})
+    of(arff, {"A": {"learner": {"binary_relevance": name}}})
+    of(arff, {"A": {"instance_space": "cbmlc", "learner": name}})

@@ -14,7 +14,6 @@ from sklearn.metrics import f1_score
 
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ResultsError
-from mlcdr.experiment import keeping
 from mlcdr.experiment.models import load_model
 from mlcdr.experiment.runner import RunReport, run
 from mlcdr.experiment.survey import survey
@@ -168,15 +167,17 @@ def test_what_cannot_be_kept_is_a_failure_and_the_record_stays(
     done = run(small.experiment(arff), tmp_path / "out")
     before = (done.folder / "scores.csv").read_bytes()
 
-    def full(path: Path, data: bytes) -> None:
-        if path.suffix == ".npz":
-            raise OSError(28, "No space left on device")
-        path.write_bytes(data)
+    really = Path.write_bytes
 
-    monkeypatch.setattr(keeping, "write_bytes", full)
+    def full(path: Path, data: bytes) -> int:
+        if ".npz" in path.name:
+            raise OSError(28, "No space left on device")
+        return really(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
     report = run(small.experiment(arff, keep={"scores": True}), tmp_path / "out")
     assert len(report.failures) == 16
-    assert report.failures[0][1].endswith("kept: cannot be written: No space left on device")
+    assert report.failures[0][1].endswith(".npz: cannot be written: No space left on device")
     assert (done.folder / "scores.csv").read_bytes() == before
     monkeypatch.undo()
     assert run(small.experiment(arff, keep={"scores": True}), tmp_path / "out").computed == 16

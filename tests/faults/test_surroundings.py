@@ -8,6 +8,7 @@ program's own (`time.time`), patched in the run's process; that of the file syst
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -189,7 +190,8 @@ def test_a_scheduler_ends_the_whole_session(folder: Path, tmp_path: Path) -> Non
     run = Run(folder, tmp_path, "-j", "2", "-q")
     until(run.workers, "workers", run.process)
     for pid in run.members():
-        os.kill(pid, signal.SIGTERM)
+        with contextlib.suppress(ProcessLookupError):  # gone with those that were told before it
+            os.kill(pid, signal.SIGTERM)
     code, errors = run.end()
     assert code in (130, -signal.SIGTERM), errors
     run.nobody_stays()

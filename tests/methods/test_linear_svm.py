@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from mlcdr.chains.binary_relevance import BinaryRelevance
 from mlcdr.learners.linear_svm import LinearSVM
+from mlcdr.learners.logistic_regression import LogisticRegression
 from mlcdr.moments import Moments
 from tests.methods.problems import problem
 
@@ -58,3 +59,10 @@ def test_as_the_base_of_binary_relevance():
     for k in (0, 3, 4):  # 4 is never there
         alone = LinearSVM(random_state=0).fit(X, Y[:, k])
         np.testing.assert_allclose(model.decision_function(X)[:, k], alone.decision_function(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("part", [LinearSVM(), LogisticRegression()], ids=lambda part: type(part).__name__)
+def test_more_than_one_label_is_refused_where_only_sums_are_handed_over(part):
+    X, Y = np.eye(4), np.array([[0, 1], [1, 0], [0, 1], [1, 1]])
+    with pytest.raises(ValueError, match="fits one label, not 2: make it the base of binary relevance"):
+        part.fit_moments(Moments.from_arrays(X, Y))
