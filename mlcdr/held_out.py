@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from mlcdr.kernels import Decomposition, KernelRegression, explained
-from mlcdr.memo import Memo
 from mlcdr.moments import Moments
-from mlcdr.sums import dense
+from mlcdr.numerics.memo import Memo
+from mlcdr.numerics.sums import dense
 
 Array = NDArray[np.float64]
 

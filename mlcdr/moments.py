@@ -25,9 +25,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from mlcdr import file_order, linalg, principal, sums
-from mlcdr.memo import Memo
-from mlcdr.sums import ExactColumns
+from mlcdr import linalg
+from mlcdr.numerics import file_order, principal, sums
+from mlcdr.numerics.memo import Memo
+from mlcdr.numerics.sums import ExactColumns
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -906,7 +907,7 @@ class Moments:
 
         Where S shows clearly which do, a Cholesky factorisation of the others decides, of which that of the larger set
         of rows that these are a part of may be known beforehand; elsewhere a QR factorisation of the rows (see
-        `mlcdr.file_order`).
+        `numerics.file_order`).
 
         Raises
         ------

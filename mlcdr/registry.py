@@ -75,7 +75,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "clmlc": "mlcdr.instance_space.clmlc:CLMLC",
     },
     "clusterer": {
-        "k_means": "mlcdr.kmeans:SingleStartKMeans",
+        "k_means": "mlcdr.numerics.kmeans:SingleStartKMeans",
     },
     "learner": {
         "least_squares": "mlcdr.learners.least_squares:LeastSquares",

@@ -136,7 +136,7 @@ def test_an_edited_method_has_another_version(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["binary_relevance", "br_plus", "classifier_chain"])
 def test_a_chain_depends_on_the_source_of_its_default_base(name: str) -> None:
     sources = registry._provenance(registry.resolve("learner", name))
-    for used in ("mlcdr.learners.least_squares", "mlcdr.chains.links", "mlcdr.moments", "mlcdr.file_order"):
+    for used in ("mlcdr.learners.least_squares", "mlcdr.chains.links", "mlcdr.moments", "mlcdr.numerics.file_order"):
         assert inspect.getsource(sys.modules[used]).encode() in sources, used
 
 

@@ -14,11 +14,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.chains.directed import DirectedChain
 from mlcdr.chains.links import Array, LinkedClassifier
-from mlcdr.forward_selection import parents_in_order
 from mlcdr.information import Variables, mutual_information
 from mlcdr.linalg import n_kept
 from mlcdr.local_features.selector import LocalSelector
 from mlcdr.moments import Moments
+from mlcdr.numerics.forward_selection import parents_in_order
 
 
 class KDependenceChain(DirectedChain):

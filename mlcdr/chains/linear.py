@@ -26,12 +26,12 @@ from scipy.linalg import lapack
 from sklearn.base import clone
 
 from mlcdr.chains.links import Link
-from mlcdr.file_order import FileOrderCholesky
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.learners.ridge import Ridge
 from mlcdr.linalg import IllConditioned, confirmed
 from mlcdr.moments import Moments
-from mlcdr.sums import dense
+from mlcdr.numerics.file_order import FileOrderCholesky
+from mlcdr.numerics.sums import dense
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

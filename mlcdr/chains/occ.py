@@ -15,11 +15,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.chains.k_dependence_chain import KDependenceChain
 from mlcdr.chains.links import Array
-from mlcdr.discretise import RULES, discretised
 from mlcdr.information import Variables, conditional_on, conditional_on_each, first_best
 from mlcdr.local_features.mlfs import LocalMLFS, variables
 from mlcdr.moments import Moments
-from mlcdr.sums import dense
+from mlcdr.numerics.discretise import RULES, discretised
+from mlcdr.numerics.sums import dense
 
 
 class OCC(KDependenceChain):

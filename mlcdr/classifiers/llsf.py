@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import HasMethods, Interval
 
-from mlcdr import sums
 from mlcdr.chains.links import Link
 from mlcdr.moments import Moments
 from mlcdr.multilabel import Array, MultilabelClassifier
+from mlcdr.numerics import sums
 
 
 class LLSF(MultilabelClassifier):

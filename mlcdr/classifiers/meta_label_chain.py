@@ -21,9 +21,9 @@ from mlcdr.chains.linear import LinearLinks
 from mlcdr.label_space.linear import as_dense
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.learners.ridge import Ridge
-from mlcdr.meta_labels import VARIANTS, Index, label_affinity, row_groups, spectral_groups
 from mlcdr.moments import Moments, beside
 from mlcdr.multilabel import Array, MultilabelClassifier, answer, fitted_to, seeded
+from mlcdr.numerics.meta_labels import VARIANTS, Index, label_affinity, row_groups, spectral_groups
 
 
 class MetaLabelChain(MultilabelClassifier):
@@ -31,8 +31,8 @@ class MetaLabelChain(MultilabelClassifier):
 
     There are ⌈K/size⌉ groups (8.11): k-means on the rows of the leading eigenvectors of D^(-½)AD^(-½), where A is the
     mean of the labels' Jaccard index and exp(−‖μ_j − μ_k‖²), μ_j the mean of the rows with label j
-    (`mlcdr.meta_labels`). A new instance gets the groups before as they were predicted; members of a group vote, and a
-    label that half of them predict is there. Cost: the classifier's, for each group and member; a classifier chain of
+    (`numerics.meta_labels`). A new instance gets the groups before as they were predicted; members of a group vote, and
+    a label that half of them predict is there. Cost: the classifier's, for each group and member; a classifier chain of
     linear links costs d²K + dK² + K³ a member, whatever the groups, beside one factorisation for the features
     (`mlcdr.chains.linear`).
 

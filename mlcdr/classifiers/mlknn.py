@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
 from mlcdr.multilabel import Array, MultilabelClassifier
-from mlcdr.neighbours import Neighbours
+from mlcdr.numerics.neighbours import Neighbours
 
 
 class MLkNN(MultilabelClassifier):
@@ -23,7 +23,7 @@ class MLkNN(MultilabelClassifier):
 
         P(H_1) = (s + Σ_i y_il) / (2s + n),        P(E_j | H_b) = (s + c_b[j]) / (s(k + 1) + Σ_j' c_b[j']).
 
-    Euclidean distance; of training instances equally far away those that come first (`mlcdr.neighbours`). A label as
+    Euclidean distance; of training instances equally far away those that come first (`numerics.neighbours`). A label as
     likely there as not is predicted, as in the authors' program, and its score is a rounding error above 0. Of n ≤ k
     training instances the n − 1 others are the neighbours; a single one has none, and the prior decides. Cost: by brute
     force, in blocks, n²d for training and n·n_test·d for testing (sparse: the products of non-zeros); and k label sets

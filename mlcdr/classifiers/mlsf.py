@@ -16,22 +16,22 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from mlcdr.admm import lasso
 from mlcdr.chains.binary_relevance import of_label_sets
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.label_space.linear import as_dense
 from mlcdr.learners.linear_svm import LinearSVM
-from mlcdr.meta_labels import VARIANTS, Index, label_affinity, spectral_groups
 from mlcdr.moments import Moments
 from mlcdr.multilabel import Array, MultilabelClassifier, answer, fitted_to, seeded
+from mlcdr.numerics.admm import lasso
+from mlcdr.numerics.meta_labels import VARIANTS, Index, label_affinity, spectral_groups
 
 
 class MLSF(MultilabelClassifier):
     """h_g(x_F) for each meta-label g of ⌈K/min(size, K)⌉, F = {j : v_jg ≠ 0} the features that a LASSO gives it.
 
     Meta-labels: k-means on the rows of the leading eigenvectors of D^(-½)AD^(-½), A = αA⁽ᴸ⁾ + (1 − α)A⁽ᴵ⁾ where that
-    exceeds ε ((6.1)-(6.4), `mlcdr.meta_labels`); labels without affinity are one meta-label more. Features: V (d×q)
-    minimises ½‖XV − Z‖² + γ‖V‖₁ (6.5), by ADMM (`mlcdr.admm`). Z (n×q): a meta-label's label set, read as a binary
+    exceeds ε ((6.1)-(6.4), `numerics.meta_labels`); labels without affinity are one meta-label more. Features: V (d×q)
+    minimises ½‖XV − Z‖² + γ‖V‖₁ (6.5), by ADMM (`numerics.admm`). Z (n×q): a meta-label's label set, read as a binary
     number with the first label as its lowest digit, replaced by its rank among the numbers that occur, at a scale of
     [0, 1]. (The text has the number itself, 2^l large; its LASSO would be one of scale.) A meta-label without a feature
     goes by its labels' frequencies.

@@ -19,7 +19,7 @@ from mlcdr.experiment.splits import KFold, make_splits
 from mlcdr.experiment.tune import Criterion, TuneSpec
 from mlcdr.label_space.linear import as_dense
 from mlcdr.moments import Moments
-from mlcdr.sums import frozen
+from mlcdr.numerics.sums import frozen
 
 Point = Mapping[str, Any]
 

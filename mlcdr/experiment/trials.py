@@ -50,11 +50,11 @@ from mlcdr.experiment.splits import (
 from mlcdr.experiment.tune import Criterion
 from mlcdr.label_space.linear import as_dense
 from mlcdr.linalg import n_kept
-from mlcdr.memo import Memo, metered
 from mlcdr.metrics import METRICS, Counts, Outcome, evaluate
 from mlcdr.moments import Moments
+from mlcdr.numerics.memo import Memo, metered
+from mlcdr.numerics.sums import frozen
 from mlcdr.registry import Component
-from mlcdr.sums import frozen
 
 Keeper = Callable[["Trial", ComposedClassifier], None]
 

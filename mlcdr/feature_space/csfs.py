@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from mlcdr import row_sparse
 from mlcdr.feature_space.linear import label_sets
 from mlcdr.feature_space.selection import Array, FeatureSelector
 from mlcdr.moments import Moments
-from mlcdr.sums import dense
+from mlcdr.numerics import row_sparse
+from mlcdr.numerics.sums import dense
 
 
 class CSFS(FeatureSelector):
@@ -23,7 +23,7 @@ class CSFS(FeatureSelector):
 
     The sum is over labelled rows, with c_i = 1 and ỹ_i = y_i, and unlabelled ones, with c_i = s and ỹ_i free: in turn
     ỹ_i is Wᵀx_i cut off at 0 and 1, and W a weighted ridge regression on X̃ (N×d, not centred). Jointly convex; the
-    objective, with Σ√(‖·‖² + ε) for the norm, does not rise (`mlcdr.row_sparse`). The unlabelled begin at ỹ = 0.
+    objective, with Σ√(‖·‖² + ε) for the norm, does not rise (`numerics.row_sparse`). The unlabelled begin at ỹ = 0.
     Cost of an iteration: d³/3 (or N³/3 if smaller) and NdK; the scatter of X̃ is made once.
 
     Parameters

@@ -12,7 +12,7 @@ from mlcdr.feature_space.implicit import SOLVERS
 from mlcdr.feature_space.linear import Array, LinearFeatureSpace, dependence, eigen
 from mlcdr.linalg import IllConditioned
 from mlcdr.moments import Moments
-from mlcdr.principal import GRADIENTS_FROM, conjugate_gradients
+from mlcdr.numerics.principal import GRADIENTS_FROM, conjugate_gradients
 
 
 class ScaledFeatureSpace(LinearFeatureSpace):

@@ -14,10 +14,10 @@ from sklearn.utils._param_validation import Interval
 
 from mlcdr.feature_space.informative import InformationSelector, by_place
 from mlcdr.feature_space.selection import Array
-from mlcdr.forward_selection import forward_selection, parents_in_order
 from mlcdr.information import Variables, conditional_on_each
 from mlcdr.linalg import n_kept
 from mlcdr.moments import Moments
+from mlcdr.numerics.forward_selection import forward_selection, parents_in_order
 
 
 class GlobalMLFS(InformationSelector):

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 from mlcdr.feature_space.linear import Array, LinearFeatureSpace
 from mlcdr.linalg import IllConditioned, n_kept, signed
 from mlcdr.moments import Moments
-from mlcdr.principal import Operator, lanczos
+from mlcdr.numerics.principal import Operator, lanczos
 
 SOLVERS = ("auto", "dense", "implicit")
 # Below this size of the smaller side the dense route takes seconds, and one eigendecomposition serves all sizes.

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.discretise import RULES, discretised
 from mlcdr.feature_space.selection import Array, FeatureSelector
 from mlcdr.information import Variables, joint_entropy, mutual_information
 from mlcdr.moments import Moments
+from mlcdr.numerics.discretise import RULES, discretised
 
 
 class InformationSelector(FeatureSelector):
@@ -21,7 +21,7 @@ class InformationSelector(FeatureSelector):
     n_features : int, float or None
         Number of features, as in `FeatureSelector`.
     discretise : {"mean_std", "published_code", "equal_frequency"} or None
-        How numeric features are cut (`mlcdr.discretise`); None: they are discrete.
+        How numeric features are cut (`numerics.discretise`); None: they are discrete.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

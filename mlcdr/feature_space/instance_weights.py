@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mlcdr import sums
 from mlcdr.feature_space.linear import Array, label_sets
 from mlcdr.moments import Moments
+from mlcdr.numerics import sums
 
 KINDS = ("correlation", "entropy", "binary", "fuzzy", "dependence")
 

@@ -10,8 +10,8 @@ from typing import Any
 from mlcdr.feature_space.global_mlfs import summed_over_labels
 from mlcdr.feature_space.informative import InformationSelector, by_place
 from mlcdr.feature_space.selection import Array
-from mlcdr.forward_selection import forward_selection
 from mlcdr.moments import Moments
+from mlcdr.numerics.forward_selection import forward_selection
 
 
 class JMI(InformationSelector):

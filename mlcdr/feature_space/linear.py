@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlcdr.linalg import n_kept, signed
 from mlcdr.moments import Moments
-from mlcdr.sums import dense
+from mlcdr.numerics.sums import dense
 
 Array = NDArray[np.float64]
 

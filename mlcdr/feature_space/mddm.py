@@ -14,11 +14,11 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mlcdr import sums
 from mlcdr.feature_space.dependence import ScaledFeatureSpace, directions_of_codes
 from mlcdr.feature_space.implicit import SOLVERS
 from mlcdr.feature_space.linear import Array, dependence, dependent, eigen, label_sets
 from mlcdr.moments import Moments
+from mlcdr.numerics import sums
 
 _KERNELS = ("linear", "polynomial", "rbf", "laplacian", "sigmoid", "cosine")
 

@@ -12,11 +12,11 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils._param_validation import Interval
 
-from mlcdr import graphs, row_sparse
 from mlcdr.feature_space.linear import label_sets
 from mlcdr.feature_space.selection import Array, FeatureSelector
 from mlcdr.linalg import n_kept
 from mlcdr.moments import Moments
+from mlcdr.numerics import graphs, row_sparse
 
 
 class MIFS(FeatureSelector):
@@ -24,7 +24,7 @@ class MIFS(FeatureSelector):
 
     L_x is the Laplacian of the graph of neighbours of the labelled rows X (n×d, not centred). W, V and P are solved for
     in turn, each exactly: V's equations V + γL_xV + βVPᵀP = XW + βYP part into one sparse system for each eigenvector
-    of PᵀP. The objective, with Σ√(‖·‖² + ε) for the norm, does not rise (`mlcdr.row_sparse`). But it has no minimum
+    of PᵀP. The objective, with Σ√(‖·‖² + ε) for the norm, does not rise (`numerics.row_sparse`). But it has no minimum
     worth having: with V shrinking to 0 and P growing all terms but the third go to 0, so that what is found depends on
     the start, the k leading singular vectors of Y, V = U_k S_k, and on `tol`. (The papers descend along gradients, from
     a random start.) Cost of an iteration: min(n, d)³/3, a scatter, and k sparse factorisations.

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mlcdr import sums
 from mlcdr.feature_space.dependence import ScaledFeatureSpace, dependent_directions
 from mlcdr.feature_space.instance_weights import KINDS, weights_in
 from mlcdr.feature_space.linear import Array, dependent, label_sets
 from mlcdr.moments import Moments
+from mlcdr.numerics import sums
 
 
 class MLDA(ScaledFeatureSpace):

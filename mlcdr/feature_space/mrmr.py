@@ -9,9 +9,9 @@ from typing import Any
 
 from mlcdr.feature_space.informative import InformationSelector, by_place
 from mlcdr.feature_space.selection import Array
-from mlcdr.forward_selection import forward_selection
 from mlcdr.information import mutual_information
 from mlcdr.moments import Moments
+from mlcdr.numerics.forward_selection import forward_selection
 
 
 class MRMR(InformationSelector):

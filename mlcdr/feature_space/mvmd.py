@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from mlcdr.feature_space.implicit import ImplicitFeatureSpace
 from mlcdr.feature_space.linear import Array, dependence, eigen
 from mlcdr.moments import Moments
-from mlcdr.principal import Cross, Operator
+from mlcdr.numerics.principal import Cross, Operator
 
 
 class MVMD(ImplicitFeatureSpace):

@@ -12,7 +12,7 @@ import numpy as np
 from mlcdr.feature_space.implicit import ImplicitFeatureSpace
 from mlcdr.feature_space.linear import Array, eigen
 from mlcdr.moments import Moments
-from mlcdr.principal import Operator
+from mlcdr.numerics.principal import Operator
 
 
 class PCA(ImplicitFeatureSpace):

@@ -14,11 +14,11 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mlcdr import graphs, row_sparse
 from mlcdr.feature_space.linear import label_sets
 from mlcdr.feature_space.selection import Array, FeatureSelector
 from mlcdr.linalg import n_kept
 from mlcdr.moments import Moments
+from mlcdr.numerics import graphs, row_sparse
 
 _SMALL = 2000  # features and embedded rows together, up to which the constrained problem is solved by default
 
@@ -33,7 +33,7 @@ class READER(FeatureSelector):
 
     algorithm "constrained" (Algorithm 12): U = [W; V] are the k eigenvectors of E u = λ F u with the largest λ, (6.25);
     then F is weighted anew. The E-orthonormal U of the text, UᵀEU = I, lower Tr(UᵀFU), so that Σ√(‖·‖² + ε), which is
-    the objective but for 1.5e-8 a row (`mlcdr.row_sparse`), does not rise after the first iteration (Theorem 5). The
+    the objective but for 1.5e-8 a row (`numerics.row_sparse`), does not rise after the first iteration (Theorem 5). The
     author's program scales U to UᵀFU = I (`variant`): an F that changes is no constraint, and its objective does rise
     at times. Neither converges to *the* optimum: UᵀEU = I is no convex set. It is less than (6.17) asks for, too, where
     W and V have constraints of their own; an instance without a neighbour of labels, say with none, is in none.

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval
 
 from mlcdr.feature_space.selection import Array, FeatureSelector
 from mlcdr.moments import Moments
-from mlcdr.sums import dense
+from mlcdr.numerics.sums import dense
 
 _DISTANCES = 2**21  # at a time
 _DIFFERENCES = 2**22

@@ -11,17 +11,17 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from mlcdr import row_sparse
 from mlcdr.feature_space.linear import label_sets
 from mlcdr.feature_space.selection import Array, FeatureSelector
 from mlcdr.moments import Moments
+from mlcdr.numerics import row_sparse
 
 
 class RFS(FeatureSelector):
     """Scores ‖W_j‖₂ of the W (d×K) that minimises ‖XW − Y‖₂,₁ + α‖W‖₂,₁ (X n×d, Y n×K, neither centred).
 
-    Convex, by reweighted least squares (`mlcdr.row_sparse`): the objective, with Σ√(‖·‖² + ε) for the norms, does not
-    rise. It is READER without embedding (γ = 0) and manifold term (β = 0). Cost of an iteration: min(n, d)³/3 and a
+    Convex, by reweighted least squares (`numerics.row_sparse`): the objective, with Σ√(‖·‖² + ε) for the norms, does
+    not rise. It is READER without embedding (γ = 0) and manifold term (β = 0). Cost of an iteration: min(n, d)³/3 and a
     scatter.
 
     Parameters

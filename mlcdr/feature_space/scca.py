@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
-from mlcdr import row_sparse, sums
 from mlcdr.feature_space.linear import Array, LinearFeatureSpace, binary_labels, dependence, eigen
 from mlcdr.moments import Moments
+from mlcdr.numerics import row_sparse, sums
 
 
 class SCCA(LinearFeatureSpace):

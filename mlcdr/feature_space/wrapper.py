@@ -19,7 +19,7 @@ from mlcdr.information import first_best
 from mlcdr.linalg import n_kept
 from mlcdr.metrics import METRICS, Counts, Outcome
 from mlcdr.moments import Moments
-from mlcdr.sums import dense
+from mlcdr.numerics.sums import dense
 
 _JUDGED_BY_LABELS = {name for name, metric in METRICS.items() if metric.needs == "labels"}
 

@@ -15,9 +15,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mlcdr.classifiers.meta_label_chain import MetaLabelChain
 from mlcdr.feature_space.opls import OPLS
 from mlcdr.instance_space.clusters import ClusteredClassifier
-from mlcdr.meta_labels import VARIANTS
 from mlcdr.moments import Moments
 from mlcdr.multilabel import Array
+from mlcdr.numerics.meta_labels import VARIANTS
 
 
 class CLMLC(ClusteredClassifier):

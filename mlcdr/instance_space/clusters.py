@@ -13,11 +13,11 @@ from sklearn.utils._param_validation import HasMethods, Interval
 
 from mlcdr.chains.binary_relevance import of_label_sets
 from mlcdr.chains.classifier_chain import ClassifierChain
-from mlcdr.kmeans import SingleStartKMeans, means_of, nearest_centre
 from mlcdr.label_space.linear import as_dense
 from mlcdr.learners.ridge import Ridge
 from mlcdr.moments import Moments
 from mlcdr.multilabel import Array, MultilabelClassifier, answer, fitted_to, seeded
+from mlcdr.numerics.kmeans import SingleStartKMeans, means_of, nearest_centre
 
 Index = NDArray[np.intp]
 
@@ -40,7 +40,7 @@ class ClusteredClassifier(MultilabelClassifier):
         K; where there are fewer rows, as many as rows.
     clusterer : estimator or None
         Any clusterer of scikit-learn's contract; its own `n_clusters` is set to K, if it has one. Rows that it leaves
-        out (label −1) join the nearest mean. None: k-means with one start (`mlcdr.kmeans`).
+        out (label −1) join the nearest mean. None: k-means with one start (`numerics.kmeans`).
     random_state : int, RandomState or None
         Of the clusters and of the classifiers.
 

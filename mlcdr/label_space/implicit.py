@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcdr.linalg import IllConditioned, signed
 from mlcdr.moments import Moments
-from mlcdr.principal import Operator, lanczos
+from mlcdr.numerics.principal import Operator, lanczos
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 # Labels from which on few directions are found without the square matrix; below, that takes seconds and serves all.

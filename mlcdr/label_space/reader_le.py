@@ -14,9 +14,9 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
-from mlcdr import graphs, row_sparse
 from mlcdr.label_space.linear import Array, LinearLabelSpace, as_dense, as_label_matrix
 from mlcdr.moments import Moments
+from mlcdr.numerics import graphs, row_sparse
 
 
 class ReaderLE(LinearLabelSpace):

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlcdr.moments import Moments
-from mlcdr.sums import dense
+from mlcdr.numerics.sums import dense
 
 Array = NDArray[np.float64]
 

@@ -14,9 +14,9 @@ from scipy.special import expit, log_expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mlcdr import sums
 from mlcdr.learners.binary import Array, LinearBinaryClassifier
 from mlcdr.moments import Moments
+from mlcdr.numerics import sums
 
 # Up to so many weights, dense rows are worth a factorisation of the Hessian matrix in each step.
 _FACTORISED = 600

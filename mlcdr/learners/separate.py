@@ -14,7 +14,7 @@ from mlcdr.kernels import KernelRegression
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.learners.linear import Array
 from mlcdr.moments import Moments
-from mlcdr.sums import dense
+from mlcdr.numerics.sums import dense
 
 
 def _learner_has_kernel(separate: Separate) -> bool:

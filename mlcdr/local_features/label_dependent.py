@@ -22,7 +22,7 @@ class LabelDependentFeatures(LocalSelector):
     patience : int
         That of `MLCFS`.
     discretise : {"mean_std", "published_code", "equal_frequency"} or None
-        How numeric features are cut (`mlcdr.discretise`); None: they are discrete.
+        How numeric features are cut (`numerics.discretise`); None: they are discrete.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

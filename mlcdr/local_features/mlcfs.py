@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mlcdr.discretise import RULES, discretised
 from mlcdr.information import TIE, Variables, entropy, first_best, mutual_information
 from mlcdr.local_features.selector import Array, Columns, LocalSelector
+from mlcdr.numerics.discretise import RULES, discretised
 
 
 class MLCFS(LocalSelector):
@@ -39,7 +39,7 @@ class MLCFS(LocalSelector):
     patience : int
         5 is WEKA's.
     discretise : {"mean_std", "published_code", "equal_frequency"} or None
-        How numeric features are cut (`mlcdr.discretise`); None: they are discrete.
+        How numeric features are cut (`numerics.discretise`); None: they are discrete.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mlcdr.discretise import RULES, discretised
-from mlcdr.forward_selection import forward_selection, most_relevant
 from mlcdr.information import Variables, conditional_on_each, joint_entropy, mutual_information
 from mlcdr.linalg import n_kept
 from mlcdr.local_features.selector import Columns, LocalSelector
 from mlcdr.moments import Moments
+from mlcdr.numerics.discretise import RULES, discretised
+from mlcdr.numerics.forward_selection import forward_selection, most_relevant
 
 Array = NDArray[np.float64]
 
@@ -33,9 +33,9 @@ class LocalMLFS(LocalSelector):
 
         I(X_m; Y_j) + β Σ_(k ∈ Pa_j) I(Y_j; Y_k | X_m) + γ Σ_(n ∈ θ) I(Y_j; X_n | X_m)        (4.41)
 
-    with informations in bits, of features made discrete (`mlcdr.discretise`); ties go to the feature that comes first.
-    Cost for a label: about d² look-ups of counts and, for sparse rows, the non-zeros of XᵀX; where few of very many
-    features are wanted, dM_s.
+    with informations in bits, of features made discrete (`numerics.discretise`); ties go to the feature that comes
+    first. Cost for a label: about d² look-ups of counts and, for sparse rows, the non-zeros of XᵀX; where few of very
+    many features are wanted, dM_s.
 
     The author's program (`variant: published_code`) makes features discrete in a way of its own, chooses the first
     feature by I(X_m; Y_j) alone, looks only at the 100 features with the largest I(X_m; Y_j), and where 100 or more are

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mlcdr import sums
-from mlcdr.discretise import RULES, discretised
-from mlcdr.forward_selection import most_relevant
 from mlcdr.information import mutual_information
 from mlcdr.local_features.selector import Array, Columns, LocalSelector
+from mlcdr.numerics import sums
+from mlcdr.numerics.discretise import RULES, discretised
+from mlcdr.numerics.forward_selection import most_relevant
 
 
 class MLIG(LocalSelector):
@@ -34,7 +34,7 @@ class MLIG(LocalSelector):
     ratio : float
         r; above ⅓, a frequent label keeps all features.
     discretise : {"mean_std", "published_code", "equal_frequency"} or None
-        How numeric features are cut (`mlcdr.discretise`); None: they are discrete.
+        How numeric features are cut (`numerics.discretise`); None: they are discrete.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ from mlcdr.data.dataset import load_dataset
 from mlcdr.held_out import held_out
 from mlcdr.kernels import Kernel
 from mlcdr.linalg import leading_eigenvectors
-from mlcdr.sums import dense
+from mlcdr.numerics.sums import dense
 
 GAMMAS = 2.0 ** np.arange(-1, 4)
 ALPHAS = 2.0 ** np.arange(-7, 3)

@@ -29,7 +29,7 @@ from mlcdr.errors import UserError
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners import weka_m5p
 from mlcdr.learners.m5p import M5P
-from mlcdr.sums import dense
+from mlcdr.numerics.sums import dense
 
 DATASETS = ("emotions", "yeast", "genbase")
 OUTPUTS = ("one", "all")

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from mlcdr.classifiers.mlknn import MLkNN
 from mlcdr.data.dataset import load_dataset
-from mlcdr.sums import dense
+from mlcdr.numerics.sums import dense
 
 DATASETS = ("emotions", "scene", "yeast", "medical", "enron")
 WITHOUT_TIES = ("emotions", "scene", "yeast")

@@ -31,7 +31,7 @@ from mlcdr.ensembles.ensemble import Ensemble
 from mlcdr.information import conditional_on_each, mutual_information
 from mlcdr.learners.ridge import Ridge
 from mlcdr.moments import Moments
-from mlcdr.sums import dense
+from mlcdr.numerics.sums import dense
 
 AT_LEAST = {"occ": 20.0, "program": 5.0, "measures": 20.0, "ecc": 3.0}
 
@@ -132,7 +132,7 @@ def occ():
 
 
 def program():
-    from mlcdr.discretise import discretised
+    from mlcdr.numerics.discretise import discretised
 
     dataset = load_dataset("medical")
     X, Y = dataset.X, dense(dataset.Y).astype(np.int64)

@@ -21,11 +21,11 @@ import numpy as np
 import scipy.linalg
 from threadpoolctl import threadpool_limits
 
-from mlcdr import graphs, row_sparse
 from mlcdr.data.dataset import load_dataset
 from mlcdr.feature_space.reader import READER, alternating
 from mlcdr.label_space.linear import as_dense
 from mlcdr.moments import Moments
+from mlcdr.numerics import graphs, row_sparse
 
 LEAST = 5.0
 ITERATIONS = 6

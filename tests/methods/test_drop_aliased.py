@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from mlcdr.file_order import FileOrder
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.moments import Moments
+from mlcdr.numerics.file_order import FileOrder
 from tests.methods.problems import NAMES, as_sparse, problem
 
 

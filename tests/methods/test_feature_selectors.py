@@ -9,7 +9,6 @@ import scipy.optimize
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from mlcdr import graphs, row_sparse
 from mlcdr.composition import ComposedClassifier
 from mlcdr.feature_space.csfs import CSFS
 from mlcdr.feature_space.f_score import FScore
@@ -20,6 +19,7 @@ from mlcdr.feature_space.rfs import RFS
 from mlcdr.feature_space.scca import SCCA
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.moments import Moments
+from mlcdr.numerics import graphs, row_sparse
 from tests.methods.problems import NAMES, problem
 from tests.methods.test_reader import data
 

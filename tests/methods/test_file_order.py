@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mlcdr.file_order import FileOrder, FileOrderCholesky
 from mlcdr.label_space.linear import as_dense
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.linalg import Diagonal, IllConditioned
 from mlcdr.moments import Moments
+from mlcdr.numerics.file_order import FileOrder, FileOrderCholesky
 from tests.methods.problems import NAMES, as_sparse, problem
 from tests.methods.test_drop_aliased import case, lm
 

@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from mlcdr import linalg, principal, sums
+from mlcdr import linalg
 from mlcdr.feature_space import dependence, implicit
 from mlcdr.feature_space.cca import LabelCCA
 from mlcdr.feature_space.mddm import MDDM
@@ -18,6 +18,7 @@ from mlcdr.feature_space.mvmd import MVMD
 from mlcdr.feature_space.opls import OPLS
 from mlcdr.feature_space.pca import PCA
 from mlcdr.moments import Moments
+from mlcdr.numerics import principal, sums
 from tests.methods.problems import NAMES, as_sparse, problem
 
 EVERY = [

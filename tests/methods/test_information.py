@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from sklearn.metrics import mutual_info_score
 
 from mlcdr import information
-from mlcdr.discretise import at_deviations, discretised, equal_frequency
 from mlcdr.information import (
     Variables,
     conditional_on,
@@ -17,6 +16,7 @@ from mlcdr.information import (
     joint_entropy,
     mutual_information,
 )
+from mlcdr.numerics.discretise import at_deviations, discretised, equal_frequency
 
 
 def table(name: str, n: int = 70, d: int = 6, seed: int = 0) -> np.ndarray:

@@ -12,9 +12,9 @@ from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.composition import ComposedClassifier
 from mlcdr.instance_space.cbmlc import CBMLC
 from mlcdr.instance_space.clmlc import CLMLC
-from mlcdr.kmeans import SingleStartKMeans
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.ridge import Ridge
+from mlcdr.numerics.kmeans import SingleStartKMeans
 from tests.methods.problems import NAMES, as_sparse, problem
 
 CHAIN = ClassifierChain(Ridge(0.1, "penalised"))

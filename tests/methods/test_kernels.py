@@ -22,8 +22,8 @@ from mlcdr.label_space.plst import PLST
 from mlcdr.learners.kernel_ridge import KernelRidge
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.learners.separate import Separate
-from mlcdr.memo import Memo, metered
 from mlcdr.moments import Moments
+from mlcdr.numerics.memo import Memo, metered
 from tests.methods.problems import NAMES, as_sparse, problem
 
 KERNELS = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlcdr.feature_space.opls import OPLS
-from mlcdr.kmeans import SingleStartKMeans, means_of, nearest_centre
+from mlcdr.numerics.kmeans import SingleStartKMeans, means_of, nearest_centre
 from tests.methods.problems import as_sparse
 
 

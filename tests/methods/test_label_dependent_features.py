@@ -15,7 +15,6 @@ from mlcdr.chains.br_plus import BRPlus
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.chains.polytree_chain import PolytreeChain
 from mlcdr.chains.probabilistic_classifier_chain import ProbabilisticClassifierChain
-from mlcdr.discretise import discretised
 from mlcdr.feature_space.gain_ratio import GainRatio
 from mlcdr.learners.logistic_regression import LogisticRegression
 from mlcdr.learners.ridge import Ridge
@@ -23,6 +22,7 @@ from mlcdr.local_features.for_each_label import ForEachLabel
 from mlcdr.local_features.label_dependent import LabelDependentFeatures
 from mlcdr.local_features.mlcfs import MLCFS
 from mlcdr.local_features.mlig import MLIG, shares_kept
+from mlcdr.numerics.discretise import discretised
 from mlcdr.registry import Component
 from tests.methods.problems import as_sparse, problem
 

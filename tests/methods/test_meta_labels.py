@@ -9,7 +9,6 @@ from sklearn.linear_model import Lasso
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from mlcdr.admm import lasso
 from mlcdr.chains.binary_relevance import BinaryRelevance
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.classifiers.meta_label_chain import MetaLabelChain
@@ -18,10 +17,17 @@ from mlcdr.ensembles.ensemble import Ensemble
 from mlcdr.instance_space.cbmlc import CBMLC
 from mlcdr.instance_space.clmlc import CLMLC
 from mlcdr.instance_space.homer import HOMER
-from mlcdr.kmeans import SingleStartKMeans
 from mlcdr.learners.linear_svm import LinearSVM
 from mlcdr.learners.ridge import Ridge
-from mlcdr.meta_labels import label_affinity, normalised_affinity, row_groups, spectral_coordinates, spectral_groups
+from mlcdr.numerics.admm import lasso
+from mlcdr.numerics.kmeans import SingleStartKMeans
+from mlcdr.numerics.meta_labels import (
+    label_affinity,
+    normalised_affinity,
+    row_groups,
+    spectral_coordinates,
+    spectral_groups,
+)
 from tests.methods.problems import as_sparse, problem
 
 

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from mlcdr import linalg
-from mlcdr.memo import Memo, metered
 from mlcdr.moments import Moments
+from mlcdr.numerics.memo import Memo, metered
 from tests.methods.problems import NAMES, as_sparse, problem
 
 
@@ -302,7 +302,7 @@ def test_more_dimensions_than_there_are():
 
 def test_shared_work_is_charged_to_each_who_uses_it(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("mlcdr.memo.time", clock)
+    monkeypatch.setattr("mlcdr.numerics.memo.time", clock)
     memo, free = Memo(), Memo(charged=False)
 
     def costly():

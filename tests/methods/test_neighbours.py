@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import MinMaxScaler
 
-from mlcdr import neighbours
 from mlcdr.classifiers.mlknn import MLkNN
-from mlcdr.neighbours import Neighbours
+from mlcdr.numerics import neighbours
+from mlcdr.numerics.neighbours import Neighbours
 from tests.methods.problems import NAMES, as_sparse, problem
 
 

@@ -11,14 +11,14 @@ from mlcdr.chains.binary_relevance import BinaryRelevance
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.chains.k_dependence_chain import KDependenceChain
 from mlcdr.chains.occ import OCC, on_components, selected_order
-from mlcdr.discretise import discretised
-from mlcdr.forward_selection import forward_selection, most_relevant
 from mlcdr.information import Variables
 from mlcdr.learners.linear_svm import LinearSVM
 from mlcdr.learners.ridge import Ridge
 from mlcdr.local_features import mlfs
 from mlcdr.local_features.mlfs import LocalMLFS
 from mlcdr.moments import Moments
+from mlcdr.numerics.discretise import discretised
+from mlcdr.numerics.forward_selection import forward_selection, most_relevant
 from tests.methods.problems import problem
 from tests.methods.test_information import by_counting as h
 

@@ -7,7 +7,6 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 
-from mlcdr import graphs
 from mlcdr.classifiers.reader_le import ReaderLEClassifier
 from mlcdr.composition import ComposedClassifier
 from mlcdr.feature_space.scca import SCCA
@@ -15,6 +14,7 @@ from mlcdr.label_space.cssp import CSSP
 from mlcdr.label_space.reader_le import ReaderLE
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.moments import Moments
+from mlcdr.numerics import graphs
 from tests.methods.problems import NAMES, problem
 from tests.methods.test_reader import data
 

@@ -9,7 +9,6 @@ from sklearn.feature_selection import mutual_info_classif
 
 from mlcdr.chains.binary_relevance import BinaryRelevance
 from mlcdr.chains.k_dependence_chain import KDependenceChain
-from mlcdr.discretise import discretised
 from mlcdr.feature_space.gain_ratio import GainRatio
 from mlcdr.feature_space.global_mlfs import GlobalMLFS
 from mlcdr.feature_space.information_gain import InformationGain
@@ -21,6 +20,7 @@ from mlcdr.feature_space.wrapper import Wrapper
 from mlcdr.learners.linear_svm import LinearSVM
 from mlcdr.learners.ridge import Ridge
 from mlcdr.local_features.mlfs import LocalMLFS
+from mlcdr.numerics.discretise import discretised
 from tests.methods.problems import problem
 from tests.methods.test_information import by_counting as h
 from tests.methods.test_occ import cmi, greedy, mi, small

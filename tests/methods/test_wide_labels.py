@@ -12,13 +12,13 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
 from mlcdr import moments as moments_module
-from mlcdr import principal
 from mlcdr.feature_space.mvmd import MVMD
 from mlcdr.label_space import implicit
 from mlcdr.label_space.cplst import CPLST
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.ridge import Ridge
 from mlcdr.moments import Moments
+from mlcdr.numerics import principal
 
 N, D, K, M = 300, 90, 120, 4
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mlcdr.learners.m5.compiled import compiled
-from mlcdr.sums import frozen
+from mlcdr.numerics.sums import frozen
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int32]

@@ -14,7 +14,7 @@ import numpy as np
 
 from mlcdr.learners.m5.columns import Array, Columns, Indices
 from mlcdr.learners.m5.compiled import compiled
-from mlcdr.sums import frozen
+from mlcdr.numerics.sums import frozen
 
 SAME = 1e-6  # values nearer than this are not cut apart, and scores nearer than this are equal
 ROW, BELOW = 1 << 32, (1 << 32) - 1  # a key to sort by: a value's code times ROW, and the row in the bits below

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from scipy.linalg import blas
 from scipy.sparse.linalg import splu
 
-from mlcdr import sums
 from mlcdr.linalg import IllConditioned
-from mlcdr.principal import Operator, lanczos
+from mlcdr.numerics import sums
+from mlcdr.numerics.principal import Operator, lanczos
 
 Array = NDArray[np.float64]
 

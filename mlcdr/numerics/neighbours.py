@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mlcdr import sums
+from mlcdr.numerics import sums
 
 Array = NDArray[np.float64]
 

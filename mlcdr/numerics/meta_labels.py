@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mlcdr.kmeans import SingleStartKMeans
+from mlcdr.numerics.kmeans import SingleStartKMeans
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from mlcdr import sums
+from mlcdr.numerics import sums
 
 Array = NDArray[np.float64]
 

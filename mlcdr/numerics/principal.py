@@ -16,7 +16,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from mlcdr import linalg, sums
+from mlcdr import linalg
+from mlcdr.numerics import sums
 
 Array = NDArray[np.float64]
 Operator = Callable[[Array], Array]  # A (d×q) ↦ GA (d×q)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from mlcdr.sums import dense
+from mlcdr.numerics.sums import dense
 
 Array = NDArray[np.float64]
 
