@@ -597,7 +597,8 @@ class Moments:
 
         A Gram matrix knows an eigenvalue to about 1e-16 of the largest. Where those asked for reach below 1e-10 of it,
         or d ≥ n, they come from an SVD of the centred rows (if at hand), which knows them to the square of that. One
-        decomposition serves every n, but where few of very many are wanted.
+        decomposition serves every n, but where few of very many are wanted: these come from Lanczos iterations, for
+        d ≥ n with the rows alone (about 50 products with them for one).
         """
         values, directions = self._leading(n)
         return values[:n], directions[:n]
@@ -626,7 +627,10 @@ class Moments:
     def _leading(self, n: int) -> tuple[Array, Array]:
         if not self.centred or self._image is not None:
             raise ValueError("principal directions are those of centred features, before the labels are mapped")
-        few = self.n_features >= 1000 and 10 * n <= self.n_features < self.n
+        if self.n_features < self.n:
+            few = self.n_features >= 1000 and 10 * n <= self.n_features
+        else:
+            few = self.n >= 500 and 20 * n <= self.n and self._rows is not None
         size = n if few else self.n_features
         return self.memo.get(("principal directions", size), lambda: self._decompose(size))
 
@@ -636,6 +640,11 @@ class Moments:
             if self._rows is None or values[0] <= 0 or values[-1] >= 1e-10 * values[0]:
                 rank = np.count_nonzero(values > self.n_features * np.finfo(float).eps * values[0])
                 return np.maximum(values, 0.0)[: max(rank, 1)], directions[: max(rank, 1)]
+        elif n < self.n_features and self.spread().any():
+            with contextlib.suppress(linalg.IllConditioned):
+                values, vectors = principal.lanczos(self.scatter_operator(), self.n_features, n)
+                if values[-1] >= 1e-10 * values[0]:
+                    return values, linalg.signed(vectors)
         svd = self._thin_svd() if self.n_features > self.n else self._svd_of_rows()
         return principal.axes(svd, self.n_features)
 
