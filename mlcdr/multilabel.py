@@ -22,7 +22,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
     """Base of the multi-label classifiers: a method says what is fitted (`_fit_rows`) and what scores are (`_scores`).
 
     A method that can be fitted from sums has `fit_moments` of its own instead of `_fit_rows`; one whose label sets are
-    not simply the labels with a positive score has `_labels`, too.
+    not simply the labels with a positive score has `_labels`, too, or, where it finds both at once, `_answer` alone.
 
     Attributes
     ----------
@@ -79,11 +79,18 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Any) -> Array:
         """Scores (n×K) of checked rows X (n×d), positive where a label is rather there than not: the method itself."""
-        raise NotImplementedError
+        if type(self)._answer is MultilabelClassifier._answer:
+            raise NotImplementedError
+        return self._answer(X)[0]
 
     def _labels(self, X: Any) -> NDArray[Any]:
         """Label sets (n×K of {0, 1} or bool) of checked rows X (n×d)."""
-        return self._scores(X) > 0
+        return self._answer(X)[1] > 0
+
+    def _answer(self, X: Any) -> tuple[Array, NDArray[Any]]:
+        """Scores and label sets (n×K each) of checked rows X (n×d)."""
+        scores = self._scores(X)
+        return scores, scores > 0 if type(self)._labels is MultilabelClassifier._labels else self._labels(X)
 
     def decision_function(self, X: Any) -> Array:
         """Scores (n×K, or n where y was a vector) of X (n×d)."""
@@ -128,9 +135,9 @@ def answer(classifier: Any, X: Any, n_labels: int) -> tuple[Array, NDArray[np.bo
 
     One without a `decision_function` has scores of ±½.
     """
-    if isinstance(classifier, MultilabelClassifier) and type(classifier)._labels is MultilabelClassifier._labels:
-        scores = classifier._scores(X)
-        return scores, scores > 0
+    if isinstance(classifier, MultilabelClassifier):
+        scores, said = classifier._answer(X)
+        return scores, said > 0
     shape = (X.shape[0], n_labels)
     labels = np.reshape(as_dense(classifier.predict(X)), shape) > 0
     if hasattr(classifier, "decision_function"):

@@ -16,7 +16,7 @@ is refused, or found by the rule of `lm`, and never mistaken for another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +72,12 @@ class Regression:
     @classmethod
     def of(cls, base: Any, moments: Moments) -> Regression | None:
         """None for a base that has not this form; a subclass has not, since it may solve otherwise."""
+        if type(base) not in (LeastSquares, Ridge):
+            return None
+        return moments.once((cls, type(base), *sorted(vars(base).items())), lambda: cls._found(base, moments))
+
+    @classmethod
+    def _found(cls, base: Any, moments: Moments) -> Regression:
         if type(base) is LeastSquares and base.rank_deficient == "drop_aliased":
             whitened = moments.basic_whitened()
             return cls(moments.basic_coefficients(), whitened.T @ whitened, 0.0, True, moments.yy)
@@ -80,9 +86,7 @@ class Regression:
         if type(base) is Ridge and base.intercept == "free":
             alpha = float(base.alpha)
             return cls(moments.coefficients(alpha), moments.explained(alpha), alpha, False, moments.yy)
-        if type(base) is Ridge:
-            return cls._about_zero(moments, float(base.alpha), base.intercept == "penalised")
-        return None
+        return cls._about_zero(moments, float(base.alpha), base.intercept == "penalised")
 
     @classmethod
     def _about_zero(cls, moments: Moments, alpha: float, constant: bool) -> Regression:
@@ -224,8 +228,7 @@ class LinearLinks:
         found, known = _nothing_known(moments) if partialled is None else partialled.on_earlier()
         on_labels, is_known = np.empty_like(found), np.empty_like(known)
         on_labels[np.ix_(order, order)], is_known[list(order)] = found, known
-        inputs = {k: order[:i] for i, k in enumerate(order)}
-        return cls._completed(base, moments, regression, on_labels, is_known, inputs)
+        return cls._completed(base, moments, regression, on_labels, is_known, lambda k: order[: list(order).index(k)])
 
     @classmethod
     def mutual(cls, base: Any, moments: Moments) -> LinearLinks | None:
@@ -236,8 +239,7 @@ class LinearLinks:
         labels = range(moments.n_labels)
         partialled = Partialled.of(regression, moments, labels)
         found, known = _nothing_known(moments) if partialled is None else partialled.on_others()
-        inputs = {k: [j for j in labels if j != k] for k in labels}
-        return cls._completed(base, moments, regression, found, known, inputs)
+        return cls._completed(base, moments, regression, found, known, lambda k: [j for j in labels if j != k])
 
     @classmethod
     def _completed(
@@ -247,15 +249,16 @@ class LinearLinks:
         regression: Regression,
         on_labels: Array,
         known: Mask,
-        inputs: Mapping[int, Sequence[int]],
+        inputs_of: Callable[[int], Sequence[int]],
     ) -> LinearLinks:
         """With the links that are not known fitted one by one."""
         weights = regression.weights - regression.weights @ on_labels
         intercepts = regression.intercepts_of(moments, weights, on_labels)
         for k in np.flatnonzero(~known).tolist():
-            model = Link.fitted(base, moments, k, inputs[k]).model
+            inputs = inputs_of(k)
+            model = Link.fitted(base, moments, k, inputs).model
             weights[:, k], on_labels[:, k] = model.coef_[0, : len(weights)], 0.0
-            on_labels[inputs[k], k] = model.coef_[0, len(weights) :]
+            on_labels[inputs, k] = model.coef_[0, len(weights) :]
             intercepts[k] = model.intercept_[0]
         return cls(weights, on_labels, intercepts)
 

@@ -157,12 +157,6 @@ class MLSF(MultilabelClassifier):
             groups = [group for group in groups if A[group].any()]
         return groups
 
-    def _scores(self, X: Any) -> Array:
-        return self._answer(X)[0]
-
-    def _labels(self, X: Any) -> NDArray[Any]:
-        return self._answer(X)[1]
-
     def _answer(self, X: Any) -> tuple[Array, NDArray[np.bool_]]:
         """Scores and label sets (n×K)."""
         scores = np.full((X.shape[0], self._n_labels), -0.5)  # of labels that are in no meta-label

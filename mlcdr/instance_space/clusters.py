@@ -114,12 +114,6 @@ class ClusteredClassifier(MultilabelClassifier):
             return ClassifierChain(Ridge(0.1, "penalised"), order="random")
         return of_label_sets(self.classifier)
 
-    def _scores(self, X: Any) -> Array:
-        return self._answer(X)[0]
-
-    def _labels(self, X: Any) -> NDArray[Any]:
-        return self._answer(X)[1]
-
     def _answer(self, X: Any) -> tuple[Array, NDArray[np.bool_]]:
         """Scores and label sets (n×K)."""
         rows = self._encode(X)
