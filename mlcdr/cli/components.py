@@ -73,16 +73,16 @@ def put_to_the_laws(
     ] = None,
 ) -> None:
     """Put the methods of a file to the laws that methods here obey; exit code 1 if one fails."""
-    from mlcdr import laws
+    from mlcdr.laws import checking, classes, statements
 
-    classes = laws.load_classes(path)
-    params = laws.read_parameters(set_ or (), classes)
+    found = classes.load_classes(path)
+    params = classes.read_parameters(set_ or (), found)
     failed = 0
-    for name, cls in classes.items():
-        print(f"{laws.family_of(cls)}: {cls.__module__}.{name}")
+    for name, cls in found.items():
+        print(f"{classes.family_of(cls)}: {cls.__module__}.{name}")
         verdicts: list[str] = []
-        for outcome in laws.check(cls, params[name], tuple(without or ())):
-            told = laws.MEANING[outcome.law] + (f": {outcome.why}" if outcome.why else "")
+        for outcome in checking.check(cls, params[name], tuple(without or ())):
+            told = statements.MEANING[outcome.law] + (f": {outcome.why}" if outcome.why else "")
             print(f"  {outcome.verdict:<8}{outcome.law:<18}{told}", flush=True)
             verdicts.append(outcome.verdict)
         counts = [(verdicts.count("ok"), "ok"), (verdicts.count("FAILED"), "failed")]

@@ -76,4 +76,9 @@ def code_part(spec: MethodSpec) -> Component | None:
 
 def size_parameter(part: Component) -> str:
     """The parameter that says how large the code is."""
-    return getattr(registry.resolve(part.family, part.name), "size_parameter", "n_components")
+    return size_parameter_of(registry.resolve(part.family, part.name))
+
+
+def size_parameter_of(space: Any) -> str:
+    """The same of a space's class, or of one that is made."""
+    return str(getattr(space, "size_parameter", "n_components"))
