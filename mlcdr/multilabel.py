@@ -39,6 +39,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
     checks_of_labels: ClassVar[ChecksOfLabels] = {}
     # parameters that are components fitted to all labels, and to features that are all or some of those there are
     parts_of_all_labels: ClassVar[tuple[str, ...]] = ()
+    hands_on_unlabelled: ClassVar[bool] = False  # whether the classifiers it is made of get the rows without labels
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit from features X (n×d, dense or CSR) and label sets y (n×K of two values; or n, for one label).
@@ -75,7 +76,20 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _begin(self, moments: Moments) -> None:
-        """Take down the shape of the training set."""
+        """Take down the shape of the training set.
+
+        Raises
+        ------
+        ValueError
+            When a part would learn from the rows without labels that there are, and this method hands it none.
+        """
+        if not self.hands_on_unlabelled and not _learns(self) and moments.unlabelled is not None:
+            nested = [p for part in self.get_params().values() for p in (part if isinstance(part, list) else [part])]
+            if learning := [type(part).__name__ for part in nested if _learns(part)]:
+                raise ValueError(
+                    f"{learning[0]} learns from rows without labels, and {type(self).__name__} hands it none: use it "
+                    f"alone or in an instance space (clmlc: with `meta_labels: null`), or label all rows"
+                )
         self.n_features_in_ = moments.n_features
         self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
 
@@ -128,11 +142,26 @@ def seeded(estimator: Any, rng: Any) -> Any:
     return estimator
 
 
+def _learns(part: Any) -> bool:
+    """Whether a part is an estimator that learns from rows without labels itself."""
+    return not isinstance(part, type) and getattr(part, "uses_unlabelled", False) is True
+
+
+def with_part(part: Moments, rows: Any, chosen: Any = None) -> Moments:
+    """The moments of a part of a training set with the rows (u×d, or None) without labels that are its own."""
+    if rows is None:
+        return part
+    own = rows if chosen is None else rows[np.flatnonzero(chosen)]
+    return part.with_unlabelled(own) if own.shape[0] else part
+
+
 def fitted_to(classifier: Any, moments: Moments) -> Any:
     """The classifier, fitted itself: from moments if it can be, else from their rows."""
     if hasattr(classifier, "fit_moments"):
         return classifier.fit_moments(moments)
     X, Y = moments.rows()
+    if getattr(classifier, "uses_unlabelled", False) and moments.unlabelled is not None:
+        return classifier.fit(X, as_dense(Y).astype(np.uint8), X_unlabelled=moments.unlabelled)
     return classifier.fit(X, as_dense(Y).astype(np.uint8))
 
 

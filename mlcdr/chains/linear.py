@@ -21,15 +21,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 from sklearn.base import clone
 
 from mlcdr.chains.links import Link
 from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.learners.ridge import Ridge
+from mlcdr.learners.ridge import Ridge, solved_alone
+from mlcdr.learners.separate import Separate
 from mlcdr.linalg import IllConditioned, confirmed
-from mlcdr.moments import Moments
+from mlcdr.moments import Moments, beside
 from mlcdr.numerics.file_order import FileOrderCholesky
 from mlcdr.numerics.sums import dense
 
@@ -220,7 +222,12 @@ class LinearLinks:
 
     @classmethod
     def chained(cls, base: Any, moments: Moments, order: Sequence[int]) -> LinearLinks | None:
-        """Links that look at the labels before theirs in `order`; None if the base has not the form for it."""
+        """Links that look at the labels before theirs in `order`; None if the base has not the form for it.
+
+        Ridge regressions that are to be `separate` are solved each by itself.
+        """
+        if type(base) is Separate and type(base.learner) is Ridge and base.learner.intercept != "free":
+            return cls._one_by_one(base.learner, moments, list(order))
         regression = Regression.of(base, moments)
         if regression is None:
             return None
@@ -229,6 +236,28 @@ class LinearLinks:
         on_labels, is_known = np.empty_like(found), np.empty_like(known)
         on_labels[np.ix_(order, order)], is_known[list(order)] = found, known
         return cls._completed(base, moments, regression, on_labels, is_known, lambda k: order[: list(order).index(k)])
+
+    @classmethod
+    def _one_by_one(cls, ridge: Ridge, moments: Moments, order: list[int]) -> LinearLinks:
+        """A chain as a program has it that solves each link anew, from the rows."""
+        X, Y = moments.rows()
+        rows, Y = ridge.rows(X), dense(Y)[:, order]
+        width, d = rows.shape[1], X.shape[1]
+        everything = None if sp.issparse(rows) else np.hstack([rows, Y])
+        weights, on_labels = np.empty((d, len(order))), np.zeros((len(order), len(order)))
+        intercepts = np.zeros(len(order))
+        for i, k in enumerate(order):
+            seen = beside(rows, Y[:, :i]) if everything is None else everything[:, : width + i]
+            try:
+                found = solved_alone(seen, Y[:, i], ridge.alpha)
+            except IllConditioned:
+                model = Link.fitted(ridge, moments, k, order[:i]).model
+                weights[:, k], on_labels[order[:i], k] = model.coef_[0, :d], model.coef_[0, d:]
+                intercepts[k] = model.intercept_[0]
+                continue
+            weights[:, k], on_labels[order[:i], k] = found[:d], found[width:]
+            intercepts[k] = found[d] if width > d else 0.0
+        return cls(weights, on_labels, intercepts)
 
     @classmethod
     def mutual(cls, base: Any, moments: Moments) -> LinearLinks | None:
@@ -268,7 +297,7 @@ class LinearLinks:
 
     def link(self, base: Any, label: int, inputs: Sequence[int] = ()) -> Link:
         """The link of one label, as `Link.fitted` gives it."""
-        model = clone(base)
+        model = clone(base.learner if type(base) is Separate else base)
         model.coef_ = np.append(self.weights[:, label], self.on_labels[list(inputs), label])[None, :]
         model.intercept_ = self.intercepts[label : label + 1]
         model.n_features_in_ = model.coef_.shape[1]

@@ -55,4 +55,4 @@ def size(experiment: Experiment) -> str:
     several = "" if experiment.splits.kind != "file" else " (as many splits as the file has folds)"
     counts = [(len(experiment.datasets), "data set"), (len(experiment.methods), "method"), (splits, "split")]
     sets, methods_, splits_ = (f"{number} {what}{'s' * (number != 1)}" for number, what in counts)
-    return f"{sets} × {methods_} ({points} points) × {splits_}{several}"
+    return f"{sets} × {methods_} ({points} {'point' if points == 1 else 'points'}) × {splits_}{several}"

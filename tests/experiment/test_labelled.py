@@ -111,6 +111,12 @@ METHODS = {
     "READER": {"feature_space": {"reader": {"n_features": 2, "sigma": 3.0}}, "learner": "least_squares"},
     "LE": {"learner": "reader_le"},
     "PLST": {"label_space": {"plst": 2}, "learner": "least_squares"},
+    "LE in clusters": {"instance_space": {"cbmlc": {"n_clusters": 2}}, "learner": "reader_le"},
+    "CSFS in clusters": {
+        "instance_space": {"clmlc": {"n_clusters": 2, "n_components": 3, "meta_labels": None}},
+        "feature_space": {"csfs": {"n_features": 2}},
+        "learner": {"binary_relevance": None},
+    },
 }
 
 
@@ -159,7 +165,7 @@ def test_nothing_leaks(arff, monkeypatch):
 
     def watched(self: Any, moments: Any, own_parts: bool = False) -> Any:
         fit(self, moments, own_parts)
-        fitted[-1].append(self.output(new))
+        fitted[-1].append(self.output(new[:, : moments.n_features]))
         return self
 
     monkeypatch.setattr(computing.ComposedClassifier, "fit_moments", watched)
@@ -182,7 +188,7 @@ def test_nothing_leaks(arff, monkeypatch):
         for group in groups(an_experiment, source.stamped(source.load()), trials):
             assert all(score.values is not None for score in run_group(group))
     computing._context.cache_clear()
-    assert len(fitted[0]) == len(METHODS)
+    assert len(fitted[0]) == len(METHODS) + 2  # what is in each cluster of the last
     for other in fitted[1:]:
         for before, after in zip(fitted[0], other, strict=True):
             assert np.array_equal(before, after)
