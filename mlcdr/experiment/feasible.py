@@ -124,25 +124,25 @@ class _Place:
         features, labels = (dataset.n_features, "features"), (dataset.n_labels, "labels")
         if parameter in getattr(self._class, "sizes_of_labels", ()):
             return labels
+        if parameter == "n_features":
+            return features if self.features else None
         known = {
-            "feature_space": {"n_components": features, "n_features": features},
+            "feature_space": {"n_components": features},
             "label_space": {"n_components": labels},
-            "dual_space": {"n_components": min(features, labels), "n_features": features, "n_labels": labels},
+            "dual_space": {"n_components": min(features, labels), "n_labels": labels},
         }
-        if self.features:
-            known |= {family: {"n_features": features} for family in ("learner", "local_features")}
         return known.get(self.component.family, {}).get(parameter)
 
 
 def _places(spec: MethodSpec) -> Iterator[_Place]:
     """The components of a method that see the data set's own features and labels."""
-    alone = spec.instance_space is None
-    features = alone and not spec.feature_space and spec.dual_space is None
-    labels = alone and spec.label_space is None and spec.dual_space is None
+    alone = spec.instance_space is None and spec.dual_space is None  # whether nothing else is between
+    own_features, own_labels = alone and not spec.feature_space, alone and spec.label_space is None
     for component in (*spec.feature_space[:1], spec.dual_space, spec.label_space, spec.learner):
         if component is not None and not (component.family == "dual_space" and spec.feature_space):
             step = ".0" if component.family == "feature_space" and len(spec.feature_space) > 1 else ""
             path = f"{component.family}{step}"
-            place = _Place(component, path, f"{path}.{component.name}", features, labels)
+            features = own_features or component is not spec.learner
+            place = _Place(component, path, f"{path}.{component.name}", features, own_labels)
             yield place
             yield from place.parts()

@@ -36,6 +36,8 @@ def test_what_fits_is_not_told(arff: Path) -> None:
     assert told(arff, **of({"feature_space": {"reader": {"n_components": 6, "n_features": 5}}})) == []
     assert told(arff, **of({"learner": {"occ": {"n_features": 5, "order": [5, 4, 3, 2, 1, 0]}}})) == []
     assert told(arff, **of({"learner": {"rakel": {"labelsets": [[0, 1], [5]]}}})) == []
+    reduced = {"feature_space": "pca", "learner": {"occ": {"n_features": 6}}}
+    assert told(arff, **of(reduced)) == [], "a step may leave the learner any number of features"
     chain = {"classifier_chain": {"order": [1, 0]}}
     parts = {"instance_space": {"cbmlc": {"n_clusters": 2}}, "learner": chain}
     assert told(arff, **of(parts)) == [], "an instance space may show its parts fewer labels than there are"
