@@ -125,7 +125,7 @@ class Metric:
 
     def conventions(self) -> list[str]:
         """What counts where a denominator is 0, and what does for the values of options that change it."""
-        others = [f"{value}: {told[0].lower()}{told[1:]}" for value, told in self.instead.items()]
+        others = [f"Of {value}: {told[0].lower()}{told[1:]}" for value, told in self.instead.items()]
         return [*filter(None, [self.convention]), *others]
 
 
