@@ -1,7 +1,8 @@
 """The command line: parse, call, print. What a command does is in the package it calls.
 
-Commands are functions of the modules here, one family a module; their order below is that of `mlcdr --help`. Imports of
-the other packages are inside the commands, so that `mlcdr --help` answers at once.
+Commands are functions of the modules here, one family a module; their order below is that of `mlcdr --help`. That shows
+`short_help`: a line of 80 columns has room for some 50. Imports of the other packages are inside the commands, so that
+`mlcdr --help` answers at once.
 """
 
 from __future__ import annotations
@@ -43,35 +44,39 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.callback()(_options)
-app.command()(running.run)
-app.command()(reproducing.reproduce)
-app.command()(configs.check)
-app.command()(configs.plan)
-app.command()(running.status)
-app.command()(running.retry)
-app.command()(configs.new)
-app.command()(configs.schema)
-app.command()(results.table)
-app.command()(results.plot)
-app.command()(results.report)
-app.command()(results.compare)
-app.command("reproduction-status")(reproducing.reproduction_status)
-app.command()(results.predict)
-app.command()(components.methods)
-app.command()(components.metrics)
-app.command()(components.doctor)
-app.command("test")(components.put_to_the_laws)
+app.command(short_help="Run experiments; what is there is not computed again.")(running.run)
+app.command(short_help="Run what reproduces a published table.")(reproducing.reproduce)
+app.command(short_help="Find the mistakes in an experiment file.")(configs.check)
+app.command(short_help="Say what `run` would do, without doing it.")(configs.plan)
+app.command(short_help="How far a run is, or how it ended.")(running.status)
+app.command(short_help="Compute failed trials again.")(running.retry)
+app.command(short_help="Write a first experiment file.")(configs.new)
+app.command(short_help="The JSON schema of experiment files.")(configs.schema)
+app.command(short_help="Write the tables of results anew, and print them.")(results.table)
+app.command(short_help="Draw the figures of results anew.")(results.plot)
+app.command(short_help="Write all that results show on one page (HTML).")(results.report)
+app.command(short_help="Compare methods, published tables, earlier runs.")(results.compare)
+app.command("reproduction-status", short_help="How far results reproduce published tables.")(
+    reproducing.reproduction_status
+)
+app.command(short_help="Predict by a kept model, as CSV.")(results.predict)
+app.command(short_help="List the components of methods, or describe one.")(components.methods)
+app.command(short_help="List the metrics.")(components.metrics)
+app.command(short_help="Say what mlcdr finds here, and what is amiss.")(components.doctor)
+app.command("test", short_help="Put methods of your own to the laws of those here.")(components.put_to_the_laws)
 
 datasets_app = typer.Typer(
-    help="The papers' data sets: list them, look at one, download, verify.", no_args_is_help=True
+    help="The papers' data sets: list them, look at one, download, verify.",
+    short_help="Data sets: list, info, fetch, verify, table, plot.",
+    no_args_is_help=True,
 )
 app.add_typer(datasets_app, name="datasets")
 datasets_app.command("list")(data_sets.list_datasets)
 datasets_app.command("info")(data_sets.info)
-datasets_app.command("fetch")(data_sets.fetch)
-datasets_app.command("verify")(data_sets.verify)
-datasets_app.command("table")(data_sets.datasets_table)
-datasets_app.command("plot")(data_sets.datasets_plot)
+datasets_app.command("fetch", short_help="Download data sets, checked against the catalogue.")(data_sets.fetch)
+datasets_app.command("verify", short_help="Compare data sets at hand with the catalogue.")(data_sets.verify)
+datasets_app.command("table", short_help="Sizes and label statistics, counted on the data.")(data_sets.datasets_table)
+datasets_app.command("plot", short_help="Draw how the labels of a data set go together.")(data_sets.datasets_plot)
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ def methods(name: Annotated[str | None, typer.Argument(help="Show this one in fu
         return
     families = [family for family in registry.BUILT_IN if name in registry.names(family)]
     if not families and "." not in name:
-        known = [each for family in registry.BUILT_IN for each in registry.names(family)]
+        known = dict.fromkeys(each for family in registry.BUILT_IN for each in registry.names(family))
         hint = did_you_mean(name, known)
         raise UserError(f"unknown component {name!r}{hint} (known: {', '.join(known)}; or a dotted path to a class)")
     import_from_here()
@@ -46,8 +46,8 @@ def metrics() -> None:
     for metric in METRICS.values():
         better = {True: "higher is better", False: "lower is better", None: "neither way is better"}
         print(f"{metric.name:<18}{better[metric.higher_is_better]}: {metric.description}")
-        if metric.convention:
-            print(f"{'':<18}{metric.convention}")
+        for convention in metric.conventions():
+            print(f"{'':<18}{convention}")
         for option, values in metric.allowed.items():
             default = metric.parameters[option] if metric.parameters[option] is not None else "as said above"
             print(f"{'':<18}option {option}: {', '.join(map(str, values))} (default {default})")

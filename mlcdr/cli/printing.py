@@ -36,8 +36,10 @@ def print_columns(rows: list[tuple[str, ...]]) -> None:
 
 
 def print_facts(facts: dict[str, Any], indent: str = "") -> None:
-    """`key: value` lines; what is in a value is indented below it."""
+    """`key: value` lines; what is in a value is indented below it. What is not known, or empty, is left out."""
     for key, value in facts.items():
+        if value is None or value in ("", [], (), {}):
+            continue
         if isinstance(value, dict):
             print(f"{indent}{key}:")
             print_facts(value, indent + "  ")
@@ -46,7 +48,9 @@ def print_facts(facts: dict[str, Any], indent: str = "") -> None:
             for item in value:
                 print(printable(f"{indent}  {item}"))
         else:
-            print(printable(f"{indent}{key}: {value}"))
+            shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+            shown = f"{shown:.6g}" if isinstance(shown, float) else shown
+            print(printable(f"{indent}{key}: {shown}"))
 
 
 def print_tables(found: Results) -> None:

@@ -71,8 +71,9 @@ def compare(
         bool, typer.Option("--bayes", help="Show every pair of methods, with the Bayesian signed-rank test.")
     ] = False,
     rope: Annotated[
-        float, typer.Option(min=0, help="For --bayes: differences up to this, in the metric's unit, are none.")
-    ] = 0.01,
+        float | None,
+        typer.Option(min=0, help="For --bayes: differences up to this, in the metric's unit, are none (0.01)."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write tables (md, tex, csv) and diagrams (SVG, PNG) of the comparison here."),
@@ -86,9 +87,11 @@ def compare(
         typer.Option(metavar="regression", help="With --baseline: exit code 1 if anything got worse."),
     ] = None,
     margin: Annotated[
-        float, typer.Option(min=0, help="With --baseline: a metric may lose this share of its old mean.")
-    ] = 0.01,
-    time_margin: Annotated[float, typer.Option(min=1, help="With --baseline: a time may grow by this factor.")] = 1.5,
+        float | None, typer.Option(min=0, help="With --baseline: a metric may lose this share of its old mean (0.01).")
+    ] = None,
+    time_margin: Annotated[
+        float | None, typer.Option(min=1, help="With --baseline: a time may grow by this factor (1.5).")
+    ] = None,
 ) -> None:
     """Compare methods with one another, with a paper's table, or with an earlier run.
 
@@ -101,24 +104,28 @@ def compare(
             "a published table has its own metric; leave one of the two out", param_hint="--metric"
         )
     for option, value in (("--rope", rope), ("--margin", margin), ("--time-margin", time_margin)):
-        if not math.isfinite(value):
+        if value is not None and not math.isfinite(value):
             raise typer.BadParameter(f"{value} is no number to compare with", param_hint=option)
     if fail_on not in (None, "regression"):
         raise typer.BadParameter(f"{fail_on!r}: only `regression` is known", param_hint="--fail-on")
-    if fail_on and not baseline:
-        raise typer.BadParameter("needs --baseline OLD", param_hint="--fail-on")
+    for option, given in (("--fail-on", fail_on), ("--margin", margin), ("--time-margin", time_margin)):
+        if given is not None and not baseline:
+            raise typer.BadParameter("needs --baseline OLD", param_hint=option)
+    if rope is not None and not bayes:
+        raise typer.BadParameter("needs --bayes", param_hint="--rope")
     if published and (baseline or bayes or out):
         raise typer.BadParameter("does not go with --baseline, --bayes or --out", param_hint="--published")
     if baseline:
         if bayes or out or len(folders) != 1:
             raise typer.BadParameter("takes one other folder, and neither --bayes nor --out", param_hint="--baseline")
-        raise typer.Exit(_against(baseline, folders[0], metric, margin, time_margin, bool(fail_on)))
+        shares = 0.01 if margin is None else margin, 1.5 if time_margin is None else time_margin
+        raise typer.Exit(_against(baseline, folders[0], metric, *shares, bool(fail_on)))
     if published:
         for beside in reproduction.beside([results.load(folder) for folder in folders], published):
             show(beside)
         return
     found = joining.join([results.load(folder) for folder in folders])
-    region = rope if bayes else None
+    region = (0.01 if rope is None else rope) if bayes else None
     compared = [comparison.compare(found, metric, region)] if metric else comparison.compare_all(found, region)
     for each in compared:
         show(each)

@@ -348,8 +348,8 @@ def _load(model: type[_Model], entry: Mapping[str, Any]) -> _Model:
     name = entry.get("layout")
     if not isinstance(name, str):
         raise ResultsError(f"an entry of tables or figures needs `layout: NAME`; known: {', '.join(names())}")
-    document = _read(name)
     wanted = _KINDS[model]
+    document = _read(name, wanted)
     kind = document.data.get("kind")
     if kind != wanted:
         raise ResultsError(f"{document.place(('kind',))}: kind: is {kind!r}; a {wanted} was asked for")
@@ -379,14 +379,19 @@ def _problem(document: Document, name: str, model: type[_Model], own: Mapping[st
     return f"{where}: {key}: {worded(error)}"
 
 
-def _read(name: str) -> Document:
-    """The layout file, found and read."""
+def _of_kind(name: str, kind: str) -> bool:
+    content = _packaged().joinpath(*f"{name}.yaml".split("/")).read_text(encoding="utf-8")
+    return re.search(rf"^kind: {kind}\b", content, re.MULTILINE) is not None
+
+
+def _read(name: str, wanted: str | None = None) -> Document:
+    """The layout file, found and read; where there is none, those of the kind that is wanted are told."""
     if name.endswith((".yaml", ".yml")):
         if not Path(name).is_file():
             raise ResultsError(f"no layout file {name}")
         source, content = name, Path(name).read_bytes()
     elif name not in names():
-        known = names()
+        known = [each for each in names() if wanted is None or _of_kind(each, wanted)]
         hint = did_you_mean(name, known)
         raise ResultsError(f"unknown layout {name!r}{hint} (known: {', '.join(known)}; or your own file, NAME.yaml)")
     else:

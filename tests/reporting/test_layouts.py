@@ -81,3 +81,15 @@ def test_unknown_names_are_told_with_the_nearest():
         layouts.load_table({"metric": "f1"})
     with pytest.raises(ResultsError, match="'table'; a figure was asked for"):
         layouts.load_figure({"layout": "generic"})
+
+
+def test_only_layouts_of_the_kind_that_is_wanted_are_proposed():
+    with pytest.raises(ResultsError, match="unknown layout 'curvez'") as error:
+        layouts.load_table({"layout": "curvez"})
+    assert "generic" in str(error.value)
+    assert "curves" not in str(error.value)
+    with pytest.raises(ResultsError, match="did you mean 'curves'") as error:
+        layouts.load_figure({"layout": "curvez"})
+    assert "generic" not in str(error.value)
+    kinds = [sum(layouts._of_kind(name, kind) for kind in ("table", "figure", "datasets")) for name in layouts.names()]
+    assert set(kinds) == {1}
