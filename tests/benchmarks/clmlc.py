@@ -50,7 +50,7 @@ def measure(dataset_name: str, method: str, alone: bool = False, dense: bool = F
     from mlcdr.data.dataset import load_dataset
     from mlcdr.experiment.components import separated
     from mlcdr.experiment.config import load_experiment
-    from mlcdr.experiment.trials import build
+    from mlcdr.experiment.estimators import build
     from mlcdr.moments import Moments
 
     spec = load_experiment(CONFIG, look_up=False).methods[method]
