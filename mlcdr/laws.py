@@ -25,6 +25,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone, is_classifier
 from sklearn.utils import get_tags
 
 from mlcdr import registry
+from mlcdr.chains.bayesian_classifier_chain import BayesianClassifierChain
 from mlcdr.chains.binary_relevance import BinaryRelevance
 from mlcdr.composition import ComposedClassifier
 from mlcdr.errors import UserError, did_you_mean
@@ -96,7 +97,8 @@ def load_classes(path: Path) -> dict[str, type]:
     if not found:
         raise UserError(
             f"{path}: no class here can be a part of a method: a learner has fit and predict, a feature space fit and "
-            "transform, a label space fit, encode and decode, a threshold apply"
+            "transform, a label space fit, encode and decode, a selector for single labels fit and beside, a threshold "
+            "apply"
         )
     return found
 
@@ -135,6 +137,8 @@ def family_of(cls: type) -> str:
         return "instance_space"
     if issubclass(cls, ClusterMixin):
         return "clusterer"
+    if hasattr(cls, "beside"):
+        return "local_features"
     if hasattr(cls, "encode") and hasattr(cls, "decode"):
         return "dual_space" if hasattr(cls, "transform") else "label_space"
     for method, family in (("predict", "learner"), ("transform", "feature_space"), ("apply", "threshold")):
@@ -185,6 +189,8 @@ class _Subject:
             return ComposedClassifier(CBMLC(BinaryRelevance(), n_clusters=3, clusterer=part, random_state=0))
         if self.family == "feature_space":
             return ComposedClassifier(LeastSquares(), feature_space=[part])
+        if self.family == "local_features":  # a label beside its parent
+            return ComposedClassifier(BayesianClassifierChain(root="strongest", features=part))
         misfit = getattr(self.cls, "misfit", None)  # of label spaces that take a kernel from the learner
         learner = KernelRidge() if misfit is not None and misfit(LeastSquares, None) else LeastSquares()
         return ComposedClassifier(learner, **{self.family: part})
@@ -272,6 +278,10 @@ def _says(subject: _Subject, part: Any, X: Array, Y: Array) -> Array:
     if subject.family == "learner" and _of_label_sets(part) is not part:
         return np.asarray(part.fit(X, Y[:, 0]).predict(X), dtype=float)
     part.fit(X, Y if is_classifier(part) else Y.astype(float))
+    if subject.family == "local_features":
+        columns = np.arange(X.shape[1])
+        chosen = [part.beside(j, [i for i in (0, 1) if i < j]) for j in range(Y.shape[1])]
+        return np.array([np.isin(columns, columns if each is None else each) for each in chosen], dtype=float)
     if subject.family in ("label_space", "dual_space"):
         return np.asarray(part.encode(Y))
     return np.asarray(part.predict(X) if hasattr(part, "predict") else part.transform(X), dtype=float)
@@ -340,8 +350,8 @@ def _moments(subject: _Subject) -> None:
     X, Y = _problem(100)
     new = _problem(seed=1)[0]
     by_rows = subject.reduced()
-    place = "learner" if subject.family == "instance_space" else subject.family
-    part = by_rows.feature_space[0] if by_rows.feature_space else getattr(by_rows, place)
+    place = {"instance_space": "learner", "local_features": "learner__features"}.get(subject.family, subject.family)
+    part = by_rows.feature_space[0] if by_rows.feature_space else by_rows.get_params()[place]
     by_rows.set_params(**{place: [_ByRows(part)] if by_rows.feature_space else _ByRows(part)})
     from_rows = by_rows.fit(X[:80], Y[:80]).decision_function(new)
     split = Moments.from_arrays(X, Y).without(np.arange(80, 100))
@@ -557,6 +567,9 @@ def _contract(subject: _Subject) -> Iterator[Outcome]:
         return
     if subject.family == "threshold":
         yield Outcome(CONTRACT, "skipped", "a threshold sees scores, not features")
+        return
+    if subject.family == "local_features":
+        yield Outcome(CONTRACT, "skipped", "a selector for single labels is asked by the classifier that it is in")
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
