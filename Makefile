@@ -8,7 +8,6 @@ BIN    := $(VENV)/bin
 JOBS   ?= 0
 READY  := $(VENV)/.ready
 
-.PHONY: run test lint bench torture data docs golden clean reproduction-status
 .PHONY: run test lint bench bench-scale torture fuzz audit data docs golden clean reproduction-status
 .PHONY: reproduce-chen-lin-2012-table3 reproduce-chen-lin-2012-table3-as-stated reproduce-chen-lin-2012-figure1
 .PHONY: reproduce-chen-lin-2012-table2
@@ -30,7 +29,7 @@ READY  := $(VENV)/.ready
 .PHONY: reproduce-sun-2017-table6-1-large reproduce-sun-2017-table8-1 reproduce-sun-2017-table8-1-as-stated
 .PHONY: reproduce-sun-2017-table8-1-small reproduce-sun-2017-table8-1-large reproduce-sun-2017-figure8-5
 .PHONY: reproduce-sun-2017-table8-2 reproduce-sun-2017-table8-2-small reproduce-sun-2017-table8-4
-.PHONY: reproduce-sun-2017-figure8-6 reproduce-sun-2017-figure8-6-small
+.PHONY: reproduce-sun-2017-figure8-6 reproduce-sun-2017-figure8-6-small reproduce-sun-2017-programs
 .PHONY: reproduce-sun-2017-table6-2 reproduce-sun-2017-table6-2-small
 .PHONY: reproduce-sun-2017-figures6 reproduce-sun-2017-figures6-small
 
@@ -239,6 +238,13 @@ reproduce-sun-2017-table8-4: $(READY)
 
 reproduce-sun-2017-figure8-6 reproduce-sun-2017-figure8-6-small: reproduce-sun-2017-figure%: $(READY)
 	$(BIN)/mlcdr run configs/sun_2017_thesis/figure$(subst -,_,$*).yaml --jobs $(JOBS)
+
+# The author's own programs on fixed folds (MLCDR_FOLDS), beside the methods with their options and with the text's.
+reproduce-sun-2017-programs: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/programs.yaml configs/sun_2017_thesis/programs_large.yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_programs results/sun_2017_thesis_programs_large \
+	    --published sun_2017_thesis/programs
+
 # CPU days on enron alone, by the thesis' grids; the small one takes minutes.
 reproduce-sun-2017-table6-2: $(READY)
 	$(BIN)/mlcdr run configs/sun_2017_thesis/table6_2.yaml --jobs $(JOBS)

@@ -9,7 +9,7 @@ occ       the order, the parents and 80 % of the features of OCC, as the text ha
           of this loop the first five features of one label are timed, and the rest is reckoned from the number of
           triples that it would count (some 75 million);
 program   the same with the author's program's options, which never come to (4.41), beside the whole of the loop, which
-          is given the principal component (by an SVD of the centred rows, on nobody's time) where ours finds its own;
+          is given the principal component (NumPy's SVD of the centred rows; its time on no side) where ours finds it;
 measures  I(X_m; Y_j) of all pairs on corel5k, and I(Y_k; Y_1 | X_m) of all k and m, beside a loop over them;
 ecc       an ensemble of ten ridge chains (75 % of the instances, 50 % of the features) on yeast, fit and prediction,
           beside scikit-multilearn-ng's chains with scikit-learn's ridge, with the same rows, columns and orders.
