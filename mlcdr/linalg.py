@@ -121,9 +121,8 @@ class Cholesky:
         factor, info = lapack.dpotrf(scaled, lower=1, overwrite_a=1, clean=0)
         if info != 0 or np.min(np.diag(factor), initial=1.0) ** 2 < _INDEPENDENT:
             raise IllConditioned("the Gram matrix is not of full rank")
-        # with the norm given as 1, dpocon estimates 1/‖G⁻¹‖₁ of the equilibrated matrix G
-        reciprocal, _ = lapack.dpocon(factor, 1.0, uplo="L")
-        if reciprocal < _SINGULAR:
+        # with the norm given as 1, dpocon estimates 1/‖G⁻¹‖₁ of the equilibrated matrix G; of no features it cannot
+        if not len(factor) or lapack.dpocon(factor, 1.0, uplo="L")[0] < _SINGULAR:
             raise IllConditioned("the Gram matrix is nearly singular")
         null_space = None
         if len(out):
