@@ -86,8 +86,9 @@ def load_experiment(
     Raises
     ------
     ConfigError
-        With all problems, each `file:line: key.path: what is wrong`. A file that is not YAML reports just that, and at
-        once (nothing heavy is imported for it).
+        With all problems, each `file:line: key.path: what is wrong`. A file that is not YAML reports just that. What
+        only the class of a component can tell (one of your own, or of scikit-learn) is reported when nothing else is
+        wrong: to import it takes a second, and the rest is told at once.
     """
     return _checked(read_yaml(path), overrides, Path(path).resolve().parent, look_up, also)
 
@@ -109,11 +110,22 @@ def experiment_from(
 def _checked(
     document: Document, overrides: Sequence[str], folder: Path, look_up: bool, also: Check | None = None
 ) -> Experiment:
-    problems = Problems(document)
     if not isinstance(document.data, dict):
+        problems = Problems(document, importing=False)
         problems.add((), f"an experiment is a mapping (`name: ...`), found {found(document.data)}")
         problems.raise_any()
     misdirected = apply_overrides(document, overrides)
+    # Twice: what is wrong without regard to any class is told before one is imported, which takes a second.
+    _experiment(Problems(document, importing=False), misdirected, folder, look_up, also)
+    experiment = _experiment(Problems(document, importing=True), misdirected, folder, look_up, also)
+    return experiment.written_at(document.places)
+
+
+def _experiment(
+    problems: Problems, misdirected: Sequence[str], folder: Path, look_up: bool, also: Check | None
+) -> Experiment:
+    """The experiment in `problems.document`; whatever is wrong with it is raised."""
+    document = problems.document
     # An optional part whose lines are all commented out is left empty, which is as good as left out.
     optional = [key for key, field in Experiment.model_fields.items() if not field.is_required()]
     data = {key: value for key, value in document.data.items() if value is not None or key not in optional}
@@ -156,7 +168,7 @@ def _checked(
     if also is not None:
         _check_layouts(data, sweep, also, problems)
     problems.raise_any(misdirected)
-    return experiment.written_at(document.places)
+    return experiment
 
 
 def _known_keys(location: KeyPath) -> Iterable[str]:
@@ -371,7 +383,7 @@ def _check_wrapper(space: Any, path: KeyPath, problems: Problems) -> None:
     """An instance space takes the classifier that the other keys make."""
     if not isinstance(space, Component) or space is _UNREADABLE:
         return
-    if "classifier" not in registry.parameters(registry.resolve(space.family, space.name)):
+    if "classifier" not in registry.declared(space.family, space.name).parameters:
         problems.add(path, f"{space.name!r} is no instance space: it has no parameter `classifier` for what it wraps")
     elif "classifier" in space.params:
         problems.add((*path, space.name, "classifier"), "is what the method's other keys make; leave it out")
@@ -381,7 +393,7 @@ def _check_learner(learner: Any, path: KeyPath, problems: Problems) -> None:
     """A classifier of one label (`one_label`) is the base of what fits label sets, and not a method."""
     if not isinstance(learner, Component) or learner is _UNREADABLE:
         return
-    if getattr(registry.resolve(learner.family, learner.name), "one_label", False):
+    if registry.declared(learner.family, learner.name).one_label:
         name = learner.name
         problems.add(path, f"{name} fits one label: write {{binary_relevance: {name}}}, or take a chain of that base")
 
@@ -389,6 +401,8 @@ def _check_learner(learner: Any, path: KeyPath, problems: Problems) -> None:
 def _check_pair(space: Any, learner: Any, path: KeyPath, problems: Problems) -> None:
     """A label space that takes its kernel from the learner says itself (`misfit`) whether the two go together."""
     if not (isinstance(space, Component) and isinstance(learner, Component)) or _UNREADABLE in (space, learner):
+        return
+    if not problems.importing:
         return
     misfit = getattr(registry.resolve(space.family, space.name), "misfit", None)
     if misfit is None:
@@ -458,16 +472,16 @@ def _check_tuning(data: Mapping[str, Any], part: Part, problems: Problems) -> No
     metrics = [spec for spec in data["metrics"] if spec.label] if isinstance(data.get("metrics"), list) else []
     listed = data["datasets"] if isinstance(data.get("datasets"), list) else []
     names = [short_name(spec.name, part) for spec in listed if spec.name and spec.name.isprintable()]
-    known = {name.casefold() for name in (*names, *entry_names())}
     for method, parts in data["methods"].items() if isinstance(data.get("methods"), dict) else ():
         try:
             tune = TuneSpec.model_validate(parts["tune"])
         except (ValidationError, KeyError, TypeError):  # not tuned, or told already
             continue
         here: KeyPath = ("methods", method, "tune")
+        known = [*names, *entry_names()] if tune.grids else []
         for name in tune.grids:
-            if name.casefold() not in known:
-                hint = near(name, [*names, *entry_names()])
+            if name.casefold() not in {each.casefold() for each in known}:
+                hint = near(name, known)
                 problems.add((*here, "grids", name), f"{name!r} is no data set{hint}")
         if tune.scope != "test":
             try:
@@ -554,7 +568,7 @@ def _check_values(
         failing = {}
         for name, spec in having.items():
             at = (spec.with_value(path, value) or spec).component_at(path)
-            message = build_problem(at[0]) if at else None
+            message = build_problem(at[0], problems.importing) if at else None
             if message:
                 failing[name] = message
         if failing:
@@ -567,6 +581,6 @@ def _sweepable(specs: Iterable[MethodSpec]) -> list[str]:
     for spec in specs:
         for position, component in enumerate(spec.components()):
             step = f".{position}" if component.family == "feature_space" and len(spec.feature_space) > 1 else ""
-            for key in registry.parameters(registry.resolve(component.family, component.name)):
+            for key in registry.declared(component.family, component.name).parameters:
                 paths[f"{component.family}{step}.{key}"] = None
     return list(paths)
