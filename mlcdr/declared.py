@@ -14,6 +14,7 @@ import contextlib
 import importlib
 import inspect
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 _PACKAGE = "mlcdr"
+_PERCENTAGE = re.compile(r"\d+(\.\d+)?%")
 # Bases from elsewhere that have neither parameters nor constraints of their own.
 _PLAIN = ("sklearn.base", "sklearn.feature_selection", "abc", "typing")
 
@@ -81,14 +83,31 @@ class Declared:
         components, one_label = source.get("component_parameters", {}), source.get("one_label", False)
         return cls(name, source.parameters(), components, one_label, rules)
 
-    def problem(self, parameter: str, value: Any) -> str | None:
-        """Why a parameter cannot have a plain value, in scikit-learn's words; None if it can, or nothing is known."""
-        allowed = self.constraints.get(parameter)
-        if allowed is None or any(each.allows(value) for each in allowed):
+    def problem(self, parameter: str, written: Any) -> str | None:
+        """Why a parameter cannot have a plain value, in scikit-learn's words; None if it can, or nothing is known.
+
+        A percentage is a share, and nothing to a parameter whose numbers go beyond 1; true and false are no numbers.
+        """
+        allowed = self.constraints.get(parameter, ())
+        value, shown = as_number(written), repr(as_number(written))
+        fitting = list(allowed)
+        if any(each.numbers for each in allowed):
+            if isinstance(written, bool):
+                fitting, shown = [each for each in allowed if not each.numbers], str(written).lower()
+            elif value is not written:
+                fitting, shown = [each for each in allowed if each.numbers == "shares"], written
+        if not allowed or any(each.allows(value) for each in fitting):
             return None
         *others, last = map(str, allowed)
         listed = f"{', '.join(others)} or {last}" if others else last
-        return f"The {parameter!r} parameter of {self.name} must be {listed}. Got {value!r} instead."
+        return f"The {parameter!r} parameter of {self.name} must be {listed}. Got {shown} instead."
+
+
+def as_number(written: Any) -> Any:
+    """A percentage as a fraction; any other value as it is."""
+    if isinstance(written, str) and _PERCENTAGE.fullmatch(written):
+        return float(written[:-1]) / 100
+    return written
 
 
 # -------------------------------------------------------------------- constraints
@@ -100,6 +119,7 @@ class Constraint:
 
     text: str
     allows: Callable[[Any], bool]
+    numbers: str = ""  # of an interval: `shares` if they are reals up to 1, else `others`
 
     def __str__(self) -> str:
         return self.text
@@ -116,7 +136,8 @@ def _interval(kind: Any, left: float | None, right: float | None, *, closed: str
 
     what, number = ("an int", str) if kind is Integral else ("a float", lambda bound: str(float(bound)))
     shown = f"{'-inf' if left is None else number(left)}, {'inf' if right is None else number(right)}"
-    return Constraint(f"{what} in the range {'[' if begins else '('}{shown}{']' if ends else ')'}", allows)
+    text = f"{what} in the range {'[' if begins else '('}{shown}{']' if ends else ')'}"
+    return Constraint(text, allows, "shares" if kind is not Integral and high <= 1 else "others")
 
 
 def _str_options(options: set[str]) -> Constraint:

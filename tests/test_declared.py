@@ -13,12 +13,12 @@ import pytest
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
 from mlcdr import registry
-from mlcdr.declared import Declared, Untold
+from mlcdr.declared import Declared, Untold, as_number
 from mlcdr.registry import BUILT_IN, Component
 from tests import small
 
 VALUES = [None, True, False, -1, 0, 1, 2, 10**12, -0.5, 0.0, 0.2, 1.0, 1.5, float("inf"), float("nan")]
-VALUES += ["", "auto", "top", "random", "20%", [], [1, 2], ["a"], {}, {"eigenvalues": 0.9}]
+VALUES += ["", "auto", "top", "random", "0%", "20%", "120%", [], [1, 2], ["a"], {}, {"eigenvalues": 0.9}]
 
 COMPONENTS = [(family, name) for family, known in BUILT_IN.items() for name in known]
 
@@ -52,6 +52,8 @@ def test_values_are_judged_as_scikit_learn_does(family: str, name: str) -> None:
         for value in [*VALUES, *words]:
             problem, message = told.problem(parameter, value), None
             try:
+                registry._refuse_in_disguise(cls, parameter, value)
+                value = as_number(value)
                 validate_parameter_constraints({parameter: constraints[parameter]}, {parameter: value}, cls.__name__)
             except InvalidParameterError as error:
                 message = str(error)
@@ -97,7 +99,7 @@ MISTAKES: dict[str, Any] = {
 
 TELL = """
 import sys, json
-from mlcdr.cli import _layout_problems
+from mlcdr.cli.loading import _layout_problems
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.config import load_experiment
 for path in sys.argv[1:]:

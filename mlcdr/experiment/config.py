@@ -18,7 +18,7 @@ from mlcdr import registry
 from mlcdr.data.files import Part, is_path, locate, short_name
 from mlcdr.data.sources import entry_names
 from mlcdr.data.synthetic import Synthetic
-from mlcdr.errors import DataError
+from mlcdr.errors import DataError, UserError
 from mlcdr.experiment.components import build_problem, read_component
 from mlcdr.experiment.model import (
     FAMILIES,
@@ -374,6 +374,8 @@ def _method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[str,
     _check_wrapper(result.get("instance_space"), (*path, "instance_space"), problems)
     if "instance_space" not in result:  # which makes binary relevance of such a classifier itself
         _check_learner(result.get("learner"), (*path, "learner"), problems)
+    for family in ("label_space", "dual_space"):
+        _check_codes(result.get(family), result.get("learner"), (*path, "learner"), problems)
     if not {"label_space.regression", "learner.learner"} & set(varied):
         _check_pair(result.get("label_space"), result.get("learner"), (*path, "label_space"), problems)
     return result
@@ -393,9 +395,46 @@ def _check_learner(learner: Any, path: KeyPath, problems: Problems) -> None:
     """A classifier of one label (`one_label`) is the base of what fits label sets, and not a method."""
     if not isinstance(learner, Component) or learner is _UNREADABLE:
         return
-    if registry.declared(learner.family, learner.name).one_label:
-        name = learner.name
+    name, one_label = learner.name, registry.declared(learner.family, learner.name).one_label
+    if problems.importing:
+        cls = registry.resolve(learner.family, name)
+        if not (hasattr(cls, "predict") or hasattr(cls, "__getattr__")):
+            problems.add(path, f"{name!r} is no learner: it has no method `predict`")
+        one_label = one_label or (cls.__module__.startswith("sklearn.") and _fits_one_label(learner))
+    if one_label:
         problems.add(path, f"{name} fits one label: write {{binary_relevance: {name}}}, or take a chain of that base")
+
+
+def _fits_one_label(learner: Component) -> bool:
+    """Whether a class of scikit-learn is a classifier that takes no label sets, by its tags."""
+    from sklearn.base import is_classifier
+    from sklearn.dummy import DummyClassifier
+    from sklearn.utils import get_tags
+
+    try:
+        built = learner.build(check=False)
+        tags = get_tags(built).classifier_tags
+    except (AttributeError, TypeError, UserError):  # made of an estimator that is not there yet
+        return False
+    # DummyClassifier takes label sets, whatever its tags say
+    return is_classifier(built) and tags is not None and not tags.multi_label and not isinstance(built, DummyClassifier)
+
+
+def _check_codes(space: Any, learner: Any, path: KeyPath, problems: Problems) -> None:
+    """Behind a label space or a dual space stands a regressor: a classifier fits label sets, not codes."""
+    if not (isinstance(space, Component) and isinstance(learner, Component)) or _UNREADABLE in (space, learner):
+        return
+    if not problems.importing:
+        return
+    from sklearn.base import is_classifier
+
+    try:
+        built = learner.build(check=False)
+    except TypeError:  # a parameter that it needs is swept
+        return
+    if is_classifier(built):
+        what = f"fits label sets, not the codes of a {space.family}"
+        problems.add(path, f"{learner.name!r} {what}; take a regressor, such as ridge")
 
 
 def _check_pair(space: Any, learner: Any, path: KeyPath, problems: Problems) -> None:

@@ -99,6 +99,7 @@ import pydantic
 
 from mlcdr.errors import ConfigError, ResultsError, did_you_mean
 from mlcdr.experiment.model import method_text
+from mlcdr.experiment.problems import worded
 from mlcdr.experiment.yaml_reader import Document, read_yaml_text
 
 if TYPE_CHECKING:  # its home moved in Python 3.11
@@ -372,10 +373,10 @@ def _problem(document: Document, name: str, model: type[_Model], own: Mapping[st
     if error["type"] == "extra_forbidden":
         inner: dict[str, type[_Strict]] = {"headers": Headers, "panels": Panel}
         known = inner.get(str(location[0]), model) if len(location) > 1 else model
-        return f"{where}: {key}: unknown key{did_you_mean(str(location[-1]), known.model_fields)}"
+        return f"{where}: {key}: {worded(error, known.model_fields)}"
     if not location:  # of a model's own checks, which name the key
         return f"{where}: {error['msg'].removeprefix('Value error, ')}"
-    return f"{where}: {key}: {error['msg'][:1].lower()}{error['msg'][1:]}"
+    return f"{where}: {key}: {worded(error)}"
 
 
 def _read(name: str) -> Document:

@@ -22,7 +22,7 @@ from mlcdr.reporting.curves import Curve, curve, positions
 from mlcdr.reporting.layouts import FigureLayout
 from mlcdr.reporting.metric_facts import metric_facts
 from mlcdr.reporting.results import Point, Results
-from mlcdr.reporting.tables import short_path
+from mlcdr.reporting.wording import short_path
 
 _NEAREST = 1 / 15  # of the axis: ticks nearer than this run into each other, and the later one is left out
 _GROUP = 0.8  # of the distance between two groups is filled with their boxes or bars

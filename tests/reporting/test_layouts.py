@@ -36,12 +36,12 @@ def test_a_layout_file_is_found(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (TABLE + "digit: 3\n", "{file}:3: digit: unknown key; did you mean 'digits'?"),
+        (TABLE + "digit: 3\n", "{file}:3: digit: unknown key; did you mean 'digits'? (known: "),
         (TABLE + "headers:\n  datset: D\n", "{file}:4: headers.datset: unknown key; did you mean 'dataset'?"),
-        (TABLE + "digits: many\n", "{file}:3: digits: input should be a valid integer"),
-        (TABLE + "bold: [italic]\n", "{file}:3: bold: input should be 'one_standard_error', 'best' or 'none'"),
+        (TABLE + "digits: many\n", "{file}:3: digits: must be a whole number, found the text 'many'"),
+        (TABLE + "bold: [italic]\n", "{file}:3: bold: must be one of one_standard_error, best, none, found a list"),
         (TABLE + "digits: 3\ndigits: 4\n", "{file}:4: "),
-        ("kind: table\n", "{file}:1: columns: field required"),
+        ("kind: table\n", "{file}:1: columns: this key is missing"),
         ("kind: figure\ncolumns: auto\n", "{file}:1: kind: is 'figure'; a table was asked for"),
         (
             TABLE + "relative_to: BR\n",
