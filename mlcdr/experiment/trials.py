@@ -22,6 +22,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import mlcdr.lean_sklearn  # noqa: F401  (before anything of scikit-learn)
+
+# isort: split
 from sklearn.base import is_classifier
 
 from mlcdr import held_out, registry
