@@ -22,7 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import mlcdr.lean_sklearn  # noqa: F401  (before anything of scikit-learn)
+from mlcdr import lean_sklearn  # noqa: F401  (before anything of scikit-learn)
 
 # isort: split
 from sklearn.base import is_classifier
