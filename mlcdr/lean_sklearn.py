@@ -31,7 +31,7 @@ def _import_sklearn() -> None:
     stand_ins = [_StandIn(name) for name in ("scipy.stats", "pandas") if name not in sys.modules]
     sys.modules.update({each.__name__: each for each in stand_ins})
     try:
-        importlib.import_module("sklearn.utils.extmath")
+        importlib.import_module("sklearn.utils.extmath")  # and with it `sklearn.utils.fixes`
     finally:
         for each in stand_ins:
             _remove(each)

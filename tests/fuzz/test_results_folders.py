@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import shutil
 import sqlite3
 import sys
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 
 from mlcdr import cli
 from tests import small
-from tests.fuzz.readers import HOSTILE, edited
+from tests.fuzz.readers import edited
 from tests.fuzz.test_readers import EDIT, RESULTS_FOLDERS
 
 FILES = [
@@ -69,6 +68,7 @@ def found(folder: Path, name: str) -> Path:
 def in_the_record(path: Path, table: int, column: int, word: str | None, rows: int) -> None:
     """Put a word into some cells of the record, or drop a table, a column or its rows: SQLite finds nothing wrong."""
     with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("PRAGMA ignore_check_constraints = ON")
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
         name = names[table % len(names)]
         columns = [row[1] for row in db.execute(f"PRAGMA table_info({name})")]
@@ -81,7 +81,8 @@ def in_the_record(path: Path, table: int, column: int, word: str | None, rows: i
             elif rows == 2:
                 db.execute(f"DELETE FROM {name}")
             else:
-                db.execute(f"UPDATE {name} SET {target} = ? WHERE rowid % ? = 0", (word, rows - 2))
+                every = f"(SELECT count(*) FROM {name} o WHERE o.{columns[0]} <= {name}.{columns[0]}) % ? = 0"
+                db.execute(f"UPDATE {name} SET {target} = ? WHERE {every}", (word, rows - 2))
 
 
 def line_of(command: str, folder: Path) -> list[str]:
@@ -132,3 +133,27 @@ def test_damaged_it_is_read_or_refused(whole: Path) -> None:
             answer(line)
 
     attempt()
+
+
+@pytest.mark.parametrize(
+    ("command", "change", "told"),
+    [
+        ("status", "UPDATE runs SET process = 'null'", "damaged: 'null' in its table `runs` is no process"),
+        ("status", "UPDATE runs SET jobs = 'many'", "damaged: 'many' in its table `runs`"),
+        ("retry", "UPDATE scores SET value = 'high'", "damaged: 'high' in its table `scores`"),
+        ("report", "UPDATE trials SET split = 'x' || key WHERE status = 'failed'", ""),  # the page says it
+    ],
+)
+def test_a_value_of_another_kind_is_told(whole: Path, command: str, change: str, told: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(whole.parent, tmp_path / "all")) / "small"
+    with contextlib.closing(sqlite3.connect(folder / "trials.sqlite")) as db, db:
+        db.execute(change)
+    code, errors = typed(line_of(command, folder))
+    if told:
+        assert code == 2
+        assert [line for line in errors.splitlines() if line.startswith("error: ")] == [
+            f"error: {folder / 'trials.sqlite'}: {told}"
+        ]
+    assert "Traceback" not in errors
+    if command == "report":
+        assert "damaged: 'x" in errors
