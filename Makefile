@@ -28,8 +28,8 @@ READY  := $(VENV)/.ready
 .PHONY: reproduce-sun-2017-table6-1 reproduce-sun-2017-table6-1-as-stated reproduce-sun-2017-table6-1-small
 .PHONY: reproduce-sun-2017-table6-1-large reproduce-sun-2017-table8-1 reproduce-sun-2017-table8-1-as-stated
 .PHONY: reproduce-sun-2017-table8-1-small reproduce-sun-2017-table8-1-large reproduce-sun-2017-figure8-5
-.PHONY: reproduce-sun-2017-table8-2 reproduce-sun-2017-table8-2-small reproduce-sun-2017-table8-4
-.PHONY: reproduce-sun-2017-figure8-6 reproduce-sun-2017-figure8-6-small
+.PHONY: reproduce-sun-2017-table8-2 reproduce-sun-2017-table8-2-small reproduce-sun-2017-table8-2-shared reproduce-sun-2017-table8-4
+.PHONY: reproduce-sun-2017-figure8-6 reproduce-sun-2017-figure8-6-small reproduce-sun-2017-programs
 .PHONY: reproduce-sun-2017-table6-2 reproduce-sun-2017-table6-2-small
 .PHONY: reproduce-sun-2017-figures6 reproduce-sun-2017-figures6-small
 
@@ -233,7 +233,7 @@ reproduce-sun-2017-table8-1-large reproduce-sun-2017-figure8-5: $(READY)
 	    --out results/sun_2017_thesis_figure8_5
 
 # Times: one worker, so that nothing else runs beside what is timed.
-reproduce-sun-2017-table8-2 reproduce-sun-2017-table8-2-small: reproduce-sun-2017-table%: $(READY)
+reproduce-sun-2017-table8-2 reproduce-sun-2017-table8-2-small reproduce-sun-2017-table8-2-shared: reproduce-sun-2017-table%: $(READY)
 	$(BIN)/mlcdr run configs/sun_2017_thesis/table$(subst -,_,$*).yaml --jobs 1
 
 reproduce-sun-2017-table8-4: $(READY)
@@ -243,6 +243,13 @@ reproduce-sun-2017-table8-4: $(READY)
 
 reproduce-sun-2017-figure8-6 reproduce-sun-2017-figure8-6-small: reproduce-sun-2017-figure%: $(READY)
 	$(BIN)/mlcdr run configs/sun_2017_thesis/figure$(subst -,_,$*).yaml --jobs $(JOBS)
+
+# The author's own programs on fixed folds (MLCDR_FOLDS), beside the methods with their options and with the text's.
+reproduce-sun-2017-programs: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/programs.yaml configs/sun_2017_thesis/programs_large.yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_programs results/sun_2017_thesis_programs_large \
+	    --published sun_2017_thesis/programs
+
 # CPU days on enron alone, by the thesis' grids; the small one takes minutes.
 reproduce-sun-2017-table6-2: $(READY)
 	$(BIN)/mlcdr run configs/sun_2017_thesis/table6_2.yaml --jobs $(JOBS)

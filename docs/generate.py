@@ -166,7 +166,7 @@ def metrics() -> str:
     for metric in METRICS.values():
         way = better[metric.higher_is_better].capitalize()
         parts.append(f"### {metric.name}\n\n{_sentence(metric.description)} {way} is better.")
-        parts += [metric.convention] if metric.convention else []
+        parts += metric.conventions()
         for option, values in metric.allowed.items():
             default = metric.parameters[option]
             shown = "as said above" if default is None else f"`{default}`"

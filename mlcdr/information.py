@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -230,7 +230,10 @@ class _Table:
     @classmethod
     def of(cls, a: Variables, b: Variables) -> _Table:
         """Of all rows that the variables have."""
-        both = (a.indicators.T @ b.indicators).astype(np.int64)  # sums of ones are whole numbers
+        left = a.indicators.T
+        if sp.issparse(left):
+            left = sp.csr_array(left)  # or else it is the right one, often much the larger, that SciPy would convert
+        both = (left @ b.indicators).astype(np.int64)  # sums of ones are whole numbers
         return cls(both, a.counts, b.counts, a.n)
 
     def __sub__(self, other: _Table) -> _Table:
@@ -263,7 +266,10 @@ class _Table:
         return found
 
 
+@lru_cache(maxsize=8)
 def _terms(n: int) -> Array:
     """−p log₂ p of p = 0, 1/n, …, 1."""
     p = np.arange(n + 1) / max(n, 1)
-    return -p * np.log2(p, out=np.zeros_like(p), where=p > 0)
+    found = -p * np.log2(p, out=np.zeros_like(p), where=p > 0)
+    found.flags.writeable = False
+    return found

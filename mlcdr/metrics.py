@@ -104,7 +104,8 @@ class Outcome:
 class Metric:
     """A metric's definition. `compute(outcome, **options)` gives a float, or NaN where it is not defined.
 
-    `higher_is_better` is None for what describes a method and does not judge it.
+    `higher_is_better` is None for what describes a method and does not judge it. `convention` says what counts where a
+    denominator is 0; with a value of `instead` for an option, what stands there does so in its place.
     """
 
     name: str
@@ -115,6 +116,17 @@ class Metric:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     allowed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     needs: Needs = "labels"
+    instead: Mapping[str, str] = field(default_factory=dict)
+
+    def convention_of(self, options: Mapping[str, Any]) -> str:
+        """What counts where a denominator is 0, with these options."""
+        chosen = [self.instead[value] for value in options.values() if isinstance(value, str) and value in self.instead]
+        return chosen[0] if chosen else self.convention
+
+    def conventions(self) -> list[str]:
+        """What counts where a denominator is 0, and what does for the values of options that change it."""
+        others = [f"Of {value}: {told[0].lower()}{told[1:]}" for value, told in self.instead.items()]
+        return [*filter(None, [self.convention]), *others]
 
 
 def _mean(numerator: NDArray[Any], denominator: NDArray[Any], undefined: NDArray[Any] | float | None) -> float:
@@ -222,11 +234,14 @@ METRICS: dict[str, Metric] = {
             "mean over labels of 2TP / (|P|+|Y|); of mean_precision_recall: 2PR / (P+R) of the labels' means",
             True,
             _macro_f1,
-            "A label that is neither true nor predicted in the test set counts as 0; of mean_precision_recall, a label "
-            "that is never predicted is left out of P, one that is never true out of R (R's mean(na.rm = TRUE)), and "
-            "P = R = 0 gives 0; where no label is predicted at all it is not defined.",
+            "A label that is neither true nor predicted in the test set counts as 0.",
             {"zero_division": None, "of": "label_f1"},
             {"zero_division": (0, 1, "skip"), "of": ("label_f1", "mean_precision_recall")},
+            instead={
+                "mean_precision_recall": "A label that is never predicted is left out of P, one that is never true out "
+                "of R (R's mean(na.rm = TRUE)), and P = R = 0 gives 0; where no label is predicted at all it is not "
+                "defined."
+            },
         ),
         Metric(
             "micro_f1",

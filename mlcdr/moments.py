@@ -26,14 +26,12 @@ from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from mlcdr import linalg
-from mlcdr.numerics import file_order, principal, sums
+from mlcdr.numerics import factorisation, principal, row_sums, sums
 from mlcdr.numerics.memo import Memo
-from mlcdr.numerics.sums import ExactColumns
+from mlcdr.numerics.row_sums import AllRows, RowsLeft, WeightedRows
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
-# A feature that keeps less than this share of its sum of squares when rows are taken away is summed anew.
-_CANCELLED = 1e-4
 # C with more entries than this is not formed where X and Y are sparse: it would be dense, and XᵀY is not.
 WIDE = 2e8
 
@@ -86,9 +84,9 @@ class Moments:
     centred: bool = True
     memo: Memo = field(default_factory=Memo)
     _image: tuple[Moments, Array, Array] | None = None  # by `map_labels`: of which moments, with what offset and matrix
-    _part_of: Moments | None = None  # the larger set of rows these were taken from, by `without`
+    part_of: Moments | None = None  # the larger set of rows these were taken from, by `without`
     _kept: NDArray[np.intp] | None = None  # and which of its rows they are
-    _variances: Array | None = None  # the diagonal of S, where S is diagonal
+    variances: Array | None = None  # the diagonal of S, where S is diagonal
     _unlabelled: Callable[[], Any] | None = None  # rows of the training set that came without labels
 
     # ---------------------------------------------------------------- construction
@@ -105,42 +103,9 @@ class Moments:
         n = X.shape[0]
         if n != Y.shape[0] or n == 0:
             raise ValueError(f"X has {n} rows and Y has {Y.shape[0]}: they must agree, and there must be one at least")
-        X = X.astype(np.float64, copy=False)  # products of small integers would overflow
-        mean_x, mean_y = sums.total(X) / n, sums.total(Y) / n
-        exact = ExactColumns.of(X, mean_x)
-        exact.put_means(mean_x)
-        constant = np.flatnonzero(sums.constant(Y))
-        mean_y[constant] = sums.dense(Y[:1])[0, constant]
-
-        def xx() -> Array:
-            lower = sums.scatter(X, mean_x)
-            exact.put_scatter(lower)
-            return lower
-
-        def xy() -> Array:
-            product = sums.cross(X, mean_x, Y, mean_y)
-            exact.put_cross(product, Y)
-            product[:, constant] = 0.0
-            return product
-
-        def spread() -> Array:
-            if sp.issparse(X):
-                squares = sums.squares(X) - n * mean_x**2
-                exact.put_spreads(squares)
-                return squares
-            return np.sum([np.einsum("ij,ij->j", b, b) for b in sums.centred_blocks(X, mean_x)], axis=0)
-
-        return cls(
-            n,
-            mean_x,
-            mean_y,
-            xx,
-            xy,
-            lambda: _emptied(sums.symmetric(sums.scatter(Y, mean_y)), constant),
-            lambda: (X, Y),
-            spread,
-            memo=memo or Memo(),
-        )
+        of = AllRows.of(X, Y)
+        rows = (of.X, Y)
+        return cls(n, of.mean_x, of.mean_y, of.xx, of.xy, of.yy, lambda: rows, of.spread, memo=memo or Memo())
 
     @classmethod
     def weighted(cls, X: Any, Y: Any, weights: Array, mean: Array | None = None) -> Moments:
@@ -149,36 +114,9 @@ class Moments:
         With m the `mean` (d,), or Σwx/Σw: the moments, about the origin, of the rows √w(x−m) and √w y. Cost of S: as
         in `from_arrays`.
         """
-        n, d = X.shape
-        root = np.sqrt(weights)[:, None]
-        near = np.zeros(d) if sp.issparse(X) else X[0]  # about it constant features leave exact zeros
-        about = sums.cross(X, near, weights[:, None], np.zeros(1))[:, 0]
-        weighted_mean = near + about / weights.sum()
-        mean = weighted_mean if mean is None else mean
-        targets = root * Y
-        spread_out = sp.csr_array(X.multiply(root)) if sp.issparse(X) else root * (X - mean)
-
-        def xx() -> Array:
-            if not sp.issparse(X):
-                return sums.scatter(spread_out, np.zeros(d))
-            # a sparse matrix stays it: Σwxxᵀ − (Σw)ccᵀ about c = Σwx/Σw, moved to m
-            lower = sums.scatter(spread_out, weighted_mean * np.sqrt(weights.sum() / n))
-            return lower + weights.sum() * np.outer(weighted_mean - mean, weighted_mean - mean)
-
-        def xy() -> Array:
-            product = spread_out.T @ targets
-            return product - np.outer(mean, root[:, 0] @ targets) if sp.issparse(X) else product
-
-        return cls(
-            n,
-            np.zeros(d),
-            np.zeros(Y.shape[1]),
-            xx,
-            xy,
-            lambda: targets.T @ targets,
-            lambda: (root * (sums.dense(X) - mean), targets),
-            centred=False,
-        )
+        of = WeightedRows.of(X, Y, weights, mean)
+        nowhere = np.zeros(X.shape[1]), np.zeros(Y.shape[1])
+        return cls(X.shape[0], *nowhere, of.xx, of.xy, of.yy, of.rows, centred=False)
 
     @classmethod
     def from_blocks(cls, blocks: Iterable[tuple[Any, Any]]) -> Moments:
@@ -261,10 +199,10 @@ class Moments:
         What is computed for pairs of rows (a kernel matrix) can be kept there, and serves every part.
         """
         larger, index = self._labelled, None
-        while larger._part_of is not None:
+        while larger.part_of is not None:
             assert larger._kept is not None
             index = larger._kept if index is None else larger._kept[index]
-            larger = larger._part_of._labelled
+            larger = larger.part_of._labelled
         return larger, index
 
     def source(self) -> tuple[Moments, Array | None]:
@@ -310,7 +248,7 @@ class Moments:
 
         def xx() -> Array:
             merged = self.xx_lower + sign * (other.xx_lower + weight * np.outer(dx, dx))
-            return merged if sign > 0 else _after_subtraction(merged, np.diag(self.xx_lower))
+            return merged if sign > 0 else row_sums.after_subtraction(merged, np.diag(self.xx_lower))
 
         return Moments(
             n,
@@ -338,9 +276,7 @@ class Moments:
     def without(self, index: NDArray[np.intp]) -> Moments:
         """The moments of the rows not in `index` (distinct row numbers): a training set, at the price of the test rows.
 
-        With A the left-out rows less x̄ and one row more, their sum over √(n − |index|), S becomes S − AᵀA, and C and T
-        likewise; the extra row moves the centre to the new mean. Features of which little is left by that are summed
-        anew over the rows that stay; labels that are constant there get exact zeros. Cost: |index|·d² and a copy for S.
+        How, and at what cost, stands in `numerics.row_sums.RowsLeft`.
 
         Raises
         ------
@@ -350,82 +286,28 @@ class Moments:
         if not self.centred:
             raise ValueError("take rows away before `uncentred`")
         X, Y = self.rows()
-        keep = np.ones(self.n, dtype=bool)
-        keep[index] = False
-        n = int(keep.sum())
-        if n < 1:
-            raise ValueError("no row is left to train on")
-        if n != self.n - len(index):
-            raise ValueError("a row is named twice among those to leave out")
-        X_out, Y_out = X[index], Y[index]
-        sum_x = sums.total(X_out) - len(index) * self.mean_x
-        sum_x[self.spread() == 0] = 0.0  # what is constant stays so, without rounding
-        sum_y = sums.total(Y_out) - len(index) * self.mean_y
-        shift_x, shift_y = sum_x / np.sqrt(n), sum_y / np.sqrt(n)
-        mean_x, mean_y = self.mean_x - sum_x / n, self.mean_y - sum_y / n
-        left = self._spread_left(X_out, shift_x)
-        exact = self._weakened(X, X_out, left, keep)
-        exact.put_means(mean_x)
-        constant = self._labels_left_constant(Y, Y_out, shift_y, keep)
-        mean_y[constant] = sums.dense(Y[np.flatnonzero(keep)[:1]])[0, constant]
-
-        def xx() -> Array:
-            lower = np.array(self.xx_lower, order="F")
-            for block in sums.centred_blocks(X_out, self.mean_x, shift_x):
-                lower = blas.dsyrk(-1.0, block.T, beta=1.0, c=lower, lower=1, overwrite_c=1)
-            exact.put_scatter(lower)
-            return lower
-
-        def xy() -> Array:
-            product = self.xy - sums.cross(X_out, self.mean_x, Y_out, self.mean_y, shift_x, shift_y)
-            exact.put_cross(product, Y)
-            product[:, constant] = 0.0
-            return product
-
-        def spread() -> Array:
-            exact.put_spreads(left)
-            return left
-
+        left = RowsLeft.of(
+            X,
+            Y,
+            index,
+            (self.mean_x, self.mean_y),
+            self.spread(),
+            self.label_spread,
+            lambda: self.memo.get("entries", lambda: row_sums.stored_entries(X)),
+        )
         return Moments(
-            n,
-            mean_x,
-            mean_y,
-            xx,
-            xy,
-            lambda: _emptied(self.yy - sums.cross(Y_out, self.mean_y, Y_out, self.mean_y, shift_y, shift_y), constant),
-            lambda: (sums.frozen(X[keep]), sums.frozen(Y[keep])),
-            spread,
-            _part_of=self,
-            _kept=np.flatnonzero(keep),
+            left.n,
+            left.mean_x,
+            left.mean_y,
+            lambda: left.xx(self.xx_lower),
+            lambda: left.xy(self.xy),
+            lambda: left.yy(self.yy),
+            lambda: (sums.frozen(X[left.keep]), sums.frozen(Y[left.keep])),
+            left.spread,
+            part_of=self,
+            _kept=np.flatnonzero(left.keep),
             _unlabelled=self._unlabelled,
         )
-
-    def _labels_left_constant(self, Y: Any, Y_out: Any, shift: Array, keep: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """The labels that are constant on the rows kept: these are asked where T's diagonal keeps next to nothing."""
-        spread = self.label_spread()
-        gone = sums.squares(Y_out) - self.mean_y * (2 * sums.total(Y_out) - Y_out.shape[0] * self.mean_y) + shift**2
-        weak = np.flatnonzero((spread == 0) | (spread - gone <= 1e-8 * spread))
-        return weak[sums.constant(Y[:, weak][keep])]
-
-    def _spread_left(self, X_out: Any, shift: Array) -> Array:
-        """Σ(x−x̄)² of each feature when the rows `X_out` go, but for what rounding leaves of those that become weak."""
-        spread = self.spread()
-        if sp.issparse(X_out):
-            gone = sums.squares(X_out) - self.mean_x * (2 * sums.total(X_out) - X_out.shape[0] * self.mean_x) + shift**2
-        else:  # of the squares of x themselves nothing is left where the mean is large
-            blocks = sums.centred_blocks(X_out, self.mean_x, shift)
-            gone = np.sum([np.einsum("ij,ij->j", block, block) for block in blocks], axis=0)
-        return np.where(spread == 0, 0.0, spread - gone)
-
-    def _weakened(self, X: Any, X_out: Any, left: Array, keep: NDArray[np.bool_]) -> ExactColumns:
-        """The features to sum anew when the rows `X_out` go: little or nothing of them is left in the others."""
-        spread = self.spread()
-        weak = left < _CANCELLED * spread
-        if not sp.issparse(X):
-            return ExactColumns(X, np.flatnonzero(weak), np.zeros(0, dtype=np.intp), keep)
-        weak |= spread == 0  # the quick sums of what is constant but not 0 leave rounding
-        entries = self.memo.get("entries", lambda: _entries(X)) - _entries(X_out)
-        return ExactColumns(X, np.flatnonzero(weak & (entries > 0)), np.flatnonzero(entries == 0), keep)
 
     # ---------------------------------------------------------------- maps
 
@@ -453,23 +335,42 @@ class Moments:
         if self._image is not None:
             return self._mapped_like(self, self._image[0].map_features(matrix, offset))
         shift = np.zeros(matrix.shape[1]) if offset is None else offset @ matrix
+        mapped = self._of_features(
+            self.mean_x @ matrix - shift,
+            lambda: np.asfortranarray(matrix.T @ self._times_xx(matrix)),
+            lambda: matrix.T @ self.xy if self.cross is None else self.cross.transposed(matrix).T,
+            lambda X: X @ matrix - shift,
+            lambda: np.diag(mapped.xx_lower).copy(),
+        )
+        return mapped
+
+    def _of_features(
+        self,
+        mean_x: Array,
+        xx: Callable[[], Array],
+        xy: Callable[[], Array],
+        made_of: Callable[[Any], Any],
+        spread: Callable[[], Array] | None = None,
+        variances: Array | None = None,
+    ) -> Moments:
+        """The moments of other features of the same rows, which are `made_of` X; the labels' side stays as it is."""
 
         def rows() -> tuple[Any, Any]:
             X, Y = self.rows()
-            return X @ matrix - shift, Y
+            return made_of(X), Y
 
-        mapped = Moments(
+        return Moments(
             self.n,
-            self.mean_x @ matrix - shift,
+            mean_x,
             self.mean_y,
-            lambda: np.asfortranarray(matrix.T @ self._times_xx(matrix)),
-            lambda: matrix.T @ self.xy if self.cross is None else self.cross.transposed(matrix).T,
+            xx,
+            xy,
             lambda: self.yy,
             rows if self._rows is not None else None,
-            lambda: np.diag(mapped.xx_lower).copy(),
+            spread,
             centred=self.centred,
+            variances=variances,
         )
-        return mapped
 
     def select_features(self, index: NDArray[np.intp]) -> Moments:
         """The moments of the features `index` (ascending): blocks of S and C; sums anew where d > n and rows are there.
@@ -481,21 +382,12 @@ class Moments:
         if self.n_features > self.n and self._rows is not None and self.centred:
             X, Y = self.rows()
             return Moments.from_arrays(sums.frozen(X[:, index]), Y)
-
-        def rows() -> tuple[Any, Any]:
-            X, Y = self.rows()
-            return sums.frozen(X[:, index]), Y
-
-        return Moments(
-            self.n,
+        return self._of_features(
             self.mean_x[index],
-            self.mean_y,
             lambda: np.asfortranarray(self.xx_lower[np.ix_(index, index)]),
             lambda: self.xy[index],
-            lambda: self.yy,
-            rows if self._rows is not None else None,
+            lambda X: sums.frozen(X[:, index]),
             lambda: self.spread()[index],
-            centred=self.centred,
         )
 
     def standardised(self) -> Moments:
@@ -509,19 +401,11 @@ class Moments:
 
     def _standardised(self) -> Moments:
         unit = inverse_root(self._spreads())
-
-        def rows() -> tuple[Any, Any]:
-            X, Y = self.rows()
-            return sums.frozen(sp.csr_array(X @ sp.diags_array(unit)) if sp.issparse(X) else X * unit), Y
-
-        return Moments(
-            self.n,
+        return self._of_features(
             self.mean_x * unit,
-            self.mean_y,
             lambda: np.multiply(self.xx_lower * unit, unit[:, None], order="F"),
             lambda: self.xy * unit[:, None],
-            lambda: self.yy,
-            rows if self._rows is not None else None,
+            lambda X: sums.frozen(sp.csr_array(X @ sp.diags_array(unit)) if sp.issparse(X) else X * unit),
             lambda: (unit > 0).astype(np.float64),
         )
 
@@ -547,7 +431,7 @@ class Moments:
         if not len(inputs):
             return self.map_labels(np.zeros(self.n_labels), np.eye(self.n_labels)[:, list(targets)])
         i, t = np.asarray(inputs), np.asarray(targets)
-        before = np.diag(self.yy if self._part_of is None else self._part_of.yy)[i]
+        before = np.diag(self.yy if self.part_of is None else self.part_of.yy)[i]
         live = (np.diag(self.yy)[i] > 1e-14 * before).astype(np.float64)
         scatter = self.yy[np.ix_(i, i)] * np.outer(live, live)
 
@@ -597,7 +481,8 @@ class Moments:
 
         A Gram matrix knows an eigenvalue to about 1e-16 of the largest. Where those asked for reach below 1e-10 of it,
         or d ≥ n, they come from an SVD of the centred rows (if at hand), which knows them to the square of that. One
-        decomposition serves every n, but where few of very many are wanted.
+        decomposition serves every n, but where few of very many are wanted: these come from Lanczos iterations, for
+        d ≥ n with the rows alone (about 50 products with them for one).
         """
         values, directions = self._leading(n)
         return values[:n], directions[:n]
@@ -608,25 +493,24 @@ class Moments:
         n_found = len(found)
         values, directions = self.principal_directions(n)
 
-        def rows() -> tuple[Any, Any]:
-            X, Y = self.rows()
-            return self.memo.get(("principal rows", n_found), lambda: sums.frozen(X @ found.T))[:, : len(values)], Y
+        def projected(X: Any) -> Array:
+            return self.memo.get(("principal rows", n_found), lambda: sums.frozen(X @ found.T))[:, : len(values)]
 
-        return Moments(
-            self.n,
+        return self._of_features(
             directions @ self.mean_x,
-            self.mean_y,
             lambda: np.diag(values),
             lambda: self.once(("principal xy", n_found), lambda: found @ self.xy)[: len(values)],
-            lambda: self.yy,
-            rows if self._rows is not None else None,
-            _variances=values,
+            projected,
+            variances=values,
         )
 
     def _leading(self, n: int) -> tuple[Array, Array]:
         if not self.centred or self._image is not None:
             raise ValueError("principal directions are those of centred features, before the labels are mapped")
-        few = self.n_features >= 1000 and 10 * n <= self.n_features < self.n
+        if self.n_features < self.n:
+            few = self.n_features >= 1000 and 10 * n <= self.n_features
+        else:
+            few = self.n >= 500 and 20 * n <= self.n and self._rows is not None
         size = n if few else self.n_features
         return self.memo.get(("principal directions", size), lambda: self._decompose(size))
 
@@ -636,7 +520,12 @@ class Moments:
             if self._rows is None or values[0] <= 0 or values[-1] >= 1e-10 * values[0]:
                 rank = np.count_nonzero(values > self.n_features * np.finfo(float).eps * values[0])
                 return np.maximum(values, 0.0)[: max(rank, 1)], directions[: max(rank, 1)]
-        svd = self._thin_svd() if self.n_features > self.n else self._svd_of_rows()
+        elif n < self.n_features and self.spread().any():
+            with contextlib.suppress(linalg.IllConditioned):
+                values, vectors = principal.lanczos(self.scatter_operator(), self.n_features, n)
+                if values[-1] >= 1e-10 * values[0]:
+                    return values, linalg.signed(vectors)
+        svd = self._thin_svd() if self.n_features > self.n else self.svd_of_rows()
         return principal.axes(svd, self.n_features)
 
     def uncentred(self) -> Moments:
@@ -652,8 +541,8 @@ class Moments:
                 _rows=self.rows if self._rows is not None else None,
                 centred=False,
                 memo=Memo(),
-                _part_of=None,
-                _variances=None,
+                part_of=None,
+                variances=None,
             ),
         )
 
@@ -679,8 +568,8 @@ class Moments:
                 _yy=lambda: self.yy,
                 _rows=rows if self._rows is not None else None,
                 memo=Memo(),
-                _part_of=None,
-                _variances=None,
+                part_of=None,
+                variances=None,
                 _unlabelled=None,
             ),
         )
@@ -718,16 +607,16 @@ class Moments:
 
     def _thin_svd(self) -> linalg.Spectral:
         """X = U diag(s) Vᵀ of the rows less their origin, for d > n: one for all who want principal axes."""
-        return self.memo.get("thin svd", lambda: principal.thin_svd(self.rows()[0], self._origin, self.centred))
+        return self.memo.get("thin svd", lambda: principal.thin_svd(self.rows()[0], self.origin, self.centred))
 
-    def _svd_of_rows(self) -> linalg.Spectral:
+    def svd_of_rows(self) -> linalg.Spectral:
         """The same of the rows made dense, which is what knows most of small singular values."""
-        return self.memo.get("svd of rows", lambda: principal.svd_of_rows(self.rows()[0], self._origin, self.centred))
+        return self.memo.get("svd of rows", lambda: principal.svd_of_rows(self.rows()[0], self.origin, self.centred))
 
     def scatter_operator(self) -> principal.Operator:
         """A ↦ SA (d×q), from the rows: S is not formed."""
         if not self.centred:
-            return principal.scatter_operator(self.rows()[0], self._origin)
+            return principal.scatter_operator(self.rows()[0], self.origin)
         X, origin = self.rows_less_offsets()
         return principal.scatter_operator(X, self.mean_x - origin)
 
@@ -796,73 +685,21 @@ class Moments:
         linalg.IllConditioned
             When the rank cannot be told from S and the rows are not at hand.
         """
-        return self.memo.get(("factor", ridge), lambda: self._factorise(ridge))
+        return self.memo.get(("factor", ridge), lambda: factorisation.factorise(self, ridge))
 
-    def _factorise(self, ridge: float) -> linalg.Factor:
-        if self._variances is not None:
-            return linalg.Diagonal.of(self._variances, ridge)
-        try:
-            if self.n_features > self.n and self._rows is not None:
-                return self._factorise_dual(ridge)
-            try:
-                return linalg.Cholesky.of(self.xx_lower, ridge, self._dependent() if ridge == 0 else None)
-            except linalg.IllConditioned:
-                if ridge > 0:
-                    raise
-                return self._confirmed(linalg.PivotedCholesky.of(self.xx_lower))
-        except linalg.IllConditioned:
-            if self._rows is None:
-                raise
-        return self._svd_of_rows().with_ridge(ridge)
+    def basic_factor(self) -> linalg.Factor:
+        """That of S by the rule of R's `lm`: features that depend on those before them are left out.
 
-    def _confirmed(self, factor: linalg.PivotedCholesky) -> linalg.PivotedCholesky:
-        """The factorisation, once the rows have confirmed which features depend on others (if they are at hand)."""
-        if self._rows is not None:
-            residual = self.rows()[0] @ factor.probe - self._origin @ factor.probe
-            if not linalg.confirmed(residual, np.sqrt(len(factor.dependent))):
-                raise linalg.IllConditioned("the rows do not confirm the rank of the Gram matrix")
-        return factor
-
-    def _dependent(self) -> NDArray[np.intp] | None:
-        """Features known beforehand to depend on others: those that do in the larger set these rows are a part of."""
-        if self._part_of is None:
-            return None
-        whole = self._part_of.factor()
-        if isinstance(whole, linalg.PivotedCholesky) and len(whole.dependent) < whole.rank:
-            return whole.dependent
-        return None
-
-    def _factorise_dual(self, ridge: float) -> linalg.Factor:
-        X, _ = self.rows()
-        mean = self._origin
-        outer = sums.outer(X, mean)
-        raw = sums.squares(X)
-        # taking the mean off XXᵀ leaves rounding of the size of the raw rows: it must be small beside what is left
-        largest, raw_largest = np.max(np.diag(outer)), float((X * X).sum(axis=1).max())
-        if sp.issparse(X) and largest < 1e-3 * raw_largest:
-            raise linalg.IllConditioned("centring cancels too much of the matrix of inner products")
-
-        def transpose_apply(a: Array) -> Array:
-            return X.T @ a - np.outer(mean, a.sum(axis=0))
-
-        if ridge > 0:
-            spectral = self.memo.get("spectral", lambda: linalg.Spectral.of_outer(outer, transpose_apply))
-            # eigenvalues of XXᵀ are known to about n·ε of the largest; the ridge must drown that
-            if ridge < 1e-9 * np.max(spectral.singular_values, initial=0.0) ** 2:
-                raise linalg.IllConditioned("the ridge is too small for the matrix of inner products")
-            return spectral.with_ridge(ridge)
-        factor = linalg.Dual.of(outer, transpose_apply)
-        # each feature (but for those nearly constant), at unit size, must lie in the range that was found
-        squares = raw - self.n * mean * (2 * self.mean_x - mean)
-        sizes = np.sqrt(np.where((raw > 0) & (squares > 1e-10 * raw), squares, np.inf))
-        probe = linalg.random_signs(self.n_features) / sizes[:, None]
-        image = X @ probe - mean @ probe
-        if not linalg.confirmed(image - factor.basis @ (factor.basis.T @ image), float(np.linalg.norm(image))):
-            raise linalg.IllConditioned("the rows do not confirm the rank of the matrix of inner products")
-        return factor
+        Raises
+        ------
+        ValueError
+            When S is not centred, or the rows are needed and not at hand.
+        """
+        return self.memo.get("basic factor", lambda: factorisation.in_file_order(self))
 
     @property
-    def _origin(self) -> Array:
+    def origin(self) -> Array:
+        """What the features are taken about: x̄, or 0 (`uncentred`)."""
         return self.mean_x if self.centred else np.zeros_like(self.mean_x)
 
     def whitened(self, ridge: float = 0.0) -> Array:
@@ -897,7 +734,7 @@ class Moments:
         return self.memo.get(("coefficients", ridge), lambda: self._coefficients(ridge))
 
     def _coefficients(self, ridge: float) -> Array:
-        if ridge > 0 and self._both_large and self._variances is None:
+        if ridge > 0 and self._both_large and self.variances is None:
             with contextlib.suppress(linalg.IllConditioned):
                 return self.solved(self.xy, ridge)
         return self.factor(ridge).coefficients(self.whitened(ridge))
@@ -905,9 +742,7 @@ class Moments:
     def basic_coefficients(self) -> Array:
         """W (d×K): least squares by the rule of R's `lm`: features that depend on those before them get 0.
 
-        Where S shows clearly which do, a Cholesky factorisation of the others decides, of which that of the larger set
-        of rows that these are a part of may be known beforehand; elsewhere a QR factorisation of the rows (see
-        `numerics.file_order`).
+        How these are told stands in `numerics.factorisation.in_file_order`.
 
         Raises
         ------
@@ -917,76 +752,14 @@ class Moments:
         if self._image is not None:
             root, _, matrix = self._image
             return root.basic_coefficients() @ matrix
-        return self.memo.get("basic coefficients", lambda: self._basic_factor().coefficients(self.basic_whitened()))
+        return self.memo.get("basic coefficients", lambda: self.basic_factor().coefficients(self.basic_whitened()))
 
     def basic_whitened(self) -> Array:
         """B (r×K) with BᵀB the labels' scatter that the features kept by the rule of R's `lm` explain."""
         if self._image is not None:
             root, _, matrix = self._image
             return root.basic_whitened() @ matrix
-        return self.memo.get("basic whitened", lambda: self._basic_factor().whiten(self.xy, self.centred_labels))
-
-    def _basic_factor(self) -> linalg.Factor:
-        if not self.centred:
-            raise ValueError("the intercept comes first: features must be centred")
-        return self.memo.get("basic factor", self._factorise_in_file_order)
-
-    def _factorise_in_file_order(self) -> linalg.Factor:
-        if self._variances is not None:  # uncorrelated features: only the intercept can explain one
-            sizes = self._variances + self.n * self.mean_x**2
-            kept = self._variances > file_order.TOLERANCE**2 * sizes
-            return linalg.Diagonal.of(np.where(kept, self._variances, 0.0))
-        # beyond that the Gram matrix is larger than the rows by far
-        if self.n_features <= 4 * self.n or self._rows is None:
-            with contextlib.suppress(linalg.IllConditioned):
-                factor = file_order.FileOrderCholesky.of(
-                    self.xx_lower, np.diag(self.xx_lower), self._sizes, self._known_aliased()
-                )
-                if not len(factor.aliased) or linalg.confirmed(
-                    self._residual(factor.probe()), np.sqrt(len(factor.aliased))
-                ):
-                    return factor
-        return self._file_order_of_rows()
-
-    def _file_order_of_rows(self) -> file_order.FileOrder:
-        X = self.rows()[0]
-        by_columns = sp.csc_array(X) if sp.issparse(X) else X
-
-        def columns(start: int, stop: int) -> Array:
-            block = sums.dense(by_columns[:, start:stop]) - self.mean_x[start:stop]
-            return block - block.mean(axis=0)
-
-        return file_order.FileOrder.of_columns(columns, self.n, np.sqrt(sums.squares(X)))
-
-    @property
-    def _sizes(self) -> Array:
-        """Σx² of each feature."""
-        return np.diag(self.xx_lower) + self.n * self.mean_x**2
-
-    def _residual(self, directions: Array) -> Array:
-        """The rows, less their mean, in these directions (n×m)."""
-        return self.rows()[0] @ directions - self._origin @ directions
-
-    def _known_aliased(self) -> NDArray[np.intp]:
-        """Features known beforehand to be aliased: those that are in the larger set these rows are a part of.
-
-        What the features before it leave of one is no larger in a part of the rows. There it was less than 1e-8 of its
-        norm, so it is less than 1e-7 here, unless little of the feature itself is left.
-        """
-        if self._part_of is None:
-            return np.zeros(0, dtype=np.intp)
-        whole = self._part_of
-        known = whole.memo.get("aliased", whole._clearly_aliased)
-        return known[self._sizes[known] >= 0.1 * whole._sizes[known]]
-
-    def _clearly_aliased(self) -> NDArray[np.intp]:
-        """Features of which the intercept and those before them leave next to nothing."""
-        factor = self._basic_factor()
-        if isinstance(factor, file_order.FileOrder):
-            return np.flatnonzero(factor.left < 1e-2 * file_order.TOLERANCE)
-        if isinstance(factor, file_order.FileOrderCholesky):
-            return np.union1d(self._known_aliased(), factor.aliased)
-        return np.zeros(0, dtype=np.intp)
+        return self.memo.get("basic whitened", lambda: self.basic_factor().whiten(self.xy, self.centred_labels))
 
     def constant_coefficients(self, ridge: float = 0.0) -> Array:
         """W (d,): coefficients of the constant target 1 on the features (0 where these are centred).
@@ -996,7 +769,7 @@ class Moments:
         if self._image is not None:
             return self._image[0].constant_coefficients(ridge)
         factor = self.factor(ridge)
-        product = self.n * (self.mean_x - self._origin)
+        product = self.n * (self.mean_x - self.origin)
         whitened = factor.whiten(product[:, None], lambda: np.ones((self.n, 1)))
         return factor.coefficients(whitened)[:, 0]
 
@@ -1029,32 +802,3 @@ def beside(X: Any, columns: Array) -> Any:
 def inverse_root(squares: Array, rounding: float = 0.0) -> Array:
     """1/√s of each, and 0 where s is no more than `rounding`."""
     return np.divide(1.0, np.sqrt(np.maximum(squares, 0.0)), out=np.zeros(len(squares)), where=squares > rounding)
-
-
-def _emptied(square: Array, index: NDArray[np.intp]) -> Array:
-    """The matrix, with 0 in the rows and columns of `index`."""
-    square[index, :] = 0.0
-    square[:, index] = 0.0
-    return square
-
-
-def _entries(X: Any) -> NDArray[np.intp]:
-    """Number of stored entries of each column of a CSR matrix."""
-    return np.bincount(X.indices, minlength=X.shape[1])
-
-
-def _after_subtraction(lower: Array, before: Array) -> Array:
-    """Exact zeros for features that a subtraction left constant but for rounding (a share of 1e-14, or nothing).
-
-    Raises
-    ------
-    linalg.IllConditioned
-        When so little of a feature is left that its rounding error counts: its rows must be summed anew.
-    """
-    left = np.diag(lower)
-    constant = left <= 1e-14 * before
-    if np.any(~constant & (left < 1e-8 * before)):
-        raise linalg.IllConditioned("the subtraction leaves too little of a feature; use `without`, which has the rows")
-    lower[constant, :] = 0.0
-    lower[:, constant] = 0.0
-    return lower

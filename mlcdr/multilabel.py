@@ -5,6 +5,7 @@ Label powersets, chains, neighbours, ensembles and local models differ in what t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,13 +17,14 @@ from mlcdr.label_space.linear import as_binary, as_dense
 from mlcdr.moments import Moments
 
 Array = NDArray[np.float64]
+ChecksOfLabels = Mapping[str, Callable[[Any, int], Any]]
 
 
 class MultilabelClassifier(ClassifierMixin, BaseEstimator):
     """Base of the multi-label classifiers: a method says what is fitted (`_fit_rows`) and what scores are (`_scores`).
 
     A method that can be fitted from sums has `fit_moments` of its own instead of `_fit_rows`; one whose label sets are
-    not simply the labels with a positive score has `_labels`, too.
+    not simply the labels with a positive score has `_labels`, too, or, where it finds both at once, `_answer` alone.
 
     Attributes
     ----------
@@ -33,6 +35,11 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    # parameters that only the number of labels shows to be wrong, each with what raises a ValueError then
+    checks_of_labels: ClassVar[ChecksOfLabels] = {}
+    # parameters that are components fitted to all labels, and to features that are all or some of those there are
+    parts_of_all_labels: ClassVar[tuple[str, ...]] = ()
+    hands_on_unlabelled: ClassVar[bool] = False  # whether the classifiers it is made of get the rows without labels
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit from features X (n×d, dense or CSR) and label sets y (n×K of two values; or n, for one label).
@@ -69,7 +76,20 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _begin(self, moments: Moments) -> None:
-        """Take down the shape of the training set."""
+        """Take down the shape of the training set.
+
+        Raises
+        ------
+        ValueError
+            When a part would learn from the rows without labels that there are, and this method hands it none.
+        """
+        if not self.hands_on_unlabelled and not _learns(self) and moments.unlabelled is not None:
+            nested = [p for part in self.get_params().values() for p in (part if isinstance(part, list) else [part])]
+            if learning := [type(part).__name__ for part in nested if _learns(part)]:
+                raise ValueError(
+                    f"{learning[0]} learns from rows without labels, and {type(self).__name__} hands it none: use it "
+                    f"alone or in an instance space (clmlc: with `meta_labels: null`), or label all rows"
+                )
         self.n_features_in_ = moments.n_features
         self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
 
@@ -79,24 +99,35 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Any) -> Array:
         """Scores (n×K) of checked rows X (n×d), positive where a label is rather there than not: the method itself."""
-        raise NotImplementedError
+        if type(self)._answer is MultilabelClassifier._answer:
+            raise NotImplementedError
+        return self._answer(X)[0]
 
     def _labels(self, X: Any) -> NDArray[Any]:
         """Label sets (n×K of {0, 1} or bool) of checked rows X (n×d)."""
-        return self._scores(X) > 0
+        return self._answer(X)[1] > 0
+
+    def _answer(self, X: Any) -> tuple[Array, NDArray[Any]]:
+        """Scores and label sets (n×K each) of checked rows X (n×d)."""
+        scores = self._scores(X)
+        return scores, scores > 0 if type(self)._labels is MultilabelClassifier._labels else self._labels(X)
 
     def decision_function(self, X: Any) -> Array:
         """Scores (n×K, or n where y was a vector) of X (n×d)."""
         check_is_fitted(self, "classes_")
-        scores = self._scores(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+        scores = self._scores(self._valid(X))
         return scores.ravel() if self._is_vector else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label sets (n×K) of X (n×d), in the values and the shape that y had."""
         check_is_fitted(self, "classes_")
-        found = self._labels(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+        found = self._labels(self._valid(X))
         labels = self.classes_.take(found.astype(np.intp, copy=False), mode="clip")
         return labels.ravel() if self._is_vector else labels
+
+    def _valid(self, X: Any) -> Any:
+        """New rows, checked. There may be no feature: a reduction finds none where no label depends on any."""
+        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_features=0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -115,11 +146,26 @@ def seeded(estimator: Any, rng: Any) -> Any:
     return estimator
 
 
+def _learns(part: Any) -> bool:
+    """Whether a part is an estimator that learns from rows without labels itself."""
+    return not isinstance(part, type) and getattr(part, "uses_unlabelled", False) is True
+
+
+def with_part(part: Moments, rows: Any, chosen: Any = None) -> Moments:
+    """The moments of a part of a training set with the rows (u×d, or None) without labels that are its own."""
+    if rows is None:
+        return part
+    own = rows if chosen is None else rows[np.flatnonzero(chosen)]
+    return part.with_unlabelled(own) if own.shape[0] else part
+
+
 def fitted_to(classifier: Any, moments: Moments) -> Any:
     """The classifier, fitted itself: from moments if it can be, else from their rows."""
     if hasattr(classifier, "fit_moments"):
         return classifier.fit_moments(moments)
     X, Y = moments.rows()
+    if getattr(classifier, "uses_unlabelled", False) and moments.unlabelled is not None:
+        return classifier.fit(X, as_dense(Y).astype(np.uint8), X_unlabelled=moments.unlabelled)
     return classifier.fit(X, as_dense(Y).astype(np.uint8))
 
 
@@ -128,9 +174,9 @@ def answer(classifier: Any, X: Any, n_labels: int) -> tuple[Array, NDArray[np.bo
 
     One without a `decision_function` has scores of ±½.
     """
-    if isinstance(classifier, MultilabelClassifier) and type(classifier)._labels is MultilabelClassifier._labels:
-        scores = classifier._scores(X)
-        return scores, scores > 0
+    if isinstance(classifier, MultilabelClassifier):
+        scores, said = classifier._answer(X)
+        return scores, said > 0
     shape = (X.shape[0], n_labels)
     labels = np.reshape(as_dense(classifier.predict(X)), shape) > 0
     if hasattr(classifier, "decision_function"):

@@ -19,7 +19,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import UserError
 from mlcdr.experiment.config import Experiment, experiment_from
-from mlcdr.experiment.trials import DataSource, Trial, plan
+from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.trials import Trial, plan
 from mlcdr.registry import Component
 
 SIZES = "label_space.n_components"

@@ -468,6 +468,26 @@ def test_datasets_info_of_a_file(here: Path, mlcdr: Callable[..., Outcome]) -> N
         assert fact in lines
 
 
+def test_datasets_info_says_nothing_of_what_there_is_not(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("datasets", "info", "data/tiny.arff")
+    assert not [line for line in done.out.splitlines() if line.endswith(("None", "[]", "True", "False"))]
+    assert "notices" not in done.out
+    assert re.search(r"^  cardinality: \d\.\d{0,5}$", done.out, re.M), done.out  # no digits that nobody asked for
+    catalogued = mlcdr("datasets", "info", "corel16k4").out  # nowhere at hand, and nowhere to be downloaded
+    assert "fetchable: no\n" in catalogued
+    assert "folder" not in catalogued
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["datasets", "--help"]])
+def test_the_list_of_commands_is_not_cut_short_at_80_columns(
+    arguments: list[str], mlcdr: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = mlcdr(*arguments)
+    assert done.code == 0
+    assert "..." not in done.out.partition("Commands")[2]
+
+
 # -------------------------------------------------------------------- a real run
 
 

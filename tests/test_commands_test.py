@@ -17,11 +17,16 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from mlcdr import laws, registry
+from mlcdr import registry
 from mlcdr.errors import UserError
 from mlcdr.label_space.linear import LinearLabelSpace
 from mlcdr.label_space.plst import PLST
+from mlcdr.laws import checking
+from mlcdr.laws.checking import check
+from mlcdr.laws.classes import family_of, load_classes
+from mlcdr.laws.statements import CONTRACT, LAWS, MEANING
 from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.local_features.selector import LocalSelector
 from tests import small
 from tests.methods.problems import problem
 from tests.small import Outcome
@@ -66,12 +71,10 @@ def _no_module_stays() -> Iterator[None]:
 @pytest.mark.parametrize(("family", "name"), [(f, n) for f, known in registry.BUILT_IN.items() for n in known])
 def test_the_laws_hold_for_what_is_here(family: str, name: str) -> None:
     cls = registry.resolve(family, name)
-    if family == "local_features":
-        pytest.skip("a part of a classifier: tests/methods/test_label_dependent_features.py")
-    assert laws.family_of(cls) == family
+    assert family_of(cls) == family
     small.skip_without_extra(family, name)
-    outcomes = {each.law: each for each in laws.check(cls, without=[laws.CONTRACT])}
-    assert list(outcomes) == [*laws.LAWS, laws.CONTRACT]
+    outcomes = {each.law: each for each in check(cls, without=[CONTRACT])}
+    assert list(outcomes) == [*LAWS, CONTRACT]
     failed = {law: each.why for law, each in outcomes.items() if each.verdict == "FAILED"}
     assert set(failed) == set(ORDERED.get(name, "").split()), failed
     claims = getattr(cls, "nested", False) and getattr(cls, "size_parameter", "") in registry.parameters(cls)
@@ -225,9 +228,30 @@ class NeverChecks(Plain):
         return np.repeat(self.mean_[None], X.shape[0], axis=0)
 
 
+class GoesByTheNumber(LocalSelector):
+    """The feature of the label's number."""
+
+    def alone(self, label):
+        return np.array([label])
+
+
+class ChoosesOnce(LocalSelector):
+    """As many of the first features as the first data had."""
+
+    def fit(self, X, Y):
+        if not hasattr(self, "columns_"):
+            self.columns_ = np.arange(X.shape[1])
+        return self
+
+    def alone(self, label):
+        return self.columns_
+
+
 @pytest.mark.parametrize(
     ("cls", "law", "why"),
     [
+        (GoesByTheNumber, "label-order", "labels in another order: scores differ by up to"),
+        (ChoosesOnce, "refit", "fitted to other data before"),
         (ChangesItsParameter, "parameters", "alpha"),
         (HidesItsParameter, "parameters", "alpha"),
         (SaysTooLittle, "predicts", r"plain data: .*shape \(80, 1\) where \(80, 5\)"),
@@ -244,21 +268,21 @@ class NeverChecks(Plain):
         (NeedsBothClasses, "awkward-labels", "a label that is never there: ValueError"),
         (Inverts, "awkward-features", "a constant feature: LinAlgError"),
         (DividesBySpread, "one-instance", "LinAlgError"),
-        (NeverChecks, laws.CONTRACT, "check_"),
+        (NeverChecks, CONTRACT, "check_"),
     ],
 )
 def test_each_law_can_be_broken(cls: type, law: str, why: str) -> None:
-    others = [each for each in laws.MEANING if each != law and each != laws.CONTRACT]
-    without = others if law == laws.CONTRACT else [laws.CONTRACT]
-    failed = [each for each in laws.check(cls, without=without) if each.law == law]
+    others = [each for each in MEANING if each != law and each != CONTRACT]
+    without = others if law == CONTRACT else [CONTRACT]
+    failed = [each for each in check(cls, without=without) if each.law == law]
     assert {each.verdict for each in failed} == {"FAILED"}, failed
     assert any(re.search(why, each.why) for each in failed), failed
     assert "\n" not in "".join(each.why for each in failed)
 
 
 def test_what_does_not_apply_is_skipped_with_a_reason() -> None:
-    found = {each.law: each for each in laws.check(RefusesSparse, without=[laws.CONTRACT, "refit"])}
-    assert found["sparse"] == laws.Outcome(
+    found = {each.law: each for each in check(RefusesSparse, without=[CONTRACT, "refit"])}
+    assert found["sparse"] == checking.Outcome(
         "sparse", "skipped", "refuses sparse features, so it runs on dense data sets only"
     )
     assert found["refit"].why == "left out as asked"
@@ -267,15 +291,15 @@ def test_what_does_not_apply_is_skipped_with_a_reason() -> None:
 
 
 def test_a_learner_may_ask_for_more_than_one_row() -> None:
-    found = {each.law: each for each in laws.check(AsksForTwoRows, without=[laws.CONTRACT])}
+    found = {each.law: each for each in check(AsksForTwoRows, without=[CONTRACT])}
     assert found["one-instance"].verdict == "skipped"
     assert "needs 2 rows" in found["one-instance"].why
 
 
 def test_a_classifier_of_one_label_stands_in_binary_relevance() -> None:
-    found = {each.law: each for each in laws.check(DecisionTreeClassifier, without=["label-order", laws.CONTRACT])}
+    found = {each.law: each for each in check(DecisionTreeClassifier, without=["label-order", CONTRACT])}
     assert {each.verdict for each in found.values()} == {"ok", "skipped"}
-    alone = {each.law: each for each in laws.check(OneLabel, without=[laws.CONTRACT])}
+    alone = {each.law: each for each in check(OneLabel, without=[CONTRACT])}
     assert {law for law, each in alone.items() if each.verdict == "FAILED"} == {"refit"}
 
 
@@ -298,11 +322,11 @@ def test_parameters_are_passed_and_seeds_set() -> None:
             made.append((self.n_components, self.random_state))
             return super().fit_moments(moments)
 
-    assert all(each.verdict != "FAILED" for each in laws.check(Seeded, {"rounding": "nearest"}, [laws.CONTRACT]))
+    assert all(each.verdict != "FAILED" for each in check(Seeded, {"rounding": "nearest"}, [CONTRACT]))
     assert {seed for _, seed in made} == {0}
     assert 3 in {size for size, _ in made}, "where nobody sets it, laws reduce"
     with pytest.raises(UserError, match="unknown check 'rows'"):
-        next(laws.check(PLST, without=["rows"]))
+        next(check(PLST, without=["rows"]))
 
 
 # -------------------------------------------------------------------- the command
@@ -314,7 +338,7 @@ def test_the_example_obeys_and_runs(tmp_path: Path, mlcdr: Callable[..., Outcome
     lines = done.out.splitlines()
     assert "learner: my_method.ScaledRidge" in lines
     assert "label_space: my_method.MostFrequent" in lines
-    assert len(lines) == 2 * (2 + len(laws.MEANING)), "a line for each check"
+    assert len(lines) == 2 * (2 + len(MEANING)), "a line for each check"
     assert sum(line.startswith("  ok ") for line in lines) == 13 + 15
     ran = small.command(
         "run", "my_method.yaml", "--set", "splits.repeats=2", "-j", "1", "--out", tmp_path, cwd=EXAMPLES
@@ -325,7 +349,7 @@ def test_the_example_obeys_and_runs(tmp_path: Path, mlcdr: Callable[..., Outcome
 
 
 def test_the_example_is_ridge_on_standardised_features() -> None:
-    cls = laws.load_classes(EXAMPLES / "my_method.py")["ScaledRidge"]
+    cls = load_classes(EXAMPLES / "my_method.py")["ScaledRidge"]
     X, Y = problem("dependent")
     new = problem("dependent", seed=1)[0]
     scaler = StandardScaler().fit(X)
@@ -345,13 +369,13 @@ def test_a_method_that_breaks_a_law(tmp_path: Path, mlcdr: Callable[..., Outcome
         "class _Hidden(Bad): pass\n"
     )
     path = tmp_path / "my_bad.py"
-    done = mlcdr("test", path, "--set", "alpha=1.0", "--without", laws.CONTRACT)
+    done = mlcdr("test", path, "--set", "alpha=1.0", "--without", CONTRACT)
     assert (done.code, done.err) == (1, "")
     (failed,) = [line for line in done.out.splitlines() if "FAILED" in line]
     assert failed.split()[:2] == ["FAILED", "label-order"]
-    right = mlcdr("test", path, "--set", "alpha=1.0", "--set", "shift=0", "--without", laws.CONTRACT)
+    right = mlcdr("test", path, "--set", "alpha=1.0", "--set", "shift=0", "--without", CONTRACT)
     assert right.code == 0, right.out
-    left_out = mlcdr("test", path, "--set", "alpha=1", "--without", laws.CONTRACT, "--without", "label-order")
+    left_out = mlcdr("test", path, "--set", "alpha=1", "--without", CONTRACT, "--without", "label-order")
     assert left_out.code == 0
     for flags, told in (
         ([], "Bad cannot be made: "),

@@ -98,3 +98,14 @@ def test_every_metric_is_described():
 def test_shapes_must_agree():
     with pytest.raises(ValueError, match=r"\(2, 3\), the predicted ones \(3, 2\)"):
         Counts(np.zeros((2, 3)), np.zeros((3, 2)))
+
+
+def test_an_option_that_changes_what_counts_at_0_has_a_convention_of_its_own() -> None:
+    macro_f1 = METRICS["macro_f1"]
+    assert macro_f1.convention_of({}) == macro_f1.convention_of({"of": "label_f1"}) == macro_f1.conventions()[0]
+    of_means = macro_f1.convention_of({"of": "mean_precision_recall"})
+    assert "left out of P" in of_means
+    assert "left out of P" not in macro_f1.convention
+    assert macro_f1.conventions()[1].casefold() == f"of mean_precision_recall: {of_means}".casefold()
+    for metric in METRICS.values():
+        assert set(metric.instead) <= {value for values in metric.allowed.values() for value in values}

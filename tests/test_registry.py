@@ -41,6 +41,9 @@ def test_a_dotted_path_leads_to_ones_own_class() -> None:
     [
         ("label_space", "plts", "did you mean 'plst'"),
         ("label_space", "plst2", "did you mean 'plst'"),
+        ("label_space", "ridge", "; 'ridge' is a learner "),
+        ("label_space", "mlfs", "; 'mlfs' is a feature_space and a local_features "),
+        ("learner", "clmlc", "; 'clmlc' is an instance_space "),
         ("learner", "nothing_like_it", r"known: .*least_squares, .*ridge.*dotted path"),
         ("learner", "no_such_package.Thing", "cannot be imported: No module named 'no_such_package'"),
         ("learner", "sklearn.neighbors.Thing", "cannot be imported:.*Thing"),
@@ -100,6 +103,25 @@ def test_a_percentage_becomes_a_fraction_when_built(written: object, value: floa
 def test_an_impossible_value_is_refused_when_built(value: object) -> None:
     with pytest.raises(ValueError, match="n_components"):
         Component("label_space", "plst", {"n_components": value}).build()
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ({"ridge": {"alpha": "20%"}}, "Got 20% instead"),
+        ({"ridge": {"alpha": True}}, "Got true instead"),
+        ({"mlknn": {"k": "50%"}}, "Got 50% instead"),
+        ({"occ": {"n_features": "120%"}}, "Got 120% instead"),
+        ({"occ": {"n_features": True}}, "Got true instead"),
+    ],
+)
+def test_what_is_no_number_here_is_refused_as_it_was_written(written: object, shown: str) -> None:
+    with pytest.raises(ValueError, match=shown):
+        Component.parse("learner", written).build()
+
+
+def test_a_parameter_that_is_true_or_false_may_be() -> None:
+    assert Component("label_space", "plst", {"centre": False}).build().centre is False
 
 
 OWN = """

@@ -16,20 +16,22 @@ is refused, or found by the rule of `lm`, and never mistaken for another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 from sklearn.base import clone
 
 from mlcdr.chains.links import Link
 from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.learners.ridge import Ridge
+from mlcdr.learners.ridge import Ridge, solved_alone
+from mlcdr.learners.separate import Separate
 from mlcdr.linalg import IllConditioned, confirmed
-from mlcdr.moments import Moments
+from mlcdr.moments import Moments, beside
 from mlcdr.numerics.file_order import FileOrderCholesky
 from mlcdr.numerics.sums import dense
 
@@ -72,6 +74,12 @@ class Regression:
     @classmethod
     def of(cls, base: Any, moments: Moments) -> Regression | None:
         """None for a base that has not this form; a subclass has not, since it may solve otherwise."""
+        if type(base) not in (LeastSquares, Ridge):
+            return None
+        return moments.once((cls, type(base), *sorted(vars(base).items())), lambda: cls._found(base, moments))
+
+    @classmethod
+    def _found(cls, base: Any, moments: Moments) -> Regression:
         if type(base) is LeastSquares and base.rank_deficient == "drop_aliased":
             whitened = moments.basic_whitened()
             return cls(moments.basic_coefficients(), whitened.T @ whitened, 0.0, True, moments.yy)
@@ -80,9 +88,7 @@ class Regression:
         if type(base) is Ridge and base.intercept == "free":
             alpha = float(base.alpha)
             return cls(moments.coefficients(alpha), moments.explained(alpha), alpha, False, moments.yy)
-        if type(base) is Ridge:
-            return cls._about_zero(moments, float(base.alpha), base.intercept == "penalised")
-        return None
+        return cls._about_zero(moments, float(base.alpha), base.intercept == "penalised")
 
     @classmethod
     def _about_zero(cls, moments: Moments, alpha: float, constant: bool) -> Regression:
@@ -216,7 +222,12 @@ class LinearLinks:
 
     @classmethod
     def chained(cls, base: Any, moments: Moments, order: Sequence[int]) -> LinearLinks | None:
-        """Links that look at the labels before theirs in `order`; None if the base has not the form for it."""
+        """Links that look at the labels before theirs in `order`; None if the base has not the form for it.
+
+        Ridge regressions that are to be `separate` are solved each by itself.
+        """
+        if type(base) is Separate and type(base.learner) is Ridge and base.learner.intercept != "free":
+            return cls._one_by_one(base.learner, moments, list(order))
         regression = Regression.of(base, moments)
         if regression is None:
             return None
@@ -224,8 +235,29 @@ class LinearLinks:
         found, known = _nothing_known(moments) if partialled is None else partialled.on_earlier()
         on_labels, is_known = np.empty_like(found), np.empty_like(known)
         on_labels[np.ix_(order, order)], is_known[list(order)] = found, known
-        inputs = {k: order[:i] for i, k in enumerate(order)}
-        return cls._completed(base, moments, regression, on_labels, is_known, inputs)
+        return cls._completed(base, moments, regression, on_labels, is_known, lambda k: order[: list(order).index(k)])
+
+    @classmethod
+    def _one_by_one(cls, ridge: Ridge, moments: Moments, order: list[int]) -> LinearLinks:
+        """A chain as a program has it that solves each link anew, from the rows."""
+        X, Y = moments.rows()
+        rows, Y = ridge.rows(X), dense(Y)[:, order]
+        width, d = rows.shape[1], X.shape[1]
+        everything = None if sp.issparse(rows) else np.hstack([rows, Y])
+        weights, on_labels = np.empty((d, len(order))), np.zeros((len(order), len(order)))
+        intercepts = np.zeros(len(order))
+        for i, k in enumerate(order):
+            seen = beside(rows, Y[:, :i]) if everything is None else everything[:, : width + i]
+            try:
+                found = solved_alone(seen, Y[:, i], ridge.alpha)
+            except IllConditioned:
+                model = Link.fitted(ridge, moments, k, order[:i]).model
+                weights[:, k], on_labels[order[:i], k] = model.coef_[0, :d], model.coef_[0, d:]
+                intercepts[k] = model.intercept_[0]
+                continue
+            weights[:, k], on_labels[order[:i], k] = found[:d], found[width:]
+            intercepts[k] = found[d] if width > d else 0.0
+        return cls(weights, on_labels, intercepts)
 
     @classmethod
     def mutual(cls, base: Any, moments: Moments) -> LinearLinks | None:
@@ -236,8 +268,7 @@ class LinearLinks:
         labels = range(moments.n_labels)
         partialled = Partialled.of(regression, moments, labels)
         found, known = _nothing_known(moments) if partialled is None else partialled.on_others()
-        inputs = {k: [j for j in labels if j != k] for k in labels}
-        return cls._completed(base, moments, regression, found, known, inputs)
+        return cls._completed(base, moments, regression, found, known, lambda k: [j for j in labels if j != k])
 
     @classmethod
     def _completed(
@@ -247,15 +278,16 @@ class LinearLinks:
         regression: Regression,
         on_labels: Array,
         known: Mask,
-        inputs: Mapping[int, Sequence[int]],
+        inputs_of: Callable[[int], Sequence[int]],
     ) -> LinearLinks:
         """With the links that are not known fitted one by one."""
         weights = regression.weights - regression.weights @ on_labels
         intercepts = regression.intercepts_of(moments, weights, on_labels)
         for k in np.flatnonzero(~known).tolist():
-            model = Link.fitted(base, moments, k, inputs[k]).model
+            inputs = inputs_of(k)
+            model = Link.fitted(base, moments, k, inputs).model
             weights[:, k], on_labels[:, k] = model.coef_[0, : len(weights)], 0.0
-            on_labels[inputs[k], k] = model.coef_[0, len(weights) :]
+            on_labels[inputs, k] = model.coef_[0, len(weights) :]
             intercepts[k] = model.intercept_[0]
         return cls(weights, on_labels, intercepts)
 
@@ -265,7 +297,7 @@ class LinearLinks:
 
     def link(self, base: Any, label: int, inputs: Sequence[int] = ()) -> Link:
         """The link of one label, as `Link.fitted` gives it."""
-        model = clone(base)
+        model = clone(base.learner if type(base) is Separate else base)
         model.coef_ = np.append(self.weights[:, label], self.on_labels[list(inputs), label])[None, :]
         model.intercept_ = self.intercepts[label : label + 1]
         model.n_features_in_ = model.coef_.shape[1]

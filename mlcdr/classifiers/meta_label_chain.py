@@ -10,7 +10,6 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -148,12 +147,6 @@ class MetaLabelChain(MultilabelClassifier):
             before += group.tolist()
         return members
 
-    def _scores(self, X: Any) -> Array:
-        return self._answer(X)[0]
-
-    def _labels(self, X: Any) -> NDArray[Any]:
-        return self._answer(X)[1] > 0
-
     def _answer(self, X: Any) -> tuple[Array, Array]:
         """Scores, and label sets of {0, 1} (n×K)."""
         grouped = np.concatenate(self.groups_)
@@ -198,12 +191,20 @@ class _Member:
         """Scores (n×|g|) of the i-th group, from those of the features alone, and the labels of the groups before."""
         start, size = said.shape[1], alone.shape[1]
         on_labels = self.links.on_labels
-        scores = alone + said @ on_labels[:start, start : start + size]
-        own = on_labels[start : start + size, start : start + size]
-        order = self.within[i]
-        for place, k in enumerate(order[1:], 1):
-            scores[:, k] += (scores[:, order[:place]] > 0) @ own[order[:place], k]
-        return scores
+        scores = alone + said @ on_labels[:start, start : start + size] if start else alone
+        if size == 1:
+            return scores
+        order = np.asarray(self.within[i])
+        own = np.asfortranarray(on_labels[start + order[:, None], start + order])
+        found = np.asfortranarray(scores[:, order])  # in the chain's order, as what is said is
+        within = np.zeros(found.shape, order="F")
+        within[:, 0] = found[:, 0] > 0
+        for place in range(1, size):
+            found[:, place] += within[:, :place] @ own[:place, place]
+            within[:, place] = found[:, place] > 0
+        result = np.empty_like(found)
+        result[:, order] = found
+        return result
 
 
 def default_chain() -> ClassifierChain:

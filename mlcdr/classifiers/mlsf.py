@@ -21,9 +21,15 @@ from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.label_space.linear import as_dense
 from mlcdr.learners.linear_svm import LinearSVM
 from mlcdr.moments import Moments
-from mlcdr.multilabel import Array, MultilabelClassifier, answer, fitted_to, seeded
+from mlcdr.multilabel import Array, ChecksOfLabels, MultilabelClassifier, answer, fitted_to, seeded, with_part
 from mlcdr.numerics.admm import lasso
 from mlcdr.numerics.meta_labels import VARIANTS, Index, label_affinity, spectral_groups
+
+
+def check_groups(groups: Any, n_labels: int) -> None:
+    """Raise a ValueError where groups (lists of labels, none twice) do not hold so many."""
+    if groups is not None and sum(map(len, groups)) != n_labels:
+        raise ValueError(f"groups must hold each of the {n_labels} labels 0, 1, … once, found {groups}")
 
 
 class MLSF(MultilabelClassifier):
@@ -75,6 +81,8 @@ class MLSF(MultilabelClassifier):
     """
 
     component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner"}
+    checks_of_labels: ClassVar[ChecksOfLabels] = {"groups": check_groups}
+    hands_on_unlabelled: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "classifier": [HasMethods(["fit", "predict"]), None],
         "size": [Interval(Integral, 1, None, closed="left")],
@@ -138,15 +146,15 @@ class MLSF(MultilabelClassifier):
         self.models_ = []
         for group, v in zip(self.groups_, self.coefficients_.T, strict=True):
             part = Moments.from_arrays(_features(X, v), Y[:, group])
-            self.models_.append(fitted_to(seeded(clone(prototype), rng), part))
+            loose = None if moments.unlabelled is None else _features(moments.unlabelled, v)
+            self.models_.append(fitted_to(seeded(clone(prototype), rng), with_part(part, loose)))
         return self
 
     def _groups(self, X: Any, Y: Array, rng: Any) -> list[Index]:
         n_labels = Y.shape[1]
         if self.groups is not None:
             groups = [np.asarray(group, dtype=np.intp) for group in self.groups]
-            if sum(map(len, groups)) != n_labels:
-                raise ValueError(f"groups must hold each of the {n_labels} labels 0, 1, … once, found {self.groups}")
+            check_groups(self.groups, n_labels)
             return groups
         n = -(-n_labels // min(self.size, n_labels))
         if n == 1:
@@ -156,12 +164,6 @@ class MLSF(MultilabelClassifier):
         if self.variant == "published_code" and A.any():
             groups = [group for group in groups if A[group].any()]
         return groups
-
-    def _scores(self, X: Any) -> Array:
-        return self._answer(X)[0]
-
-    def _labels(self, X: Any) -> NDArray[Any]:
-        return self._answer(X)[1]
 
     def _answer(self, X: Any) -> tuple[Array, NDArray[np.bool_]]:
         """Scores and label sets (n×K)."""

@@ -10,6 +10,7 @@ from mlcdr.data.files import held, is_path, locate
 from mlcdr.data.sources import find
 from mlcdr.errors import UserError, did_you_mean
 from mlcdr.experiment.config import experiment_from
+from mlcdr.experiment.families import size_parameter_of
 from mlcdr.experiment.yaml_reader import dump_yaml, read_yaml_text
 
 DATASETS, METHODS, METRICS = ("yeast",), ("plst", "cplst"), ("hamming_loss",)
@@ -138,7 +139,7 @@ def _size_paths(method: dict[str, str]) -> list[str]:
     for family in ("dual_space", "label_space"):
         if family in method:
             space = registry.resolve(family, method[family])
-            size = getattr(space, "size_parameter", "n_components")
+            size = size_parameter_of(space)
             paths += [f"{family}.{size}"] if size in registry.parameters(space) else []
     return paths
 

@@ -26,7 +26,10 @@ from threadpoolctl import threadpool_limits
 
 from mlcdr import __version__
 from mlcdr.errors import ConfigError, UserError
-from mlcdr.experiment.trials import PROGRAM, DataSource, Group, Handed, Score
+from mlcdr.experiment.computing import Group
+from mlcdr.experiment.data_source import DataSource, Handed
+from mlcdr.experiment.digests import PROGRAM
+from mlcdr.experiment.trials import Score
 from mlcdr.experiment.workers import Finished, finished
 
 if TYPE_CHECKING:

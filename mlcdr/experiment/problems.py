@@ -1,5 +1,6 @@
 """Collects everything that is wrong with a config and words it for people."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,10 +11,13 @@ from mlcdr.experiment.yaml_reader import Document, KeyPath, Place
 
 
 class Problems:
-    """The problems of one document, each with its key path; `raise_any` reports them all, in the file's order."""
+    """The problems of one document, each with its key path; `raise_any` reports them all, in the file's order.
 
-    def __init__(self, document: Document):
-        self.document = document
+    `importing`: whether the classes of components may be imported to find more.
+    """
+
+    def __init__(self, document: Document, importing: bool):
+        self.document, self.importing = document, importing
         self._found: list[tuple[KeyPath, str]] = []
 
     def __len__(self) -> int:
@@ -113,7 +117,21 @@ def worded(item: Any, known: Iterable[str] = ()) -> str:
         return f"must be at least {context['ge']}, found {value}"
     if kind in ("too_short", "string_too_short"):
         return "must not be empty"
+    if kind == "literal_error":
+        known = [each.strip("'") for each in re.findall(r"'[^']*'|[^\s,']+", context["expected"]) if each != "or"]
+        return f"must be one of {', '.join(known)}, found {found(value)}{near(value, known)}"
+    if kind in ("greater_than", "less_than", "less_than_equal"):
+        limit = {"greater_than": "gt", "less_than": "lt", "less_than_equal": "le"}[kind]
+        words = {"gt": "more than", "lt": "less than", "le": "at most"}[limit]
+        return f"must be {words} {context[limit]}, found {found(value)}"
     expected = {
+        "bool_type": "true or false",
+        "bool_parsing": "true or false",
+        "float_type": "a number",
+        "float_parsing": "a number",
+        "finite_number": "a finite number",
+        "int_from_float": "a whole number",
+        "int_parsing": "a whole number",
         "int_type": "a whole number",
         "string_type": "text",
         "dict_type": "a mapping (`key: value`)",

@@ -31,8 +31,10 @@ from joblib.externals.loky.backend import get_context
 from threadpoolctl import threadpool_limits
 
 from mlcdr.errors import UserError
+from mlcdr.experiment.computing import Group, run_group
+from mlcdr.experiment.data_source import Handed
 from mlcdr.experiment.model import LimitsSpec
-from mlcdr.experiment.trials import Group, Handed, Score, Trial, run_group
+from mlcdr.experiment.trials import Score, by_family
 
 _LOOK = 0.05  # seconds between two looks at the memory of a worker
 _STARTS = 3  # workers in a row that die before they have begun anything
@@ -129,10 +131,7 @@ def computed(pending: Sequence[Group], jobs: int, limits: LimitsSpec) -> Generat
 
 def _families(group: Group) -> list[Group]:
     """A group for each fit, which may serve several trials."""
-    families: dict[int, list[Trial]] = {}
-    for trial in group.trials:
-        families.setdefault(id(trial.family), []).append(trial)
-    return [replace(group, trials=tuple(trials)) for trials in families.values()]
+    return [replace(group, trials=tuple(trials)) for trials in by_family(group.trials)]
 
 
 class _Worker:

@@ -16,7 +16,7 @@ from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.label_space.linear import as_dense
 from mlcdr.learners.ridge import Ridge
 from mlcdr.moments import Moments
-from mlcdr.multilabel import Array, MultilabelClassifier, answer, fitted_to, seeded
+from mlcdr.multilabel import Array, MultilabelClassifier, answer, fitted_to, seeded, with_part
 from mlcdr.numerics.kmeans import SingleStartKMeans, means_of, nearest_centre
 
 Index = NDArray[np.intp]
@@ -28,7 +28,9 @@ class ClusteredClassifier(MultilabelClassifier):
     """Base of the methods that give each cluster of instances a classifier of its own.
 
     A new instance goes to the cluster with the nearest mean (Euclidean distance), whatever made the clusters. A label
-    that no row of a cluster has is never predicted there, and the cluster's classifier does not see it.
+    that no row of a cluster has is never predicted there, and the cluster's classifier does not see it. Training rows
+    without labels have no part in the clusters; those nearest to a cluster's mean go to its classifier, for the parts
+    that learn from such rows.
 
     Parameters
     ----------
@@ -56,6 +58,7 @@ class ClusteredClassifier(MultilabelClassifier):
     """
 
     decomposes_instances: ClassVar[bool] = True
+    hands_on_unlabelled: ClassVar[bool] = True
     component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner", "clusterer": "clusterer"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "classifier": [HasMethods(["fit", "predict"]), None],
@@ -82,13 +85,16 @@ class ClusteredClassifier(MultilabelClassifier):
         self._n_labels = Y.shape[1]
         self.models_: list[tuple[Index, Any]] = []
         prototype = self._local()
+        loose = None if moments.unlabelled is None else self._encode(moments.unlabelled)
+        joins = None if loose is None else nearest_centre(loose, self.cluster_centers_)
         for cluster in range(n_clusters):
             members = np.flatnonzero(self.cluster_of_row_ == cluster)
             own = Y[members]
             present = np.flatnonzero(own.any(axis=0))
             model = seeded(clone(prototype), rng)
             if len(present):
-                model = fitted_to(model, Moments.from_arrays(rows[members], own[:, present]))
+                part = Moments.from_arrays(rows[members], own[:, present])
+                model = fitted_to(model, with_part(part, loose, joins == cluster))
             self.models_.append((present, model if len(present) else None))
         self.cluster_sizes_ = np.bincount(self.cluster_of_row_, minlength=n_clusters)
         self.cluster_n_labels_ = np.array([len(present) for present, _ in self.models_])
@@ -113,12 +119,6 @@ class ClusteredClassifier(MultilabelClassifier):
         if self.classifier is None:
             return ClassifierChain(Ridge(0.1, "penalised"), order="random")
         return of_label_sets(self.classifier)
-
-    def _scores(self, X: Any) -> Array:
-        return self._answer(X)[0]
-
-    def _labels(self, X: Any) -> NDArray[Any]:
-        return self._answer(X)[1]
 
     def _answer(self, X: Any) -> tuple[Array, NDArray[np.bool_]]:
         """Scores and label sets (n×K)."""

@@ -72,7 +72,9 @@ class Separate(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.models_ = []
         for k in range(Z.shape[1]):
             model = clone(learner)
-            if hasattr(model, "fit_moments"):
+            if hasattr(model, "fit_alone"):
+                model.fit_alone(X, Z[:, k])
+            elif hasattr(model, "fit_moments"):
                 model.fit_moments(Moments.from_arrays(X, Z[:, [k]]))
             else:
                 model.fit(X, Z[:, k])

@@ -15,9 +15,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mlcdr.information import TIE, Variables, entropy, first_best, mutual_information
+from mlcdr.information import TIE, Variables, entropy, first_best, joint_entropy, mutual_information
 from mlcdr.local_features.selector import Array, Columns, LocalSelector
 from mlcdr.numerics.discretise import RULES, discretised
+
+# Up to so many features, the uncertainties of all pairs cost about as much as those of the few hundred that are asked
+# for one by one.
+_TABULATED = 2048
 
 
 class MLCFS(LocalSelector):
@@ -31,8 +35,8 @@ class MLCFS(LocalSelector):
     succession have brought no better one. The parents stay whatever is found, and a label keeps one feature at least,
     the most correlated.
 
-    Cost for a label: an uncertainty of each chosen feature with all others (sparse counts, kept for all labels), and
-    the number of candidates for each subset that is grown.
+    Cost: the uncertainties of all pairs of features, from counts (beyond 2048 features, those of each chosen one with
+    all others); and for a label the number of candidates for each subset that is grown.
 
     Parameters
     ----------
@@ -83,8 +87,11 @@ class MLCFS(LocalSelector):
         """The uncertainties of one candidate with all of them."""
         feature = int(within[candidate])
         if feature not in self._rows:
-            information = mutual_information(self._features.take([feature]), self._features)
-            self._rows[feature] = _uncertainty(information, self._entropies[[feature]], self._entropies)[0]
+            wanted = np.arange(len(self._features)) if len(self._features) <= _TABULATED else np.array([feature])
+            joint = joint_entropy(self._features.take(wanted), self._features)
+            information = np.maximum(self._entropies[wanted, None] + self._entropies - joint, 0.0)
+            found = _uncertainty(information, self._entropies[wanted], self._entropies)
+            self._rows.update(zip(wanted.tolist(), found, strict=True))
         return self._rows[feature][within]
 
 

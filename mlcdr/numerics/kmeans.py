@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _ROUNDING = 1e-13  # of the squared lengths
+_BLOCK = 512  # rows
 
 
 class SingleStartKMeans(ClusterMixin, BaseEstimator):
@@ -61,7 +62,11 @@ class SingleStartKMeans(ClusterMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> SingleStartKMeans:
         """Find the clusters of X (n×d, dense or CSR)."""
         self._validate_params()
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        return self.fit_valid(validate_data(self, X, accept_sparse="csr", dtype=np.float64))
+
+    def fit_valid(self, X: Any) -> SingleStartKMeans:
+        """`fit` to rows of float64 that have been checked already, without a look at the parameters."""
+        self.n_features_in_ = X.shape[1]
         centres = self._start(X)
         labels = np.full(X.shape[0], -1)
         for iteration in range(1, self.max_iter + 1):
@@ -121,12 +126,17 @@ def _squares(X: Any) -> Array:
 
 def _nearest(X: Any, centres: Array) -> tuple[Index, Array]:
     """The first of the nearest centres (n,), and the squared distances (n,) to them."""
-    rows, ends = _squares(X), _squares(centres)
-    distances = ends - 2 * (X @ centres.T)
-    least = distances.min(axis=1)
-    # duplicated rows make equal centres; which of them is nearer must not be for rounding to say
-    close = distances <= (least + _ROUNDING * (rows + ends.max()))[:, None]
-    return np.argmax(close, axis=1), rows + least
+    rows, ends, turned = _squares(X), _squares(centres), np.ascontiguousarray(-2.0 * centres.T)
+    found, least = np.empty(X.shape[0], dtype=np.intp), np.empty(X.shape[0])
+    rounding = _ROUNDING * (rows + ends.max(initial=0.0))
+    for start in range(0, X.shape[0], _BLOCK):  # a block's distances stay in the cache
+        block = slice(start, start + _BLOCK)
+        distances = X[block] @ turned
+        distances += ends
+        distances.min(axis=1, out=least[block])
+        # duplicated rows make equal centres; which of them is nearer must not be for rounding to say
+        found[block] = np.argmax(distances <= (least[block] + rounding[block])[:, None], axis=1)
+    return found, rows + least
 
 
 def _without_empty(labels: Index, distances: Array, n_clusters: int) -> Index:

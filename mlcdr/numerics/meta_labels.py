@@ -82,6 +82,6 @@ def spectral_groups(A: Array, n: int, random_state: Any, variant: str = "text", 
 
 def row_groups(rows: Array, n: int, random_state: Any) -> list[Index]:
     """The rows (indices) of each of n clusters, by k-means."""
-    labels = SingleStartKMeans(n, random_state=random_state).fit(rows).labels_
+    labels = SingleStartKMeans(n, random_state=random_state).fit_valid(rows).labels_
     groups = [np.flatnonzero(labels == cluster) for cluster in range(min(n, len(rows)))]
     return [group for group in groups if len(group)]

@@ -31,7 +31,7 @@ from mlcdr.reporting.ranking import is_among_best, ranks
 from mlcdr.reporting.results import Cell, Point, Results
 from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, text
 from mlcdr.reporting.significance import Significance, assess, record
-from mlcdr.reporting.tables import csv_text, mean_and_spread, over_splits, short_path, tuning_notes, unfilled
+from mlcdr.reporting.wording import csv_text, mean_and_spread, over_splits, short_path, tuning_notes, unfilled
 
 Block = tuple[str, Point]
 """What a ranking is over: one data set at one point of the sweep."""

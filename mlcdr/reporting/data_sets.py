@@ -19,7 +19,8 @@ from mlcdr.reporting.judging import Rules, rules_for
 from mlcdr.reporting.layouts import DatasetsLayout
 from mlcdr.reporting.published import PublishedCell, Verdict
 from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, template, text
-from mlcdr.reporting.tables import Table, number
+from mlcdr.reporting.tables import Table
+from mlcdr.reporting.wording import number
 
 # How the published tables call what `Dataset.statistics` calls otherwise.
 _CALLED = {

@@ -27,7 +27,7 @@ from mlcdr.reporting.layouts import TIMES, FigureLayout
 from mlcdr.reporting.metric_facts import metric_facts
 from mlcdr.reporting.panels import Spot, metric_title, shown_datasets
 from mlcdr.reporting.results import Results
-from mlcdr.reporting.tables import SPREADS, over_splits, short_path
+from mlcdr.reporting.wording import SPREADS, over_splits, short_path
 
 _LEGEND = 6  # entries in a row of the legend, at most
 _SWATCH, _LETTER = 0.7, 0.066  # inches of a legend's entry: line and gaps, and each letter

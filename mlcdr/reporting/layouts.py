@@ -99,6 +99,7 @@ import pydantic
 
 from mlcdr.errors import ConfigError, ResultsError, did_you_mean
 from mlcdr.experiment.model import method_text
+from mlcdr.experiment.problems import worded
 from mlcdr.experiment.yaml_reader import Document, read_yaml_text
 
 if TYPE_CHECKING:  # its home moved in Python 3.11
@@ -347,8 +348,8 @@ def _load(model: type[_Model], entry: Mapping[str, Any]) -> _Model:
     name = entry.get("layout")
     if not isinstance(name, str):
         raise ResultsError(f"an entry of tables or figures needs `layout: NAME`; known: {', '.join(names())}")
-    document = _read(name)
     wanted = _KINDS[model]
+    document = _read(name, wanted)
     kind = document.data.get("kind")
     if kind != wanted:
         raise ResultsError(f"{document.place(('kind',))}: kind: is {kind!r}; a {wanted} was asked for")
@@ -372,20 +373,25 @@ def _problem(document: Document, name: str, model: type[_Model], own: Mapping[st
     if error["type"] == "extra_forbidden":
         inner: dict[str, type[_Strict]] = {"headers": Headers, "panels": Panel}
         known = inner.get(str(location[0]), model) if len(location) > 1 else model
-        return f"{where}: {key}: unknown key{did_you_mean(str(location[-1]), known.model_fields)}"
+        return f"{where}: {key}: {worded(error, known.model_fields)}"
     if not location:  # of a model's own checks, which name the key
         return f"{where}: {error['msg'].removeprefix('Value error, ')}"
-    return f"{where}: {key}: {error['msg'][:1].lower()}{error['msg'][1:]}"
+    return f"{where}: {key}: {worded(error)}"
 
 
-def _read(name: str) -> Document:
-    """The layout file, found and read."""
+def _of_kind(name: str, kind: str) -> bool:
+    content = _packaged().joinpath(*f"{name}.yaml".split("/")).read_text(encoding="utf-8")
+    return re.search(rf"^kind: {kind}\b", content, re.MULTILINE) is not None
+
+
+def _read(name: str, wanted: str | None = None) -> Document:
+    """The layout file, found and read; where there is none, those of the kind that is wanted are told."""
     if name.endswith((".yaml", ".yml")):
         if not Path(name).is_file():
             raise ResultsError(f"no layout file {name}")
         source, content = name, Path(name).read_bytes()
     elif name not in names():
-        known = names()
+        known = [each for each in names() if wanted is None or _of_kind(each, wanted)]
         hint = did_you_mean(name, known)
         raise ResultsError(f"unknown layout {name!r}{hint} (known: {', '.join(known)}; or your own file, NAME.yaml)")
     else:
@@ -399,3 +405,15 @@ def _read(name: str) -> Document:
     if not isinstance(document.data, dict):
         raise ResultsError(f"{source}: holds no layout (a mapping that begins with `kind: table` or `kind: figure`)")
     return document
+
+
+def metric_labels(experiment: Mapping[str, Any]) -> list[str]:
+    """The names that the metrics of a resolved config bear in the results."""
+    labels = []
+    for entry in experiment.get("metrics") or []:
+        if isinstance(entry, Mapping):
+            name, options = next(iter(entry.items()), ("", None))
+            labels.append(str(options.get("as", name)) if isinstance(options, Mapping) else str(name))
+        else:
+            labels.append(str(entry))
+    return labels

@@ -50,7 +50,7 @@ def metric_facts(results: Results, label: str) -> MetricFacts:
     note = metric.convention
     if options:
         chosen = ", ".join(f"{key} = {value}" for key, value in options.items())
-        note = " ".join(filter(None, (f"{metric.description}; {chosen}.", metric.convention)))
+        note = " ".join(filter(None, (f"{metric.description}; {chosen}.", metric.convention_of(options))))
     elif metric.needs == "timing":
         note = _SHARED if results.experiment.get("share", True) else _NOT_SHARED
     return MetricFacts(title, metric.higher_is_better, note, metric.needs == "timing")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from mlcdr.reporting.curves import Curve, curve, positions
 from mlcdr.reporting.layouts import FigureLayout
 from mlcdr.reporting.metric_facts import metric_facts
 from mlcdr.reporting.results import Point, Results
-from mlcdr.reporting.tables import short_path
+from mlcdr.reporting.wording import short_path
 
 _NEAREST = 1 / 15  # of the axis: ticks nearer than this run into each other, and the later one is left out
 _GROUP = 0.8  # of the distance between two groups is filled with their boxes or bars
@@ -225,7 +226,8 @@ def _set_slanted(ax: Axes, names: Sequence[str]) -> None:
     """Names at the horizontal axis, on a slant where they would run into each other."""
     for label in ax.get_xticklabels():
         label.set_parse_math(False)
-    if sum(map(len, names)) > 30:
+    room = 36 / len(names)  # letters from one name to the next: a panel is some 36 wide
+    if sum(map(len, names)) > 30 or any((len(one) + len(next_)) / 2 + 1 > room for one, next_ in pairwise(names)):
         ax.tick_params(axis="x", labelrotation=35)
         for label in ax.get_xticklabels():
             label.set(horizontalalignment="right", rotation_mode="anchor")

@@ -41,7 +41,7 @@ from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting.judging import Rules, rules_for
 from mlcdr.reporting.results import Cell, Point, Results
 from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, signed, text
-from mlcdr.reporting.tables import mean_and_spread
+from mlcdr.reporting.wording import mean_and_spread
 
 if TYPE_CHECKING:  # its home moved in Python 3.11
     from importlib.resources.abc import Traversable

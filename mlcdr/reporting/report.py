@@ -32,7 +32,7 @@ from markupsafe import Markup
 from mlcdr import __version__
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.runner import read_manifest
-from mlcdr.reporting import comparison, failures, layouts, output, results, svg, tables
+from mlcdr.reporting import comparison, failures, layouts, output, results, svg, tables, wording
 from mlcdr.reporting.curves import curve, positions
 from mlcdr.reporting.metric_facts import metric_facts
 from mlcdr.reporting.ranking import is_among_best
@@ -168,7 +168,7 @@ def _overview(
     facts = [
         ("Data sets", listing(datasets)),
         ("Methods", listing([str(name) for name in experiment.get("methods") or ()])),
-        ("Metrics", listing(results.metric_labels(experiment))),
+        ("Metrics", listing(layouts.metric_labels(experiment))),
         ("Splits", _settings(experiment.get("splits"))),
         ("Sweep", "; ".join(f"{k}: {_values(v)}" for k, v in (experiment.get("sweep") or {}).items())),
         ("Last run", str(manifest.get("started", "")).replace("T", " ").replace("+00:00", " UTC")),
@@ -341,11 +341,11 @@ def _charts(
             title = _title(found, metric)
             label, x_label, of_percent = panels.get(metric, ("", "", ""))
             percent = all(value.endswith("%") for value in values)
-            below = (of_percent if percent else "") or x_label or tables.short_path(path, found.swept)
+            below = (of_percent if percent else "") or x_label or wording.short_path(path, found.swept)
             spoken = f"{title} on {dataset} along {path}: {listing([each.method for _, each in lines])}"
             drawn = svg.chart(lines, ticks, below, f"{spoken}. The table below has the numbers.")
             charts.append({"title": label or title, "svg": Markup(drawn)})  # escaped there
-        heading = ", ".join(f"{tables.short_path(p, found.swept)} = {v}" for p, v in fixed.items())
+        heading = ", ".join(f"{wording.short_path(p, found.swept)} = {v}" for p, v in fixed.items())
         if charts:
             groups.append((heading, charts))
     return groups
@@ -368,14 +368,14 @@ def _numbers(found: Results, dataset: str) -> Sheet:
             rows.append((*labels, *cells))
             first = False
     arrows = {True: " ↑", False: " ↓", None: ""}
-    heads = ["Method", *(tables.short_path(path, found.swept) for path in found.swept)]
+    heads = ["Method", *(wording.short_path(path, found.swept) for path in found.swept)]
     heads += [_title(found, metric) + arrows[fact.higher_is_better] for metric, fact in facts.items()]
     counts = [cell.n for key, cell in found.cells.items() if key[0] == dataset]
-    notes = [f"Mean ± standard error {tables.over_splits(counts)}. Bold: the best mean of its column"]
+    notes = [f"Mean ± standard error {wording.over_splits(counts)}. Bold: the best mean of its column"]
     notes[0] += ", methods with the same parameters compared." if found.swept else "."
     notes.append("↑ higher is better, ↓ lower is better.")
     notes += [fact.note for fact in facts.values() if fact.note]
-    notes += tables.tuning_notes(found, found.methods)
+    notes += wording.tuning_notes(found, found.methods)
     grouped = tuple(groups) if found.swept else ()
     heading = text(f"All numbers of {dataset}")
     return Sheet(heading, tuple(map(text, heads)), tuple(rows), 1 + len(found.swept), grouped, tuple(notes))
@@ -389,7 +389,7 @@ def _number(found: Results, dataset: str, method: str, point: Point, metric: str
     rivals = [rival for rival in at_point if rival]
     bold = is_among_best(cell, rivals, metric_facts(found, metric).higher_is_better, within_one_se=False)
     setting = f"({', '.join(value for _, value in cell.setting)})" if cell.setting else ""
-    return tables.mean_and_spread(cell.mean, cell.se, _DIGITS, bold, setting)
+    return wording.mean_and_spread(cell.mean, cell.se, _DIGITS, bold, setting)
 
 
 def _tuned(found: Results) -> dict[str, Sheet]:
@@ -420,7 +420,7 @@ def _tuned(found: Results) -> dict[str, Sheet]:
         *_, parameter, value = row
         key = (*(row[k] for k in kept), parameter)
         chosen.setdefault(row[0], {}).setdefault(key, Counter())[value] += 1
-    heads = ("Method", *(tables.short_path(each, swept) for each in swept), "Parameter", "Chosen (how often)")
+    heads = ("Method", *(wording.short_path(each, swept) for each in swept), "Parameter", "Chosen (how often)")
     return {
         dataset: Sheet(
             text(f"Tuned parameters of {dataset}"),

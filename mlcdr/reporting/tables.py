@@ -6,8 +6,6 @@ the experiment asks for into `tables/` of the results folder. What a layout can 
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import math
 import re
@@ -18,15 +16,23 @@ from typing import Any
 
 from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting import layouts, output
-from mlcdr.reporting.best import grids
 from mlcdr.reporting.layouts import TableLayout
 from mlcdr.reporting.metric_facts import MetricFacts, metric_facts
 from mlcdr.reporting.metric_facts import notes as metric_notes
 from mlcdr.reporting.ranking import is_among_best, ranks, same
 from mlcdr.reporting.results import Cell, Results
-from mlcdr.reporting.sheet import DASH, Sheet, Text, escape_latex, listing, template, text
+from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, template, text
+from mlcdr.reporting.wording import (
+    SPREADS,
+    csv_text,
+    mean_and_spread,
+    number,
+    over_splits,
+    short_path,
+    tuning_notes,
+    unfilled,
+)
 
-SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
 _BOLD = {
     "one_standard_error": "Bold: within one standard error of the best of its data set",
     "best": "Bold: the best of its data set",
@@ -111,39 +117,6 @@ def write_all(results: Results) -> list[Path]:
         contents = {ending: content.encode() for ending, content in forms.items()}
         written += output.write(results.folder / "tables" / stem, contents)
     return written
-
-
-def csv_text(header: Sequence[str], records: Iterable[Sequence[str]]) -> str:
-    """Comma-separated text, quoted where it must be."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(records)
-    return out.getvalue()
-
-
-def number(value: float) -> str:
-    """A number in full, empty if it is NaN."""
-    return "" if math.isnan(value) else repr(float(value))
-
-
-def mean_and_spread(mean: float, spread: float | None, digits: int, bold: bool = False, raised: str = "") -> Text:
-    """`0.2069 ± 0.0008`; an unknown spread (NaN) is a dash, and None leaves it out. `raised`: a superscript."""
-    plain = latex = f"{mean:.{digits}f}"
-    if spread is not None:
-        known = not math.isnan(spread)
-        plain += f" ± {spread:.{digits}f}" if known else f" ± {DASH}"
-        latex += rf" \pm {spread:.{digits}f}" if known else r" \pm \mbox{--}"
-    if raised:
-        plain += f" {raised}"
-        latex += rf"^{{\mathrm{{{escape_latex(raised)}}}}}"
-    return Text(plain, f"${latex}$", bold)
-
-
-def over_splits(counts: Iterable[int]) -> str:
-    """`over 100 splits`, or `over 98 to 100 splits`."""
-    low, high = min(found := list(counts)), max(found)
-    return f"over {low} to {high} splits" if low != high else f"over {high} split{'s' if high > 1 else ''}"
 
 
 class _Builder:
@@ -473,37 +446,6 @@ class _Builder:
             records[key] = (*key, *values)
         last = ("setting",) if self.results.grids else ()
         return (*keys, "mean", *spread, *last), tuple(records.values())
-
-
-def tuning_notes(results: Results, methods: Sequence[str]) -> list[str]:
-    """What must be said of methods whose parameters were chosen by what has seen the test rows."""
-    best = [method for method in methods if method in results.grids]
-    once = [method for method in methods if method in grids(results.experiment, "dataset")]
-    notes = []
-    if best:
-        notes.append(f"{listing(best)}: of each grid the best on the test rows for each metric, which flatters.")
-    if once:
-        notes.append(
-            f"{listing(once)}: parameters chosen once for a data set, by all its rows, those of the tests too."
-        )
-    return [f"{note} `tune: {{scope: split}}` chooses honestly." for note in notes]
-
-
-def unfilled(results: Results) -> list[str]:
-    """What is said of swept values at which no trial of any method has a result."""
-    by_path: dict[str, list[str]] = {}
-    for path, value in results.without_result:
-        by_path.setdefault(path, []).append(value)
-    return [
-        f"No method has a result at {short_path(path, results.swept)} = {', '.join(values)}."
-        for path, values in by_path.items()
-    ]
-
-
-def short_path(path: str, swept: Sequence[str]) -> str:
-    """A swept path's last name, if no other swept path ends in it."""
-    last = path.rsplit(".", 1)[-1]
-    return path if sum(p.rsplit(".", 1)[-1] == last for p in swept) > 1 else last
 
 
 def _notes_on_metrics(facts: Mapping[str, MetricFacts], bold: bool) -> list[str]:

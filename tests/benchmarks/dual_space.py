@@ -19,8 +19,11 @@ import numpy as np
 import scipy.linalg
 from threadpoolctl import threadpool_limits
 
+from mlcdr.experiment.computing import groups, run_group
 from mlcdr.experiment.config import experiment_from
-from mlcdr.experiment.trials import DataSource, build, groups, plan, run_group
+from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.estimators import build
+from mlcdr.experiment.trials import plan
 from mlcdr.label_space.linear import as_dense
 from mlcdr.moments import Moments
 from tests.benchmarks.table3 import timed

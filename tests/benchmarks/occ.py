@@ -8,7 +8,8 @@ occ       the order, the parents and 80 % of the features of OCC, as the text ha
           counts each pair and triple of columns by itself, and adds up (4.31), (4.41) and (4.45) from choice to choice;
           of this loop the first five features of one label are timed, and the rest is reckoned from the number of
           triples that it would count (some 75 million);
-program   the same with the author's program's options, which never come to (4.41), beside the whole of the loop;
+program   the same with the author's program's options, which never come to (4.41), beside the whole of the loop, which
+          is given the principal component (NumPy's SVD of the centred rows; its time on no side) where ours finds it;
 measures  I(X_m; Y_j) of all pairs on corel5k, and I(Y_k; Y_1 | X_m) of all k and m, beside a loop over them;
 ecc       an ensemble of ten ridge chains (75 % of the instances, 50 % of the features) on yeast, fit and prediction,
           beside scikit-multilearn-ng's chains with scikit-learn's ridge, with the same rows, columns and orders.
@@ -33,7 +34,7 @@ from mlcdr.learners.ridge import Ridge
 from mlcdr.moments import Moments
 from mlcdr.numerics.sums import dense
 
-AT_LEAST = {"occ": 20.0, "program": 5.0, "measures": 20.0, "ecc": 3.0}
+AT_LEAST = {"occ": 20.0, "program": 20.0, "measures": 20.0, "ecc": 3.0}
 
 
 def timed(function):
@@ -145,8 +146,9 @@ def program():
         return order, parents, [selector.beside(j, pa).tolist() for j, pa in enumerate(parents)]
 
     cost, found = timed(ours)
-    axis = Moments.from_arrays(X, Y).principal_directions(1)[1]
-    codes = discretised(X @ axis.T - X.mean(axis=0) @ axis.T, "published_code").astype(np.int64)[:, 0] + 1
+    rows = dense(X) - dense(X).mean(axis=0)
+    axis = np.linalg.svd(rows, full_matrices=False)[2][:1]
+    codes = discretised(rows @ axis.T, "published_code").astype(np.int64)[:, 0] + 1
     component = 8 * codes  # room for two labels beside it
     loop, expected = timed(
         lambda: choices_by_loops(

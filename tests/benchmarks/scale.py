@@ -68,7 +68,7 @@ def made(n: int, d: int, k: int, per_row: int, labels_per_row: float, topics: in
 def bookmarks(n: int = 87_856, d: int = 2_150, k: int = 208) -> dict[str, Any]:
     """Ten folds of five methods."""
     from mlcdr.data.dataset import Dataset
-    from mlcdr.experiment import trials
+    from mlcdr.experiment import computing, data_source, trials
     from mlcdr.experiment.config import experiment_from
 
     X, Y = made(n, d, k, per_row=180, labels_per_row=2.2)
@@ -91,13 +91,13 @@ def bookmarks(n: int = 87_856, d: int = 2_150, k: int = 208) -> dict[str, Any]:
         },
         look_up=False,
     )
-    source = trials.DataSource.of(experiment.datasets[0], experiment.splits)
-    handed = trials.Handed(source, dataset, source.divide(dataset))
+    source = data_source.DataSource.of(experiment.datasets[0], experiment.splits)
+    handed = data_source.Handed(source, dataset, source.divide(dataset))
     told: dict[str, Any] = {"n": n, "d": d, "K": k, "nnz": int(X.nnz), "cardinality": float(Y.sum() / n)}
     start, cpu = time.perf_counter(), time.process_time()
     scores = []
-    for group in trials.groups(experiment, source, trials.plan(experiment, source, dataset)):
-        scores += trials.run_group(group, handed)
+    for group in computing.groups(experiment, source, trials.plan(experiment, source, dataset)):
+        scores += computing.run_group(group, handed)
     failed = [score.error for score in scores if score.values is None]
     if failed or len(scores) != 50:
         raise AssertionError(failed[:1])
@@ -161,7 +161,7 @@ def stream(n: int = 10_000_000, d: int = 50, k: int = 10, rows: int = 10_000) ->
 
 def cluster() -> dict[str, Any]:
     """One run on 1 and 2 workers, and what the simulation needs to know."""
-    from mlcdr.experiment import trials
+    from mlcdr.experiment import computing, data_source, trials
     from mlcdr.experiment.config import experiment_from
     from tests.experiment.test_machines import Cluster
 
@@ -173,11 +173,11 @@ def cluster() -> dict[str, Any]:
         "methods": {"M5P": {"label_space": {"plst": {"n_components": 7}}, "learner": "m5p"}},
     }
     experiment = experiment_from(plain)
-    source = trials.DataSource.of(experiment.datasets[0], experiment.splits)
+    source = data_source.DataSource.of(experiment.datasets[0], experiment.splits)
     source = source.stamped(source.load())
-    handed = trials.Handed.of(source)
+    handed = data_source.Handed.of(source)
     planned = trials.plan(experiment, source, handed.dataset)
-    group = next(trials.groups(experiment, source, planned))
+    group = next(computing.groups(experiment, source, planned))
     import cloudpickle
 
     told: dict[str, Any] = {

@@ -27,8 +27,10 @@ from scipy.linalg import lapack
 from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_limits
 
+from mlcdr.experiment.computing import groups, run_group
 from mlcdr.experiment.config import experiment_from
-from mlcdr.experiment.trials import DataSource, groups, plan, run_group
+from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.trials import plan
 from mlcdr.label_space.linear import as_dense
 from mlcdr.linalg import n_kept
 from mlcdr.moments import Moments

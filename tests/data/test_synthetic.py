@@ -14,8 +14,8 @@ from mlcdr.data.dataset import load_dataset
 from mlcdr.data.synthetic import Synthetic, checksum, shares
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.experiment.config import experiment_from
+from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.runner import run
-from mlcdr.experiment.trials import DataSource
 
 PLAIN = {"n_instances": 300, "n_features": 12, "n_labels": 5, "seed": 3}
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.config import MetricSpec, experiment_from, load_experiment, method_text
+from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.schema import schema
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
-from mlcdr.experiment.trials import DataSource
 from mlcdr.experiment.yaml_reader import read_yaml, read_yaml_text
 from mlcdr.registry import Component
 from tests import small
@@ -594,6 +594,37 @@ def test_one_mistake_gives_one_line(problems, old, new, message):
             "9: methods.PLST.feature_space.0: unknown feature_space 'nope'",
         ),
         (
+            "label_space: plst",
+            "label_space: ridge",
+            "9: methods.PLST.label_space: unknown label_space 'ridge'; 'ridge' is a learner (known: cca, ",
+        ),
+        (
+            "{alpha: 0.1}",
+            "{alpha: 20%}",
+            "10: methods.Ridge.learner.ridge.alpha: The 'alpha' parameter of Ridge must be a float in the range "
+            "(0.0, inf). Got 20% instead.",
+        ),
+        (
+            "{ridge: {alpha: 0.1}}",
+            "sklearn.svm.SVC",
+            "10: methods.Ridge.learner: sklearn.svm.SVC fits one label: write {binary_relevance: sklearn.svm.SVC}",
+        ),
+        (
+            "{ridge: {alpha: 0.1}}",
+            "sklearn.decomposition.PCA",
+            "10: methods.Ridge.learner: 'sklearn.decomposition.PCA' is no learner: it has no method `predict`",
+        ),
+        (
+            "learner: least_squares",
+            "learner: classifier_chain",
+            "9: methods.PLST.learner: 'classifier_chain' fits label sets, not the codes of a label_space",
+        ),
+        (
+            "learner: {ridge: {alpha: 0.1}}",
+            "dual_space: ddsr, learner: mlknn",
+            "10: methods.Ridge.learner: 'mlknn' fits label sets, not the codes of a dual_space",
+        ),
+        (
             "[hamming_loss]",
             "[hamming_loss, haming_los]",
             "5: metrics.1: unknown metric 'haming_los'; did you mean 'hamming_loss'? (known: hamming_loss, ",
@@ -603,6 +634,21 @@ def test_one_mistake_gives_one_line(problems, old, new, message):
 def test_mistakes_of_which_the_registry_tells(problems, old, new, message):
     (line,) = problems(changed(old, new))
     assert line.startswith(f"f.yaml:{message}")
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        "sklearn.neighbors.KNeighborsClassifier",
+        "sklearn.dummy.DummyClassifier",
+        "sklearn.neural_network.MLPClassifier",
+        "sklearn.neural_network.MLPRegressor",  # its tags deny that it has several outputs
+        "sklearn.ensemble.BaggingRegressor",  # likewise
+        "{sklearn.ensemble.RandomForestClassifier: {n_estimators: 5}}",
+    ],
+)
+def test_what_fits_label_sets_or_several_outputs_is_a_learner(load, learner):
+    assert load(changed("{ridge: {alpha: 0.1}}", learner)).methods["Ridge"].learner is not None
 
 
 @pytest.mark.parametrize("text", ["- a\n- b\n", "just text\n", "3\n"])

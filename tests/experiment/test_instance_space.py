@@ -13,8 +13,8 @@ from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.composition import ComposedClassifier
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.config import Experiment
+from mlcdr.experiment.estimators import build, seeded
 from mlcdr.experiment.runner import run
-from mlcdr.experiment.trials import _seeded, build
 from mlcdr.instance_space.cbmlc import CBMLC
 from mlcdr.instance_space.clmlc import CLMLC
 from tests.small import experiment, planned, write_dataset
@@ -99,7 +99,7 @@ def test_everything_in_it_is_seeded(arff: Path) -> None:
     base = {"sklearn.linear_model.SGDClassifier": None}
     method = {"instance_space": "clmlc", "learner": {"classifier_chain": {"base": base, "order": "random"}}}
     _, (trial, *_) = planned(of(arff, {"A": method}))
-    params = _seeded(build(trial.spec), 1, trial).learner.get_params()
+    params = seeded(build(trial.spec), 1, trial).learner.get_params()
     seeds = {name: value for name, value in params.items() if name.endswith("random_state")}
     assert set(seeds) == {"random_state", "classifier__random_state", "classifier__base__random_state"}
     assert None not in seeds.values()

@@ -12,10 +12,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ConfigError
-from mlcdr.experiment import trials as trials_module
+from mlcdr.experiment import computing
+from mlcdr.experiment.computing import groups, run_group
 from mlcdr.experiment.config import experiment_from
+from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.splits import SplitSpec, hide_labels, make_splits
-from mlcdr.experiment.trials import DataSource, groups, plan, run_group
+from mlcdr.experiment.trials import plan
 from mlcdr.reporting.judging import Rules
 from mlcdr.reporting.published import PublishedCell, _Finder
 from tests import small
@@ -109,6 +111,12 @@ METHODS = {
     "READER": {"feature_space": {"reader": {"n_features": 2, "sigma": 3.0}}, "learner": "least_squares"},
     "LE": {"learner": "reader_le"},
     "PLST": {"label_space": {"plst": 2}, "learner": "least_squares"},
+    "LE in clusters": {"instance_space": {"cbmlc": {"n_clusters": 2}}, "learner": "reader_le"},
+    "CSFS in clusters": {
+        "instance_space": {"clmlc": {"n_clusters": 2, "n_components": 3, "meta_labels": None}},
+        "feature_space": {"csfs": {"n_features": 2}},
+        "learner": {"binary_relevance": None},
+    },
 }
 
 
@@ -153,14 +161,14 @@ def test_nothing_leaks(arff, monkeypatch):
     part = source.divide(original)[1]
     fitted: list[list[np.ndarray]] = []
     new = np.random.default_rng(9).standard_normal((20, original.n_features))
-    fit = trials_module.ComposedClassifier.fit_moments
+    fit = computing.ComposedClassifier.fit_moments
 
     def watched(self: Any, moments: Any, own_parts: bool = False) -> Any:
         fit(self, moments, own_parts)
-        fitted[-1].append(self.output(new))
+        fitted[-1].append(self.output(new[:, : moments.n_features]))
         return self
 
-    monkeypatch.setattr(trials_module.ComposedClassifier, "fit_moments", watched)
+    monkeypatch.setattr(computing.ComposedClassifier, "fit_moments", watched)
     rng = np.random.default_rng(0)
     for change in ("none", "hidden labels", "test rows"):
         X, Y = np.array(original.X), np.array(original.Y)
@@ -174,13 +182,13 @@ def test_nothing_leaks(arff, monkeypatch):
             return Dataset(**{**vars(original), "X": X, "Y": Y})
 
         monkeypatch.setattr(DataSource, "load", load)
-        trials_module._context.cache_clear()
+        computing._context.cache_clear()
         fitted.append([])
         trials = [t for t in plan(an_experiment, source, source.load()) if t.split == 1]
         for group in groups(an_experiment, source.stamped(source.load()), trials):
             assert all(score.values is not None for score in run_group(group))
-    trials_module._context.cache_clear()
-    assert len(fitted[0]) == len(METHODS)
+    computing._context.cache_clear()
+    assert len(fitted[0]) == len(METHODS) + 2  # what is in each cluster of the last
     for other in fitted[1:]:
         for before, after in zip(fitted[0], other, strict=True):
             assert np.array_equal(before, after)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from mlcdr.errors import UserError
-from mlcdr.experiment import trials
+from mlcdr.experiment import computing, data_source, trials
 from mlcdr.experiment.machines import n_threads
 from mlcdr.experiment.runner import RunReport, read_manifest, run
 from tests import small
@@ -26,15 +26,15 @@ distributed = pytest.importorskip("distributed")
 
 # A worker that cannot read a data set: what it computes with was sent to it.
 BLIND = """
-from mlcdr.experiment import trials
+from mlcdr.experiment import data_source
 
 
 def load_dataset(name, **options):
     raise AssertionError(f"a worker reads {name}")
 
 
-load_dataset.__module__ = trials.load_dataset.__module__  # by which the versions of methods are told
-trials.load_dataset = load_dataset
+load_dataset.__module__ = data_source.load_dataset.__module__  # by which the versions of methods are told
+data_source.load_dataset = load_dataset
 """
 
 
@@ -175,20 +175,20 @@ def test_a_task_is_no_larger_for_a_larger_data_set(tmp_path: Path) -> None:
     for n in (60, 2000):
         path = small.write_dataset(tmp_path / f"{n:04d}", n=n)
         experiment = small.experiment(path)
-        source = trials.DataSource.of(experiment.datasets[0], experiment.splits)
+        source = data_source.DataSource.of(experiment.datasets[0], experiment.splits)
         planned = trials.plan(experiment, source, source.load())
-        sizes.append(len(pickle.dumps(next(trials.groups(experiment, source, planned)))))
+        sizes.append(len(pickle.dumps(next(computing.groups(experiment, source, planned)))))
     assert sizes[0] == sizes[1]
 
 
 def test_a_data_set_handed_over_is_checked_and_equal_to_itself(arff: Path) -> None:
     experiment = small.experiment(arff)
-    source = trials.DataSource.of(experiment.datasets[0], experiment.splits)
+    source = data_source.DataSource.of(experiment.datasets[0], experiment.splits)
     stamped = source.stamped(source.load())
-    assert trials.Handed.of(stamped) == trials.Handed.of(stamped)
+    assert data_source.Handed.of(stamped) == data_source.Handed.of(stamped)
     small.write_dataset(arff.parent, seed=5)
     with pytest.raises(UserError, match="changed while the run was going on"):
-        trials.Handed.of(stamped)
+        data_source.Handed.of(stamped)
 
 
 def test_a_worker_killed_in_the_middle(nursed: Cluster, arff: Path, tmp_path: Path) -> None:

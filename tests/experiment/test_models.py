@@ -18,8 +18,8 @@ from mlcdr.composition import ComposedClassifier
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import UserError
 from mlcdr.experiment.config import experiment_from
+from mlcdr.experiment.estimators import build
 from mlcdr.experiment.models import Model, load_model, write_model
-from mlcdr.experiment.trials import build
 from mlcdr.moments import Moments
 from mlcdr.multilabel import MultilabelClassifier
 from tests import small

@@ -16,9 +16,9 @@ import pytest
 
 from mlcdr.errors import DataError, ResultsError
 from mlcdr.experiment import runner
+from mlcdr.experiment.computing import run_group
 from mlcdr.experiment.config import experiment_from, load_experiment
 from mlcdr.experiment.runner import RunReport, read_manifest, run
-from mlcdr.experiment.trials import run_group
 from mlcdr.experiment.workers import Finished
 from tests import small
 from tests.small import FOUR, SIZES, Guess

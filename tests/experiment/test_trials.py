@@ -19,10 +19,13 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from mlcdr.composition import ComposedClassifier
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import DataError
-from mlcdr.experiment import trials as trials_module
+from mlcdr.experiment import computing, estimators
 from mlcdr.experiment.components import separated
+from mlcdr.experiment.computing import groups, run_group
 from mlcdr.experiment.config import Experiment, load_experiment
-from mlcdr.experiment.trials import DataSource, build, groups, plan, run_group
+from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.estimators import build
+from mlcdr.experiment.trials import plan
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.registry import Component
@@ -216,7 +219,7 @@ def test_trials_score_as_the_estimator_does_point_for_point(
     found = scores_of(experiment)
     for trial in trials:
         split = divided[trial.split]
-        estimator = trials_module._seeded(build(trial.spec), experiment.seed, trial)
+        estimator = estimators.seeded(build(trial.spec), experiment.seed, trial)
         said = estimator.fit(dataset.X[split.train], dataset.Y[split.train]).predict(dataset.X[split.test])
         wrong = np.mean(said != dataset.Y[split.test])
         assert found[trial.method, trial.point, trial.split]["hamming_loss"] == pytest.approx(wrong, abs=1e-12)
@@ -286,7 +289,7 @@ def test_randomness_is_seeded_by_data_set_split_and_method(arff: Path) -> None:
     _, trials = small.planned(experiment)
     seeds = {}
     for trial in trials:
-        estimator = trials_module._seeded(build(trial.spec), experiment.seed, trial)
+        estimator = estimators.seeded(build(trial.spec), experiment.seed, trial)
         seeds[trial.method, trial.split] = estimator.learner.random_state
     assert len(set(seeds.values())) == 8
     assert all(isinstance(seed, int) for seed in seeds.values())
@@ -302,7 +305,7 @@ def test_a_seed_that_the_config_gives_is_kept(arff: Path) -> None:
     part = {"learner": {"tests.small.Guess": {"random_state": 5}}}
     experiment = small.experiment(arff, methods={"M": part}, sweep={})
     trial = small.planned(experiment)[1][0]
-    assert trials_module._seeded(build(trial.spec), 1, trial).learner.random_state == 5
+    assert estimators.seeded(build(trial.spec), 1, trial).learner.random_state == 5
 
 
 # -------------------------------------------------------------------- data that change
@@ -357,10 +360,10 @@ def test_nothing_shared_gives_the_same_scores(arff: Path) -> None:
 def test_nothing_shared_is_nothing_shared(arff: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each trial has moments of its own, and each output a fit of its own, of one output."""
     seen, outputs = [], []
-    fit = trials_module.ComposedClassifier.fit_moments
+    fit = computing.ComposedClassifier.fit_moments
     solve = LeastSquares._solve
     monkeypatch.setattr(
-        trials_module.ComposedClassifier, "fit_moments", lambda self, m, **k: (seen.append(m), fit(self, m, **k))[1]
+        computing.ComposedClassifier, "fit_moments", lambda self, m, **k: (seen.append(m), fit(self, m, **k))[1]
     )
     monkeypatch.setattr(LeastSquares, "_solve", lambda self, m: (outputs.append(m), solve(self, m))[1])
     splits = {"kind": "shuffle", "repeats": 1, "train_size": 0.75, "seed": 1}

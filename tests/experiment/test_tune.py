@@ -12,9 +12,9 @@ import pytest
 from mlcdr.errors import ConfigError
 from mlcdr.experiment import choose_kernel
 from mlcdr.experiment.config import experiment_from
+from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.runner import run
 from mlcdr.experiment.splits import KFold, make_splits
-from mlcdr.experiment.trials import DataSource
 from mlcdr.label_space.linear import as_dense
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.ridge import Ridge

@@ -12,9 +12,10 @@ import pytest
 
 from mlcdr.errors import ConfigError, UserError
 from mlcdr.experiment import workers
+from mlcdr.experiment.computing import Group, groups
+from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.record import progress
 from mlcdr.experiment.runner import RunReport, read_manifest, run
-from mlcdr.experiment.trials import DataSource, Group, groups
 from tests import small
 from tests.faults.harness import processes, until
 from tests.small import FOUR, Outcome

@@ -16,8 +16,11 @@ from mlcdr.composition import ComposedClassifier
 from mlcdr.dual_space.ddsr import DDSR
 from mlcdr.dual_space.idsr import IDSR
 from mlcdr.errors import ConfigError
-from mlcdr.experiment import trials as trials_module
-from mlcdr.experiment.trials import DataSource, build, groups, plan, run_group
+from mlcdr.experiment import estimators
+from mlcdr.experiment.computing import groups, run_group
+from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.estimators import build
+from mlcdr.experiment.trials import plan
 from mlcdr.feature_space.pca import PCA
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.least_squares import LeastSquares
@@ -321,7 +324,7 @@ def test_a_sweep_scores_as_a_fit_for_each_point_does(tmp_path: Path, monkeypatch
     for trial, values in found:
         assert values is not None
         split = divided[trial.split]
-        estimator = trials_module._seeded(build(trial.spec), experiment.seed, trial)
+        estimator = estimators.seeded(build(trial.spec), experiment.seed, trial)
         said = estimator.fit(dataset.X[split.train], dataset.Y[split.train]).predict(dataset.X[split.test])
         assert values["hamming_loss"] == pytest.approx(np.mean(said != dataset.Y[split.test]), abs=1e-12)
 

@@ -12,6 +12,7 @@ from mlcdr.label_space.linear import as_dense
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.linalg import Diagonal, IllConditioned
 from mlcdr.moments import Moments
+from mlcdr.numerics import factorisation
 from mlcdr.numerics.file_order import FileOrder, FileOrderCholesky
 from tests.methods.problems import NAMES, as_sparse, problem
 from tests.methods.test_drop_aliased import case, lm
@@ -46,7 +47,7 @@ def test_keeps_what_the_rows_say(n, d, rank, known):
         X, Y = np.delete(X, np.arange(0, n, 7), 0), np.delete(Y, np.arange(0, n, 7), 0)
     else:
         moments = Moments.from_arrays(X, Y)
-    factor, exact = moments._basic_factor(), by_rows(X)
+    factor, exact = moments.basic_factor(), by_rows(X)
     assert isinstance(factor, FileOrderCholesky)
     np.testing.assert_array_equal(factor.kept, exact.kept)
     assert factor.rank <= len(X) - 1
@@ -65,7 +66,7 @@ def test_awkward_problems_dense_and_sparse(name):
     out = np.arange(3, len(X), 9)
     expected = by_rows(np.delete(X, out, 0))
     for x in (X, as_sparse(X)):
-        factor = Moments.from_arrays(x, Y).without(out)._basic_factor()
+        factor = Moments.from_arrays(x, Y).without(out).basic_factor()
         np.testing.assert_array_equal(factor.kept, expected.kept)
 
 
@@ -77,8 +78,8 @@ def test_rows_decide_where_moments_do_not(name):
     spread = np.diag(moments.xx)
     with pytest.raises(IllConditioned):
         FileOrderCholesky.of(moments.xx_lower, spread, spread + moments.n * moments.mean_x**2)
-    assert isinstance(moments._basic_factor(), FileOrder)
-    np.testing.assert_array_equal(moments._basic_factor().kept, by_rows(X).kept)
+    assert isinstance(moments.basic_factor(), FileOrder)
+    np.testing.assert_array_equal(moments.basic_factor().kept, by_rows(X).kept)
 
 
 def test_moments_that_rounding_has_spoilt_are_not_believed():
@@ -88,8 +89,8 @@ def test_moments_that_rounding_has_spoilt_are_not_believed():
     spoilt[:, 7] = X[:, 3] - X[:, 5]
     moments = Moments.from_arrays(X, Y)
     object.__setattr__(moments, "_xx", Moments.from_arrays(spoilt, Y)._xx)
-    assert isinstance(moments._basic_factor(), FileOrder)
-    assert len(moments._basic_factor().kept) == X.shape[1]
+    assert isinstance(moments.basic_factor(), FileOrder)
+    assert len(moments.basic_factor().kept) == X.shape[1]
 
 
 def test_aliased_in_a_part_only_and_nearly_gone_in_a_part():
@@ -105,7 +106,7 @@ def test_aliased_in_a_part_only_and_nearly_gone_in_a_part():
         for x in (X, X[:, :15]):
             moments = Moments.from_arrays(x, Y).without(np.array(out))
             expected = by_rows(np.delete(x, out, 0))
-            np.testing.assert_array_equal(moments._basic_factor().kept, expected.kept)
+            np.testing.assert_array_equal(moments.basic_factor().kept, expected.kept)
             assert (6 in expected.kept) == (40 not in out)
 
 
@@ -116,10 +117,10 @@ def test_a_part_of_a_part():
     part = replace(part, _spread=lambda: np.diag(part.xx_lower).copy())
     X = np.delete(X, np.arange(0, 200, 3), 0)
     again = part.without(np.arange(0, len(X), 4))
-    np.testing.assert_array_equal(again._basic_factor().kept, by_rows(np.delete(X, np.arange(0, len(X), 4), 0)).kept)
-    known = again._known_aliased()
+    np.testing.assert_array_equal(again.basic_factor().kept, by_rows(np.delete(X, np.arange(0, len(X), 4), 0)).kept)
+    known = factorisation.known_aliased(again)
     assert len(known) > 30
-    assert not set(known.tolist()) & set(again._basic_factor().kept.tolist())
+    assert not set(known.tolist()) & set(again.basic_factor().kept.tolist())
 
 
 def test_far_more_features_than_rows_go_by_blocks_of_columns():
@@ -127,8 +128,8 @@ def test_far_more_features_than_rows_go_by_blocks_of_columns():
     X = rng.poisson(0.3, (20, 300)).astype(float)
     Y = (rng.random((20, 3)) < 0.4).astype(np.uint8)
     moments = Moments.from_arrays(as_sparse(X), Y)
-    assert isinstance(moments._basic_factor(), FileOrder)
-    np.testing.assert_array_equal(moments._basic_factor().kept, by_rows(X).kept)
+    assert isinstance(moments.basic_factor(), FileOrder)
+    np.testing.assert_array_equal(moments.basic_factor().kept, by_rows(X).kept)
     W = lm(X, Y)
     np.testing.assert_allclose(moments.basic_coefficients(), np.nan_to_num(W[1:]), atol=1e-9)
 
@@ -143,7 +144,7 @@ def test_principal_directions_are_aliased_by_their_own_size_alone():
     X, Y = problem("scales")
     moments = Moments.from_arrays(X, Y)
     reduced = moments.principal_moments(17)
-    assert isinstance(reduced._basic_factor(), Diagonal)
+    assert isinstance(reduced.basic_factor(), Diagonal)
     rows = reduced.rows()[0]
     fitted = LeastSquares("drop_aliased").fit_moments(reduced)
     again = LeastSquares("drop_aliased").fit(rows, Y.astype(float))
@@ -171,7 +172,7 @@ def test_real_data_keep_what_the_rows_say(real_dataset, name):
     dataset = real_dataset(name)
     out = np.arange(4, dataset.n_instances, 10)
     moments = Moments.from_arrays(dataset.X, dataset.Y).without(out)
-    factor = moments._basic_factor()
+    factor = moments.basic_factor()
     assert isinstance(factor, FileOrderCholesky)
     exact = by_rows(np.delete(as_dense(dataset.X), out, 0))
     np.testing.assert_array_equal(factor.kept, exact.kept)

@@ -237,3 +237,38 @@ def test_one_thin_svd_serves_all_who_want_principal_axes(name, monkeypatch):
         np.testing.assert_allclose(values, space.feature_variances_[:m], rtol=1e-9, atol=1e-14 * values[0])
         if "scales" not in name:
             np.testing.assert_allclose(axes.components_[:m], space.feature_directions_.T[:m], atol=1e-8)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_few_directions_of_wide_rows_need_no_decomposition(sparse, monkeypatch):
+    """As OCC wants its one; NumPy's SVD of the centred rows says which."""
+    rng = np.random.default_rng(2)
+    X = (rng.random((520, 640)) < 0.05) * rng.standard_normal((520, 640)).round(1) + 0.3 * rng.integers(0, 2, 640)
+    _, s, right = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    monkeypatch.setattr(principal, "svd_of_rows", None)
+    monkeypatch.setattr(principal, "thin_svd", None)
+    for n in (1, 3):
+        moments = Moments.from_arrays(as_sparse(X) if sparse else X, np.ones((520, 1)))
+        values, directions = moments.principal_directions(n)
+        np.testing.assert_allclose(values, s[:n] ** 2, rtol=1e-12)
+        np.testing.assert_allclose(np.abs(np.sum(directions * right[:n], axis=1)), 1.0, atol=1e-12)
+        assert np.all(directions[np.arange(n), np.argmax(np.abs(directions), axis=1)] > 0)
+
+
+@pytest.mark.parametrize("kind", ["constant", "rank one", "repeats"])
+def test_where_few_directions_of_wide_rows_want_a_decomposition_after_all(kind):
+    Q = np.linalg.qr(np.random.default_rng(3).standard_normal((640, 510)))[0].T
+    X = {
+        "constant": lambda: np.full((510, 640), 0.7),
+        "rank one": lambda: np.outer(np.arange(510.0), Q[0]),
+        "repeats": lambda: np.eye(510) @ Q,
+    }[kind]()
+    s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
+    values, directions = Moments.from_arrays(X, np.ones((510, 1))).principal_directions(3)
+    assert len(values) == {"constant": 1, "rank one": 1, "repeats": 3}[kind]
+    np.testing.assert_allclose(values, s[: len(values)] ** 2, rtol=1e-10, atol=1e-12 * 510)
+    centred = X - X.mean(axis=0)
+    np.testing.assert_allclose(
+        centred.T @ (centred @ directions.T), directions.T * values, atol=1e-9 * max(values[0], 1)
+    )
+    np.testing.assert_allclose(directions @ directions.T, np.eye(len(values)), atol=1e-12)

@@ -9,11 +9,17 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from mlcdr.chains.binary_relevance import BinaryRelevance
 from mlcdr.chains.classifier_chain import ClassifierChain
+from mlcdr.classifiers.mlsf import MLSF
+from mlcdr.classifiers.reader_le import ReaderLEClassifier
 from mlcdr.composition import ComposedClassifier
+from mlcdr.ensembles.ensemble import Ensemble
+from mlcdr.feature_space.csfs import CSFS
 from mlcdr.instance_space.cbmlc import CBMLC
 from mlcdr.instance_space.clmlc import CLMLC
+from mlcdr.instance_space.homer import HOMER
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.ridge import Ridge
+from mlcdr.moments import Moments
 from mlcdr.numerics.kmeans import SingleStartKMeans
 from tests.methods.problems import NAMES, as_sparse, problem
 
@@ -259,3 +265,83 @@ def test_nothing_dense_is_made_of_sparse_features(monkeypatch):
     monkeypatch.setattr(sp.csr_array, "toarray", refuse)
     for method in (CBMLC, CLMLC):
         method(n_clusters=3, random_state=0).fit(rows, Y).predict(rows)
+
+
+# -------------------------------------------------------------------- rows without labels
+
+
+class Watcher(BinaryRelevance):
+    """Binary relevance that writes down which rows it was given, and which of them without labels."""
+
+    uses_unlabelled = True
+    seen: list = []  # noqa: RUF012
+
+    def fit_moments(self, moments):
+        self.seen.append((moments.rows()[0], moments.unlabelled))
+        return super().fit_moments(moments)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("method", [CBMLC, CLMLC])
+def test_rows_without_labels_go_to_the_nearest_mean(method, sparse):
+    X, Y = problem("plain")
+    make = as_sparse if sparse else np.asarray
+    Watcher.seen.clear()
+    params = {"n_clusters": 3, "random_state": 0, **({"meta_labels": None} if method is CLMLC else {})}
+    moments = Moments.from_arrays(make(X[:60]), Y[:60])
+    model = method(Watcher(Ridge(1.0)), **params).fit_moments(moments.with_unlabelled(make(X[60:])))
+    alone = method(BinaryRelevance(Ridge(1.0)), **params).fit_moments(moments)
+    np.testing.assert_array_equal(model.cluster_of_row_, alone.cluster_of_row_)
+    np.testing.assert_array_equal(model.predict(make(X)), alone.predict(make(X)))  # Watcher makes no use of them
+    encoded = model._encode(X[60:])
+    nearest = ((encoded[:, None] - model.cluster_centers_[None]) ** 2).sum(axis=2).argmin(axis=1)
+    assert len(Watcher.seen) == 3
+    for cluster, (_, loose) in enumerate(Watcher.seen):
+        expected = encoded[nearest == cluster]
+        assert (loose is None) == (not len(expected))
+        if loose is not None:
+            found = loose.toarray() if hasattr(loose, "toarray") else loose
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_reader_le_in_a_cluster_is_reader_le_on_its_rows():
+    X, Y = problem("plain")
+    Y[0, 4] = 1  # each label is there
+    method = ReaderLEClassifier()
+    moments = Moments.from_arrays(X[:60], Y[:60]).with_unlabelled(X[60:])
+    (_, local), *_ = CBMLC(method, 1, random_state=0).fit_moments(moments).models_
+    direct = ReaderLEClassifier().fit(X[:60], Y[:60], X[60:])
+    np.testing.assert_array_equal(local.decision_function(X), direct.decision_function(X))
+    without = ReaderLEClassifier().fit(X[:60], Y[:60])
+    assert not np.allclose(local.decision_function(X), without.decision_function(X))
+
+
+@pytest.mark.parametrize("labelled", [1, 2])
+def test_all_rows_unlabelled_but_one(labelled):
+    X, Y = problem("plain")
+    given = Moments.from_arrays(X[:labelled], Y[:labelled]).with_unlabelled(X[labelled:])
+    for method in (
+        CBMLC(ReaderLEClassifier(), 3, random_state=0),
+        CLMLC(ReaderLEClassifier(), 3, meta_labels=None, random_state=0),
+        MLSF(ReaderLEClassifier(), random_state=0),
+        CBMLC(n_clusters=3, random_state=0),
+        CLMLC(n_clusters=3, random_state=0),
+    ):
+        np.testing.assert_array_equal(method.fit_moments(given).predict(X[:labelled]), Y[:labelled])
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        CLMLC(ReaderLEClassifier(), 2),
+        HOMER(ReaderLEClassifier()),
+        Ensemble(ComposedClassifier(BinaryRelevance(), feature_space=[CSFS(2)])),
+    ],
+    ids=["CLMLC", "HOMER", "Ensemble"],
+)
+def test_where_rows_without_labels_make_no_sense_it_says_so(method):
+    X, Y = problem("plain")
+    moments = Moments.from_arrays(X[:60], Y[:60])
+    with pytest.raises(ValueError, match=r"learns from rows without labels, and .* hands it none"):
+        method.fit_moments(moments.with_unlabelled(X[60:]))
+    method.fit_moments(moments)

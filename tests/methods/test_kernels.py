@@ -433,7 +433,9 @@ def test_a_config_hears_of_it_at_once():
 
 def test_the_printed_cells_of_emotions(real_dataset):
     """Chen & Lin 2012, Table 5, with the parameters that cross-validation finds: within three standard errors."""
-    from mlcdr.experiment.trials import DataSource, groups, plan, run_group
+    from mlcdr.experiment.computing import groups, run_group
+    from mlcdr.experiment.data_source import DataSource
+    from mlcdr.experiment.trials import plan
 
     dataset = real_dataset("emotions")
     ridge = {"kernel_ridge": {"gamma": 2.0**-17, "alpha": 2.0**-14}}

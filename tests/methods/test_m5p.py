@@ -15,8 +15,8 @@ import scipy.sparse as sp
 
 from mlcdr.composition import ComposedClassifier
 from mlcdr.errors import UserError
+from mlcdr.experiment.families import families_of
 from mlcdr.experiment.model import MethodSpec
-from mlcdr.experiment.trials import _families
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners import weka_m5p
 from mlcdr.registry import Component
@@ -603,7 +603,7 @@ def test_one_fit_for_nested_dimensions():
         )
         for k in ("20%", "100%", "60%")
     ]
-    assert _families(specs, 14) == [specs[1]] * 3
+    assert families_of(specs, 14) == [specs[1]] * 3
 
 
 def test_leading_dimensions_of_a_larger_fit():

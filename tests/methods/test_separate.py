@@ -8,6 +8,7 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import LinearSVR
 
+from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.learners.least_squares import LeastSquares
 from mlcdr.learners.ridge import Ridge
 from mlcdr.learners.separate import Separate
@@ -21,11 +22,31 @@ def test_outputs_are_fitted_as_they_are_together(name, sparse):
     X, Y = problem(name)
     Z = Y @ np.random.default_rng(1).normal(size=(Y.shape[1], 4))
     X = as_sparse(X) if sparse else X
-    for learner in (LeastSquares(), LeastSquares("drop_aliased"), Ridge(0.1, intercept="penalised")):
+    ridges = [Ridge(0.1, intercept) for intercept in ("free", "penalised", "none")]
+    for learner in (LeastSquares(), LeastSquares("drop_aliased"), *ridges):
         together, alone = learner.fit(X, Z).predict(X), Separate(learner).fit(X, Z).predict(X)
         np.testing.assert_allclose(alone, together, rtol=1e-6, atol=1e-7)
     from_moments = Separate().fit_moments(Moments.from_arrays(X, as_sparse(Z) if sparse else Z))
     np.testing.assert_array_equal(from_moments.predict(X), Separate().fit(X, Z).predict(X))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
+def test_a_chain_of_them_is_the_chain(name, intercept):
+    X, Y = problem(name)
+    together, alone = (
+        ClassifierChain(base, order="random", random_state=1)
+        for base in (Ridge(0.1, intercept), Separate(Ridge(0.1, intercept)))
+    )
+    for make in (np.asarray, as_sparse):
+        expected = together.fit(make(X), Y).decision_function(make(X))
+        np.testing.assert_allclose(alone.fit(make(X), Y).decision_function(make(X)), expected, atol=1e-10)
+        for one, other in zip(alone.links_, together.links_, strict=True):
+            np.testing.assert_allclose(
+                one.score(make(X), Y[:, : other.model.n_features_in_ - X.shape[1]]),
+                other.score(make(X), Y[:, : other.model.n_features_in_ - X.shape[1]]),
+                atol=1e-10,
+            )
 
 
 @pytest.mark.parametrize("learner", [KNeighborsRegressor(3), LinearSVR(random_state=0)])

@@ -1,3 +1,4 @@
+import itertools
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -297,6 +298,31 @@ def test_boxes_are_of_the_single_splits(tmp_path):
     along = figures.render(swept_twice(tmp_path), {"layout": "boxes", "metric": "f1", "at": {ALPHA: 1}}, "yeast")
     middles = [line.get_ydata()[0] for line in along.axes[0].lines if line.get_linewidth() == 1.6]
     assert middles == pytest.approx([102, 108, 105, 112, 108, 105])  # B and C have no sizes: the same at both
+
+
+@pytest.mark.parametrize(
+    "methods",
+    [
+        ("A", "B", "C"),
+        ("BR", "Chain", "MLkNN", "MostFrequent", "tuned"),
+        ("BR", "CC", "MDDM-projected", "MDDM-uncorrelated"),
+        ("Binary relevance", "Classifier chain", "Label powerset"),
+    ],
+)
+def test_names_below_boxes_keep_apart(tmp_path, methods):
+    figure = figures.render(not_swept(tmp_path, methods=methods), {"layout": "boxes"}, "scene")
+    figure.canvas.draw()
+    drawn = [ax for ax in figure.axes if ax.axison and ax.get_visible()]
+    assert len(drawn) >= 2
+    for ax in drawn:
+        labels = [label for label in ax.get_xticklabels() if label.get_text()]
+        assert [label.get_text() for label in labels] == list(methods)
+        slanted = {label.get_rotation() for label in labels}
+        assert len(slanted) == 1
+        if slanted == {0.0}:
+            boxes = [label.get_window_extent() for label in labels]
+            gaps = [right.x0 - left.x1 for left, right in itertools.pairwise(boxes)]
+            assert min(gaps) > 0.3 * boxes[0].height  # a blank, at least
 
 
 def test_boxes_of_the_best_of_a_grid(tmp_path):

@@ -36,12 +36,12 @@ def test_a_layout_file_is_found(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (TABLE + "digit: 3\n", "{file}:3: digit: unknown key; did you mean 'digits'?"),
+        (TABLE + "digit: 3\n", "{file}:3: digit: unknown key; did you mean 'digits'? (known: "),
         (TABLE + "headers:\n  datset: D\n", "{file}:4: headers.datset: unknown key; did you mean 'dataset'?"),
-        (TABLE + "digits: many\n", "{file}:3: digits: input should be a valid integer"),
-        (TABLE + "bold: [italic]\n", "{file}:3: bold: input should be 'one_standard_error', 'best' or 'none'"),
+        (TABLE + "digits: many\n", "{file}:3: digits: must be a whole number, found the text 'many'"),
+        (TABLE + "bold: [italic]\n", "{file}:3: bold: must be one of one_standard_error, best, none, found a list"),
         (TABLE + "digits: 3\ndigits: 4\n", "{file}:4: "),
-        ("kind: table\n", "{file}:1: columns: field required"),
+        ("kind: table\n", "{file}:1: columns: this key is missing"),
         ("kind: figure\ncolumns: auto\n", "{file}:1: kind: is 'figure'; a table was asked for"),
         (
             TABLE + "relative_to: BR\n",
@@ -81,3 +81,15 @@ def test_unknown_names_are_told_with_the_nearest():
         layouts.load_table({"metric": "f1"})
     with pytest.raises(ResultsError, match="'table'; a figure was asked for"):
         layouts.load_figure({"layout": "generic"})
+
+
+def test_only_layouts_of_the_kind_that_is_wanted_are_proposed():
+    with pytest.raises(ResultsError, match="unknown layout 'curvez'") as error:
+        layouts.load_table({"layout": "curvez"})
+    assert "generic" in str(error.value)
+    assert "curves" not in str(error.value)
+    with pytest.raises(ResultsError, match="did you mean 'curves'") as error:
+        layouts.load_figure({"layout": "curvez"})
+    assert "generic" not in str(error.value)
+    kinds = [sum(layouts._of_kind(name, kind) for kind in ("table", "figure", "datasets")) for name in layouts.names()]
+    assert set(kinds) == {1}

@@ -1,0 +1,120 @@
+"""The command line: parse, call, print. What a command does is in the package it calls.
+
+Commands are functions of the modules here, one family a module; their order below is that of `mlcdr --help`. That shows
+`short_help`: a line of 80 columns has room for some 50. Imports of the other packages are inside the commands, so that
+`mlcdr --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from mlcdr.cli import components, configs, data_sets, reproducing, results, running
+from mlcdr.errors import UserError, printable
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from mlcdr import __version__
+
+        print(f"mlcdr {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Reproduce, compare and extend multi-label dimension reduction."""
+
+
+app = typer.Typer(
+    name="mlcdr",
+    help="Reproduce, compare and extend multi-label dimension reduction.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.callback()(_options)
+app.command(short_help="Run experiments; what is there is not computed again.")(running.run)
+app.command(short_help="Run what reproduces a published table.")(reproducing.reproduce)
+app.command(short_help="Find the mistakes in an experiment file.")(configs.check)
+app.command(short_help="Say what `run` would do, without doing it.")(configs.plan)
+app.command(short_help="How far a run is, or how it ended.")(running.status)
+app.command(short_help="Compute failed trials again.")(running.retry)
+app.command(short_help="Write a first experiment file.")(configs.new)
+app.command(short_help="The JSON schema of experiment files.")(configs.schema)
+app.command(short_help="Write the tables of results anew, and print them.")(results.table)
+app.command(short_help="Draw the figures of results anew.")(results.plot)
+app.command(short_help="Write all that results show on one page (HTML).")(results.report)
+app.command(short_help="Compare methods, published tables, earlier runs.")(results.compare)
+app.command("reproduction-status", short_help="How far results reproduce published tables.")(
+    reproducing.reproduction_status
+)
+app.command(short_help="Predict by a kept model, as CSV.")(results.predict)
+app.command(short_help="List the components of methods, or describe one.")(components.methods)
+app.command(short_help="List the metrics.")(components.metrics)
+app.command(short_help="Say what mlcdr finds here, and what is amiss.")(components.doctor)
+app.command("test", short_help="Put methods of your own to the laws of those here.")(components.put_to_the_laws)
+
+datasets_app = typer.Typer(
+    help="The papers' data sets: list them, look at one, download, verify.",
+    short_help="Data sets: list, info, fetch, verify, table, plot.",
+    no_args_is_help=True,
+)
+app.add_typer(datasets_app, name="datasets")
+datasets_app.command("list")(data_sets.list_datasets)
+datasets_app.command("info")(data_sets.info)
+datasets_app.command("fetch", short_help="Download data sets, checked against the catalogue.")(data_sets.fetch)
+datasets_app.command("verify", short_help="Compare data sets at hand with the catalogue.")(data_sets.verify)
+datasets_app.command("table", short_help="Sizes and label statistics, counted on the data.")(data_sets.datasets_table)
+datasets_app.command("plot", short_help="Draw how the labels of a data set go together.")(data_sets.datasets_plot)
+
+
+def main() -> None:
+    """Entry point: errors that are the user's to mend become lines and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    heard = _hearing_ctrl_c()
+    try:
+        app()
+    except UserError as error:
+        if heard:  # an import that Ctrl-C cut short may look like a module that cannot be imported
+            sys.exit(130)
+        for line in str(error).split("\n"):
+            print(f"error: {printable(line)}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:  # `mlcdr methods | head`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:  # a folder that may not be written, a full disk
+        if error.filename is None:
+            raise
+        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _hearing_ctrl_c() -> list[int]:
+    """Note every SIGINT in the list that is returned, and raise KeyboardInterrupt as ever.
+
+    C code that is interrupted while it imports, or calls back, may turn that into an exception of its own.
+    """
+    heard: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        heard.append(number)
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background job ignores it
+        with contextlib.suppress(ValueError):  # outside the main thread it is not ours to take
+            signal.signal(signal.SIGINT, note)
+    return heard

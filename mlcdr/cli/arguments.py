@@ -1,0 +1,22 @@
+"""Arguments and options that several commands take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Configs = Annotated[list[Path], typer.Argument(metavar="CONFIG", help="Experiment files (YAML).")]
+Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Experiment file (YAML).")]
+Folder = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results folder, such as results/yeast_cplst.")]
+Folders = Annotated[list[Path], typer.Argument(metavar="RESULTS", help="Results folders.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Change a value of the config, e.g. splits.repeats=10. Repeatable."
+    ),
+]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Workers; 0 means one for each core.")]
+Out = Annotated[Path, typer.Option(help="The folder that holds results folders.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

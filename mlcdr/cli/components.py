@@ -1,0 +1,92 @@
+"""Commands on what there is: `methods`, `metrics`, `doctor`; and `test`, for methods of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlcdr.cli.loading import import_from_here
+from mlcdr.cli.printing import print_columns
+from mlcdr.errors import UserError, did_you_mean
+
+
+def methods(name: Annotated[str | None, typer.Argument(help="Show this one in full.")] = None) -> None:
+    """List the components a method can be made of, or describe one."""
+    import inspect
+
+    from mlcdr import registry
+
+    if name is None:
+        for family in registry.BUILT_IN:
+            print(f"{family}:" if registry.names(family) else f"{family}: none yet (a dotted path to your own class)")
+            for each in registry.names(family):
+                print(f"  {each:<19} {registry.summary(family, each)}")
+        return
+    families = [family for family in registry.BUILT_IN if name in registry.names(family)]
+    if not families and "." not in name:
+        known = dict.fromkeys(each for family in registry.BUILT_IN for each in registry.names(family))
+        hint = did_you_mean(name, known)
+        raise UserError(f"unknown component {name!r}{hint} (known: {', '.join(known)}; or a dotted path to a class)")
+    import_from_here()
+    for family in families or ["learner"]:  # a class of one's own is of whatever family a config uses it in
+        cls = registry.resolve(family, name)
+        defaults = registry.parameters(cls).items()
+        shown = ", ".join(key if value is inspect.Parameter.empty else f"{key}={value!r}" for key, value in defaults)
+        print(f"{family if families else 'class'}: {name}({shown})\n\n{inspect.getdoc(cls) or ''}\n")
+        if families:
+            print((inspect.getdoc(inspect.getmodule(cls)) or "").strip())
+
+
+def metrics() -> None:
+    """List the metrics, their direction, and what 0/0 counts as."""
+    from mlcdr.metrics import METRICS
+
+    for metric in METRICS.values():
+        better = {True: "higher is better", False: "lower is better", None: "neither way is better"}
+        print(f"{metric.name:<18}{better[metric.higher_is_better]}: {metric.description}")
+        for convention in metric.conventions():
+            print(f"{'':<18}{convention}")
+        for option, values in metric.allowed.items():
+            default = metric.parameters[option] if metric.parameters[option] is not None else "as said above"
+            print(f"{'':<18}option {option}: {', '.join(map(str, values))} (default {default})")
+
+
+def doctor() -> None:
+    """Say what mlcdr finds here: versions, threads, data folders, plug-ins; exit code 1 if something is amiss."""
+    from mlcdr.doctor import examine
+
+    findings = examine()
+    print_columns([("" if each.ok else "!", each.topic, each.found) for each in findings])
+    raise typer.Exit(0 if all(each.ok for each in findings) else 1)
+
+
+def put_to_the_laws(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A Python file with methods, such as my_method.py.")],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter to make the classes with. Repeatable."),
+    ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option(metavar="CHECK", help="A check to leave out, by its name. Repeatable.")
+    ] = None,
+) -> None:
+    """Put the methods of a file to the laws that methods here obey; exit code 1 if one fails."""
+    from mlcdr.laws import checking, classes, statements
+
+    found = classes.load_classes(path)
+    params = classes.read_parameters(set_ or (), found)
+    failed = 0
+    for name, cls in found.items():
+        print(f"{classes.family_of(cls)}: {cls.__module__}.{name}")
+        verdicts: list[str] = []
+        for outcome in checking.check(cls, params[name], tuple(without or ())):
+            told = statements.MEANING[outcome.law] + (f": {outcome.why}" if outcome.why else "")
+            print(f"  {outcome.verdict:<8}{outcome.law:<18}{told}", flush=True)
+            verdicts.append(outcome.verdict)
+        counts = [(verdicts.count("ok"), "ok"), (verdicts.count("FAILED"), "failed")]
+        counts += [(verdicts.count("skipped"), "skipped")]
+        print("  " + ", ".join(f"{number} {what}" for number, what in counts))
+        failed += verdicts.count("FAILED")
+    raise typer.Exit(1 if failed else 0)

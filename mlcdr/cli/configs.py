@@ -1,0 +1,110 @@
+"""Commands on experiment files, which compute nothing: `check`, `plan`, `new`, `schema`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlcdr.cli.arguments import Config, Out, Set
+from mlcdr.cli.loading import import_from_here, load, size
+from mlcdr.cli.printing import print_columns, say
+from mlcdr.errors import ConfigError, UserError
+
+
+def check(config: Config, set_: Set = None) -> None:
+    """Check an experiment file without running it; every mistake is reported with its line.
+
+    The data sets are read, so that sizes, splits and folds are compared with them.
+    """
+    experiment = load(config, set_)
+    from mlcdr.experiment.feasible import infeasible  # after the file: its mistakes are told without this one's cost
+
+    problems = infeasible(experiment)
+    if problems:
+        raise ConfigError([experiment.placed(problem) for problem in problems])
+    print(f"{config}: no mistake found; {experiment.name}: {size(experiment)}")
+
+
+def plan(
+    config: Config,
+    out: Out = Path("results"),
+    set_: Set = None,
+) -> None:
+    """Say what `run` would do with an experiment, without doing it."""
+    from mlcdr.experiment.record import duration
+    from mlcdr.experiment.survey import survey
+
+    found = survey(load(config, set_), out)
+    rows: list[tuple[str, ...]] = [
+        ("data set", "rows", "features", "labels", "trials", "there", "failed", "to do", "groups", "fits", "cost")
+    ]
+    for each in found.datasets:
+        cost = "–" if not each.to_do else "?" if each.seconds is None else duration(each.seconds)
+        counts = (each.n_instances, each.n_features, each.n_labels, each.trials, each.done, each.failed, each.to_do)
+        rows.append((each.name, *map(str, (*counts, each.groups, each.fits)), cost))
+    print_columns(rows)
+    print("\n".join(["", *found.shared]) if found.shared else "")
+    to_do = sum(each.to_do for each in found.datasets)
+    timed = [each.seconds for each in found.datasets if each.to_do and each.seconds is not None]
+    untimed = [each.name for each in found.datasets if each.to_do and each.seconds is None]
+    costs = [f"about {duration(sum(timed))} of one worker, by past timings in {found.folder}"] if timed else []
+    costs += [f"no past timings of {', '.join(untimed)} in {found.folder}"] if untimed else []
+    print("; ".join([f"{to_do} trials to compute", *costs]))
+
+
+def new(
+    datasets: Annotated[
+        list[str] | None, typer.Option("--dataset", "-d", metavar="NAME", help="A data set. Repeatable.")
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option("--method", "-m", metavar="NAME", help="A component, or several: pca+plst+ridge. Repeatable."),
+    ] = None,
+    metrics: Annotated[list[str] | None, typer.Option("--metric", metavar="NAME", help="A metric. Repeatable.")] = None,
+    name: Annotated[str | None, typer.Option(help="Of the experiment; else that of the file.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the config to this file.")] = None,
+) -> None:
+    """Write a first config with comments; asks for what is left out, on a terminal."""
+    from mlcdr.experiment import draft
+
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        datasets = datasets or _listed_names(_asked("Data sets", " ".join(draft.DATASETS)))
+        known = "Methods (`mlcdr methods` lists components; join them by +)"
+        methods = methods or _listed_names(_asked(known, " ".join(draft.METHODS)))
+        metrics = metrics or _listed_names(_asked("Metrics", " ".join(draft.METRICS)))
+        out = out or Path(_asked("File", "experiment.yaml"))
+    if out is not None and out.exists():
+        raise UserError(f"{out}: is there already; remove it or choose another --out")
+    if name is None:
+        name = out.stem if out is not None else "experiment"
+    import_from_here()
+    text = draft.draft(name, datasets or draft.DATASETS, methods or draft.METHODS, metrics or draft.METRICS)
+    if out is None:
+        print(text, end="")
+    else:
+        from mlcdr.whole_files import write_whole
+
+        write_whole(out, text)
+        say(f"written: {out}; `mlcdr run {out}` runs it")
+
+
+def _asked(what: str, default: str) -> str:
+    """A line typed on the terminal; the default for an empty one."""
+    print(f"{what} [{default}]: ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip() or default
+
+
+def _listed_names(line: str) -> list[str]:
+    return line.replace(",", " ").split()
+
+
+def schema() -> None:
+    """Print the JSON schema of experiment files (for editors)."""
+    import json
+
+    from mlcdr.experiment.schema import schema as make
+
+    print(json.dumps(make(), indent=2, ensure_ascii=False))

@@ -1,0 +1,110 @@
+"""`mlcdr datasets …`: list the data sets, look at one, download, verify, tabulate, draw."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlcdr.cli.printing import listed, print_columns, print_facts, say, show
+
+
+def list_datasets() -> None:
+    """All data sets of the catalogue, and whether they are at hand."""
+    from mlcdr.data import catalog, files
+
+    rows: list[tuple[str, ...]] = [("name", "domain", "instances", "features", "labels", "at hand")]
+    for entry in catalog.entries():
+        sizes = [str(entry.statistics.get(key, "?")) for key in ("n_instances", "n_features", "n_labels")]
+        at_hand = "yes" if files.held(entry.name) else "fetch" if entry.fetchable else "by hand"
+        rows.append((entry.name, entry.domain, *sizes, at_hand))
+    print_columns(rows)
+
+
+def info(name: Annotated[str, typer.Argument(help="A name of the catalogue, or a path.")]) -> None:
+    """What is known of a data set, and, if it is at hand, what it holds."""
+    from mlcdr.data import catalog
+
+    print_facts(catalog.info(name))
+
+
+def fetch(names: Annotated[list[str], typer.Argument(metavar="NAME")]) -> None:
+    """Download data sets to the user's cache, checked against the catalogue."""
+    from mlcdr.data import catalog
+
+    for name in names:
+        print(f"{name}: {catalog.fetch(name, progress=sys.stderr.isatty())}")
+
+
+def verify(
+    name: Annotated[
+        str | None, typer.Argument(help="A name of the catalogue; all that are at hand if left out.")
+    ] = None,
+) -> None:
+    """Compare data sets at hand with what the catalogue expects; exit code 1 if one differs."""
+    from mlcdr.data import catalog, files
+
+    names = [name] if name else [entry.name for entry in catalog.entries() if files.held(entry.name)]
+    wrong = 0
+    for each in names:
+        checks = catalog.verify(each)
+        differing = [check for check in checks if not check.ok]
+        wrong += bool(differing)
+        print(f"{each}: {'differs' if differing else 'right'} ({len(checks)} facts checked)")
+        for check in differing:
+            print(f"  {check.fact}: expected {check.expected}, found {check.found}")
+    raise typer.Exit(1 if wrong else 0)
+
+
+def datasets_table(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Data sets; those of the published table if left out.")
+    ] = None,
+    layout: Annotated[str, typer.Option(help="Which facts, and how they look.")] = "datasets",
+    published: Annotated[
+        str | None,
+        typer.Option(metavar="PAPER/TABLE", help="Put a paper's table beside them, e.g. pacharawongsakda_2012/table1."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the table (md, tex, csv) into this folder, too.")] = None,
+) -> None:
+    """What data sets at hand are: sizes, kinds of features, label statistics, counted on the data."""
+    from mlcdr.reporting import data_sets, layouts, output
+
+    compared = data_sets.compare(names or [], published) if published else None
+    if not names and compared is None:
+        raise typer.BadParameter("name data sets, or a published table of them", param_hint="NAME")
+    shown = names or (list(compared.datasets) if compared else None)
+    made = data_sets.render(shown or [], layout)
+    show(made)
+    if compared is not None:
+        print()
+        show(compared)
+    if out is not None:
+        contents = {"md": made.markdown(), "tex": made.latex(), "csv": made.csv()}
+        out.mkdir(parents=True, exist_ok=True)
+        stem = out / layouts.stem({"layout": layout})
+        say(f"written: {listed(output.write(stem, {k: v.encode() for k, v in contents.items()}), out)}")
+
+
+def datasets_plot(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set, or the path of its ARFF file.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("figures"),
+    order: Annotated[
+        str, typer.Option(help="Of labels in heat maps: file, frequency, similar; auto: similar if there are many.")
+    ] = "auto",
+    projection: Annotated[str, typer.Option(help="opls (it sees the labels) or pca.")] = "opls",
+) -> None:
+    """Draw what the labels of a data set are like: correlations, imbalance, label sets, and a projection."""
+    from mlcdr.data.dataset import load_dataset
+    from mlcdr.reporting import data_figures
+
+    chosen_order = next((each for each in data_figures.ORDERS if each == order), None)
+    chosen = next((each for each in data_figures.PROJECTIONS if each == projection), None)
+    if chosen_order is None:
+        raise typer.BadParameter(f"{order!r} is none of {', '.join(data_figures.ORDERS)}", param_hint="--order")
+    if chosen is None:
+        known = ", ".join(data_figures.PROJECTIONS)
+        raise typer.BadParameter(f"{projection!r} is none of {known}", param_hint="--projection")
+    print("\n".join(map(str, data_figures.write_all(load_dataset(name), out, chosen_order, chosen))))

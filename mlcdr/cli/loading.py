@@ -1,0 +1,58 @@
+"""The experiments that commands are about, read and checked before anything dear is imported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlcdr.errors import UserError
+
+if TYPE_CHECKING:
+    from mlcdr.experiment.model import Experiment
+
+
+def load(config: Path, overrides: list[str] | None) -> Experiment:
+    """The experiment, with its layouts looked up, so that nothing is found wrong after hours of computing."""
+    from mlcdr.experiment.config import load_experiment
+
+    if (config / "experiment.yaml").exists():
+        raise UserError(f"{config}: a results folder; its experiment is {config / 'experiment.yaml'}")
+    import_from_here()
+    return load_experiment(config, overrides or (), also=_layout_problems)
+
+
+def _layout_problems(experiment: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the tables and figures of an experiment; reporting is imported where there are any."""
+    if not (experiment["tables"] or experiment["figures"]):
+        return []
+    from mlcdr.reporting import checks
+
+    return checks.problems(experiment)
+
+
+def import_from_here() -> None:
+    """Let a dotted path lead to a module in the current folder."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))  # last: a file here must not stand in for a library's module
+
+
+def all_different(configs: list[Path], names: list[str]) -> None:
+    """Raise a UserError where two experiments would write into the same results folder."""
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            first = configs[names.index(name)]
+            raise UserError(
+                f"{configs[i]}: name: {name!r} is the name of {first} too; they would share a results folder"
+            )
+
+
+def size(experiment: Experiment) -> str:
+    """`1 data set × 4 methods (20 points) × 100 splits`."""
+    points = sum(len(experiment.points(method)) for method in experiment.methods)
+    splits = getattr(experiment.splits, "repeats", 1) * getattr(experiment.splits, "folds", 1)
+    several = "" if experiment.splits.kind != "file" else " (as many splits as the file has folds)"
+    counts = [(len(experiment.datasets), "data set"), (len(experiment.methods), "method"), (splits, "split")]
+    sets, methods_, splits_ = (f"{number} {what}{'s' * (number != 1)}" for number, what in counts)
+    return f"{sets} × {methods_} ({points} {'point' if points == 1 else 'points'}) × {splits_}{several}"

@@ -1,0 +1,125 @@
+"""Commands on published tables: `reproduce`, and `reproduction-status`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mlcdr.cli.arguments import Jobs, Out, Set
+from mlcdr.cli.concluding import conclude
+from mlcdr.cli.loading import all_different, load, size
+from mlcdr.cli.printing import print_columns, say, show
+from mlcdr.errors import ResultsError, printable
+
+if TYPE_CHECKING:
+    from mlcdr.reporting.recipes import Step
+
+
+def reproduce(
+    target: Annotated[
+        str | None, typer.Argument(metavar="PAPER[/TABLE]", help="What to reproduce; left out: list what can be.")
+    ] = None,
+    small: Annotated[bool, typer.Option("--small", help="In minutes: fewer repeats, the small data sets.")] = False,
+    large: Annotated[bool, typer.Option("--large", help="With the part that holds the large data sets.")] = False,
+    jobs: Jobs = 0,
+    out: Out = Path("results"),
+    set_: Set = None,
+) -> None:
+    """Run what reproduces a published table, and show the printed numbers beside ours."""
+    from mlcdr.reporting import recipes
+
+    if target is None:
+        _list_recipes()
+        return
+    from mlcdr.experiment.runner import run as run_experiment
+    from mlcdr.progress import listener
+
+    steps = recipes.steps(target, small, large)
+    recipes.require_data([recipes.experiment_of(step, set_ or ()) for step in steps], target)
+    experiments = [load(step.recipe.path, [*step.overrides, *(set_ or ())]) for step in steps]
+    all_different([step.recipe.path for step in steps], [experiment.name for experiment in experiments])
+    if len(steps) > 1:
+        say(f"{target}: {len(steps)} experiments, one after another")
+        for step, experiment in zip(steps, experiments, strict=True):
+            say(f"  {_titled(step)}: {size(experiment)}")
+    worst = 0
+    finished: dict[str, list[Path]] = {}
+    for k, (step, experiment) in enumerate(zip(steps, experiments, strict=True)):
+        say(_titled(step))
+        with listener(False) as told:
+            report = run_experiment(experiment, out, jobs, listener=told)
+        worst = max(worst, conclude(experiment, report, False))
+        if report.interrupted:
+            raise typer.Exit(worst)
+        table_name = step.recipe.table
+        if report.done:
+            finished.setdefault(table_name, []).append(report.folder)
+        if table_name in finished and all(later.recipe.table != table_name for later in steps[k + 1 :]):
+            worst = max(worst, _beside_printed(table_name, finished.pop(table_name)))
+    raise typer.Exit(worst)
+
+
+def _titled(step: Step) -> str:
+    return f"{step.recipe.name}{f' ({step.said})' if step.said else ''}"
+
+
+def _beside_printed(table_name: str, folders: list[Path]) -> int:
+    """Show the printed numbers of a table beside those of some folders; the exit code."""
+    from mlcdr.reporting import reproduction, results
+
+    if not table_name:
+        say(f"{', '.join(map(str, folders))}: the paper prints no numbers to compare with")
+        return 0
+    try:
+        for beside in reproduction.beside([results.load(folder) for folder in folders], table_name):
+            show(beside)
+    except ResultsError as error:  # the tables that follow are worth their run all the same
+        print(f"error: {printable(str(error))}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _list_recipes() -> None:
+    """What can be reproduced: each table and figure with what there is to compare, and what it needs."""
+    from mlcdr.reporting import recipes
+
+    known = recipes.recipes().values()
+    rows: list[tuple[str, ...]] = [("what", "printed cells", "data sets", "also")]
+    for each in known:
+        absent = recipes.missing([each.experiment])
+        at_hand = len(each.experiment.datasets) - len(absent)
+        also = ["--small"] if each.variant != recipes.SMALL else []
+        also += ["--large"] if any(e.of == each.name and e.variant == recipes.LARGE for e in known) else []
+        rows.append(
+            (
+                each.name,
+                str(recipes.printed_cells(each) or "none"),
+                f"{at_hand} of {len(each.experiment.datasets)} at hand",
+                " ".join(also),
+            )
+        )
+    print_columns(rows)
+    needed = recipes.missing([each.experiment for each in known])
+    if needed:
+        say(f"not at hand: {', '.join(needed)}; {recipes.how_to_get(needed)}")
+
+
+def reproduction_status(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that holds results folders.")] = Path(
+        "results"
+    ),
+    to: Annotated[Path | None, typer.Option(help="Write the page to this file instead of printing it.")] = None,
+) -> None:
+    """Write a page (Markdown) on how far stored results reproduce the published tables."""
+    from mlcdr.reporting import reproduction
+    from mlcdr.whole_files import write_whole
+
+    page = reproduction.status(folder).markdown()
+    if to is None:
+        print(page, end="")
+    else:
+        write_whole(to, page)
+        say(f"written: {to}")

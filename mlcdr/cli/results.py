@@ -1,0 +1,178 @@
+"""Commands on results folders: `table`, `plot`, `report`, `compare`; and `predict`, by a model that one keeps."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mlcdr.cli.arguments import Folder, Folders
+from mlcdr.cli.loading import import_from_here
+from mlcdr.cli.printing import listed, print_tables, say, show
+from mlcdr.errors import ResultsError
+
+
+def table(folder: Folder) -> None:
+    """Write the tables of a results folder anew and print them."""
+    from mlcdr.reporting import results, tables
+
+    found = results.load(folder)
+    written = tables.write_all(found)
+    print_tables(found)
+    say(f"written: {listed(written, folder)}")
+
+
+def plot(
+    folder: Folder,
+    layout: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Draw this layout (curves, boxes, time, heatmap …) instead. Repeatable."),
+    ] = None,
+    metric: Annotated[list[str] | None, typer.Option(help="With --layout: this metric only. Repeatable.")] = None,
+) -> None:
+    """Draw the figures of a results folder anew; generic ones where the experiment asks for none."""
+    from mlcdr.reporting import figures, output, results
+
+    found = results.load(folder)
+    if metric and not layout:
+        raise typer.BadParameter("needs --layout NAME", param_hint="--metric")
+    chosen: dict[str, Any] = {"metrics": metric} if metric else {}
+    asked: list[dict[str, Any]] = [{"layout": each, **chosen} for each in layout or ()]
+    asked = asked or output.entries(found, "figures") or figures.fitting(found)
+    print("\n".join(map(str, figures.write_all(found, asked))))
+
+
+def report(folder: Folder) -> None:
+    """Write report.html into a results folder: all it shows on one page, which needs no network."""
+    from mlcdr.experiment.store import read_failures
+    from mlcdr.reporting import diagrams
+    from mlcdr.reporting import report as page
+
+    print(page.write(folder, diagrams.texts, diagrams.WITHOUT_TESTS))
+    try:
+        read_failures(folder)
+    except ResultsError as told:  # the page says so, too
+        say(str(told))
+
+
+def compare(
+    folders: Folders,
+    published: Annotated[
+        str | None,
+        typer.Option(metavar="PAPER/TABLE", help="Compare with a published table, e.g. chen_lin_2012/table3."),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="Show this metric only."),
+    ] = None,
+    bayes: Annotated[
+        bool, typer.Option("--bayes", help="Show every pair of methods, with the Bayesian signed-rank test.")
+    ] = False,
+    rope: Annotated[
+        float | None,
+        typer.Option(min=0, help="For --bayes: differences up to this, in the metric's unit, are none (0.01)."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write tables (md, tex, csv) and diagrams (SVG, PNG) of the comparison here."),
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="RESULTS", help="Compare with an earlier run of the same, split by split."),
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(metavar="regression", help="With --baseline: exit code 1 if anything got worse."),
+    ] = None,
+    margin: Annotated[
+        float | None, typer.Option(min=0, help="With --baseline: a metric may lose this share of its old mean (0.01).")
+    ] = None,
+    time_margin: Annotated[
+        float | None, typer.Option(min=1, help="With --baseline: a time may grow by this factor (1.5).")
+    ] = None,
+) -> None:
+    """Compare methods with one another, with a paper's table, or with an earlier run.
+
+    Methods of several folders are compared together. `--baseline OLD NEW` compares two runs split by split.
+    """
+    from mlcdr.reporting import comparison, joining, reproduction, results
+
+    if published and metric:
+        raise typer.BadParameter(
+            "a published table has its own metric; leave one of the two out", param_hint="--metric"
+        )
+    for option, value in (("--rope", rope), ("--margin", margin), ("--time-margin", time_margin)):
+        if value is not None and not math.isfinite(value):
+            raise typer.BadParameter(f"{value} is no number to compare with", param_hint=option)
+    if fail_on not in (None, "regression"):
+        raise typer.BadParameter(f"{fail_on!r}: only `regression` is known", param_hint="--fail-on")
+    for option, given in (("--fail-on", fail_on), ("--margin", margin), ("--time-margin", time_margin)):
+        if given is not None and not baseline:
+            raise typer.BadParameter("needs --baseline OLD", param_hint=option)
+    if rope is not None and not bayes:
+        raise typer.BadParameter("needs --bayes", param_hint="--rope")
+    if published and (baseline or bayes or out):
+        raise typer.BadParameter("does not go with --baseline, --bayes or --out", param_hint="--published")
+    if baseline:
+        if bayes or out or len(folders) != 1:
+            raise typer.BadParameter("takes one other folder, and neither --bayes nor --out", param_hint="--baseline")
+        shares = 0.01 if margin is None else margin, 1.5 if time_margin is None else time_margin
+        raise typer.Exit(_against(baseline, folders[0], metric, *shares, bool(fail_on)))
+    if published:
+        for beside in reproduction.beside([results.load(folder) for folder in folders], published):
+            show(beside)
+        return
+    found = joining.join([results.load(folder) for folder in folders])
+    region = (0.01 if rope is None else rope) if bayes else None
+    compared = [comparison.compare(found, metric, region)] if metric else comparison.compare_all(found, region)
+    for each in compared:
+        show(each)
+        print()
+    if out:
+        from mlcdr.reporting import diagrams
+
+        out.mkdir(parents=True, exist_ok=True)
+        written = [
+            path for each in compared for path in (*each.write(out), *diagrams.write_all(each, out, found.methods))
+        ]
+        say(f"written in {out}: {listed(written, out)}")
+        untested = [each.metric for each in compared if each.significance is None]
+        if untested:
+            say(f"no diagram of {', '.join(untested)}: {diagrams.WITHOUT_TESTS}")
+
+
+def _against(old: Path, new: Path, metric: str | None, margin: float, time_margin: float, fail: bool) -> int:
+    """Show a run beside an earlier one; the exit code."""
+    from mlcdr.reporting import baseline, results
+
+    found = baseline.compare(results.load(old), results.load(new), metric, margin, time_margin)
+    show(found)
+    return 1 if fail and found.regressions else 0
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, such as those below RESULTS/kept.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A data set, or the path of its ARFF file.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write to this file (CSV), not to the screen.")
+    ] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Load the model, which may run any program; say so if you know its maker.")
+    ] = False,
+) -> None:
+    """Predict label sets and scores of a data set by a kept model (`keep: {models: true}`), as CSV."""
+    from mlcdr.data.dataset import load_dataset
+    from mlcdr.experiment.models import load_model, predictions
+    from mlcdr.whole_files import write_whole
+
+    import_from_here()
+    loaded = load_model(model, trust)
+    dataset = load_dataset(data)
+    text = predictions(loaded, dataset)
+    if out is None:
+        print(text, end="")
+    else:
+        write_whole(out, text)
+        say(f"written: {out}, {dataset.n_instances} rows by {loaded.about.get('method', 'the model')}")

@@ -1,0 +1,67 @@
+"""From a method of the config to its estimator, and what a fitted one tells of its features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import is_classifier
+
+from mlcdr.composition import ComposedClassifier
+from mlcdr.experiment.config import MethodSpec
+from mlcdr.experiment.splits import seed_sequence
+from mlcdr.experiment.trials import Trial
+
+
+def build(spec: MethodSpec) -> ComposedClassifier:
+    """The estimator of a method, whose parameters have been checked with the config.
+
+    An instance space is a classifier, and so a learner, that has the line as its own `classifier`; or the learner
+    alone, if that is a classifier and there is nothing else.
+    """
+    line = ComposedClassifier(
+        learner=spec.learner.build(check=False),
+        label_space=spec.label_space.build(check=False) if spec.label_space else None,
+        feature_space=[step.build(check=False) for step in spec.feature_space] or None,
+        threshold=spec.threshold.build(check=False) if spec.threshold else None,
+        dual_space=spec.dual_space.build(check=False) if spec.dual_space else None,
+    )
+    if spec.instance_space is None:
+        return line
+    alone = spec.components() == (spec.learner, spec.instance_space) and is_classifier(line.learner)
+    whole = spec.instance_space.build(check=False)
+    return ComposedClassifier(whole.set_params(classifier=line.learner if alone else line))
+
+
+def seeded(estimator: ComposedClassifier, seed: int, trial: Trial) -> ComposedClassifier:
+    """Give every part with an open `random_state` one of its own, from the data set's, split's and method's names."""
+    parts = [estimator.label_space, estimator.learner, *(estimator.feature_space or ()), estimator.dual_space]
+    inner = getattr(estimator.learner, "classifier", None)
+    if isinstance(inner, ComposedClassifier):  # `get_params` does not look into a list
+        parts += inner.feature_space or ()
+    for position, part in enumerate(parts):
+        if part is None:
+            continue
+        # by scikit-learn's convention a parameter is an attribute; asking `get_params` takes far longer
+        has_seed = any(name == "random_state" or hasattr(value, "get_params") for name, value in vars(part).items())
+        if not has_seed or not hasattr(part, "get_params"):
+            continue
+        for name, value in sorted(part.get_params().items()):
+            if (name == "random_state" or name.endswith("__random_state")) and value is None:
+                sequence = seed_sequence(seed, trial.dataset, trial.split, trial.method, position, name)
+                part.set_params(**{name: int(sequence.generate_state(1)[0])})
+    return estimator
+
+
+def features_kept(estimator: ComposedClassifier) -> dict[str, Any]:
+    """What the last step of the feature space tells of its dimensions (a dual space is none: its code is not kept); of
+    an instance space, what that tells of its own, and of its clusters.
+    """
+    whole = estimator.learner_
+    if getattr(whole, "decomposes_instances", False):
+        told = {"cluster_instances": "cluster_sizes_", "cluster_labels": "cluster_n_labels_"}
+        found = {key: getattr(whole, name) for key, name in told.items() if hasattr(whole, name)}
+        kept = getattr(whole, "n_components_", None)
+        return found | ({} if kept is None else {"n_dimensions": float(kept)})
+    steps = [step for step in estimator.feature_steps_ if step is not estimator.label_space_]
+    told = {"n_dimensions": "n_components_", "eigenvalue_share": "eigenvalue_share_", "objective": "final_objective_"}
+    return {key: float(getattr(steps[-1], name)) for key, name in told.items() if steps and hasattr(steps[-1], name)}

@@ -1,0 +1,84 @@
+"""Which trials one fit serves: the points of a sweep that differ only in how many dimensions the code has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mlcdr import registry
+from mlcdr.experiment.config import MethodSpec, method_text
+from mlcdr.experiment.model import LABELLED
+from mlcdr.experiment.outputs import independent_outputs
+from mlcdr.linalg import n_kept
+from mlcdr.registry import Component
+
+
+def families_apart(specs: Sequence[MethodSpec], points: Sequence[Mapping[str, Any]], n_labels: int) -> list[MethodSpec]:
+    """`families_of`, with points that differ in which labels are hidden kept apart: they are fits on other rows."""
+    result = list(specs)
+    kinds: dict[str, list[int]] = {}
+    for i, point in enumerate(points):
+        kinds.setdefault(method_text(point.get(LABELLED)), []).append(i)
+    for indices in kinds.values():
+        for i, family in zip(indices, families_of([specs[i] for i in indices], n_labels), strict=True):
+            result[i] = family
+    return result
+
+
+def families_of(specs: Sequence[MethodSpec], n_labels: int) -> list[MethodSpec]:
+    """For each of a method's specs the one to fit in its stead: the same with the largest code, where one fit serves.
+
+    That is so where the label space's directions are nested and the learner fits each output as if it were alone (see
+    `mlcdr.experiment.outputs`).
+    """
+    largest: dict[str, MethodSpec] = {}
+    names = []
+    for spec in specs:
+        name = json.dumps(spec.plain(), sort_keys=True)
+        size = _size_path(spec)
+        if size is not None:
+            bare = spec.with_value(size, None)
+            name = json.dumps((bare or spec).plain(), sort_keys=True)
+            if name not in largest or _size(spec, n_labels) > _size(largest[name], n_labels):
+                largest[name] = spec
+        else:
+            largest[name] = spec
+        names.append(name)
+    return [largest[name] for name in names]
+
+
+def _size_path(spec: MethodSpec) -> str | None:
+    """The path of the parameter that says how large the code is, if one fit serves all its values."""
+    part = code_part(spec)
+    if part is None:
+        return None
+    space = registry.resolve(part.family, part.name)
+    path = f"{part.family}.{size_parameter(part)}"
+    serves = getattr(space, "nested", False) and independent_outputs(spec.learner)
+    return path if serves and spec.with_value(path, None) is not None else None
+
+
+def _size(spec: MethodSpec, n_labels: int) -> int:
+    part = code_part(spec)
+    assert part is not None
+    dimensions = getattr(part.build(check=False), "n_dimensions", n_kept)  # as its `rounding`, if any, has it
+    try:
+        return int(dimensions(part.value(size_parameter(part)), n_labels))
+    except ValueError:  # more than there are labels: that trial will say so, and must not be the one fitted for others
+        return -1
+
+
+def code_part(spec: MethodSpec) -> Component | None:
+    """What gives the code its size: the dual space, or else the label space; nothing, where each part has its own."""
+    return None if spec.instance_space else spec.dual_space or spec.label_space
+
+
+def size_parameter(part: Component) -> str:
+    """The parameter that says how large the code is."""
+    return size_parameter_of(registry.resolve(part.family, part.name))
+
+
+def size_parameter_of(space: Any) -> str:
+    """The same of a space's class, or of one that is made."""
+    return str(getattr(space, "size_parameter", "n_components"))
