@@ -1,8 +1,8 @@
 """One or two BLAS threads, through the library: the same scores but for rounding, and so the same label sets.
 
-BLAS divides a sum among its threads, so the last digits may differ (a run of the bench never sees this: it gives BLAS one
-thread). What that can do to a score is bounded here by TOLERANCE of the largest one; a label changes only where a score
-is as near as that to its threshold.
+BLAS divides a sum among its threads, so the last digits may differ (a run of the bench gives BLAS one thread and never
+sees this). What that does to a score is bounded here by TOLERANCE of the largest one, some 3e-13 being the most that was
+seen; a label changes only where a score is as near as that to its threshold.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def problem() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n, d, k = 400, 100, 20
     X = rng.normal(size=(n, d)) * np.logspace(-1, 0.5, d)
     X[:, 1] = X[:, 0] * 3 + 1e-3 * X[:, 2]
-    Y = (X / X.std(axis=0) @ rng.normal(size=(d, k)) / np.sqrt(d) + 0.3 * rng.normal(size=(n, k)) > 0.8).astype(np.uint8)
+    Y = (X / X.std(axis=0) @ rng.normal(size=(d, k)) / np.sqrt(d) + 0.3 * rng.normal(size=(n, k)) > 0.8).astype(
+        np.uint8
+    )
     return X[:300], Y[:300], X[300:]
 
 
