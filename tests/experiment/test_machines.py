@@ -56,7 +56,10 @@ class Cluster:
         self.folder = folder
         self.file = folder / "scheduler.json"
         self.processes: list[subprocess.Popen[bytes]] = []
-        self.environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **environment}
+        here = {"PYTHONPATH": str(Path(__file__).parents[2])}
+        # else it drops, every two seconds, what no task waits for just then, and a slow machine has data sent again
+        here["DASK_DISTRIBUTED__SCHEDULER__ACTIVE_MEMORY_MANAGER__START"] = "False"
+        self.environment = {**os.environ, **here, **environment}
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "blind.py").write_text(BLIND)
         common = ["--scheduler-file", str(self.file), "--no-dashboard"]
