@@ -178,7 +178,6 @@ def resolve(family: str, name: str) -> type:
     """
     target = _target(family, name)
     module_name, _, class_name = target.partition(":")
-    importlib.import_module("mlcdr.lean_sklearn")  # before any class that imports scikit-learn
     try:
         found = getattr(importlib.import_module(module_name), class_name)
     except Exception as error:  # whatever a module of the user's own may raise while it is imported

@@ -17,9 +17,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from mlcdr import lean_sklearn  # noqa: F401  (before anything of scikit-learn)
-
-# isort: split
 from mlcdr.composition import ComposedClassifier
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import UserError
