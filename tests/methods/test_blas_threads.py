@@ -1,8 +1,8 @@
 """One or two BLAS threads, through the library: the same scores but for rounding, and so the same label sets.
 
-BLAS divides a sum among its threads, so the last digits may differ (a run of the bench gives BLAS one thread and never
-sees this). What that does to a score is bounded here by TOLERANCE of the largest one, the most seen
-being some 3e-13; a label changes only where a score is as near as that to its threshold.
+BLAS divides a sum among its threads, so the last digits may differ (a run of the bench gives BLAS one thread and
+never sees this). What that does to a score is bounded here by TOLERANCE of the largest one, the most seen being some
+3e-13; a label changes only where a score is as near as that to its threshold.
 """
 
 from __future__ import annotations
