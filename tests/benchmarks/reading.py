@@ -163,7 +163,7 @@ def main() -> int:
         lines.append(
             (what, f"{value:.3g} {unit}", f"{mark:g} {unit}" if math.isfinite(mark) else "none", value <= mark)
         )
-        print(f"{'' if value <= mark else 'MISSED '}{what}: {value:.3g} {unit} (at most {mark:g})", flush=True)
+        print(f"{'' if value <= mark else 'MISSED '}{what}: {value:.3g} {unit} (mark: {mark:g})", flush=True)
 
     for name in ("delicious", "bibtex"):
         (path,) = locate(name).arffs
