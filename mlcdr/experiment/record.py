@@ -122,13 +122,13 @@ def progress(folder: Path) -> Progress:
             "GROUP BY p.dataset, p.method ORDER BY min(p.position)"
         ).fetchall()
         errors = db.execute(
-            "SELECT p.dataset, p.method, t.error, count(*) FROM planned p JOIN trials t USING (key) "
+            "SELECT p.dataset, p.method, coalesce(t.error, ''), count(*) FROM planned p JOIN trials t USING (key) "
             "WHERE t.status = 'failed' GROUP BY p.dataset, p.method, t.error ORDER BY min(p.position)"
         ).fetchall()
         costs = _costs(db)
     refuse_others(path, "runs", [last], (str, int, str, str | None, str | None))
     refuse_others(path, "planned", counts, (str, str))
-    refuse_others(path, "trials", [row[2:3] for row in errors], (str | None,))
+    refuse_others(path, "trials", [row[2:3] for row in errors], (str,))
     try:
         run = _run(*last)
     except ValueError:
