@@ -14,6 +14,7 @@ import contextlib
 import importlib
 import inspect
 import math
+import operator
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -177,6 +178,14 @@ def _constraint(written: Any) -> Constraint:
 # -------------------------------------------------------------------- source
 
 
+_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.BitOr: operator.or_,
+    ast.Sub: operator.sub,
+    ast.Add: operator.add,
+    ast.Pow: operator.pow,
+}
+
+
 class _Module:
     """The names of a module of this package: its classes and constants, and those it imports."""
 
@@ -219,14 +228,42 @@ class _Module:
             return self._mapping(expression)
         if isinstance(expression, ast.Constant):
             return expression.value
-        names = [node for node in ast.walk(expression) if isinstance(node, ast.Name)]
-        bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}  # in a comprehension
-        scope = {name: self.get(name) for name in {node.id for node in names} - bound}
-        code = compile(ast.fix_missing_locations(ast.Expression(expression)), self.name, "eval")
         try:
-            return eval(code, scope)
+            return self._computed(expression)
+        except Untold:
+            raise
         except Exception as error:  # whatever our own declaration does with what stands in for the real thing
             raise Untold(f"{self.name}: {ast.unparse(expression)}: {error}") from None
+
+    def _computed(self, node: ast.expr) -> Any:
+        """The few kinds of expression that declarations consist of."""
+        match node:
+            case ast.Name():
+                return self.get(node.id)
+            case ast.Attribute():
+                return getattr(self.value(node.value), node.attr)
+            case ast.List() | ast.Tuple() | ast.Set():
+                kind = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
+                return kind(self._each(node.elts))
+            case ast.Call():
+                named = {each.arg: self.value(each.value) for each in node.keywords if each.arg}
+                return self.value(node.func)(*self._each(node.args), **named)
+            case ast.Subscript():
+                return self.value(node.value)[self.value(node.slice)]
+            case ast.BinOp(op=ast.BitOr() | ast.Sub() | ast.Add() | ast.Pow()):
+                return _OPERATORS[type(node.op)](self.value(node.left), self.value(node.right))
+            case ast.UnaryOp(op=ast.USub()):
+                return -self.value(node.operand)
+        raise Untold(f"{self.name}: {ast.unparse(node)}")
+
+    def _each(self, nodes: list[ast.expr]) -> list[Any]:
+        values: list[Any] = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                values += self.value(node.value)
+            else:
+                values.append(self.value(node))
+        return values
 
     def _mapping(self, expression: ast.Dict) -> dict[Any, Any]:
         result: dict[Any, Any] = {}

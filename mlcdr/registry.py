@@ -10,8 +10,10 @@ dotted path (`learner: my_package.MyRegressor`).
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
+import importlib.util
 import inspect
 import sys
 import sysconfig
@@ -425,14 +427,33 @@ def _provenance(cls: type) -> list[bytes]:
                 found[package] = f"{package} {getattr(sys.modules[package], '__version__', '')}".encode()
             continue
         try:
-            found[name] = inspect.getsource(module).encode()
+            source = inspect.getsource(module)
         except (OSError, TypeError):  # an interactive module has no source to look at
-            found[name] = name.encode()
+            source = ""
+        found[name] = (source or name).encode()
+        pending += _imported(module, source)
         for value in vars(module).values():
-            used = value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", None)
+            if not inspect.ismodule(value):
+                used = getattr(value, "__module__", None)
+            elif value.__name__.startswith(f"{name}."):  # a package has what anybody has imported of it
+                continue
+            else:
+                used = value.__name__
             if isinstance(used, str):
                 pending.append(used)
     return [found[name] for name in sorted(found)]
+
+
+def _imported(module: ModuleType, source: str) -> Iterator[str]:
+    """The modules that a module's own text imports: `import a.b` only binds `a`, whose attributes tell nothing."""
+    package = module.__name__ if hasattr(module, "__path__") else module.__name__.rpartition(".")[0]
+    for statement in ast.parse(source).body:
+        if isinstance(statement, ast.Import):
+            yield from (each.name for each in statement.names)
+        elif isinstance(statement, ast.ImportFrom):
+            of = "." * statement.level + (statement.module or "")
+            of = importlib.util.resolve_name(of, package) if statement.level else of
+            yield from (f"{of}.{each.name}" for each in statement.names)
 
 
 def _is_foreign(cls: type) -> bool:

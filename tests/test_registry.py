@@ -135,8 +135,8 @@ class Mine(Base):
 PARENT = "from mlcdr.learners.least_squares import LeastSquares\n\n\nclass Parent(LeastSquares):\n    '''{words}'''\n"
 
 
-def version_of(folder: Path, name: str = "mine.Mine") -> str:
-    code = f"from mlcdr.registry import Component; print(Component('learner', {name!r}, {{}}).version())"
+def version_of(folder: Path, name: str = "mine.Mine", before: str = "") -> str:
+    code = f"{before}\nfrom mlcdr.registry import Component; print(Component('learner', {name!r}, {{}}).version())"
     env = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{Path(registry.__file__).parents[1]}"}
     env["PYTHONDONTWRITEBYTECODE"] = "1"
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
@@ -170,6 +170,22 @@ def test_a_version_owes_nothing_to_what_else_is_imported() -> None:
     sources = registry._provenance(Guess)
     assert inspect.getsource(sys.modules[Guess.__module__]).encode() in sources
     assert inspect.getsource(mlcdr.cli).encode() not in sources
+
+
+def test_a_version_is_of_the_modules_that_a_source_names(tmp_path: Path) -> None:
+    """`import a.b` binds `a` alone, whose attributes are whatever anybody has imported of it."""
+    package = tmp_path / "helpers"
+    package.mkdir()
+    for name in ("__init__", "part", "other"):
+        (package / f"{name}.py").write_text("FACTOR = 1\n")
+    own = OWN.format(base_module="mlcdr.learners.ridge", base="Ridge", factor="helpers.part.FACTOR")
+    (tmp_path / "mine.py").write_text(f"import helpers.part\nimport mlcdr.learners.ridge\n{own}")
+    version = version_of(tmp_path)
+    assert version_of(tmp_path, before="import mlcdr.cli, helpers.other") == version
+    (package / "other.py").write_text("FACTOR = 2\n")
+    assert version_of(tmp_path, before="import helpers.other") == version
+    (package / "part.py").write_text("FACTOR = 2\n")
+    assert version_of(tmp_path) != version
 
 
 def test_methods_of_different_modules_have_different_versions() -> None:

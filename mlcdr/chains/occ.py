@@ -63,11 +63,7 @@ class OCC(KDependenceChain):
 
     component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{
-            name: value
-            for name, value in KDependenceChain._parameter_constraints.items()
-            if name not in ("rounding", "features")
-        },
+        **KDependenceChain._parameter_constraints,
         "n_features": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
         "order": ["array-like", StrOptions({"random", "selected"}), None],
         "beta": [Interval(Real, 0, None, closed="left"), None],

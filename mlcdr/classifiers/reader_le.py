@@ -50,9 +50,7 @@ class ReaderLEClassifier(MultilabelClassifier):
 
     uses_unlabelled: ClassVar[bool] = True
     sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        name: rule for name, rule in ReaderLE._parameter_constraints.items() if name != "rounding"
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = ReaderLE._parameter_constraints
 
     def __init__(
         self,
