@@ -5,6 +5,7 @@ Label powersets, chains, neighbours, ensembles and local models differ in what t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from mlcdr.label_space.linear import as_binary, as_dense
 from mlcdr.moments import Moments
 
 Array = NDArray[np.float64]
+ChecksOfLabels = Mapping[str, Callable[[Any, int], Any]]
 
 
 class MultilabelClassifier(ClassifierMixin, BaseEstimator):
@@ -33,6 +35,10 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    # parameters that only the number of labels shows to be wrong, each with what raises a ValueError then
+    checks_of_labels: ClassVar[ChecksOfLabels] = {}
+    # parameters that are components fitted to all labels, and to features that are all or some of those there are
+    parts_of_all_labels: ClassVar[tuple[str, ...]] = ()
     hands_on_unlabelled: ClassVar[bool] = False  # whether the classifiers it is made of get the rows without labels
 
     def fit(self, X: Any, y: Any) -> Any:

@@ -26,6 +26,7 @@ from mlcdr.laws.checking import check
 from mlcdr.laws.classes import family_of, load_classes
 from mlcdr.laws.statements import CONTRACT, LAWS, MEANING
 from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.local_features.selector import LocalSelector
 from tests import small
 from tests.methods.problems import problem
 from tests.small import Outcome
@@ -70,8 +71,6 @@ def _no_module_stays() -> Iterator[None]:
 @pytest.mark.parametrize(("family", "name"), [(f, n) for f, known in registry.BUILT_IN.items() for n in known])
 def test_the_laws_hold_for_what_is_here(family: str, name: str) -> None:
     cls = registry.resolve(family, name)
-    if family == "local_features":
-        pytest.skip("a part of a classifier: tests/methods/test_label_dependent_features.py")
     assert family_of(cls) == family
     small.skip_without_extra(family, name)
     outcomes = {each.law: each for each in check(cls, without=[CONTRACT])}
@@ -229,9 +228,30 @@ class NeverChecks(Plain):
         return np.repeat(self.mean_[None], X.shape[0], axis=0)
 
 
+class GoesByTheNumber(LocalSelector):
+    """The feature of the label's number."""
+
+    def alone(self, label):
+        return np.array([label])
+
+
+class ChoosesOnce(LocalSelector):
+    """As many of the first features as the first data had."""
+
+    def fit(self, X, Y):
+        if not hasattr(self, "columns_"):
+            self.columns_ = np.arange(X.shape[1])
+        return self
+
+    def alone(self, label):
+        return self.columns_
+
+
 @pytest.mark.parametrize(
     ("cls", "law", "why"),
     [
+        (GoesByTheNumber, "label-order", "labels in another order: scores differ by up to"),
+        (ChoosesOnce, "refit", "fitted to other data before"),
         (ChangesItsParameter, "parameters", "alpha"),
         (HidesItsParameter, "parameters", "alpha"),
         (SaysTooLittle, "predicts", r"plain data: .*shape \(80, 1\) where \(80, 5\)"),

@@ -100,6 +100,9 @@ def _contract(subject: Subject) -> Iterator[Outcome]:
     if subject.family == "threshold":
         yield Outcome(CONTRACT, "skipped", "a threshold sees scores, not features")
         return
+    if subject.family == "local_features":
+        yield Outcome(CONTRACT, "skipped", "a selector for single labels is asked by the classifier that it is in")
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

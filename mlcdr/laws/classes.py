@@ -52,7 +52,8 @@ def load_classes(path: Path) -> dict[str, type]:
     if not found:
         raise UserError(
             f"{path}: no class here can be a part of a method: a learner has fit and predict, a feature space fit and "
-            "transform, a label space fit, encode and decode, a threshold apply"
+            "transform, a label space fit, encode and decode, a selector for single labels fit and beside, a threshold "
+            "apply"
         )
     return found
 
@@ -91,6 +92,8 @@ def family_of(cls: type) -> str:
         return "instance_space"
     if issubclass(cls, ClusterMixin):
         return "clusterer"
+    if hasattr(cls, "beside"):
+        return "local_features"
     if hasattr(cls, "encode") and hasattr(cls, "decode"):
         return "dual_space" if hasattr(cls, "transform") else "label_space"
     for method, family in (("predict", "learner"), ("transform", "feature_space"), ("apply", "threshold")):

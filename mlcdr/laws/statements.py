@@ -89,6 +89,10 @@ def _says(subject: Subject, part: Any, X: Array, Y: Array) -> Array:
     if subject.family == "learner" and of_label_sets(part) is not part:
         return np.asarray(part.fit(X, Y[:, 0]).predict(X), dtype=float)
     part.fit(X, Y if is_classifier(part) else Y.astype(float))
+    if subject.family == "local_features":
+        columns = np.arange(X.shape[1])
+        chosen = [part.beside(j, [i for i in (0, 1) if i < j]) for j in range(Y.shape[1])]
+        return np.array([np.isin(columns, columns if each is None else each) for each in chosen], dtype=float)
     if subject.family in ("label_space", "dual_space"):
         return np.asarray(part.encode(Y))
     return np.asarray(part.predict(X) if hasattr(part, "predict") else part.transform(X), dtype=float)
@@ -157,8 +161,8 @@ def _moments(subject: Subject) -> None:
     X, Y = problem(100)
     new = problem(seed=1)[0]
     by_rows = subject.reduced()
-    place = "learner" if subject.family == "instance_space" else subject.family
-    part = by_rows.feature_space[0] if by_rows.feature_space else getattr(by_rows, place)
+    place = {"instance_space": "learner", "local_features": "learner__features"}.get(subject.family, subject.family)
+    part = by_rows.feature_space[0] if by_rows.feature_space else by_rows.get_params()[place]
     by_rows.set_params(**{place: [_ByRows(part)] if by_rows.feature_space else _ByRows(part)})
     from_rows = by_rows.fit(X[:80], Y[:80]).decision_function(new)
     split = Moments.from_arrays(X, Y).without(np.arange(80, 100))

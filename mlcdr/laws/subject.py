@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
 from mlcdr import registry
+from mlcdr.chains.bayesian_classifier_chain import BayesianClassifierChain
 from mlcdr.chains.binary_relevance import BinaryRelevance
 from mlcdr.composition import ComposedClassifier
 from mlcdr.experiment.families import size_parameter_of
@@ -41,6 +42,8 @@ class Subject:
             return ComposedClassifier(CBMLC(BinaryRelevance(), n_clusters=3, clusterer=part, random_state=0))
         if self.family == "feature_space":
             return ComposedClassifier(LeastSquares(), feature_space=[part])
+        if self.family == "local_features":  # a label beside its parent
+            return ComposedClassifier(BayesianClassifierChain(root="strongest", features=part))
         misfit = getattr(self.cls, "misfit", None)  # of label spaces that take a kernel from the learner
         learner = KernelRidge() if misfit is not None and misfit(LeastSquares, None) else LeastSquares()
         return ComposedClassifier(learner, **{self.family: part})

@@ -42,6 +42,8 @@ ALL = {
     "mddm p": MDDM(),
     "mddm f": MDDM(orthogonality="f"),
     "mddm f .9": MDDM(orthogonality="f", beta=0.9),
+    "mddm p about 0": MDDM(centred=False),
+    "mddm f about 0": MDDM(orthogonality="f", centred=False),
     "mddm p rbf": MDDM(kernel="rbf", gamma=0.2),
     "mddm f polynomial": MDDM(orthogonality="f", beta=0.7, kernel="polynomial", degree=2, coef0=0.5),
     "mvmd": MVMD(),
@@ -94,6 +96,9 @@ def pair_of(estimator, X, Y):
     match estimator:
         case PCA():
             return S, eye
+        case MDDM(centred=False):
+            metric = p["beta"] * X.T @ X + (1 - p["beta"]) * eye if p["orthogonality"] == "f" else eye
+            return X.T @ Y.astype(float) @ Y.T @ X, metric
         case MDDM():
             L = np.array([[label_kernel(p, a, b) for b in labels] for a in labels])
             B = x.T @ L @ x
@@ -570,6 +575,13 @@ def test_an_indefinite_kernel_gives_its_positive_directions():
         MDDM(kernel="chi2").fit(X, Y)
 
 
+def test_about_the_origin_there_is_one_solver_and_one_kernel():
+    X, Y = problem("plain")
+    for other in ({"kernel": "rbf"}, {"solver": "implicit", "orthogonality": "f"}):
+        with pytest.raises(ValueError, match="centred=False needs kernel='linear'"):
+            MDDM(centred=False, **other).fit(X, Y)
+
+
 # -------------------------------------------------------------------- laws
 
 
@@ -582,12 +594,13 @@ def test_invariances(estimator, name):
     values, projected = estimator.fit(X, Y).eigenvalues_, projector(estimator.fit(X, Y))
     rows, labels = rng.permutation(len(X)), rng.permutation(6)
     rotation = np.linalg.qr(rng.standard_normal((X.shape[1],) * 2))[0]
+    about_0 = not estimator.get_params().get("centred", True)  # where a feature's mean says something
     ordered = isinstance(estimator, MLHSL) or estimator.get_params().get("weights") == "dependence"
     for features, sets, turn in (
         *([] if ordered else [(X[rows], Y[rows], None)]),
         (X, Y[:, labels], None),
-        (X + 5, Y, None),
-        (np.column_stack([X, np.full(len(X), 3.0)]), Y, np.eye(X.shape[1] + 1)[: X.shape[1]]),
+        *([] if about_0 else [(X + 5, Y, None)]),
+        (np.column_stack([X, np.full(len(X), 0.0 if about_0 else 3.0)]), Y, np.eye(X.shape[1] + 1)[: X.shape[1]]),
         (X @ rotation, Y, rotation),
     ):
         fitted = estimator.fit(features, sets)

@@ -332,3 +332,12 @@ class Clock:
     def wait(self, seconds):
         self.now += seconds
         return 0
+
+
+def test_no_direction_is_left(capfd):
+    """LAPACK would write to the terminal that it does not know what to do with nothing."""
+    X, Y = problem("plain")
+    none = Moments.from_arrays(X, Y).map_features(np.zeros((17, 0)))
+    for ridge in (0.0, 1.0):
+        assert none.coefficients(ridge).shape == (0, 6)
+    assert capfd.readouterr() == ("", "")

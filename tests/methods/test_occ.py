@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
+from mlcdr.chains.bayesian_classifier_chain import BayesianClassifierChain
 from mlcdr.chains.binary_relevance import BinaryRelevance
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.chains.k_dependence_chain import KDependenceChain
@@ -149,6 +150,21 @@ def test_special_cases_of_k(base):
     for j, pa in enumerate(one.parents_):  # the label before it that tells most
         before = [c for c in order[: order.index(j)] if c != 4]
         assert not pa or mi(Y[:, pa[0]], Y[:, j]) == pytest.approx(max(mi(Y[:, c], Y[:, j]) for c in before))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_parent_at_most_is_a_bayesian_chain(seed):
+    """In an order in which the tree grows from its root by its heaviest edge, the label before that tells most is the
+    parent in the tree."""
+    X, Y = small(seed, n=90)
+    tree = BayesianClassifierChain(Ridge(0.5), mi="marginal", root=0).fit(X, Y)
+    weights, order = np.array([[mi(a, b) for b in Y.T] for a in Y.T]), [0]
+    while len(order) < 5:
+        rest = [j for j in range(5) if j not in order]
+        order.append(max(rest, key=lambda j: weights[j, order].max()))
+    chain = KDependenceChain(Ridge(0.5), 1, order).fit(X, Y)
+    assert chain.parents_ == tree.parents_
+    np.testing.assert_allclose(chain.decision_function(X), tree.decision_function(X), atol=1e-9)
 
 
 def test_occ_with_all_features_is_kcc():
