@@ -431,13 +431,13 @@ def signed(vectors: Array) -> Array:
     return np.ascontiguousarray((vectors * signs).T)
 
 
-def n_kept(n_components: float | int | None, size: int, rounding: str = "floor") -> int:
+def n_kept(n_components: float | int | None, size: int, rounding: str = "floor", name: str = "n_components") -> int:
     """How many dimensions `n_components` means: None all, an int itself, a fraction p about p·size, but 1 at least.
 
     `rounding` says which of the whole numbers about p·size: "floor", as the tables of Chen & Lin 2012 show (20 % of
     yeast's 14 labels are 2); "nearest", a half going to the even number, as Pacharawongsakda & Theeramunkong 2012 have
     it (20 % of 14 are 3); or "ceiling". To nine digits p·size is what it should be: 0.6 · 5 = 3 in spite of binary
-    fractions.
+    fractions. `name` is what the parameter is called where it is wrong.
 
     Raises
     ------
@@ -455,7 +455,7 @@ def n_kept(n_components: float | int | None, size: int, rounding: str = "floor")
         return size
     if isinstance(n_components, numbers.Integral):
         if n_components > size:
-            raise ValueError(f"n_components={n_components} is more than the {size} dimensions there are")
+            raise ValueError(f"{name}={n_components} is more than the {size} dimensions there are")
         return int(n_components)
     if rounding == "nearest":
         return max(1, round(round(n_components * size, 9)))

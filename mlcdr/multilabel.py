@@ -5,6 +5,7 @@ Label powersets, chains, neighbours, ensembles and local models differ in what t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from mlcdr.label_space.linear import as_binary, as_dense
 from mlcdr.moments import Moments
 
 Array = NDArray[np.float64]
+ChecksOfLabels = Mapping[str, Callable[[Any, int], Any]]
 
 
 class MultilabelClassifier(ClassifierMixin, BaseEstimator):
@@ -33,6 +35,10 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    # parameters that only the number of labels shows to be wrong, each with what raises a ValueError then
+    checks_of_labels: ClassVar[ChecksOfLabels] = {}
+    # parameters that are components fitted to all labels, and to features that are all or some of those there are
+    parts_of_all_labels: ClassVar[tuple[str, ...]] = ()
     hands_on_unlabelled: ClassVar[bool] = False  # whether the classifiers it is made of get the rows without labels
 
     def fit(self, X: Any, y: Any) -> Any:
@@ -109,15 +115,19 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """Scores (n×K, or n where y was a vector) of X (n×d)."""
         check_is_fitted(self, "classes_")
-        scores = self._scores(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+        scores = self._scores(self._valid(X))
         return scores.ravel() if self._is_vector else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label sets (n×K) of X (n×d), in the values and the shape that y had."""
         check_is_fitted(self, "classes_")
-        found = self._labels(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+        found = self._labels(self._valid(X))
         labels = self.classes_.take(found.astype(np.intp, copy=False), mode="clip")
         return labels.ravel() if self._is_vector else labels
+
+    def _valid(self, X: Any) -> Any:
+        """New rows, checked. There may be no feature: a reduction finds none where no label depends on any."""
+        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_features=0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

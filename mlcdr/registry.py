@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
-import re
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
@@ -25,6 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from mlcdr.declared import Declared, Untold, as_number
 from mlcdr.errors import UserError, did_you_mean
 
 BUILT_IN: dict[str, dict[str, str]] = {
@@ -126,8 +126,6 @@ BUILT_IN: dict[str, dict[str, str]] = {
     },
 }
 
-_PERCENTAGE = re.compile(r"\d+(\.\d+)?%")
-
 # A trial's result depends on these modules, and on those they use, whatever its components are.
 _ENGINE = ("mlcdr.composition", "mlcdr.metrics")
 
@@ -149,13 +147,13 @@ def names(family: str) -> list[str]:
     return sorted(_known(family))
 
 
-def resolve(family: str, name: str) -> type:
-    """The class behind `name` in `family`, or behind a dotted path.
+def _target(family: str, name: str) -> str:
+    """`module:class` of a name, or of a dotted path.
 
     Raises
     ------
     UnknownComponent
-        When there is no such name, module or class; or the plug-in cannot be imported.
+        When it is neither.
     """
     known = _known(family)
     target = known.get(name)
@@ -167,6 +165,18 @@ def resolve(family: str, name: str) -> type:
         raise UnknownComponent(
             f"unknown {family} {name!r}{hint} (known: {listing}; or a dotted path to your own class)"
         )
+    return target
+
+
+def resolve(family: str, name: str) -> type:
+    """The class behind `name` in `family`, or behind a dotted path.
+
+    Raises
+    ------
+    UnknownComponent
+        When there is no such name, module or class; or the plug-in cannot be imported.
+    """
+    target = _target(family, name)
     module_name, _, class_name = target.partition(":")
     try:
         found = getattr(importlib.import_module(module_name), class_name)
@@ -175,7 +185,7 @@ def resolve(family: str, name: str) -> type:
         raise UnknownComponent(f"{family} {name!r} cannot be imported: {' '.join(told.split())}") from error
     if not inspect.isclass(found):
         raise UnknownComponent(f"{family} {name!r} is a {type(found).__name__}, not a class")
-    if name not in known and not callable(getattr(found, "get_params", None)):
+    if name not in _known(family) and not callable(getattr(found, "get_params", None)):
         # To construct an estimator is to store its parameters; of another class (subprocess.Popen) it can be anything.
         raise UnknownComponent(
             f"{family} {name!r} is not an estimator: it has no get_params (scikit-learn's BaseEstimator)"
@@ -208,6 +218,40 @@ def parameters(cls: type) -> dict[str, Any]:
     return {p.name: p.default for p in list(signature.parameters.values())[1:] if p.kind in kinds}
 
 
+@cache
+def told(family: str, name: str) -> Declared | None:
+    """What a component declares, as its source says it; None if only its class, which may take long to import, can.
+
+    Raises
+    ------
+    UnknownComponent
+        When there is no such name.
+    """
+    target = _target(family, name)
+    if name not in BUILT_IN[family]:
+        return None
+    module_name, _, class_name = target.partition(":")
+    try:
+        return Declared.read(module_name, class_name)
+    except Untold:
+        return None
+
+
+def declared(family: str, name: str) -> Declared:
+    """What a component declares: as its source says it, or its class.
+
+    Raises
+    ------
+    UnknownComponent
+        When there is no such name, module or class.
+    """
+    found = told(family, name)
+    if found is None:
+        cls = resolve(family, name)
+        found = Declared.of(cls, parameters(cls))
+    return found
+
+
 @dataclass(frozen=True)
 class Component:
     """One component of a method as a config names it: a family, a name and the parameters written out.
@@ -231,12 +275,12 @@ class Component:
             When `written` has none of these forms, or the name or a parameter is unknown.
         """
         if isinstance(written, str):
-            resolve(family, written)
+            declared(family, written)
             return cls(family, written)
         if not (isinstance(written, Mapping) and len(written) == 1 and isinstance(next(iter(written)), str)):
             raise UserError(f"a {family} is a name, or one name with its parameters: `{{name: {{parameter: value}}}}`")
         ((name, params),) = written.items()
-        allowed = parameters(resolve(family, name))
+        allowed = declared(family, name).parameters
         if params is None:
             params = {}
         elif not isinstance(params, Mapping):
@@ -258,7 +302,7 @@ class Component:
     def value(self, parameter: str) -> Any:
         """The value that `build` gives a plain parameter: as written, a percentage as a fraction, or the default."""
         if parameter in self.params:
-            return _value(self.params[parameter])
+            return as_number(self.params[parameter])
         return parameters(resolve(self.family, self.name))[parameter]
 
     def build(self, check: bool = True) -> Any:
@@ -276,7 +320,7 @@ class Component:
             if key in nested and isinstance(value, str | Mapping):
                 values[key] = Component.parse(nested[key], value).build()
             else:
-                values[key] = _value(value)
+                values[key] = as_number(value)
                 if values[key] is not value and _is_foreign(cls):
                     raise ValueError(
                         f"a percentage means nothing to {cls.__name__}: write the value of {key!r} that it takes"
@@ -287,6 +331,24 @@ class Component:
         if check and hasattr(estimator, "_parameter_constraints"):
             estimator._validate_params()
         return estimator
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """What is wrong with parameters by what the source says, in their order: the parameter, and why.
+
+        As `build` would find it, but that nothing is imported; what cannot be told without is left out.
+        """
+        known = told(self.family, self.name)
+        for key, value in sorted(self.params.items()) if known else ():
+            nested = known.components.get(key) if known else None
+            if nested and isinstance(value, str | Mapping):
+                name = value if isinstance(value, str) else next(iter(value), None)
+                try:
+                    if not isinstance(name, str) or told(nested, name):
+                        yield from ((key, why) for _, why in Component.parse(nested, value).problems())
+                except UserError as error:
+                    yield key, str(error)
+            elif known and (why := known.problem(key, value)):
+                yield key, why
 
     def classes(self) -> Iterator[type]:
         """The class of the component, and those of the components among its parameters."""
@@ -319,7 +381,7 @@ def _refuse_in_disguise(cls: type, key: str, written: Any) -> None:
     to a parameter whose range goes beyond 1 (`alpha: 20%`), and one of more than 100 % should not be told as 1.2.
     """
     declared = getattr(cls, "_parameter_constraints", {}).get(key)
-    if not isinstance(declared, list) or (_value(written) is written and not isinstance(written, bool)):
+    if not isinstance(declared, list) or (as_number(written) is written and not isinstance(written, bool)):
         return
     # a class that declares its constraints has imported these; names can be looked up without them
     from sklearn.utils._param_validation import Interval, make_constraint, validate_parameter_constraints
@@ -332,7 +394,7 @@ def _refuse_in_disguise(cls: type, key: str, written: Any) -> None:
     else:
         reals = [each for each in intervals if each.type is not Integral]
         shares = [each for each in reals if each.right is not None and each.right <= 1]
-        wrong = bool(intervals) and not any(each.is_satisfied_by(_value(written)) for each in shares)
+        wrong = bool(intervals) and not any(each.is_satisfied_by(as_number(written)) for each in shares)
         shown = written
     if wrong:
         validate_parameter_constraints({key: declared}, {key: _AsWritten(shown)}, caller_name=cls.__name__)
@@ -383,9 +445,3 @@ def _is_installed(module: ModuleType) -> bool:
     """Whether a module belongs to an installed package, whose version stands for its source."""
     file = Path(getattr(module, "__file__", None) or "/")
     return any(file.is_relative_to(sysconfig.get_path(kind)) for kind in ("purelib", "platlib", "stdlib"))
-
-
-def _value(written: Any) -> Any:
-    if isinstance(written, str) and _PERCENTAGE.fullmatch(written):
-        return float(written[:-1]) / 100
-    return written

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from mlcdr.data.dataset import Dataset
@@ -83,6 +82,8 @@ class Outcome:
 
 def skip_without_extra(family: str, name: str) -> None:
     """Skip the test of a component whose optional package is not installed."""
+    import pytest  # here, as runs import this module for its methods, and so do their workers
+
     try:
         Component(family, name).build()
     except UserError as error:

@@ -162,6 +162,16 @@ def test_a_chain_depends_on_the_source_of_its_default_base(name: str) -> None:
         assert inspect.getsource(sys.modules[used]).encode() in sources, used
 
 
+def test_a_version_owes_nothing_to_what_else_is_imported() -> None:
+    """Of a package's modules only those that a method's source names, not those that somebody has imported."""
+    import mlcdr.cli
+    from tests.small import Guess
+
+    sources = registry._provenance(Guess)
+    assert inspect.getsource(sys.modules[Guess.__module__]).encode() in sources
+    assert inspect.getsource(mlcdr.cli).encode() not in sources
+
+
 def test_methods_of_different_modules_have_different_versions() -> None:
     versions = {name: Component("label_space", name).version() for name in registry.BUILT_IN["label_space"]}
     assert len(set(versions.values())) == len(versions)

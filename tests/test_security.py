@@ -188,3 +188,15 @@ def test_the_terminal_obeys_no_data_set(tmp_path: Path, mlcdr: Callable[..., Out
     assert outcome.code == 0
     assert "\\x1b[2J" in outcome.out
     assert "\x1b" not in outcome.out + outcome.err
+
+
+def test_an_audit_that_could_not_be_made_is_not_one_that_found_nothing() -> None:
+    from tests.audit import told
+
+    unheard = {"name": "a", "version": "1", "skip_reason": "Dependency not found on PyPI"}
+    sound = {"name": "b", "version": "2", "vulns": []}
+    holed = {"name": "c", "version": "3", "vulns": [{"id": "CVE-1", "fix_versions": ["3.1"]}]}
+    index = "not audited: the package index does not tell known holes"
+    assert told([unheard]) == ([f"{index}; 0 of 1 packages, 0 known holes"], 0)
+    assert told([unheard, sound]) == (["audited; 1 of 2 packages, 0 known holes"], 0)
+    assert told([sound, holed]) == (["c 3: CVE-1, mended in 3.1", "audited; 2 of 2 packages, 1 known holes"], 1)

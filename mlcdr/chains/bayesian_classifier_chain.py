@@ -18,6 +18,13 @@ from mlcdr.chains.trees import Array, components, in_order, rooted, spanning_for
 from mlcdr.information import entropy, first_best, mutual_information
 from mlcdr.local_features.selector import LocalSelector
 from mlcdr.moments import Moments
+from mlcdr.multilabel import ChecksOfLabels
+
+
+def check_root(root: str | int, n_labels: int) -> None:
+    """Raise a ValueError where a label that is given as the root is none of so many."""
+    if not isinstance(root, str) and root >= n_labels:
+        raise ValueError(f"root {root} is none of the {n_labels} labels")
 
 
 class BayesianClassifierChain(DirectedChain):
@@ -52,6 +59,7 @@ class BayesianClassifierChain(DirectedChain):
         The models, in the chain's order; the parent follows the features.
     """
 
+    checks_of_labels: ClassVar[ChecksOfLabels] = {"root": check_root}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinkedClassifier._parameter_constraints,
         "mi": [StrOptions({"marginal", "normalised"})],
@@ -73,8 +81,7 @@ class BayesianClassifierChain(DirectedChain):
         self.random_state = random_state
 
     def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
-        if not isinstance(self.root, str) and self.root >= moments.n_labels:
-            raise ValueError(f"root {self.root} is none of the {moments.n_labels} labels")
+        check_root(self.root, moments.n_labels)
         weights = dependence(moments.rows()[1], self.mi)
         neighbours = spanning_forest(weights)
         random = check_random_state(self.random_state)

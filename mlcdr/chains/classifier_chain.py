@@ -10,14 +10,15 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.chains.directed import DirectedChain
 from mlcdr.chains.linear import LinearLinks
 from mlcdr.chains.links import Array, LinkedClassifier
+from mlcdr.chains.order import order_of
 from mlcdr.local_features.selector import LocalSelector
 from mlcdr.moments import Moments
+from mlcdr.multilabel import ChecksOfLabels
 
 
 class ClassifierChain(DirectedChain):
@@ -46,6 +47,7 @@ class ClassifierChain(DirectedChain):
         The models, in the chain's order; the labels they look at follow the features, in that order.
     """
 
+    checks_of_labels: ClassVar[ChecksOfLabels] = {"order": order_of}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinkedClassifier._parameter_constraints,
         "order": [StrOptions({"random"}), "array-like", None],
@@ -71,12 +73,7 @@ class ClassifierChain(DirectedChain):
         ValueError
             When the order that was given is none of them.
         """
-        if isinstance(self.order, str):
-            return check_random_state(self.random_state).permutation(n_labels).tolist()
-        order = list(range(n_labels)) if self.order is None else list(self.order)
-        if sorted(order) != list(range(n_labels)):
-            raise ValueError(f"order must hold each of the {n_labels} labels 0, 1, … once, found {order}")
-        return order
+        return order_of(self.order, n_labels, self.random_state)
 
     def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
         return self._chained(moments.n_labels)

@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.chains.directed import DirectedChain
 from mlcdr.chains.links import Array, LinkedClassifier
+from mlcdr.chains.order import order_of
 from mlcdr.information import Variables, mutual_information
 from mlcdr.linalg import n_kept
 from mlcdr.local_features.selector import LocalSelector
 from mlcdr.moments import Moments
+from mlcdr.multilabel import ChecksOfLabels
 from mlcdr.numerics.forward_selection import parents_in_order
 
 
@@ -57,6 +58,7 @@ class KDependenceChain(DirectedChain):
         The models, in the chain's order; the parents follow the features.
     """
 
+    checks_of_labels: ClassVar[ChecksOfLabels] = {"order": order_of}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinkedClassifier._parameter_constraints,
         "n_parents": [Interval(Integral, 0, None, closed="left"), Interval(Real, 0, 1, closed="both"), None],
@@ -88,13 +90,7 @@ class KDependenceChain(DirectedChain):
         return order, self._parents_of(moments, order)
 
     def _order_of(self, moments: Moments) -> list[int]:
-        n_labels = moments.n_labels
-        if isinstance(self.order, str):
-            return check_random_state(self.random_state).permutation(n_labels).tolist()
-        order = list(range(n_labels)) if self.order is None else list(self.order)
-        if sorted(order) != list(range(n_labels)):
-            raise ValueError(f"order must hold each of the {n_labels} labels 0, 1, … once, found {order}")
-        return order
+        return order_of(self.order, moments.n_labels, self.random_state)
 
     def _parents_of(self, moments: Moments, order: list[int]) -> list[list[int]]:
         n_labels = moments.n_labels

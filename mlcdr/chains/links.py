@@ -139,6 +139,7 @@ class LinkedClassifier(MultilabelClassifier):
 
     component_parameters: ClassVar[dict[str, str]] = {"base": "learner", "features": "local_features"}
     _linear: Any  # the links as matrices, where they are linear and were found all at once
+    parts_of_all_labels: ClassVar[tuple[str, ...]] = ("features",)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "base": [HasMethods(["fit", "predict"]), None],
         "features": [HasMethods(["fit", "beside"]), None],

@@ -18,9 +18,18 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.chains.links import Array
 from mlcdr.learners.logistic_regression import LogisticRegression
+from mlcdr.multilabel import ChecksOfLabels
 
 _MOST_EXACT = 15
 _MOST_NODES = 2**18
+
+
+def check_search(search: str, n_labels: int) -> None:
+    """Raise a ValueError where an exact search of so many labels is asked for."""
+    if search == "exact" and n_labels > _MOST_EXACT:
+        raise ValueError(
+            f"an exact search is for {_MOST_EXACT} labels at most, found {n_labels}; take a beam or epsilon"
+        )
 
 
 class ProbabilisticClassifierChain(ClassifierChain):
@@ -65,6 +74,7 @@ class ProbabilisticClassifierChain(ClassifierChain):
         The models, in the chain's order.
     """
 
+    checks_of_labels: ClassVar[ChecksOfLabels] = {**ClassifierChain.checks_of_labels, "search": check_search}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClassifierChain._parameter_constraints,
         "base": [HasMethods(["fit", "predict_proba"]), None],
@@ -95,10 +105,7 @@ class ProbabilisticClassifierChain(ClassifierChain):
         return LogisticRegression() if self.base is None else self.base
 
     def _fit_links(self, base: Any, moments: Any) -> None:
-        if self.search == "exact" and moments.n_labels > _MOST_EXACT:
-            raise ValueError(
-                f"an exact search is for {_MOST_EXACT} labels at most, found {moments.n_labels}; take a beam or epsilon"
-            )
+        check_search(self.search, moments.n_labels)
         super()._fit_links(base, moments)
 
     def _scores(self, X: Any) -> Array:

@@ -21,9 +21,15 @@ from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.label_space.linear import as_dense
 from mlcdr.learners.linear_svm import LinearSVM
 from mlcdr.moments import Moments
-from mlcdr.multilabel import Array, MultilabelClassifier, answer, fitted_to, seeded, with_part
+from mlcdr.multilabel import Array, ChecksOfLabels, MultilabelClassifier, answer, fitted_to, seeded, with_part
 from mlcdr.numerics.admm import lasso
 from mlcdr.numerics.meta_labels import VARIANTS, Index, label_affinity, spectral_groups
+
+
+def check_groups(groups: Any, n_labels: int) -> None:
+    """Raise a ValueError where groups (lists of labels, none twice) do not hold so many."""
+    if groups is not None and sum(map(len, groups)) != n_labels:
+        raise ValueError(f"groups must hold each of the {n_labels} labels 0, 1, … once, found {groups}")
 
 
 class MLSF(MultilabelClassifier):
@@ -75,6 +81,7 @@ class MLSF(MultilabelClassifier):
     """
 
     component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner"}
+    checks_of_labels: ClassVar[ChecksOfLabels] = {"groups": check_groups}
     hands_on_unlabelled: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "classifier": [HasMethods(["fit", "predict"]), None],
@@ -147,8 +154,7 @@ class MLSF(MultilabelClassifier):
         n_labels = Y.shape[1]
         if self.groups is not None:
             groups = [np.asarray(group, dtype=np.intp) for group in self.groups]
-            if sum(map(len, groups)) != n_labels:
-                raise ValueError(f"groups must hold each of the {n_labels} labels 0, 1, … once, found {self.groups}")
+            check_groups(self.groups, n_labels)
             return groups
         n = -(-n_labels // min(self.size, n_labels))
         if n == 1:

@@ -19,9 +19,9 @@ def check(config: Config, set_: Set = None) -> None:
 
     The data sets are read, so that sizes, splits and folds are compared with them.
     """
-    from mlcdr.experiment.feasible import infeasible
-
     experiment = load(config, set_)
+    from mlcdr.experiment.feasible import infeasible  # after the file: its mistakes are told without this one's cost
+
     problems = infeasible(experiment)
     if problems:
         raise ConfigError([experiment.placed(problem) for problem in problems])

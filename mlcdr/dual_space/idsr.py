@@ -63,14 +63,14 @@ class IDSR(DualSpace):
         self.n_labels = n_labels
 
     def _find_both(self, moments: Moments) -> tuple[Array, Array]:
-        n = n_kept(self.n_features, moments.n_features, rounding="nearest")
+        n = n_kept(self.n_features, moments.n_features, "nearest", "n_features")
         features, labels = moments, moments.yy
         if self.dependency == "correlation":
             unit = unit_labels(moments)
             features, labels = moments.standardised(), labels * np.outer(unit, unit)
         self.feature_variances_, directions = features.principal_directions(n)
         self.eigenvalues_, label_directions = leading_eigenvectors(
-            labels, n_kept(self.n_labels, moments.n_labels, rounding="nearest")
+            labels, n_kept(self.n_labels, moments.n_labels, "nearest", "n_labels")
         )
         return directions.T, label_directions
 
@@ -79,4 +79,4 @@ class IDSR(DualSpace):
         if self.dependency == "correlation":
             return super().transform_moments(moments)
         # asked for as in fitting: another number might bring another decomposition, with other signs
-        return moments.principal_moments(n_kept(self.n_features, moments.n_features, rounding="nearest"))
+        return moments.principal_moments(n_kept(self.n_features, moments.n_features, "nearest", "n_features"))

@@ -61,6 +61,7 @@ class Ensemble(MultilabelClassifier):
     """
 
     component_parameters: ClassVar[dict[str, str]] = {"of": "learner"}
+    parts_of_all_labels: ClassVar[tuple[str, ...]] = ("of",)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "of": [HasMethods(["fit", "predict"]), None],
         "n_members": [Interval(Integral, 1, None, closed="left")],
@@ -99,8 +100,10 @@ class Ensemble(MultilabelClassifier):
 
     def _draws(self, n: int, d: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], np.random.RandomState]]:
         """For each member its instances and features, ascending, and what its own seeds come from."""
-        shares = (self.instances, self.features) if self.variant == "text" else (self.features, self.instances)
-        n_rows, n_columns = n_kept(shares[0], n), n_kept(shares[1], d)
+        names = ("instances", "features") if self.variant == "text" else ("features", "instances")
+        n_rows, n_columns = (
+            n_kept(getattr(self, name), size, name=name) for name, size in zip(names, (n, d), strict=True)
+        )
         of_all = check_random_state(self.random_state)
         for _ in range(self.n_members):
             rng = np.random.RandomState(of_all.randint(_SEEDS))

@@ -18,7 +18,19 @@ from sklearn.utils._param_validation import HasMethods, Interval
 
 from mlcdr.classifiers.label_powerset import LabelPowerset
 from mlcdr.moments import Moments
-from mlcdr.multilabel import Array, MultilabelClassifier
+from mlcdr.multilabel import Array, ChecksOfLabels, MultilabelClassifier
+
+
+def check_labelsets(labelsets: Any, n_labels: int) -> None:
+    """Raise a ValueError where sets that are given are not of so many labels."""
+    if labelsets is None:
+        return
+    labels = set(range(n_labels))
+    for chosen in labelsets:
+        if not (isinstance(chosen, list | tuple | np.ndarray) and 0 < len(chosen) == len(labels & {*chosen})):
+            raise ValueError(f"labelsets: a set holds some of the labels 0, …, {n_labels - 1}, once each")
+    if not len(labelsets):
+        raise ValueError("labelsets: none is given (null draws them)")
 
 
 class RAkEL(MultilabelClassifier):
@@ -52,6 +64,7 @@ class RAkEL(MultilabelClassifier):
     """
 
     component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
+    checks_of_labels: ClassVar[ChecksOfLabels] = {"labelsets": check_labelsets}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "base": [HasMethods(["fit", "predict"]), None],
         "k": [Interval(Integral, 1, None, closed="left")],
@@ -86,12 +99,7 @@ class RAkEL(MultilabelClassifier):
 
     def _draw(self, n_labels: int) -> list[NDArray[np.intp]]:
         if self.labelsets is not None:
-            labels = set(range(n_labels))
-            for chosen in self.labelsets:
-                if not (isinstance(chosen, list | tuple | np.ndarray) and 0 < len(chosen) == len(labels & {*chosen})):
-                    raise ValueError(f"labelsets: a set holds some of the labels 0, …, {n_labels - 1}, once each")
-            if not len(self.labelsets):
-                raise ValueError("labelsets: none is given (null draws them)")
+            check_labelsets(self.labelsets, n_labels)
             return [np.sort(np.asarray(chosen, dtype=np.intp)) for chosen in self.labelsets]
         rng = check_random_state(self.random_state)
         k = min(self.k, n_labels)

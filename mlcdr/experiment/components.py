@@ -1,6 +1,5 @@
 """Components as a config writes them: read with every problem told, and changed by a sweep."""
 
-import inspect
 import re
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -20,7 +19,8 @@ def read_component(
 ) -> Component | None:
     """A component from `name`, `{name: {parameter: value}}` or `{name: value}` (for its first parameter).
 
-    Every problem (form, name, parameters, values) is recorded with its own key path below `path`; None if there is one.
+    Every problem (form, name, parameters, values) is recorded with its own key path below `path`; None if there is one,
+    or if nothing can be told of the component without its class and none may be imported (`problems.importing`).
     Parameters that the experiment sweeps are named in `swept`: they need no value here.
     """
     before = len(problems)
@@ -35,11 +35,15 @@ def read_component(
         problems.add(path, f"must be {right}, found {found(written)}{keys}")
         return None
     try:
-        cls = registry.resolve(family, name)
+        if problems.importing:
+            registry.resolve(family, name)
+        elif registry.told(family, name) is None:
+            return None
+        declared = registry.declared(family, name)
     except UserError as error:
         problems.add(inner, str(error))
         return None
-    allowed = registry.parameters(cls)
+    allowed = declared.parameters
     places: dict[str, KeyPath] = {}
     if params is None:
         params = {}
@@ -54,24 +58,32 @@ def read_component(
         if key not in allowed:
             listing = ", ".join(allowed) or "none"
             problems.add(places[key], f"unknown parameter of {family} {name!r}{near(key, allowed)} (known: {listing})")
-    required = [key for key, default in allowed.items() if default is inspect.Parameter.empty and key not in params]
+    required = [key for key, needed in allowed.items() if needed and key not in params]
     for key in required:
         if key not in swept:
             problems.add(inner, f"{family} {name!r} needs the parameter {key!r}")
-    for key, nested in getattr(cls, "component_parameters", {}).items():
+    whole = True
+    for key, nested in declared.components.items():
         if isinstance(params.get(key), str | Mapping):
-            read_component(params[key], nested, places[key], problems)
+            whole &= read_component(params[key], nested, places[key], problems) is not None
     component = Component(family, name, dict(params))
     if len(problems) == before and not required:
         _check_values(component, inner, places, problems)
-    return component if len(problems) == before else None
+    return component if whole and len(problems) == before else None
 
 
 def _check_values(component: Component, path: KeyPath, places: Mapping[str, KeyPath], problems: Problems) -> None:
-    """Build the component; as scikit-learn names one wrong parameter at a time, try again without it."""
+    """What the source says; and build the component: as scikit-learn names one wrong parameter at a time, try again
+    without it.
+    """
+    before = len(problems)
+    for parameter, why in component.problems():
+        problems.add(places[parameter], why)
+    if len(problems) > before or not problems.importing:
+        return
     params = dict(component.params)
     while True:
-        message = build_problem(Component(component.family, component.name, params))
+        message = build_problem(Component(component.family, component.name, params), problems.importing)
         if message is None:
             return
         blamed = _BLAMED.search(message)
@@ -82,8 +94,12 @@ def _check_values(component: Component, path: KeyPath, places: Mapping[str, KeyP
         del params[key]
 
 
-def build_problem(component: Component) -> str | None:
-    """Why the component cannot be built, on one line; None if it can."""
+def build_problem(component: Component, importing: bool) -> str | None:
+    """Why the component cannot be built, on one line; None if it can, or if that cannot be told without its class."""
+    for _, message in component.problems():
+        return message
+    if not importing:
+        return None
     try:
         component.build()
     except (UserError, ValueError, TypeError) as error:
@@ -117,13 +133,13 @@ def with_parameter(component: Component, keys: tuple[str, ...], value: Any) -> C
 
     `keys` is the parameter's name; if it is itself a component or a mapping, the name in that may follow.
     """
-    cls = registry.resolve(component.family, component.name)
+    declared = registry.declared(component.family, component.name)
     key, *inner = keys
-    if key not in registry.parameters(cls):
+    if key not in declared.parameters:
         return None
     if inner:
         written = component.params.get(key)
-        nested = getattr(cls, "component_parameters", {}).get(key)
+        nested = declared.components.get(key)
         if nested and isinstance(written, str | Mapping):
             changed = with_parameter(Component.parse(nested, written), tuple(inner), value)
             if changed is None:

@@ -86,8 +86,9 @@ def load_experiment(
     Raises
     ------
     ConfigError
-        With all problems, each `file:line: key.path: what is wrong`. A file that is not YAML reports just that, and at
-        once (nothing heavy is imported for it).
+        With all problems, each `file:line: key.path: what is wrong`. A file that is not YAML reports just that. What
+        only the class of a component can tell (one of your own, or of scikit-learn) is reported when nothing else is
+        wrong: to import it takes a second, and the rest is told at once.
     """
     return _checked(read_yaml(path), overrides, Path(path).resolve().parent, look_up, also)
 
@@ -109,11 +110,22 @@ def experiment_from(
 def _checked(
     document: Document, overrides: Sequence[str], folder: Path, look_up: bool, also: Check | None = None
 ) -> Experiment:
-    problems = Problems(document)
     if not isinstance(document.data, dict):
+        problems = Problems(document, importing=False)
         problems.add((), f"an experiment is a mapping (`name: ...`), found {found(document.data)}")
         problems.raise_any()
     misdirected = apply_overrides(document, overrides)
+    # Twice: what is wrong without regard to any class is told before one is imported, which takes a second.
+    _experiment(Problems(document, importing=False), misdirected, folder, look_up, also)
+    experiment = _experiment(Problems(document, importing=True), misdirected, folder, look_up, also)
+    return experiment.written_at(document.places)
+
+
+def _experiment(
+    problems: Problems, misdirected: Sequence[str], folder: Path, look_up: bool, also: Check | None
+) -> Experiment:
+    """The experiment in `problems.document`; whatever is wrong with it is raised."""
+    document = problems.document
     # An optional part whose lines are all commented out is left empty, which is as good as left out.
     optional = [key for key, field in Experiment.model_fields.items() if not field.is_required()]
     data = {key: value for key, value in document.data.items() if value is not None or key not in optional}
@@ -156,7 +168,7 @@ def _checked(
     if also is not None:
         _check_layouts(data, sweep, also, problems)
     problems.raise_any(misdirected)
-    return experiment.written_at(document.places)
+    return experiment
 
 
 def _known_keys(location: KeyPath) -> Iterable[str]:
@@ -373,7 +385,7 @@ def _check_wrapper(space: Any, path: KeyPath, problems: Problems) -> None:
     """An instance space takes the classifier that the other keys make."""
     if not isinstance(space, Component) or space is _UNREADABLE:
         return
-    if "classifier" not in registry.parameters(registry.resolve(space.family, space.name)):
+    if "classifier" not in registry.declared(space.family, space.name).parameters:
         problems.add(path, f"{space.name!r} is no instance space: it has no parameter `classifier` for what it wraps")
     elif "classifier" in space.params:
         problems.add((*path, space.name, "classifier"), "is what the method's other keys make; leave it out")
@@ -383,17 +395,19 @@ def _check_learner(learner: Any, path: KeyPath, problems: Problems) -> None:
     """A classifier of one label (`one_label`) is the base of what fits label sets, and not a method."""
     if not isinstance(learner, Component) or learner is _UNREADABLE:
         return
-    cls = registry.resolve(learner.family, learner.name)
-    name = learner.name
-    if not (hasattr(cls, "predict") or hasattr(cls, "__getattr__")):
-        problems.add(path, f"{name!r} is no learner: it has no method `predict`")
-    elif getattr(cls, "one_label", False) or (cls.__module__.startswith("sklearn.") and _fits_one_label(learner)):
+    name, one_label = learner.name, registry.declared(learner.family, learner.name).one_label
+    if problems.importing:
+        cls = registry.resolve(learner.family, name)
+        if not (hasattr(cls, "predict") or hasattr(cls, "__getattr__")):
+            problems.add(path, f"{name!r} is no learner: it has no method `predict`")
+        one_label = one_label or (cls.__module__.startswith("sklearn.") and _fits_one_label(learner))
+    if one_label:
         problems.add(path, f"{name} fits one label: write {{binary_relevance: {name}}}, or take a chain of that base")
 
 
 def _fits_one_label(learner: Component) -> bool:
     """Whether a class of scikit-learn is a classifier that takes no label sets, by its tags."""
-    from sklearn.base import is_classifier  # a config without such a class is read without it
+    from sklearn.base import is_classifier
     from sklearn.dummy import DummyClassifier
     from sklearn.utils import get_tags
 
@@ -410,7 +424,9 @@ def _check_codes(space: Any, learner: Any, path: KeyPath, problems: Problems) ->
     """Behind a label space or a dual space stands a regressor: a classifier fits label sets, not codes."""
     if not (isinstance(space, Component) and isinstance(learner, Component)) or _UNREADABLE in (space, learner):
         return
-    from sklearn.base import is_classifier  # a config without label spaces is read without it
+    if not problems.importing:
+        return
+    from sklearn.base import is_classifier
 
     try:
         built = learner.build(check=False)
@@ -424,6 +440,8 @@ def _check_codes(space: Any, learner: Any, path: KeyPath, problems: Problems) ->
 def _check_pair(space: Any, learner: Any, path: KeyPath, problems: Problems) -> None:
     """A label space that takes its kernel from the learner says itself (`misfit`) whether the two go together."""
     if not (isinstance(space, Component) and isinstance(learner, Component)) or _UNREADABLE in (space, learner):
+        return
+    if not problems.importing:
         return
     misfit = getattr(registry.resolve(space.family, space.name), "misfit", None)
     if misfit is None:
@@ -493,16 +511,16 @@ def _check_tuning(data: Mapping[str, Any], part: Part, problems: Problems) -> No
     metrics = [spec for spec in data["metrics"] if spec.label] if isinstance(data.get("metrics"), list) else []
     listed = data["datasets"] if isinstance(data.get("datasets"), list) else []
     names = [short_name(spec.name, part) for spec in listed if spec.name and spec.name.isprintable()]
-    known = {name.casefold() for name in (*names, *entry_names())}
     for method, parts in data["methods"].items() if isinstance(data.get("methods"), dict) else ():
         try:
             tune = TuneSpec.model_validate(parts["tune"])
         except (ValidationError, KeyError, TypeError):  # not tuned, or told already
             continue
         here: KeyPath = ("methods", method, "tune")
+        known = [*names, *entry_names()] if tune.grids else []
         for name in tune.grids:
-            if name.casefold() not in known:
-                hint = near(name, [*names, *entry_names()])
+            if name.casefold() not in {each.casefold() for each in known}:
+                hint = near(name, known)
                 problems.add((*here, "grids", name), f"{name!r} is no data set{hint}")
         if tune.scope != "test":
             try:
@@ -589,7 +607,7 @@ def _check_values(
         failing = {}
         for name, spec in having.items():
             at = (spec.with_value(path, value) or spec).component_at(path)
-            message = build_problem(at[0]) if at else None
+            message = build_problem(at[0], problems.importing) if at else None
             if message:
                 failing[name] = message
         if failing:
@@ -602,6 +620,6 @@ def _sweepable(specs: Iterable[MethodSpec]) -> list[str]:
     for spec in specs:
         for position, component in enumerate(spec.components()):
             step = f".{position}" if component.family == "feature_space" and len(spec.feature_space) > 1 else ""
-            for key in registry.parameters(registry.resolve(component.family, component.name)):
+            for key in registry.declared(component.family, component.name).parameters:
                 paths[f"{component.family}{step}.{key}"] = None
     return list(paths)

@@ -11,10 +11,13 @@ from mlcdr.experiment.yaml_reader import Document, KeyPath, Place
 
 
 class Problems:
-    """The problems of one document, each with its key path; `raise_any` reports them all, in the file's order."""
+    """The problems of one document, each with its key path; `raise_any` reports them all, in the file's order.
 
-    def __init__(self, document: Document):
-        self.document = document
+    `importing`: whether the classes of components may be imported to find more.
+    """
+
+    def __init__(self, document: Document, importing: bool):
+        self.document, self.importing = document, importing
         self._found: list[tuple[KeyPath, str]] = []
 
     def __len__(self) -> int:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from mlcdr.errors import ResultsError
-from mlcdr.experiment.store import started, this_host
+from mlcdr.experiment.store import refuse_others, started, this_host
 
 State = Literal["running", "finished", "interrupted", "crashed", "unknown"]
 
@@ -122,13 +122,20 @@ def progress(folder: Path) -> Progress:
             "GROUP BY p.dataset, p.method ORDER BY min(p.position)"
         ).fetchall()
         errors = db.execute(
-            "SELECT p.dataset, p.method, t.error, count(*) FROM planned p JOIN trials t USING (key) "
+            "SELECT p.dataset, p.method, coalesce(t.error, ''), count(*) FROM planned p JOIN trials t USING (key) "
             "WHERE t.status = 'failed' GROUP BY p.dataset, p.method, t.error ORDER BY min(p.position)"
         ).fetchall()
         costs = _costs(db)
+    refuse_others(path, "runs", [last], (str, int, str, str | None, str | None))
+    refuse_others(path, "planned", counts, (str, str))
+    refuse_others(path, "trials", [row[2:3] for row in errors], (str,))
+    try:
+        run = _run(*last)
+    except ValueError:
+        raise ResultsError(f"{path}: damaged: {last[0]!r} in its table `runs` is no process") from None
     return Progress(
         folder,
-        _run(*last),
+        run,
         tuple(Count(*row) for row in counts),
         costs,
         {(dataset, method, error): number for dataset, method, error, number in errors},

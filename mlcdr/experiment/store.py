@@ -288,6 +288,7 @@ class Store:
         with self._told("cannot be read"):
             for key, metric, value in self._db.execute(query):
                 if key in wanted:
+                    refuse_others(self.path, "scores", [(value,)], (float | None,))
                     found.setdefault(key, {})[metric] = value
         return found
 
@@ -298,6 +299,7 @@ class Store:
         with self._told("cannot be read"):
             for key, path, value in self._db.execute("SELECT key, path, value FROM choices JOIN trials USING (key)"):
                 if key in wanted:
+                    refuse_others(self.path, "choices", [(value,)], (str,))
                     found.setdefault(key, {})[path] = value
         return found
 
@@ -306,6 +308,7 @@ class Store:
         query = "SELECT key, error FROM trials WHERE status = 'failed'"
         with self._told("cannot be read"):
             found = dict(self._db.execute(query).fetchall())
+        refuse_others(self.path, "trials", [(error,) for error in found.values()], (str,))
         return {key: found[key] for key in keys if key in found}
 
 
@@ -319,6 +322,20 @@ class Failure:
     split: int
     error: str
     recorded: str
+
+
+def refuse_others(path: Path, table: str, rows: Iterable[Sequence[Any]], kinds: Sequence[Any]) -> None:
+    """Refuse values that are not of their columns' kinds: SQLite takes such, if it is not we who write them.
+
+    Raises
+    ------
+    ResultsError
+        At the first one.
+    """
+    for row in rows:
+        for value, kind in zip(row, kinds, strict=False):
+            if not isinstance(value, kind):
+                raise ResultsError(f"{path}: damaged: {value!r} in its table `{table}`")
 
 
 def read_failures(folder: Path) -> list[Failure]:
@@ -351,7 +368,14 @@ def read_failures(folder: Path) -> list[Failure]:
             if damage != "ok":
                 raise ResultsError(f"{path}: damaged ({damage.splitlines()[-1]})")
             rows = db.execute(query).fetchall()
-        return [Failure(d, m, tuple(json.loads(point).items()), s, e or "", r) for d, m, point, s, e, r in rows]
+        refuse_others(path, "trials", rows, (str, str, str, int, str | None, str))
+        points = [json.loads(row[2]) for row in rows]
+        refuse_others(path, "trials", [(point,) for point in points], (dict,))
+        refuse_others(path, "trials", [(value,) for point in points for value in point.values()], (str,))
+        return [
+            Failure(d, m, tuple(point.items()), s, e or "", r)
+            for (d, m, _, s, e, r), point in zip(rows, points, strict=True)
+        ]
     except (sqlite3.Error, ValueError) as error:
         killed = path.with_name(f"{path.name}-journal").exists()
         mend = "; the run that wrote it was killed, and the next one mends it" if killed else ""

@@ -98,7 +98,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
             self.n_iter_ = len(learned["objective_"])
             self.final_objective_ = float(learned["objective_"][-1])
         self.ranking_ = np.argsort(-self.scores_, kind="stable")
-        self.n_components_ = n_kept(self.n_features, moments.n_features)
+        self.n_components_ = n_kept(self.n_features, moments.n_features, name="n_features")
         return self
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:

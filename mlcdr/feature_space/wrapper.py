@@ -70,7 +70,7 @@ class Wrapper(FeatureSelector):
         self.random_state = random_state
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
-        d, wanted = moments.n_features, n_kept(self.n_features, moments.n_features)
+        d, wanted = moments.n_features, n_kept(self.n_features, moments.n_features, name="n_features")
         order = check_random_state(self.random_state).permutation(moments.n)
         held_out = [fold for fold in np.array_split(order, min(self.folds, moments.n)) if len(fold) < moments.n]
         parts = [moments.without(np.sort(fold)) for fold in held_out]

@@ -73,6 +73,18 @@ class C45(ClassifierMixin, BaseEstimator):
         require_numba("c45")
         super()._validate_params()
 
+    @classmethod
+    def warm_up(cls) -> None:
+        """Load the machine code, or compile it: what else would be a part of the first fit's time.
+
+        Raises
+        ------
+        UserError
+            When numba is not installed.
+        """
+        X = np.array([[0.0, -1.0], [1.0, 2.0], [1.0, 0.0], [3.0, 2.0], [4.0, 0.0]])
+        cls().fit(X, X[:, 0] > 2).predict(X)
+
     def fit(self, X: Any, y: Any) -> C45:
         """Grow the tree from features X (n×d, dense or CSR) and classes y (n,).
 

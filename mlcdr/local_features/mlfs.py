@@ -102,7 +102,7 @@ class LocalMLFS(LocalSelector):
         """
         moments = self._moments
         rounding = "nearest" if self.variant == "published_code" else "floor"
-        n = n_kept(self.n_features, moments.n_features, rounding)
+        n = n_kept(self.n_features, moments.n_features, rounding, "n_features")
         tabulated = moments.n_features <= _TABULATED
         by_relevance = self.variant == "published_code" and n >= _PROGRAM_MOST
         most = moments.n_features if tabulated or by_relevance else n

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils._param_validation import HasMethods, Interval
 
-from mlcdr.local_features.selector import Columns, LocalSelector
+from mlcdr.local_features.selector import Columns
+from mlcdr.local_features.wrapped import WrappedSelector
 from mlcdr.moments import Moments
 
 
-class SameForAll(LocalSelector):
+class SameForAll(WrappedSelector):
     """The features that a selector (of `mlcdr.feature_space`) keeps, for each label alike.
 
     What it does is what that selector does as a step before the learner; here its number of features is a parameter in
@@ -28,16 +26,6 @@ class SameForAll(LocalSelector):
         Takes the place of the selector's own. None: its own.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"selector": "feature_space"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "selector": [HasMethods(["fit", "get_support"]), None],
-        "n_features": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
-    }
-
-    def __init__(self, selector: Any = None, n_features: float | int | None = None):
-        self.selector = selector
-        self.n_features = n_features
-
     def fit(self, X: Any, Y: Any) -> SameForAll:
         """Select from features X (n×d, dense or CSR) for label sets Y (n×K of {0, 1}, dense or CSR)."""
         self._validate_params()
@@ -45,17 +33,7 @@ class SameForAll(LocalSelector):
 
     def fit_moments(self, moments: Moments) -> SameForAll:
         """Select for a training set, of which the rows are there."""
-        self._columns = np.arange(moments.n_features)
-        if self.selector is None:
-            return self
-        selector = clone(self.selector)
-        if self.n_features is not None:
-            selector.set_params(n_features=self.n_features)
-        if hasattr(selector, "fit_moments"):
-            selector.fit_moments(moments)
-        else:
-            selector.fit(*moments.rows())
-        self._columns = np.flatnonzero(selector.get_support())
+        self._columns = np.arange(moments.n_features) if self.selector is None else self._selected(moments)
         return self
 
     def alone(self, label: int) -> Columns:

@@ -7,8 +7,7 @@ from typing import Any
 
 from mlcdr.errors import ResultsError, did_you_mean
 from mlcdr.reporting import layouts
-from mlcdr.reporting.layouts import TIMES, FigureLayout, TableLayout
-from mlcdr.reporting.results import metric_labels
+from mlcdr.reporting.layouts import TIMES, FigureLayout, TableLayout, metric_labels
 
 
 def problems(experiment: Mapping[str, Any]) -> list[str]:

@@ -405,3 +405,15 @@ def _read(name: str, wanted: str | None = None) -> Document:
     if not isinstance(document.data, dict):
         raise ResultsError(f"{source}: holds no layout (a mapping that begins with `kind: table` or `kind: figure`)")
     return document
+
+
+def metric_labels(experiment: Mapping[str, Any]) -> list[str]:
+    """The names that the metrics of a resolved config bear in the results."""
+    labels = []
+    for entry in experiment.get("metrics") or []:
+        if isinstance(entry, Mapping):
+            name, options = next(iter(entry.items()), ("", None))
+            labels.append(str(options.get("as", name)) if isinstance(options, Mapping) else str(name))
+        else:
+            labels.append(str(entry))
+    return labels

@@ -168,7 +168,7 @@ def _overview(
     facts = [
         ("Data sets", listing(datasets)),
         ("Methods", listing([str(name) for name in experiment.get("methods") or ()])),
-        ("Metrics", listing(results.metric_labels(experiment))),
+        ("Metrics", listing(layouts.metric_labels(experiment))),
         ("Splits", _settings(experiment.get("splits"))),
         ("Sweep", "; ".join(f"{k}: {_values(v)}" for k, v in (experiment.get("sweep") or {}).items())),
         ("Last run", str(manifest.get("started", "")).replace("T", " ").replace("+00:00", " UTC")),

@@ -28,6 +28,7 @@ from mlcdr.experiment.runner import read_manifest
 from mlcdr.experiment.yaml_reader import read_yaml
 from mlcdr.metrics import METRICS
 from mlcdr.reporting.best import Best, Repetitions, Setting, best_of, grids, named
+from mlcdr.reporting.layouts import metric_labels
 
 
 class NoResults(ResultsError):
@@ -317,18 +318,6 @@ def _directions(experiment: Mapping[str, Any]) -> dict[str, bool]:
         if better is not None:
             known[label] = better
     return known
-
-
-def metric_labels(experiment: Mapping[str, Any]) -> list[str]:
-    """The names that the metrics of a resolved config bear in the results."""
-    labels = []
-    for entry in experiment.get("metrics") or []:
-        if isinstance(entry, Mapping):
-            name, options = next(iter(entry.items()), ("", None))
-            labels.append(str(options.get("as", name)) if isinstance(options, Mapping) else str(name))
-        else:
-            labels.append(str(entry))
-    return labels
 
 
 def _ordered(found: Iterable[str], first: Iterable[str]) -> tuple[str, ...]:

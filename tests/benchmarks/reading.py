@@ -10,7 +10,8 @@ memory    the peak of resident memory while an ARFF is read, over what was there
 cached    `load_dataset` from the cache of parsed data;
 metrics   every label metric of one fold of bibtex (1479 × 159), from one pass of counts;
 help      `mlcdr --help`, a process of its own, everything included;
-mistakes  `mlcdr run` of a config that is no YAML, and of one with an unknown metric, likewise;
+mistakes  `mlcdr run` and `mlcdr check` of configs with one mistake each, likewise, the slower of the two; and of one in
+          which only the class can tell the mistake, so that it must be imported;
 run       a five-fold experiment with a constant classifier (scikit-learn's DummyClassifier) on enron and bibtex,
           likewise, with an empty cache.
 
@@ -20,6 +21,7 @@ Exit code 1 if a mark is missed.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import resource
 import subprocess
@@ -60,8 +62,23 @@ methods:
   Constant: {learner: sklearn.dummy.DummyClassifier}
 """
 
-NO_YAML = "name: x\ndatasets: [yeast\nmetrics: []\n"
-NO_METRIC = RUN.replace("f1", "f11")
+CODES = RUN.replace(
+    "Constant: {learner: sklearn.dummy.DummyClassifier}",
+    "PLST: {label_space: {plst: {n_components: 20%}}, learner: {ridge: {alpha: 1.0}}}",
+)
+MISTAKES = {
+    "is no YAML": "name: x\ndatasets: [yeast\nmetrics: []\n",
+    "has an unknown key": CODES.replace("metrics:", "metrisc:"),
+    "has an unknown data set": CODES.replace("bibtex", "bibtxe"),
+    "has an unknown metric": RUN.replace("f1", "f11"),
+    "has an unknown method": CODES.replace("ridge", "rigde"),
+    "has an unknown parameter": CODES.replace("alpha", "alhpa"),
+    "has an impossible value": CODES.replace("1.0", "-1.0"),
+    "has a value of the wrong type": CODES.replace("1.0", "[x]"),
+    "has an unknown layout": CODES + "tables: [genric]\n",
+    "sweeps what no method has": CODES + "sweep: {label_space.n_component: [1, 2]}\n",
+}
+OF_A_CLASS = RUN.replace("sklearn.dummy.DummyClassifier", "{sklearn.dummy.DummyClassifier: {strategi: x}}")
 
 BEGIN, END = "<!-- measured by make bench-scale -->", "<!-- the end of what was measured -->"
 
@@ -88,23 +105,32 @@ def splitting(path: Path) -> int:
     return pieces
 
 
-def process(arguments: list[str], folder: Path, times: int = 3) -> float:
+def process(arguments: list[str], folder: Path, times: int = 3, expected: int = 0) -> float:
     """CPU seconds of `mlcdr` in a process of its own, with an empty cache; the least of several."""
     best = float("inf")
     for k in range(times):
         place = folder / f"{time.monotonic_ns()}-{k}"
         place.mkdir()
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-m", "mlcdr", *arguments],
             cwd=place,
             env={**os.environ, "MLCDR_CACHE": str(place / "cache"), "PYTHONPATH": str(Path(__file__).parents[2])},
             capture_output=True,
             check=False,
         )
+        if done.returncode != expected:
+            raise AssertionError(f"{arguments}: exit code {done.returncode}: {done.stderr.decode()[-500:]}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return best
+
+
+def mistake(text: str, folder: Path) -> float:
+    """CPU seconds until a config's mistake is told, by `mlcdr run` or `mlcdr check`, whichever takes longer."""
+    config = folder / "mistaken.yaml"
+    config.write_text(text)
+    return max(process([command, str(config)], folder, expected=2) for command in ("run", "check"))
 
 
 def peak(name: str) -> float:
@@ -134,8 +160,10 @@ def main() -> int:
     lines: list[tuple[str, str, str, bool]] = []
 
     def add(what: str, value: float, mark: float, unit: str) -> None:
-        lines.append((what, f"{value:.3g} {unit}", f"{mark:g} {unit}", value <= mark))
-        print(f"{'' if value <= mark else 'MISSED '}{what}: {value:.3g} {unit} (at most {mark:g})", flush=True)
+        lines.append(
+            (what, f"{value:.3g} {unit}", f"{mark:g} {unit}" if math.isfinite(mark) else "none", value <= mark)
+        )
+        print(f"{'' if value <= mark else 'MISSED '}{what}: {value:.3g} {unit} (mark: {mark:g})", flush=True)
 
     for name in ("delicious", "bibtex"):
         (path,) = locate(name).arffs
@@ -149,11 +177,11 @@ def main() -> int:
     add("all metrics of a fold of bibtex", 1000 * all_metrics(), 5, "ms")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        for name, text in (("run", RUN), ("no_yaml", NO_YAML), ("no_metric", NO_METRIC)):
-            (folder / f"{name}.yaml").write_text(text)
+        (folder / "run.yaml").write_text(RUN)
         add("`mlcdr --help`", process(["--help"], folder), 0.4, "s")
-        add("`mlcdr run` of what is no YAML", process(["run", str(folder / "no_yaml.yaml")], folder), 0.5, "s")
-        add("`mlcdr run` with an unknown metric", process(["run", str(folder / "no_metric.yaml")], folder), 0.5, "s")
+        for what, text in MISTAKES.items():
+            add(f"a config that {what}", mistake(text, folder), 0.5, "s")
+        add("one with a mistake that a class of scikit-learn must tell", mistake(OF_A_CLASS, folder), math.inf, "s")
         run = ["run", str(folder / "run.yaml"), "--jobs", "1"]
         add("five folds of enron and bibtex, constant classifier", process(run, folder), 2.5, "s")
     rows = "\n".join(f"| {what} | {value} | {mark} | {'' if ok else '**missed**'} |" for what, value, mark, ok in lines)

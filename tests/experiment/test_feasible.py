@@ -34,6 +34,13 @@ def test_what_fits_is_not_told(arff: Path) -> None:
     assert told(arff, **of({"feature_space": {"pca": {"n_components": 5}}, "label_space": {"plst": 6}})) == []
     assert told(arff, **of({"label_space": {"plst": "100%"}})) == []
     assert told(arff, **of({"feature_space": {"reader": {"n_components": 6, "n_features": 5}}})) == []
+    assert told(arff, **of({"learner": {"occ": {"n_features": 5, "order": [5, 4, 3, 2, 1, 0]}}})) == []
+    assert told(arff, **of({"learner": {"rakel": {"labelsets": [[0, 1], [5]]}}})) == []
+    reduced = {"feature_space": "pca", "learner": {"occ": {"n_features": 6}}}
+    assert told(arff, **of(reduced)) == [], "a step may leave the learner any number of features"
+    chain = {"classifier_chain": {"order": [1, 0]}}
+    parts = {"instance_space": {"cbmlc": {"n_clusters": 2}}, "learner": chain}
+    assert told(arff, **of(parts)) == [], "an instance space may show its parts fewer labels than there are"
 
 
 @pytest.mark.parametrize(
@@ -62,6 +69,46 @@ def test_what_fits_is_not_told(arff: Path) -> None:
         (
             of({"learner": {"reader_le": {"n_components": 7}}}),
             "methods.A.learner.reader_le.n_components: 7 is more than the 6",
+        ),
+        (
+            of({"learner": {"occ": {"n_features": 6}}}),
+            "methods.A.learner.occ.n_features: 6 is more than the 5 features",
+        ),
+        (
+            of({"learner": {"classifier_chain": {"features": {"mlfs": {"n_features": 6}}}}}),
+            "methods.A.learner.classifier_chain.features.mlfs.n_features: 6 is more than the 5 features of tiny",
+        ),
+        (
+            of({"learner": {"classifier_chain": {"features": {"same_for_all": {"selector": {"jmi": 6}}}}}}),
+            "methods.A.learner.classifier_chain.features.same_for_all.selector.jmi.n_features: 6 is more than the 5",
+        ),
+        (
+            {**of({"learner": {"ensemble": {"of": {"occ": {}}}}}), "sweep": {"learner.of.n_features": [5, 6]}},
+            "sweep.learner.of.n_features.1: 6 is more than the 5 features of tiny",
+        ),
+        (
+            of({"learner": {"classifier_chain": {"order": [0, 1, 2, 4, 3]}}}),
+            "methods.A.learner.classifier_chain.order: order must hold each of the 6 labels 0, 1, … once",
+        ),
+        (
+            of({"learner": {"ensemble": {"of": {"occ": {"order": [0, 1, 2, 3, 4, 5, 6]}}}}}),
+            "methods.A.learner.ensemble.of.occ.order: order must hold each of the 6 labels 0, 1, … once",
+        ),
+        (
+            {**of({"learner": "k_dependence_chain"}), "sweep": {"learner.order": ["random", [1, 1, 2, 3, 4, 5]]}},
+            "sweep.learner.order.1: order must hold each of the 6 labels 0, 1, … once",
+        ),
+        (
+            of({"learner": {"bayesian_classifier_chain": {"root": 6}}}),
+            "methods.A.learner.bayesian_classifier_chain.root: root 6 is none of the 6 labels (tiny)",
+        ),
+        (
+            of({"learner": {"rakel": {"labelsets": [[0, 1], [5, 6]]}}}),
+            "methods.A.learner.rakel.labelsets: a set holds some of the labels 0, …, 5, once each",
+        ),
+        (
+            of({"learner": {"mlsf": {"groups": [[0, 1], [2, 3]]}}}),
+            "methods.A.learner.mlsf.groups: groups must hold each of the 6 labels 0, 1, … once",
         ),
         (of({"dual_space": {"ddsr": 6}}), "methods.A.dual_space.ddsr.n_components: 6 is more than the 5 features"),
         (of({"dual_space": {"idsr": {"n_labels": 7}}}), "methods.A.dual_space.idsr.n_labels: 7 is more than the 6"),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,28 +43,43 @@ data_source.load_dataset = load_dataset
 class Cluster:
     """A scheduler and workers, each a process of its own."""
 
-    def __init__(self, folder: Path, workers: int = 2, nanny: bool = False, **environment: str):
+    def __init__(
+        self,
+        folder: Path,
+        workers: int = 2,
+        nanny: bool = False,
+        host: str = "127.0.0.1",
+        inside: Sequence[Sequence[str]] = (),
+        **environment: str,
+    ):
+        """`inside`: what to begin the commands of the scheduler and of each worker with; no client connects then."""
         self.folder = folder
         self.file = folder / "scheduler.json"
         self.processes: list[subprocess.Popen[bytes]] = []
-        self.environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **environment}
+        here = {"PYTHONPATH": str(Path(__file__).parents[2])}
+        # else it drops, every two seconds, what no task waits for just then, and a slow machine has data sent again
+        here["DASK_DISTRIBUTED__SCHEDULER__ACTIVE_MEMORY_MANAGER__START"] = "False"
+        self.environment = {**os.environ, **here, **environment}
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "blind.py").write_text(BLIND)
         common = ["--scheduler-file", str(self.file), "--no-dashboard"]
-        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", *common)
+        places = list(inside) or [()] * (1 + workers)
+        self.scheduler = self._start(places[0], "scheduler", "--host", host, "--port", "0", *common)
         while not self.file.exists():
             assert self.scheduler.poll() is None, "the scheduler did not start"
             time.sleep(0.05)
         kind = "--nanny" if nanny else "--no-nanny"  # a process that starts the worker anew when it dies
-        for _ in range(workers):
-            self._start("worker", *common, "--nthreads", "1", "--preload", str(folder / "blind.py"), kind)
-        with self.client() as client:
-            client.wait_for_workers(workers, timeout=180)
-            self.address = client.scheduler.address
+        for place in places[1:]:
+            self._start(place, "worker", *common, "--nthreads", "1", "--preload", str(folder / "blind.py"), kind)
+        self.workers = workers
+        if not inside:
+            with self.client() as client:
+                client.wait_for_workers(workers, timeout=180)
+                self.address = client.scheduler.address
 
-    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+    def _start(self, place: Sequence[str], *arguments: str) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "dask", *arguments],
+            [*place, sys.executable, "-m", "dask", *arguments],
             cwd=self.folder,
             env=self.environment,
             stdout=subprocess.DEVNULL,
@@ -92,13 +109,37 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     cluster.stop()
 
 
+class _Nursery:
+    """A cluster of one worker, which is started anew when it dies, by which nothing is forgiven; and so the cluster."""
+
+    def __init__(self, make: Callable[[], Path]):
+        self.make = make
+        self.cluster: Cluster | None = None
+
+    def get(self) -> Cluster:
+        if self.cluster is not None and self.cluster.scheduler.poll() is not None:
+            self.stop()
+        if self.cluster is None:
+            unforgiving = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+            self.cluster = Cluster(self.make(), workers=1, nanny=True, **unforgiving)
+        return self.cluster
+
+    def stop(self) -> None:
+        if self.cluster is not None:
+            self.cluster.stop()
+            self.cluster = None
+
+
 @pytest.fixture(scope="module")
-def nursed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One worker, started anew when it dies, by which nothing is forgiven."""
-    folder = tmp_path_factory.mktemp("nursed")
-    cluster = Cluster(folder, workers=1, nanny=True, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
-    yield cluster
-    cluster.stop()
+def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Nursery]:
+    nursery = _Nursery(lambda: tmp_path_factory.mktemp("nursed"))
+    yield nursery
+    nursery.stop()
+
+
+@pytest.fixture
+def nursed(nursery: _Nursery) -> Cluster:
+    return nursery.get()
 
 
 @pytest.fixture
@@ -209,33 +250,6 @@ def test_a_worker_killed_in_the_middle(nursed: Cluster, arff: Path, tmp_path: Pa
     assert scores(report) == scores(expected)
 
 
-def test_a_lost_scheduler_ends_the_run_and_a_new_one_goes_on(quiet: Cluster, arff: Path, tmp_path: Path) -> None:
-    gate = tmp_path / "gate"
-    experiment = gated(arff, gate)
-    expected = run(experiment, tmp_path / "loky")
-    cluster = Cluster(tmp_path / "cluster", workers=1)
-    Gate(gate).close(2)
-    told: list[str] = []
-    listener = _Listener(told)
-    running = Beside(experiment, tmp_path / "dask", backend="dask", scheduler=cluster.address, listener=listener)
-    until(lambda: listener.done >= 4)  # two splits; others wait at the gate
-    cluster.scheduler.kill()
-    try:
-        report = running.end()
-    finally:
-        Gate(gate).open()
-        cluster.stop()
-    assert report.interrupted
-    assert any(f"the scheduler at {cluster.address} is lost" in text for text in told)
-    assert report.done == report.computed == listener.done
-    assert set(scores(report).splitlines()) < set(scores(expected).splitlines())
-    kept = report.done
-    report = run(experiment, tmp_path / "dask", backend="dask", scheduler=quiet.address)
-    assert not report.interrupted
-    assert (report.kept, report.computed) == (kept, 12 - kept)
-    assert scores(report) == scores(expected)
-
-
 class _Listener:
     def __init__(self, told: list[str]):
         self.told, self.done = told, 0
@@ -259,6 +273,34 @@ def test_a_trial_that_kills_its_workers_is_recorded_and_the_others_go_on(
     report = run(experiment, tmp_path, backend="dask", scheduler=nursed.address)
     assert [(trial.method, error.partition(":")[0]) for trial, error in report.failures] == [("Deadly", "crashed")]
     assert (report.computed, report.done) == (2, 1)
+
+
+def test_a_lost_scheduler_ends_the_run_and_a_new_one_goes_on(
+    quiet: Cluster, nursed: Cluster, arff: Path, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    experiment = gated(arff, gate)
+    expected = run(experiment, tmp_path / "loky")
+    Gate(gate).close(2)
+    told: list[str] = []
+    listener = _Listener(told)
+    running = Beside(experiment, tmp_path / "dask", backend="dask", scheduler=nursed.address, listener=listener)
+    until(lambda: listener.done >= 4)  # two splits; others wait at the gate
+    nursed.scheduler.kill()
+    try:
+        report = running.end()
+    finally:
+        Gate(gate).open()
+        nursed.stop()
+    assert report.interrupted
+    assert any(f"the scheduler at {nursed.address} is lost" in text for text in told)
+    assert report.done == report.computed == listener.done
+    assert set(scores(report).splitlines()) < set(scores(expected).splitlines())
+    kept = report.done
+    report = run(experiment, tmp_path / "dask", backend="dask", scheduler=quiet.address)
+    assert not report.interrupted
+    assert (report.kept, report.computed) == (kept, 12 - kept)
+    assert scores(report) == scores(expected)
 
 
 def test_a_worker_of_another_version_is_refused(
@@ -295,3 +337,95 @@ def test_the_command_line(quiet: Cluster, arff: Path, tmp_path: Path) -> None:
     wrong = small.command("run", "e.yaml", "--backend", "dask", cwd=tmp_path)
     assert wrong.returncode == 2
     assert "go together" in wrong.stderr
+
+
+# Run beside the scheduler: what the test cannot do from where it is.
+BESIDE = """
+import json, os, sys
+from pathlib import Path
+from distributed import Client
+from mlcdr.experiment.config import load_experiment
+from mlcdr.experiment.runner import run
+
+with Client(scheduler_file="scheduler.json", set_as_default=False, timeout=60) as client:
+    client.wait_for_workers(2, timeout=120)
+    networks = client.run(os.readlink, "/proc/self/ns/net")
+    report = run(load_experiment("e.yaml"), Path("dask"), backend="dask", scheduler="scheduler.json")
+    sent = client.run(lambda dask_worker: [str(k) for e in dask_worker.transfer_outgoing_log for k in e["keys"]])
+    hosts = [address.rpartition(":")[0] for address in networks]
+keys = [key for log in sent.values() for key in log if "mlcdr-data" in key]
+told = {"networks": [os.readlink("/proc/self/ns/net"), *networks.values()], "hosts": hosts, "sent": len(keys)}
+print(json.dumps(told | {"computed": report.computed, "failures": len(report.failures)}))
+"""
+
+
+@contextlib.contextmanager
+def networks(number: int) -> Iterator[list[list[str]]]:
+    """Network namespaces that see each other, the first with a bridge; what to begin a command with to run it in each.
+
+    They end with the processes that hold them, and their links with them; this machine's own network is not touched.
+    """
+    if shutil.which("ip") is None or shutil.which("nsenter") is None or shutil.which("unshare") is None:
+        pytest.skip("needs ip, nsenter and unshare")
+    holders = [
+        subprocess.Popen(["unshare", "-n", "sleep", "600"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(number)
+    ]
+    try:
+        own = network_of("self")
+        for holder in holders:
+            until(lambda h=holder: h.poll() is not None or network_of(h.pid) != own)
+            if holder.poll() is not None:
+                pytest.skip("network namespaces may not be made here")
+        places = [["nsenter", "-t", str(holder.pid), "-n"] for holder in holders]
+        hub = [
+            "link set lo up",
+            "link add name hub0 type bridge",
+            "addr add 10.231.7.1/24 dev hub0",
+            "link set hub0 up",
+        ]
+        steps = [(places[0], f"ip {step}") for step in hub]
+        for i in range(1, number):
+            link = f"ip link add name end{i} type veth peer name wire0 netns {holders[i].pid}"
+            steps += [(places[0], step) for step in (link, f"ip link set end{i} master hub0 up")]
+            own_end = ["ip link set lo up", f"ip addr add 10.231.7.{i + 1}/24 dev wire0", "ip link set wire0 up"]
+            steps += [(places[i], step) for step in own_end]
+        for place, step in steps:
+            done = subprocess.run([*place, *step.split()], capture_output=True, text=True)
+            if done.returncode:
+                pytest.skip(f"`{step}` may not be done here: {done.stderr.strip()}")
+        yield places
+    finally:
+        for holder in holders:
+            holder.kill()
+            holder.wait()
+
+
+def network_of(process: int | str) -> str:
+    return str(Path(f"/proc/{process}/ns/net").readlink())
+
+
+def test_across_network_namespaces(arff: Path, tmp_path: Path) -> None:
+    """Scheduler and run in one network, each worker in one of its own: nothing goes by loopback."""
+    import json
+
+    import yaml
+
+    expected = run(small.experiment(arff), tmp_path / "loky")
+    folder = tmp_path / "cluster"
+    with networks(3) as places:
+        cluster = Cluster(folder, host="10.231.7.1", inside=places)
+        try:
+            (folder / "e.yaml").write_text(yaml.safe_dump(small.plain(arff)))
+            command = [*places[0], sys.executable, "-c", BESIDE]
+            done = subprocess.run(
+                command, cwd=folder, env=cluster.environment, capture_output=True, text=True, timeout=200
+            )
+        finally:
+            cluster.stop()
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert len(set(told["networks"])) == 3
+    assert sorted(told["hosts"]) == ["tcp://10.231.7.2", "tcp://10.231.7.3"]
+    assert (told["computed"], told["failures"], told["sent"]) == (expected.computed, 0, 1)
+    assert (folder / "dask" / "small" / "scores.csv").read_bytes() == scores(expected)

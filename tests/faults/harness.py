@@ -23,16 +23,30 @@ import pytest
 
 from mlcdr.experiment.store import Store
 from mlcdr.experiment.trials import Score, Trial
-from tests import small
+from tests import prepared, small
+from tests.prepared import Prepared
 from tests.small import FOUR
 
 
 class Run:
-    """A run in a session of its own, so that what it leaves behind can be found."""
+    """A run in a session of its own, so that what it leaves behind can be found.
 
-    def __init__(self, folder: Path, out: Path, *options: str, before: Callable[[], object] | None = None):
+    `fresh`: in a new interpreter, after `before` if that is given; else in one that has its imports behind it.
+    """
+
+    process: subprocess.Popen[str] | Prepared
+
+    def __init__(
+        self, folder: Path, out: Path, *options: str, fresh: bool = False, before: Callable[[], object] | None = None
+    ):
         self.out = out / "small"
-        line = [sys.executable, "-m", "mlcdr", "run", "e.yaml", "--out", str(out), *options]
+        arguments = ["run", "e.yaml", "--out", str(out), *options]
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        if not fresh and before is None:
+            self.process = Prepared(arguments, folder, environment)
+            self.pid = self.process.pid
+            return
+        line = [sys.executable, "-m", "mlcdr", *arguments]
 
         def begin() -> None:
             # wherever the tests run: in a shell's background a signal may be ignored from the start
@@ -40,13 +54,13 @@ class Run:
             if before is not None:
                 before()
 
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
         self.process = subprocess.Popen(
             line,
             cwd=folder,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            text=True,
             start_new_session=True,
             preexec_fn=begin,
         )
@@ -68,7 +82,7 @@ class Run:
     def end(self) -> tuple[int, str]:
         """Exit code and standard error."""
         _, errors = self.process.communicate(timeout=120)
-        return self.process.returncode, errors.decode()
+        return self.process.returncode, errors
 
     def nobody_stays(self) -> None:
         """Wait for the session to be empty: a worker looks up every half second, once it has imported what it needs."""
@@ -106,13 +120,16 @@ def recorded(path: Path) -> int:
 
 
 def until(
-    true: Callable[[], object], what: str, process: subprocess.Popen | None = None, seconds: float = 100.0
+    true: Callable[[], object],
+    what: str,
+    process: subprocess.Popen[str] | Prepared | None = None,
+    seconds: float = 100.0,
 ) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, f"no {what} in {seconds} s"
         if process is not None and process.poll() is not None:
-            pytest.fail(f"ended before {what}: {process.stderr.read().decode()}")  # type: ignore[union-attr]
+            pytest.fail(f"ended before {what}: {process.communicate(timeout=10)[1]}")
         time.sleep(0.02)
 
 
@@ -128,13 +145,15 @@ def prepare(folder: Path) -> None:
     slow = {"learner": {"tests.small.Guess": {"seconds": 0.01}}}
     splits = {"kind": "shuffle", "repeats": _SPLITS, "train_size": 0.75, "seed": 1}
     (folder / "e.yaml").write_text(small.experiment(arff, methods={**FOUR, "Slow": slow}, splits=splits).to_yaml())
-    done = small.command("run", "e.yaml", "--out", "undisturbed", "-q", "-j", "1", cwd=folder)
+    done = prepared.command("run", "e.yaml", "--out", "undisturbed", "-q", "-j", "1", cwd=folder)
     assert done.returncode == 0, done.stderr
 
 
-def kill_runs(folder: Path, number: int, seed: int) -> Counter[str]:
+def kill_runs(folder: Path, number: int, seed: int, fresh: bool = False) -> Counter[str]:
     """Disturb that many runs of `prepare`'s experiment, one after another; how often each kind of kill came.
 
+    A fifth of them, early: at a moment of the first seconds, in which a new interpreter imports. The others are in new
+    interpreters, too, if `fresh`.
     Also counted: results folders that came to their end (`ends`), runs that were over before they could be disturbed
     (`too late`), and the rows of `trials` that were on record when a run was killed (`trials kept`).
     """
@@ -148,7 +167,7 @@ def kill_runs(folder: Path, number: int, seed: int) -> Counter[str]:
         code = None
         while code != 0:
             enough = sum(tally[kind] for kind in KINDS) >= number
-            code, kind = _run_once(folder, out, None if enough else rng.choice(KINDS), rng)
+            code, kind = _run_once(folder, out, None if enough else rng.choice(KINDS), rng, fresh)
             tally[kind] += bool(kind)
             after = whole(out / "small" / "trials.sqlite")
             assert before <= after, "a finished trial was lost"
@@ -161,11 +180,12 @@ def kill_runs(folder: Path, number: int, seed: int) -> Counter[str]:
     return tally
 
 
-def _run_once(folder: Path, out: Path, kind: str | None, rng: random.Random) -> tuple[int, str]:
+def _run_once(folder: Path, out: Path, kind: str | None, rng: random.Random, fresh: bool) -> tuple[int, str]:
     """Run, and disturb the run; the exit code, and what was done to it (nothing, where it was over before)."""
     jobs = "2" if kind in KINDS[1:3] or rng.random() < 0.1 else "1"
-    run = Run(folder, out, "-q", "-j", jobs)
-    if kind is not None and _at_random(run, jobs == "2", rng):
+    early = rng.random() < 0.2
+    run = Run(folder, out, "-q", "-j", jobs, fresh=fresh or (early and kind is not None))
+    if kind is not None and _at_random(run, early, jobs == "2", rng):
         workers = run.workers()
         if kind in ("kill -9 of a worker", "kill -9 of both"):
             for worker in workers[: 1 if "worker" in kind else 2]:
@@ -186,9 +206,8 @@ def _run_once(folder: Path, out: Path, kind: str | None, rng: random.Random) -> 
     return code, kind
 
 
-def _at_random(run: Run, workers: bool, rng: random.Random) -> bool:
+def _at_random(run: Run, early: bool, workers: bool, rng: random.Random) -> bool:
     """Wait for a random moment; False if the run is over by then."""
-    early = rng.random() < 0.2
     more, path = rng.randrange(1, 60), run.out / "trials.sqlite"
     there = recorded(path) if path.exists() else 0
     end = time.monotonic() + (rng.uniform(0.0, 3.0) if early else 100.0)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import small
+from tests import prepared, small
 from tests.faults.harness import Run, until
 from tests.small import FOUR, Gate
 
@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     splits = {"kind": "shuffle", "repeats": SPLITS, "train_size": 0.75, "seed": 1}
     experiment = small.experiment(arff, methods={**FOUR, "Waiting": waiting}, splits=splits)
     (folder / "e.yaml").write_text(experiment.to_yaml())
-    done = small.command("run", "e.yaml", "--out", "undisturbed", "-q", "-j", "1", cwd=folder)
+    done = prepared.command("run", "e.yaml", "--out", "undisturbed", "-q", "-j", "1", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -57,7 +57,7 @@ def goes_on(folder: Path, gate: Gate, out: Path, *options: str) -> None:
     assert db.execute("SELECT count(*) FROM trials WHERE key NOT IN (SELECT key FROM scores)").fetchone() == (0,)
     db.close()
     gate.open()
-    done = small.command("run", "e.yaml", "--out", out, *options, cwd=folder)
+    done = prepared.command("run", "e.yaml", "--out", out, *options, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert f"{SPLITS * 9 - before} computed now" in done.stderr
     same_as_undisturbed(folder, out)
@@ -158,7 +158,7 @@ def test_ctrl_c_while_the_workers_start(folder: Path, gate: Gate, tmp_path: Path
 def test_two_runs_of_one_folder_at_once(folder: Path, gate: Gate, tmp_path: Path) -> None:
     run = Run(folder, tmp_path, "-j", "1")
     run.until_some_are_done()
-    second = small.command("run", "e.yaml", "--out", tmp_path, cwd=folder)
+    second = prepared.command("run", "e.yaml", "--out", tmp_path, cwd=folder)
     assert second.returncode == 2
     assert second.stderr.splitlines() == [
         f"error: {tmp_path / 'small'}: another run is writing this folder; wait for it or choose --out"

@@ -21,7 +21,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests import small
+from tests import prepared, small
 from tests.faults.harness import Run, until, whole
 from tests.small import FOUR
 
@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     slow = {"learner": {"tests.small.Guess": {"seconds": 0.05}}}
     experiment = small.experiment(arff, methods={**FOUR, "Slow": slow}, splits=splits)
     (folder / "e.yaml").write_text(experiment.to_yaml())
-    done = small.command("run", "e.yaml", "--out", "undisturbed", "-q", "-j", "1", cwd=folder)
+    done = prepared.command("run", "e.yaml", "--out", "undisturbed", "-q", "-j", "1", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def goes_on(folder: Path, out: Path) -> None:
     """The same command again ends as an undisturbed run."""
     before = whole(out / "small" / "trials.sqlite")
-    done = small.command("run", "e.yaml", "--out", out, "-q", "-j", "1", cwd=folder)
+    done = prepared.command("run", "e.yaml", "--out", out, "-q", "-j", "1", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert before <= whole(out / "small" / "trials.sqlite")
     for name in ("scores.csv", "summary.csv"):
@@ -98,11 +98,11 @@ def test_a_limit_on_the_size_of_files(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_disk_that_becomes_read_only(folder: Path, disk: Path) -> None:
-    half = small.command("run", "e.yaml", "--out", disk, "--set", f"splits.repeats={SPLITS // 2}", "-q", cwd=folder)
+    half = prepared.command("run", "e.yaml", "--out", disk, "--set", f"splits.repeats={SPLITS // 2}", "-q", cwd=folder)
     assert half.returncode == 0, half.stderr
     assert mount(disk, "-o", "remount,ro")
     told_in_a_line(Run(folder, disk, "-j", "1", "-q"), "Read-only", "readonly")
-    status = small.command("status", disk / "small", cwd=folder)
+    status = prepared.command("status", disk / "small", cwd=folder)
     assert status.returncode == 0, status.stderr
     assert mount(disk, "-o", "remount,rw")
     goes_on(folder, disk)
@@ -123,7 +123,7 @@ def test_permissions(folder: Path, tmp_path: Path, what: str) -> None:
     results = tmp_path / "small"
     if what != "the folder of results":
         options = ("--set", f"splits.repeats={SPLITS // 2}", "-q", "-j", "1")
-        half = small.command("run", "e.yaml", "--out", tmp_path, *options, cwd=folder)
+        half = prepared.command("run", "e.yaml", "--out", tmp_path, *options, cwd=folder)
         assert half.returncode == 0, half.stderr
     path, mode = {
         "the folder of results": (tmp_path, 0o555),

@@ -31,7 +31,7 @@ def main() -> None:
         print(f"{asked.writers} writers killed, {time.monotonic() - start:.0f} s", flush=True)
         (folder / "runs").mkdir()
         harness.prepare(folder / "runs")
-        tally = harness.kill_runs(folder / "runs", asked.runs, asked.seed)
+        tally = harness.kill_runs(folder / "runs", asked.runs, asked.seed, fresh=True)
     minutes = (time.monotonic() - start) / 60
     rows = [(kind, tally[kind], "runs") for kind in harness.KINDS]
     rows.append(("kill -9 of a writer", written["writers"], "processes"))

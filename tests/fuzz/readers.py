@@ -191,7 +191,7 @@ def command_line(folder: Path, content: bytes) -> str | None:
 
 # Reader, what to begin with, and how many cases the test suite tries.
 READERS: dict[str, tuple[Callable[[Path, bytes], str | None], list[bytes], int]] = {
-    "arff": (arff, [DENSE, SPARSE], 1800),
+    "arff": (arff, [DENSE, SPARSE], 1500),
     "dataset": (dataset, [DENSE, SPARSE], 400),
     "xml": (xml, [XML], 800),
     "yaml": (yaml, [YAML], 800),

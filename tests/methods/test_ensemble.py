@@ -85,7 +85,7 @@ def test_deterministic_modes_of_the_authors_program(reference, monkeypatch):
                 yield rng.permutation(n)[: int(shares[0] * n)], columns, np.random.RandomState(0)
 
         monkeypatch.setattr(Ensemble, "_draws", draws)
-        monkeypatch.setattr("mlcdr.chains.classifier_chain.check_random_state", lambda seed, rng=rng: rng)
+        monkeypatch.setattr("mlcdr.chains.order.check_random_state", lambda seed, rng=rng: rng)
         chain = ClassifierChain(Ridge(0.1, "penalised"), "random")
         model = Ensemble(chain, n_members, variant="published_code").fit(X, Y.T)
         theirs = np.loadtxt(folder / f"ecc_m{n_members}_pred_mode{mode}_LxNt.csv", delimiter=",")

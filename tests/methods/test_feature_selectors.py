@@ -17,7 +17,9 @@ from mlcdr.feature_space.pca import PCA
 from mlcdr.feature_space.reader import READER
 from mlcdr.feature_space.rfs import RFS
 from mlcdr.feature_space.scca import SCCA
+from mlcdr.feature_space.wrapper import Wrapper
 from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.local_features.mlfs import LocalMLFS
 from mlcdr.moments import Moments
 from mlcdr.numerics import graphs, row_sparse
 from tests.methods.problems import NAMES, problem
@@ -61,6 +63,14 @@ def test_f_scores_that_are_equal_but_for_rounding_are_equal():
         Y[:, 1] |= X[:, 2] > 0
         for rows in (X, sp.csr_array(X)):
             assert len(set(FScore().fit(rows, Y).scores_[[2, 5, 7]])) == 1
+
+
+def test_too_many_features_are_told_by_the_parameters_name():
+    X, Y = problem("plain")
+    local = LocalMLFS(n_features=18).fit(X, Y)
+    for asked in (lambda: FScore(18).fit(X, Y), lambda: Wrapper(18).fit(X, Y), lambda: local.select(0)):
+        with pytest.raises(ValueError, match="n_features=18 is more than the 17 "):
+            asked()
 
 
 @pytest.mark.parametrize("wide", [False, True])

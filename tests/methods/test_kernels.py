@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.kernel_ridge import KernelRidge as Sklearns
-from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
+from sklearn.metrics.pairwise import KERNEL_PARAMS, kernel_metrics, pairwise_kernels, rbf_kernel
 
 from mlcdr import kernels
 from mlcdr.composition import ComposedClassifier
@@ -51,6 +51,13 @@ def hat(X, alpha, gamma):
     """H = KQ."""
     K = rbf_kernel(X, gamma=gamma)
     return K @ np.linalg.inv(K + alpha * np.eye(len(K)))
+
+
+def test_the_kernels_are_scikit_learns() -> None:
+    assert set(kernels.NAMES) == {"gaussian", *kernel_metrics()}
+    assert {name: set(parameters) for name, parameters in kernels._PARAMETERS.items()} == {
+        name: set(KERNEL_PARAMS[name]) for name in kernel_metrics()
+    }
 
 
 @pytest.mark.parametrize("solver", ["cholesky", "eigen"])

@@ -117,7 +117,7 @@ def made_up(folder, found):
     for i, dataset in enumerate(datasets):
         for j, (method, points) in enumerate(found["points"].items()):
             for p, point in enumerate(points):
-                for k, label in enumerate(results.metric_labels(experiment)):
+                for k, label in enumerate(layouts.metric_labels(experiment)):
                     mean = 0.1 + (3 * i + 7 * j + 5 * p + 11 * k) % 17 / 20
                     spread = spread_around(mean, 0.01, splits + splits % 2)[:splits]
                     values[(dataset, method, *point, label)] = spread

@@ -223,7 +223,8 @@ def _moments(row_starts, columns, values, place, p, target):  # type: ignore[no-
         a = place[columns[q]]
         mean[a] += values[q]
         gram[a, a] += values[q] * values[q]
-    mean /= n
+    for a in range(p):  # loops for what whole arrays would say: they compile in a fraction of the time
+        mean[a] /= n
     centre = row_starts[n] - row_starts[0] > DENSE * n * p
     for a in range(p):
         spread = gram[a, a] - n * mean[a] * mean[a]
@@ -234,8 +235,9 @@ def _moments(row_starts, columns, values, place, p, target):  # type: ignore[no-
         some = np.empty((ROWS, p))
         for first in range(0, n, ROWS):
             m = min(ROWS, n - first)
-            some[:m] = -mean
             for k in range(m):
+                for a in range(p):
+                    some[k, a] = -mean[a]
                 for q in range(row_starts[first + k], row_starts[first + k + 1]):
                     a = place[columns[q]]
                     some[k, a] = values[q] - mean[a]
@@ -372,7 +374,7 @@ def _fit_models(row_starts, row_columns, row_values, d, y, feature, end, start, 
             intercepts[node] = _mean(y_here)
             values[:] = intercepts[node]
             continue
-        p = 0
+        p = np.int64(0)  # a plain 0 is a type of its own at first, for which numba would compile all that is called
         for below in range(node, end[node]):
             j = feature[below]
             if j >= 0 and place[j] < 0:

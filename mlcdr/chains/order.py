@@ -1,0 +1,24 @@
+"""The order of the labels in a chain, as a parameter gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.utils import check_random_state
+
+
+def order_of(order: Sequence[int] | str | None, n_labels: int, random_state: Any = None) -> list[int]:
+    """That of so many labels: as given, at random (any text), or that of the data set (None).
+
+    Raises
+    ------
+    ValueError
+        When the order that is given is none of them.
+    """
+    if isinstance(order, str):
+        return check_random_state(random_state).permutation(n_labels).tolist()
+    given = list(range(n_labels)) if order is None else list(order)
+    if sorted(given) != list(range(n_labels)):
+        raise ValueError(f"order must hold each of the {n_labels} labels 0, 1, … once, found {given}")
+    return given
