@@ -60,6 +60,7 @@ bench: $(READY)
 	$(BIN)/pip install --quiet --no-deps scikit-multilearn-ng==0.0.8
 	$(BIN)/python -m tests.benchmarks.occ
 	$(BIN)/python -m tests.benchmarks.mlknn
+	$(BIN)/python -m tests.benchmarks.label_dependent
 	$(BIN)/python -m tests.benchmarks.clmlc
 	$(BIN)/python -m tests.benchmarks.reader
 	$(BIN)/python -m tests.benchmarks.m5p
