@@ -185,7 +185,8 @@ def main() -> int:
         run = ["run", str(folder / "run.yaml"), "--jobs", "1"]
         add("five folds of enron and bibtex, constant classifier", process(run, folder), 2.5, "s")
     rows = "\n".join(f"| {what} | {value} | {mark} | {'' if ok else '**missed**'} |" for what, value, mark, ok in lines)
-    machine = f"Python {sys.version.split()[0]}, NumPy {np.__version__}, {os.cpu_count()} processors."
+    load = f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.0f}"
+    machine = f"Python {sys.version.split()[0]}, NumPy {np.__version__}, {load}."
     before, _, rest = to.read_text(encoding="utf-8").partition(BEGIN)
     table = f"| what | measured | mark | |\n|---|---|---|---|\n{rows}\n\n{machine}"
     to.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")

@@ -338,7 +338,7 @@ Measured: one run of {one["tasks"]:.0f} tasks (M5P on codes of yeast) on Dask wo
 | 1 | {one["wall"]:.1f} | {one["cpu"]:.1f} | 1 | 1 |
 | 2 | {two["wall"]:.1f} | {two["cpu"]:.1f} | {one["wall"] / two["wall"]:.2f} | {2 * one["cpu"] / two["cpu"]:.2f} |
 
-A task is {t["task_bytes"]:,} bytes to send, whatever the data; the data set {t["data_bytes"]:,}, once to each worker. The scheduler and the
+{_busy(t["load"])}A task is {t["task_bytes"]:,} bytes to send, whatever the data; the data set {t["data_bytes"]:,}, once to each worker. The scheduler and the
 client spend {t["overhead"]["wall"] * 1e3:.2f} ms on a task that does nothing (wall, this machine as it was).
 
 Simulated with these numbers (log-normal task times, data sent on from worker to worker at 1 Gbit/s each, one scheduler
@@ -351,6 +351,16 @@ that sees to one task at a time):
 The scheduler is what ends the scaling: it sees to {1 / each:,.0f} tasks a second, so that workers beyond {task / each:,.0f} (task time over the
 scheduler's) find nothing to do with tasks as short as these. A task is a split with all its methods: more methods or
 dearer ones, not more machines, are what a cluster is for."""
+
+
+def _busy(load: float) -> str:
+    """What a wall time is worth on a machine with other work."""
+    if load <= 3:
+        return ""
+    return (
+        f"Some {load:.0f} processes shared this machine's {os.cpu_count()} processors meanwhile: the wall times, and the speed-up by them, tell\n"
+        "of those as much as of the workers. The work is the same for one and for two, as the CPU seconds show.\n\n"
+    )
 
 
 def main(parts: list[str]) -> None:
