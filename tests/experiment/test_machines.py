@@ -237,14 +237,16 @@ def test_a_worker_killed_in_the_middle(nursed: Cluster, arff: Path, tmp_path: Pa
     experiment = gated(arff, gate)
     expected = run(experiment, tmp_path / "loky")
     Gate(gate).close(2)
-    running = Beside(experiment, tmp_path / "dask", backend="dask", scheduler=str(nursed.file))
+    told: list[str] = []
+    listener = _Listener(told)
+    running = Beside(experiment, tmp_path / "dask", backend="dask", scheduler=str(nursed.file), listener=listener)
     until(lambda: not any(gate.iterdir()))
     with nursed.client() as client:
         pids = client.run(os.getpid)
         os.kill(next(iter(pids.values())), signal.SIGKILL)
     Gate(gate).open()
     report = running.end()
-    assert not report.interrupted
+    assert not report.interrupted, told
     assert not report.failures
     assert (report.computed, report.done) == (12, 12)
     assert scores(report) == scores(expected)
