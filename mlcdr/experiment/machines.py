@@ -100,7 +100,10 @@ class _Work:
 
     @staticmethod
     def _outcome(future: Future) -> Finished:
-        if future.status in ("cancelled", "lost"):
+        """What a task returned. Where the worker that had it died before it was fetched (`lost`), another computes it
+        again, and `result` waits for that; `cancelled` is what becomes of all futures when the scheduler is gone.
+        """
+        if future.status == "cancelled":
             raise SchedulerLost
         outcome: Finished = future.result()
         return outcome

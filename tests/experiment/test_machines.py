@@ -19,7 +19,7 @@ import pytest
 
 from mlcdr.errors import UserError
 from mlcdr.experiment import computing, data_source, trials
-from mlcdr.experiment.machines import n_threads
+from mlcdr.experiment.machines import SchedulerLost, _Work, n_threads
 from mlcdr.experiment.runner import RunReport, read_manifest, run
 from tests import small
 from tests.small import FOUR, Gate
@@ -250,6 +250,25 @@ def test_a_worker_killed_in_the_middle(nursed: Cluster, arff: Path, tmp_path: Pa
     assert not report.failures
     assert (report.computed, report.done) == (12, 12)
     assert scores(report) == scores(expected)
+
+
+@pytest.mark.parametrize("status", ["finished", "lost", "cancelled"])
+def test_what_a_worker_took_with_it_is_waited_for(status: str) -> None:
+    """A worker that dies with a result that nobody has fetched yet is no lost scheduler."""
+
+    class Future:
+        def __init__(self) -> None:
+            self.status = status
+
+        def result(self) -> str:
+            return "computed again"
+
+    future: Any = Future()
+    if status == "cancelled":
+        with pytest.raises(SchedulerLost):
+            _Work._outcome(future)
+    else:
+        assert str(_Work._outcome(future)) == "computed again"
 
 
 class _Listener:
