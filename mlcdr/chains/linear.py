@@ -76,7 +76,7 @@ class Regression:
         """None for a base that has not this form; a subclass has not, since it may solve otherwise."""
         if type(base) not in (LeastSquares, Ridge):
             return None
-        return moments.once((cls, type(base), *sorted(vars(base).items())), lambda: cls._found(base, moments))
+        return moments.once((cls, type(base), *sorted(base.get_params().items())), lambda: cls._found(base, moments))
 
     @classmethod
     def _found(cls, base: Any, moments: Moments) -> Regression:

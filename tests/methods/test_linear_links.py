@@ -167,3 +167,14 @@ def test_real_data_as_link_by_link(real_dataset, data, name):
         link, exact = model.links_[k], Link.fitted(base, moments, k, inputs)
         rows = beside(test, as_dense(dataset.Y)[out][:, inputs].astype(float))
         np.testing.assert_allclose(link.score(rows), exact.score(rows), atol=1e-6)
+
+
+@pytest.mark.parametrize("base", BASES[:3], ids=repr)
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_base_may_have_been_fitted_before(name, base):
+    """As scikit-learn has it: a prototype is a prototype, whatever it has learned elsewhere."""
+    X, Y = problem("plain")
+    chain, parameters, _ = CHAINS[name]
+    used = clone(base).fit(X[:40], Y[:40].astype(float))
+    found, expected = (chain(each, **parameters).fit(X, Y).decision_function(X) for each in (used, base))
+    np.testing.assert_array_equal(found, expected)
