@@ -453,6 +453,7 @@ def _imported(module: ModuleType, source: str) -> Iterator[str]:
         elif isinstance(statement, ast.ImportFrom):
             of = "." * statement.level + (statement.module or "")
             of = importlib.util.resolve_name(of, package) if statement.level else of
+            yield of  # a constant of it does not say where it is from
             yield from (f"{of}.{each.name}" for each in statement.names)
 
 

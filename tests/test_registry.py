@@ -188,6 +188,21 @@ def test_a_version_is_of_the_modules_that_a_source_names(tmp_path: Path) -> None
     assert version_of(tmp_path) != version
 
 
+@pytest.mark.parametrize("line", ["from settings import FACTOR", "from settings.factor import FACTOR"])
+def test_a_version_is_of_the_modules_whose_constants_are_imported(tmp_path: Path, line: str) -> None:
+    package = tmp_path / "settings"
+    package.mkdir()
+    edited = package / ("factor.py" if "factor" in line else "__init__.py")
+    (package / "__init__.py").touch()
+    edited.write_text("FACTOR = 1\n")
+    own = OWN.format(base_module="mlcdr.learners.ridge", base="Ridge", factor="FACTOR")
+    (tmp_path / "mine.py").write_text(f"{line}\n{own}")
+    version = version_of(tmp_path)
+    assert version_of(tmp_path) == version
+    edited.write_text("FACTOR = 2\n")
+    assert version_of(tmp_path) != version
+
+
 def test_methods_of_different_modules_have_different_versions() -> None:
     versions = {name: Component("label_space", name).version() for name in registry.BUILT_IN["label_space"]}
     assert len(set(versions.values())) == len(versions)
