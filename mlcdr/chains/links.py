@@ -17,7 +17,7 @@ from scipy.special import expit
 from sklearn.base import clone, is_classifier
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.label_space.linear import as_dense
 from mlcdr.learners.least_squares import LeastSquares
@@ -188,7 +188,7 @@ class LinkedClassifier(MultilabelClassifier):
         Where a link looks at other labels, it is conditional on these as predicted, unless the method says otherwise.
         """
         check_is_fitted(self, "classes_")
-        present = self._probabilities(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+        present = self._probabilities(self._valid(X))
         return np.hstack([1 - present, present]) if self._is_vector else present
 
     def _probabilities(self, X: Any) -> Array:

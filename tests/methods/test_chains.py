@@ -163,3 +163,15 @@ def test_in_the_line_of_a_method(cls):
     (name,) = [n for n in registry.names("learner") if registry.resolve("learner", n) is cls]
     built = Component.parse("learner", {name: {"base": {"ridge": {"alpha": 0.5}}}}).build()
     np.testing.assert_array_equal(built.fit(X, Y).predict(X), plain.predict(X))
+
+
+@pytest.mark.parametrize("cls", [BinaryRelevance, ClassifierChain])
+def test_probabilities_where_no_feature_is_left(cls):
+    """As a reduction leaves it where no label depends on any feature: Σ(y − p) = λb, for log-odds b."""
+    X, Y = problem("plain")
+    model = cls(OurLogistic()).fit_moments(Moments.from_arrays(X[:, :0], Y))
+    found = model.predict_proba(X[:, :0])
+    np.testing.assert_array_equal(found > 0.5, model.predict(X[:, :0]) > 0)
+    p = found[0, 0]
+    np.testing.assert_array_equal(found[:, 0], p)
+    assert Y[:, 0].sum() - len(Y) * p == pytest.approx(0.1 * np.log(p / (1 - p)), abs=1e-4)
