@@ -84,7 +84,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
             When a part would learn from the rows without labels that there are, and this method hands it none.
         """
         if not self.hands_on_unlabelled and not _learns(self) and moments.unlabelled is not None:
-            nested = [p for part in self.get_params().values() for p in (part if isinstance(part, list) else [part])]
+            nested = [p for part in self._handed_none().values() for p in (part if isinstance(part, list) else [part])]
             if learning := [type(part).__name__ for part in nested if _learns(part)]:
                 raise ValueError(
                     f"{learning[0]} learns from rows without labels, and {type(self).__name__} hands it none: use it "
@@ -92,6 +92,10 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
                 )
         self.n_features_in_ = moments.n_features
         self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
+
+    def _handed_none(self) -> dict[str, Any]:
+        """The parts, and theirs, by the names of the parameters, that get none of the rows without labels."""
+        return self.get_params()
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
         """Fit from checked rows X (n×d, dense or CSR) and Y (n×K dense, of {0, 1}): the method itself."""

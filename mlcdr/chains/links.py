@@ -155,6 +155,12 @@ class LinkedClassifier(MultilabelClassifier):
         self._fit_links(self._own_base(), moments)
         return self
 
+    def _handed_none(self) -> dict[str, Any]:
+        parts = super()._handed_none()
+        if getattr(parts.get("features"), "hands_on_unlabelled", False):  # it gets the training set as it is
+            return {name: part for name, part in parts.items() if not name.startswith("features__")}
+        return parts
+
     def _own_base(self) -> Any:
         return LeastSquares() if self.base is None else self.base
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ class SameForAll(WrappedSelector):
     n_features : int, float or None
         Takes the place of the selector's own. None: its own.
     """
+
+    hands_on_unlabelled: ClassVar[bool] = True  # the selector gets the rows without labels
 
     def fit(self, X: Any, Y: Any) -> SameForAll:
         """Select from features X (n×d, dense or CSR) for label sets Y (n×K of {0, 1}, dense or CSR)."""

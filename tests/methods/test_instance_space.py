@@ -19,6 +19,8 @@ from mlcdr.instance_space.clmlc import CLMLC
 from mlcdr.instance_space.homer import HOMER
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.ridge import Ridge
+from mlcdr.local_features.for_each_label import ForEachLabel
+from mlcdr.local_features.same_for_all import SameForAll
 from mlcdr.moments import Moments
 from mlcdr.numerics.kmeans import SingleStartKMeans
 from tests.methods.problems import NAMES, as_sparse, problem
@@ -336,8 +338,10 @@ def test_all_rows_unlabelled_but_one(labelled):
         CLMLC(ReaderLEClassifier(), 2),
         HOMER(ReaderLEClassifier()),
         Ensemble(ComposedClassifier(BinaryRelevance(), feature_space=[CSFS(2)])),
+        Ensemble(BinaryRelevance(features=SameForAll(CSFS(2)))),
+        BinaryRelevance(features=ForEachLabel(CSFS(2))),
     ],
-    ids=["CLMLC", "HOMER", "Ensemble"],
+    ids=["CLMLC", "HOMER", "Ensemble", "Ensemble of local features", "ForEachLabel"],
 )
 def test_where_rows_without_labels_make_no_sense_it_says_so(method):
     X, Y = problem("plain")
@@ -345,3 +349,19 @@ def test_where_rows_without_labels_make_no_sense_it_says_so(method):
     with pytest.raises(ValueError, match=r"learns from rows without labels, and .* hands it none"):
         method.fit_moments(moments.with_unlabelled(X[60:]))
     method.fit_moments(moments)
+
+
+@pytest.mark.parametrize("chain", [BinaryRelevance, ClassifierChain])
+def test_a_selector_for_all_labels_gets_the_rows_without_labels(chain):
+    """In a chain, and in a chain in a cluster: as if the selector were a step before it."""
+    X, Y = problem("plain")
+    Y[0, 4] = 1  # each label is there
+    X[60:] *= np.where(np.arange(X.shape[1]) % 2, 30.0, 0.1)
+    labelled = Moments.from_arrays(X[:60], Y[:60])
+    moments = labelled.with_unlabelled(X[60:])
+    expected = CSFS(2).fit(X[:60], Y[:60], X[60:]).get_support(indices=True).tolist()
+    assert expected != CSFS(2).fit(X[:60], Y[:60]).get_support(indices=True).tolist()
+    method = chain(Ridge(0.1), features=SameForAll(CSFS(2)))
+    (_, local), *_ = CBMLC(method, 1, random_state=0).fit_moments(moments).models_
+    for fitted in (method.fit_moments(moments), local):
+        assert [link.columns.tolist() for link in fitted.links_] == [expected] * 6
