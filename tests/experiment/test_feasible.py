@@ -91,6 +91,14 @@ def test_what_fits_is_not_told(arff: Path) -> None:
             "methods.A.learner.classifier_chain.order: order must hold each of the 6 labels 0, 1, … once",
         ),
         (
+            of({"learner": {"classifier_chain": {"order": ["a", 1, 2, 3, 4, 5]}}}),
+            "methods.A.learner.classifier_chain.order: order must hold each of the 6 labels 0, 1, … once",
+        ),
+        (
+            of({"learner": {"classifier_chain": {"order": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]}}}),
+            "methods.A.learner.classifier_chain.order: order must hold each of the 6 labels 0, 1, … once",
+        ),
+        (
             of({"learner": {"ensemble": {"of": {"occ": {"order": [0, 1, 2, 3, 4, 5, 6]}}}}}),
             "methods.A.learner.ensemble.of.occ.order: order must hold each of the 6 labels 0, 1, … once",
         ),
