@@ -373,7 +373,8 @@ def _method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[str,
             result[family] = (read(part, family, (*path, family), f"{family}."),)
     _check_wrapper(result.get("instance_space"), (*path, "instance_space"), problems)
     if "instance_space" not in result:  # which makes binary relevance of such a classifier itself
-        _check_learner(result.get("learner"), (*path, "learner"), problems)
+        coded = "label_space" in result or "dual_space" in result
+        _check_learner(result.get("learner"), coded, (*path, "learner"), problems)
     for family in ("label_space", "dual_space"):
         _check_codes(result.get(family), result.get("learner"), (*path, "learner"), problems)
     if not {"label_space.regression", "learner.learner"} & set(varied):
@@ -391,22 +392,28 @@ def _check_wrapper(space: Any, path: KeyPath, problems: Problems) -> None:
         problems.add((*path, space.name, "classifier"), "is what the method's other keys make; leave it out")
 
 
-def _check_learner(learner: Any, path: KeyPath, problems: Problems) -> None:
-    """A classifier of one label (`one_label`) is the base of what fits label sets, and not a method."""
+def _check_learner(learner: Any, coded: bool, path: KeyPath, problems: Problems) -> None:
+    """A classifier of one label (`one_label`) is the base of what fits label sets, and not a method.
+
+    `coded`: labels become codes before it, so that no classifier of any kind is right (see `_check_codes`).
+    """
     if not isinstance(learner, Component) or learner is _UNREADABLE:
         return
-    name, one_label = learner.name, registry.declared(learner.family, learner.name).one_label
+    name = learner.name
     if problems.importing:
         cls = registry.resolve(learner.family, name)
         if not (hasattr(cls, "predict") or hasattr(cls, "__getattr__")):
             problems.add(path, f"{name!r} is no learner: it has no method `predict`")
-        one_label = one_label or (cls.__module__.startswith("sklearn.") and _fits_one_label(learner))
-    if one_label:
+    if not coded and _fits_one_label(learner, problems):
         problems.add(path, f"{name} fits one label: write {{binary_relevance: {name}}}, or take a chain of that base")
 
 
-def _fits_one_label(learner: Component) -> bool:
-    """Whether a class of scikit-learn is a classifier that takes no label sets, by its tags."""
+def _fits_one_label(learner: Component, problems: Problems) -> bool:
+    """Whether a learner is a classifier that takes no label sets: as it says, or, of scikit-learn, by its tags."""
+    if registry.declared(learner.family, learner.name).one_label:
+        return True
+    if not problems.importing or not registry.resolve(learner.family, learner.name).__module__.startswith("sklearn."):
+        return False
     from sklearn.base import is_classifier
     from sklearn.dummy import DummyClassifier
     from sklearn.utils import get_tags
@@ -424,17 +431,19 @@ def _check_codes(space: Any, learner: Any, path: KeyPath, problems: Problems) ->
     """Behind a label space or a dual space stands a regressor: a classifier fits label sets, not codes."""
     if not (isinstance(space, Component) and isinstance(learner, Component)) or _UNREADABLE in (space, learner):
         return
-    if not problems.importing:
-        return
+    one_label = _fits_one_label(learner, problems)
+    if one_label or (problems.importing and _is_classifier(learner)):
+        what = f"fits {'one label' if one_label else 'label sets'}, not the codes of a {space.family}"
+        problems.add(path, f"{learner.name!r} {what}; take a regressor, such as ridge")
+
+
+def _is_classifier(learner: Component) -> bool:
     from sklearn.base import is_classifier
 
     try:
-        built = learner.build(check=False)
+        return bool(is_classifier(learner.build(check=False)))
     except TypeError:  # a parameter that it needs is swept
-        return
-    if is_classifier(built):
-        what = f"fits label sets, not the codes of a {space.family}"
-        problems.add(path, f"{learner.name!r} {what}; take a regressor, such as ridge")
+        return False
 
 
 def _check_pair(space: Any, learner: Any, path: KeyPath, problems: Problems) -> None:

@@ -620,6 +620,16 @@ def test_one_mistake_gives_one_line(problems, old, new, message):
             "9: methods.PLST.learner: 'classifier_chain' fits label sets, not the codes of a label_space",
         ),
         (
+            "learner: least_squares",
+            "learner: linear_svm",
+            "9: methods.PLST.learner: 'linear_svm' fits one label, not the codes of a label_space; take a regressor",
+        ),
+        (
+            "learner: least_squares",
+            "learner: sklearn.svm.SVC",
+            "9: methods.PLST.learner: 'sklearn.svm.SVC' fits one label, not the codes of a label_space; take a ",
+        ),
+        (
             "learner: {ridge: {alpha: 0.1}}",
             "dual_space: ddsr, learner: mlknn",
             "10: methods.Ridge.learner: 'mlknn' fits label sets, not the codes of a dual_space",
