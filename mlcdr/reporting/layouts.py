@@ -18,7 +18,7 @@ A table's keys, all but `kind` and `columns` with a default:
     metrics: [accuracy, f1]                # likewise, where `metric` is among the rows or columns
     headers: {dataset: Dataset, method: Algorithm, first: "$M$ = {value}", other: "{value}", percent_of: "$K$"}
     spread: standard_error                 # or std, none
-    digits: 4
+    digits: 4                              # without: 4, and of times as many as show two of the shortest
     bold: one_standard_error               # or best, none
     names: {scene: "scene‡", hamming_loss: HL}   # how data sets, methods and metrics are called in it
     settings: {IDSR: "({dual_space.n_features},{dual_space.n_labels})"}   # set behind a number that is the best of a
@@ -147,7 +147,7 @@ class TableLayout(_Strict):
     metrics: tuple[str, ...] | None = None
     headers: Headers = Headers()
     spread: Spread = "standard_error"
-    digits: int = pydantic.Field(default=4, ge=0, le=15)
+    digits: int | None = pydantic.Field(default=None, ge=0, le=15)
     bold: Literal["one_standard_error", "best", "none"] = "one_standard_error"
     names: dict[str, str] = {}
     settings: dict[str, str] = {}

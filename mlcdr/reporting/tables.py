@@ -209,6 +209,7 @@ class _Builder:
         grid = [[{**self._default(), **row, **dict.fromkeys(along, value)} for value in columns] for row in rows]
         cells = [[self._cell(place) for place in places] for places in grid]
         bold = self._bold(grid, cells)
+        self.digits = self._digits(itertools.chain(*grid), itertools.chain(*cells))
         outer = self.down[0]
         groups = [k for k in range(1, len(rows)) if rows[k][outer] != rows[k - 1][outer]] if len(self.down) > 1 else []
         shown: list[tuple[Text, ...]] = []
@@ -236,6 +237,21 @@ class _Builder:
         parts = (self.results.name, layouts.stem({"layout": self.name}), *filter(None, [self.layout.metric]))
         label = "tab:" + layouts.file_name("-".join(parts)).replace("_", "-")
         return Table(sheet, *self._records(itertools.chain(*grid), itertools.chain(*cells)), label)
+
+    def _digits(self, grid: Iterable[Place], cells: Iterable[Cell | None]) -> dict[str, int]:
+        """Decimal places of each metric: the layout's; or 4, and for times as many as show two of the shortest."""
+        if self.layout.digits is not None:
+            return dict.fromkeys(self.facts, self.layout.digits)
+        shortest: dict[str, float] = {}
+        for place, cell in zip(grid, cells, strict=True):
+            if cell and cell.mean > 0:
+                shortest[place["metric"]] = min(cell.mean, shortest.get(place["metric"], math.inf))
+        return {
+            metric: min(max(1, 1 - math.floor(math.log10(shortest[metric]))), 6)
+            if facts.is_time and metric in shortest
+            else 4
+            for metric, facts in self.facts.items()
+        }
 
     def _lacks_columns(self, method: str) -> bool:
         """Whether a method has none of the swept parameters along the columns."""
@@ -341,7 +357,7 @@ class _Builder:
         spread = {"standard_error": cell.se, "std": cell.std, "none": None}[self.layout.spread]
         pattern = self.layout.settings.get(place["method"])
         raised = self._setting(pattern, place["dataset"], dict(cell.setting)) if pattern and cell.setting else ""
-        return mean_and_spread(cell.mean, spread, self.layout.digits, bold, raised)
+        return mean_and_spread(cell.mean, spread, self.digits[place["metric"]], bold, raised)
 
     def _setting(self, pattern: str, dataset: str, taken: Mapping[str, str]) -> str:
         """A layout's `settings` text with the values that were taken of the grid."""

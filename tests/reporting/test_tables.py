@@ -175,6 +175,17 @@ def test_generic_without_a_sweep_has_the_metrics_across(tmp_path):
     assert [h.plain for h in one.sheet.header] == ["Dataset", "Method", "macro F1"]
 
 
+def test_times_have_the_places_that_the_shortest_needs(tmp_path):
+    values = {("y", m, "f1"): (f1, 0.01, 4) for m, f1 in (("A", 0.5), ("B", 0.25))}
+    values |= {("y", m, "fit_seconds"): (seconds, 0.0, 4) for m, seconds in (("A", 0.00055), ("B", 12.5))}
+    found = load(tmp_path, values)
+    plain = {**GENERIC, "spread": "none"}
+    assert column(tables.render(found, plain), 2) == ["0.5000", "0.2500"]
+    assert column(tables.render(found, plain), 3) == ["0.00055", "12.50000"]
+    fixed = tables.render(found, {**plain, "digits": 1})
+    assert column(fixed, 3) == ["0.0", "12.5"]
+
+
 def test_generic_with_two_swept_parameters(tmp_path):
     paths = ["learner.alpha", PATH]
     values = {
