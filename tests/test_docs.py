@@ -55,9 +55,13 @@ def test_a_docstring_becomes_markdown(generate: ModuleType) -> None:
 
 
 def test_the_stored_status_is_of_the_configs_as_they_are() -> None:
-    """A status of results whose experiment was another one says so; what is stored is of the papers' own configs."""
+    """A status of results whose experiment was another one says so; what is stored is of the papers' own configs, if
+    not of all their data sets.
+    """
     text = (DOCS / "reproduction-status.md").read_text(encoding="utf-8")
-    assert "is not what the config" not in text
+    for line in text.splitlines():
+        if "is not what the config" in line:
+            assert re.search(r" says: datasets: \[[^]]*\] \(config: \[[^]]*\]\)\.$", line), line
     assert "cannot be compared" not in text
 
 

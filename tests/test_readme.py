@@ -98,6 +98,13 @@ def test_its_counts_are_those_of_the_stored_status() -> None:
         ("chen_lin_2012/table4", "small", 30, 30, "30 of 30 cells"),
         ("chen_lin_2012/table5", "–", 30, 30, "all 30 cells of kernel-CPLST"),
         ("pacharawongsakda_2012/table2", "–", 147, 147, "147 of 147"),
+        ("sun_2017_thesis/table3_2", "–", 103, 112, "103 of 112"),
+        ("sun_2017_thesis/table3_2", "fixed_folds", 73, 80, "73 of 80 cells"),
+        ("sun_2017_thesis/table3_3", "–", 91, 96, "91 of 96"),
+        ("sun_2017_thesis/table4_2", "–", 40, 42, "40, 42, 36 and 39 of 42"),
+        ("sun_2017_thesis/table6_1", "small", 56, 60, "56 of 60 cells"),
+        ("sun_2017_thesis/table6_2", "small", 55, 72, "55 of 72 cells"),
+        ("sun_2017_thesis/table8_1", "–", 198, 219, "198 of 219"),
     ):
         row = next(line for line in status.splitlines() if re.match(rf"\| {table} +\| {variant} ", line))
         counts = [cell.strip() for cell in row.split("|")]

@@ -202,5 +202,5 @@ def test_a_table_may_print_standard_errors_as_standard_deviations():
     assert cell.standard_error(5, rules) == pytest.approx(0.019)
     assert cell.standard_error(5, Rules()) == pytest.approx(0.019 / 5**0.5)
     assert rules.max_z == 2
-    assert rules.why_not("emotions", "OCC", "exact_match")
+    assert rules.why_not("languagelog", "OCC", "exact_match")
     assert not rules.why_not("emotions", "ECC", "exact_match")
