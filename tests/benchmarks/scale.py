@@ -272,7 +272,7 @@ def _section(part: str, told: Any) -> str:
     if told is None:
         return f"## {part.capitalize()}\n\nNot measured: `python -m tests.benchmarks.scale {part}`."
     text = {"bookmarks": _bookmarks, "extreme": _extreme, "stream": _stream, "cluster": _cluster}[part](told)
-    load = f"{told['load']:.0f} processes on {os.cpu_count()} processors"
+    load = f"{told['load']:.0f}, with {os.cpu_count()} processors"
     return f"{text}\n\nLoad of the machine at the end, by the system's count: {load}."
 
 
