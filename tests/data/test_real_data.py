@@ -13,6 +13,7 @@ from numpy.testing import assert_array_equal
 
 from mlcdr.data.arff import read_arff
 from mlcdr.data.dataset import load_dataset
+from tests.benchmarks.reading import PEAK
 
 FOLDERS = [Path(part) for part in os.environ.get("MLCDR_DATASETS", "").split(os.pathsep) if part]
 FOLDER = next((folder.resolve() for folder in FOLDERS if (folder / "STATS.csv").is_file()), None)
@@ -107,22 +108,6 @@ def test_the_embedded_data_set_is_mulans() -> None:
             for p in ("yeast", Path(__file__).parents[2] / "datasets" / "yeast")
         ]
         assert_array_equal(*whole)
-
-
-PEAK = """
-import sys
-from pathlib import Path
-from scipy import sparse
-from mlcdr.data.arff import read_arff
-def most():  # of this program; ru_maxrss is at least that of the process which started it
-    status = Path("/proc/self/status").read_text()
-    return 1024 * int(status.split("VmHWM:")[1].split()[0])
-read_arff(sys.argv[2])
-base = most()
-values = read_arff(sys.argv[1]).values
-size = values.data.nbytes + values.indices.nbytes + values.indptr.nbytes if sparse.issparse(values) else values.nbytes
-print((most() - base) / size)
-"""
 
 
 @pytest.mark.parametrize("name", ["tmc2007-500/tmc2007-500.arff", "scene/scene-train.arff"])
