@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigvalsh
 from sklearn.utils._param_validation import HasMethods, Interval
 
 from mlcdr.chains.links import Link
@@ -105,25 +106,27 @@ class LLSF(MultilabelClassifier):
         """W (d×K), from XᵀX, XᵀY and Y."""
         unlike = cosine_distances_of_labels(Y)
         before = weights = np.linalg.solve(xx + self.gamma * np.eye(len(xx)), xy)
-        bound = np.sqrt(2 * (np.linalg.norm(xx, 2) ** 2 + (self.alpha * np.linalg.norm(unlike, 2)) ** 2))
+        size_x = eigvalsh(xx, subset_by_index=(len(xx) - 1, len(xx) - 1))[0]
+        bound = np.sqrt(2 * (size_x**2 + (self.alpha * np.linalg.norm(unlike, 2)) ** 2))
+        squares = np.sum(Y**2)
+        # XᵀXW is what a step costs: once for W_t, for the objective and for the two gradients that look at it
+        image_before = image = xx @ weights
         b_before = b = 1.0
         value = np.inf
         for step in range(1, self.max_iter + 1):
             ahead = weights + (b_before - 1) / b * (weights - before)
-            gradient = xx @ ahead - xy + self.alpha * ahead @ unlike
+            gradient = image + (b_before - 1) / b * (image - image_before) - xy + self.alpha * ahead @ unlike
             moved = ahead - gradient / bound if bound > 0 else ahead
             before, weights = weights, np.sign(moved) * np.maximum(np.abs(moved) - self.beta / max(bound, 1e-300), 0.0)
+            image_before, image = image, xx @ weights
             b_before, b = b, (1 + np.sqrt(1 + 4 * b**2)) / 2
             self.n_iter_ = step
-            last, value = value, self._objective(weights, xx, xy, unlike, Y)
+            loss = np.sum(weights * (image - 2 * xy)) + squares
+            alike = np.sum(weights * (weights @ unlike))
+            last, value = value, 0.5 * (loss + self.alpha * alike) + self.beta * np.abs(weights).sum()
             if abs(last - value) <= self.tol * abs(value):
                 break
         return weights
-
-    def _objective(self, weights: Array, xx: Array, xy: Array, unlike: Array, Y: Array) -> float:
-        loss = np.sum(weights * (xx @ weights - 2 * xy)) + np.sum(Y**2)
-        alike = np.sum(weights * (weights @ unlike))
-        return float(0.5 * loss + 0.5 * self.alpha * alike + self.beta * np.abs(weights).sum())
 
     def _scores(self, X: Any) -> Array:
         if self.base is not None:
