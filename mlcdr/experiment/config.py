@@ -554,6 +554,9 @@ def _check_sweep(sweep: Mapping[str, Any], methods: Any, fixed: bool, problems: 
         if path == LABELLED:
             _check_labelled(values if isinstance(values, list) else [], here, fixed, problems)
             continue
+        if path.partition(".")[0] == "splits":
+            problems.add(here, f"of the splits only `{LABELLED}` can be swept")
+            continue
         having = {name: spec for name, spec in specs.items() if spec.with_value(path, None) is not None}
         if not having and all_read:
             known = _sweepable(specs.values())

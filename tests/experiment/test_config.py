@@ -536,6 +536,14 @@ LINE = "must be one line of text without spaces around it"
             "7: sweep.learner: no method has this parameter",
         ),
         ("label_space.n_components: [20%, 3, 0.5]", "foo.bar: [1]", "7: sweep.foo.bar: no method has this parameter"),
+        *(
+            (
+                "label_space.n_components: [20%, 3, 0.5]",
+                f"{path}: [0.5]",
+                f"7: sweep.{path}: of the splits only `splits.labelled` can be swept",
+            )
+            for path in ("splits.train_size", "splits.labeled", "splits")
+        ),
         (
             "label_space.n_components: [20%, 3, 0.5]",
             "learner.alpha: [1]",
