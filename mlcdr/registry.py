@@ -335,9 +335,10 @@ class Component:
         return estimator
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """What is wrong with parameters by what the source says, in their order: the parameter, and why.
+        """What is wrong with parameters by what the source says, in alphabetical order: the parameter, and why.
 
-        As `build` would find it, but that nothing is imported; what cannot be told without is left out.
+        As `build` would find it, but that nothing is imported; what cannot be told without is left out. The order is
+        that in which scikit-learn looks at parameters, so that the first problem is the one it would name.
         """
         known = told(self.family, self.name)
         for key, value in sorted(self.params.items()) if known else ():

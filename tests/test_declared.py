@@ -78,6 +78,15 @@ def test_problems_of_nested_components() -> None:
     assert not list(Component("learner", "binary_relevance", {"base": "sklearn.svm.LinearSVC"}).problems())
 
 
+def test_problems_come_in_the_order_in_which_scikit_learn_looks() -> None:
+    wrong = Component("learner", "linear_svm", {"tol": -1, "max_iter": 0, "C": -1})
+    told = list(wrong.problems())
+    assert [parameter for parameter, _ in told] == ["C", "max_iter", "tol"]
+    with pytest.raises(InvalidParameterError) as caught:
+        wrong.build()
+    assert told[0][1] == str(caught.value)
+
+
 MISTAKES: dict[str, Any] = {
     "unknown key": {"metrisc": []},
     "unknown metric": {"metrics": ["f11"]},
