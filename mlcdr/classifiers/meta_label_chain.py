@@ -57,10 +57,14 @@ class MetaLabelChain(MultilabelClassifier):
     ----------
     groups_ : list of arrays of int
         The labels of each group, in the chain's order.
-    members_ : list of lists of estimators
-        The members of each group; where the links are linear, instead of them, `orders_`: each member's order of all
-        labels.
+    members_ : list of lists of estimators, or None
+        The members of each group. None: the links are linear, and stand in matrices.
+    orders_ : list of lists of int, or None
+        Where the links are linear, each member's order of all labels. None: they are not.
     """
+
+    members_: Any
+    orders_: list[list[int]] | None
 
     component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -95,8 +99,11 @@ class MetaLabelChain(MultilabelClassifier):
         self.groups_ = self._groups(moments, rng)
         classifier = default_chain() if self.classifier is None else of_label_sets(self.classifier)
         self._linear = self._linear_members(classifier, moments, rng)
+        self.members_, self.orders_ = None, None
         if self._linear is None:
             self.members_ = self._fitted_members(classifier, moments, rng)
+        else:
+            self.orders_ = [member.order for member in self._linear]
         return self
 
     def _groups(self, moments: Moments, rng: Any) -> list[Index]:
@@ -122,7 +129,6 @@ class MetaLabelChain(MultilabelClassifier):
         if not plain or (classifier.order is not None and classifier.order != "random"):
             return None
         base = LeastSquares() if classifier.base is None else classifier.base
-        self.orders_: list[list[int]] = []
         grouped = np.concatenate(self.groups_)
         found = []
         for _ in range(max(map(self._n_members, self.groups_))):
@@ -131,10 +137,9 @@ class MetaLabelChain(MultilabelClassifier):
             links = LinearLinks.chained(base, moments, order)
             if links is None:
                 return None
-            self.orders_.append(order)
             on_labels = np.asfortranarray(links.on_labels[np.ix_(grouped, grouped)])
             alone = LinearLinks(links.weights[:, grouped], on_labels, links.intercepts[grouped])
-            found.append(_Member(alone, [own.tolist() for own in within]))
+            found.append(_Member(alone, order, [own.tolist() for own in within]))
         return found
 
     def _fitted_members(self, classifier: Any, moments: Moments, rng: Any) -> list[list[Any]]:
@@ -180,11 +185,14 @@ class _Member:
     ----------
     links : LinearLinks
         Of all labels.
+    order : list of int
+        The labels in the chain's order.
     within : list of lists of int
         Each group's order.
     """
 
     links: LinearLinks
+    order: list[int]
     within: list[list[int]]
 
     def chained(self, i: int, alone: Array, said: Array) -> Array:

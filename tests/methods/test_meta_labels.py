@@ -172,6 +172,18 @@ def test_a_chain_of_groups_by_a_plain_loop():
     np.testing.assert_array_equal(model.predict(new), said)
 
 
+def test_members_or_their_orders():
+    """Linear links stand in matrices, of which the orders are known; others are members. A refit forgets the former."""
+    X, _ = problem("plain")
+    Y = labels(X, 7)
+    model = MetaLabelChain(random_state=0).fit(X, Y)
+    assert model.members_ is None
+    assert [sorted(order) for order in model.orders_] == [list(range(7))] * 2
+    model.set_params(classifier=ClassifierChain(LinearSVM())).fit(X, Y)
+    assert model.orders_ is None
+    assert [len(members) for members in model.members_] == [2] * len(model.groups_)
+
+
 def test_members_vote():
     """Three members, of which two must agree; scores are positive where labels are predicted."""
     X, _ = problem("plain")
