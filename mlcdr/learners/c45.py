@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlcdr.learners.c45_tree import Array, ClassTree, fit_tree
-from mlcdr.learners.m5.compiled import require_numba
+from mlcdr.learners.m5.compiled import WARM_UP, require_numba
 
 
 class C45(ClassifierMixin, BaseEstimator):
@@ -82,8 +82,7 @@ class C45(ClassifierMixin, BaseEstimator):
         UserError
             When numba is not installed.
         """
-        X = np.array([[0.0, -1.0], [1.0, 2.0], [1.0, 0.0], [3.0, 2.0], [4.0, 0.0]])
-        cls().fit(X, X[:, 0] > 2).predict(X)
+        cls().fit(WARM_UP, WARM_UP[:, 0] > 2).predict(WARM_UP)
 
     def fit(self, X: Any, y: Any) -> C45:
         """Grow the tree from features X (n×d, dense or CSR) and classes y (n,).

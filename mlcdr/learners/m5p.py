@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlcdr.learners.m5.columns import Array, Columns
-from mlcdr.learners.m5.compiled import require_numba
+from mlcdr.learners.m5.compiled import WARM_UP, require_numba
 from mlcdr.learners.m5.grow import grow
 from mlcdr.learners.m5.models import fit_models
 from mlcdr.learners.m5.prune import ModelTree, assemble, prune
@@ -94,10 +94,9 @@ class M5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
         UserError
             When numba is not installed.
         """
-        X = np.array([[0.0, -1.0], [1.0, 2.0], [1.0, 0.0], [3.0, 2.0], [4.0, 0.0]])
-        for rows in (X, sp.csr_array(X)):
+        for rows in (WARM_UP, sp.csr_array(WARM_UP)):
             for ties in ("weka", "rows"):
-                cls(ties=ties).fit(rows, X[:, 0]).predict(rows)
+                cls(ties=ties).fit(rows, WARM_UP[:, 0]).predict(rows)
 
     def fit(self, X: Any, y: Any) -> M5P:
         """Grow the trees from features X (n×d, dense, CSR or CSC) and targets y (n×q or n).

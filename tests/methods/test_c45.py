@@ -12,6 +12,8 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from mlcdr.ensembles.rakel import RAkEL
 from mlcdr.learners.c45 import C45
+from mlcdr.learners.m5.compiled import WARM_UP
+from mlcdr.learners.m5p import M5P
 from mlcdr.registry import Component
 from tests.methods.problems import NAMES, as_sparse, problem
 
@@ -197,6 +199,14 @@ def test_the_expected_errors_are_an_upper_confidence_limit():
         y = np.arange(n) < max(1, n // 10)
         e = y.sum()
         assert expected_errors(y) / n == pytest.approx(beta.ppf(0.75, e + 1, n - e), abs=0.03)
+
+
+def test_what_warms_up_grows_trees():
+    """A leaf alone would leave most of the machine code to the first fit that is timed."""
+    assert C45().fit(WARM_UP, WARM_UP[:, 0] > 2).tree_.feature[0] == 0
+    for ties in ("weka", "rows"):
+        (tree,) = M5P(ties=ties, pruned=False).fit(WARM_UP, WARM_UP[:, 0]).trees_
+        assert (tree.feature >= 0).any()
 
 
 def test_awkward_classes_and_names():

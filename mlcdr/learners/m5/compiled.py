@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from mlcdr.errors import UserError
 
 try:
     import numba
 except ImportError:
     numba = None
+
+WARM_UP = np.array([[0.0, -1.0], [1.0, 2.0], [1.0, 0.0], [3.0, 2.0], [4.0, 0.0]])
+"""Rows that a tree is fitted to before anything is timed: with a negative value, a zero and ties, and a cut to find."""
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
