@@ -39,7 +39,8 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
     label_space : estimator or None
         A label-space reducer. None: the labels are the code.
     feature_space : list of estimators, or None
-        Transformers of the features, applied in order.
+        Transformers of the features, applied in order. Where one leaves no feature, there is one of zeros after it, so
+        that what follows learns from the labels alone.
     dual_space : estimator or None
         A feature step, after those of `feature_space`, and a label space, fitted together; it takes the place of a
         `label_space`.
@@ -289,7 +290,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
 
     def _transform(self, X: Any) -> Any:
         for step in self.feature_steps_ if self._folded is None else self.feature_steps_[:-1]:
-            X = step.transform(X)
+            X = _reduced(step, X)
         return X
 
     def __sklearn_tags__(self) -> Any:
@@ -327,12 +328,23 @@ def _fit_step(step: Any, moments: Moments) -> tuple[Any, Moments]:
     _fit(step, moments)
     if hasattr(step, "transform_moments"):
         reduced = step.transform_moments(moments)
+        if not reduced.n_features:
+            reduced = reduced.featureless()
     else:
         X, Y = moments.rows()
-        reduced = Moments.from_arrays(step.transform(X), Y)
+        reduced = Moments.from_arrays(_reduced(step, X), Y)
     if moments.unlabelled is None:
         return step, reduced
-    return step, reduced.with_unlabelled(lambda: step.transform(moments.unlabelled))
+    return step, reduced.with_unlabelled(lambda: _reduced(step, moments.unlabelled))
+
+
+def _reduced(step: Any, X: Any) -> Any:
+    """The features (n×m) that a step makes of X (n×d); one that is 0 throughout where it leaves none.
+
+    That says as little, and what follows has no need to know of n×0 matrices: it learns from the labels alone.
+    """
+    found = step.transform(X)
+    return found if found.shape[1] else np.zeros((X.shape[0], 1))
 
 
 def _scores(classifier: Any, X: Any) -> Array:

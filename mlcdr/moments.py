@@ -390,6 +390,18 @@ class Moments:
             lambda: self.spread()[index],
         )
 
+    def featureless(self) -> Moments:
+        """The moments with one feature that is 0 throughout in the place of those there are: the labels alone."""
+        if self._image is not None:
+            return self._mapped_like(self, self._image[0].featureless())
+        return self._of_features(
+            np.zeros(1),
+            lambda: np.zeros((1, 1), order="F"),
+            lambda: np.zeros((1, self.n_labels)),
+            lambda X: np.zeros((X.shape[0], 1)),
+            lambda: np.zeros(1),
+        )
+
     def standardised(self) -> Moments:
         """The moments of the features at unit scatter, x_j/√S_jj: S is their correlation matrix. Cost: d².
 

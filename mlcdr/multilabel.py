@@ -130,8 +130,8 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         return labels.ravel() if self._is_vector else labels
 
     def _valid(self, X: Any) -> Any:
-        """New rows, checked. There may be no feature: a reduction finds none where no label depends on any."""
-        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_features=0)
+        """New rows, checked."""
+        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -115,7 +115,10 @@ class Link:
 
 
 def _beside(X: Any, said: Array | None) -> Any:
-    return X if said is None or not said.shape[1] else beside(X, said)
+    """The features (n×d) and the labels looked at (n×q); where there is neither, a feature that is 0 throughout."""
+    if said is not None and said.shape[1]:
+        return beside(X, said)
+    return X if X.shape[1] else np.zeros((X.shape[0], 1))
 
 
 Of = Callable[[Link, Any, Array | None], Array]  # what is asked of a link: `Link.score` or `Link.log_odds`

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 
 from mlcdr import registry
 from mlcdr.experiment.families import size_parameter_of
+from mlcdr.feature_space.pca import PCA
 from mlcdr.laws.classes import said
 from mlcdr.laws.subject import Array, Subject, count_features, of_label_sets, problem
 from mlcdr.moments import Moments
@@ -55,9 +56,12 @@ def _predicts(subject: Subject) -> None:
     _check_labels(subject, X, Y, "plain data")
 
 
-def _check_labels(subject: Subject, X: Any, Y: Array, what: str) -> None:
+def _check_labels(subject: Subject, X: Any, Y: Array, what: str, first: Sequence[Any] = ()) -> None:
+    """Whether the part predicts label sets, behind the feature steps `first`."""
+    model = subject.composed()
+    model.feature_space = [*first, *(model.feature_space or ())]
     try:
-        predicted = np.asarray(subject.composed().fit(X, Y).predict(X))
+        predicted = np.asarray(model.fit(X, Y).predict(X))
     except Exception as error:
         raise Broken(f"{what}: {said(error)}") from error
     if predicted.shape != Y.shape:
@@ -249,6 +253,7 @@ def _awkward_features(subject: Subject) -> None:
         ("features of zeros alone", np.zeros_like(X)),
     ):
         _check_labels(subject, features, Y, what)
+    _check_labels(subject, np.ones_like(X), Y, "a reduction before it that leaves no feature", first=[PCA()])
 
 
 def _one_instance(subject: Subject) -> None:
@@ -296,7 +301,7 @@ MEANING = {
     "nested": "fewer dimensions are the leading ones of more",
     "independent": "each output is fitted as if it were alone",
     "awkward-labels": "labels never or always there, equal, single, missing",
-    "awkward-features": "features constant, equal, single, many, of any scale",
+    "awkward-features": "features constant, equal, single, many, none, of any scale",
     "one-instance": "one training instance is enough, or refused as too few",
     CONTRACT: "scikit-learn's own checks (check_estimator)",
 }

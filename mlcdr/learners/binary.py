@@ -90,9 +90,7 @@ class LinearBinaryClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """Scores wᵀx + b (n,) of X (n×d), positive for the second class."""
         check_is_fitted(self, "classes_")
-        # there may be no feature: a reduction finds none where no label depends on any
-        valid = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_features=0)
-        return self.scores(valid)
+        return self.scores(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
 
     def scores(self, X: Any) -> Array:
         """`decision_function` of features that have been checked already."""

@@ -8,17 +8,28 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectorMixin
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
+from mlcdr.chains.binary_relevance import BinaryRelevance
+from mlcdr.chains.classifier_chain import ClassifierChain
+from mlcdr.classifiers.lift import LIFT
+from mlcdr.classifiers.mlknn import MLkNN
 from mlcdr.composition import ComposedClassifier
+from mlcdr.feature_space import pca
+from mlcdr.feature_space.mddm import MDDM
 from mlcdr.label_space.cplst import CPLST
 from mlcdr.label_space.plst import PLST
+from mlcdr.learners.kernel_ridge import KernelRidge
 from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.learners.linear_svm import LinearSVM
+from mlcdr.learners.logistic_regression import LogisticRegression
+from mlcdr.local_features.same_for_all import SameForAll
 from mlcdr.moments import Moments
 from mlcdr.thresholds import Fixed, Zero
-from tests.methods.problems import problem
+from tests.methods.problems import as_sparse, problem
 
 
 class Says(RegressorMixin, BaseEstimator):
@@ -40,6 +51,17 @@ class Scribbles(StandardScaler):
     def transform(self, X, copy=None):
         X[:] = 0
         return X
+
+
+class KeepsNothing(SelectorMixin, BaseEstimator):
+    """A selector that finds no feature worth keeping."""
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def _get_support_mask(self):
+        return np.zeros(self.n_features_in_, dtype=bool)
 
 
 class Claims(ClassifierMixin, Says):
@@ -106,3 +128,36 @@ def test_thresholds():
     assert Fixed(0.5).apply(scores).tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
     assert Zero().apply(scores).tolist() == [[1, 1, 1], [0, 0, 0], [0, 0, 0]]
     assert Zero(fallback="top").apply(scores).tolist() == [[1, 1, 1], [0, 0, 1], [1, 0, 0]]
+
+
+@pytest.mark.parametrize("make", [np.asarray, as_sparse])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        *(BinaryRelevance(base) for base in (LinearSVM(), LogisticRegression(), KNeighborsClassifier(120))),
+        *(LeastSquares(), KernelRidge(), LinearRegression(), LIFT(random_state=0), MLkNN(k=119)),
+    ],
+    ids=repr,
+)
+@pytest.mark.filterwarnings("ignore:No features were selected")
+def test_without_a_feature_the_labels_alone_decide(learner, make):
+    """A step that leaves none, the one after it, and the learner: a label is there if most instances have it."""
+    X, Y = problem("plain")
+    Y[:, 0] = np.arange(120) % 3 > 0
+    for steps in ([KeepsNothing()], [KeepsNothing(), MDDM()], [KeepsNothing(), KeepsNothing()]):
+        model = ComposedClassifier(learner, feature_space=steps).fit(make(X), Y)
+        np.testing.assert_array_equal(model.predict(make(X[:7])), np.tile(Y.mean(axis=0) > 0.5, (7, 1)))
+    nothing = ComposedClassifier(learner, feature_space=[pca.PCA()]).fit(make(np.ones_like(X)), Y)
+    assert nothing.feature_steps_[0].n_components_ == 0
+    np.testing.assert_array_equal(nothing.predict(make(X[:7])), np.tile(Y.mean(axis=0) > 0.5, (7, 1)))
+
+
+@pytest.mark.parametrize("base", [LeastSquares(), LinearSVM(), KNeighborsClassifier(120)], ids=repr)
+@pytest.mark.filterwarnings("ignore:No features were selected")
+def test_a_link_without_features(base):
+    """The first of a chain goes by its label alone; the second has the first for its only feature."""
+    X, Y = problem("plain")
+    Y = np.column_stack((np.arange(120) % 3 > 0, np.arange(120) % 3 > 0)).astype(np.uint8)
+    chain = ClassifierChain(base, features=SameForAll(KeepsNothing())).fit(X, Y)
+    np.testing.assert_array_equal(chain.predict(X[:5]), np.ones((5, 2)))
+    assert [link.model.n_features_in_ for link in chain.links_] == [1, 1]

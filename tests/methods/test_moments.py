@@ -52,6 +52,19 @@ def test_training_moments_are_the_whole_minus_the_fold(name):
         np.testing.assert_array_equal(rows_y, Y[keep])
 
 
+@pytest.mark.parametrize("make", [np.asarray, as_sparse])
+def test_without_features_there_is_one_of_zeros(make):
+    """Of a training set, and of codes of its labels."""
+    X, Y = problem("plain")
+    m = Moments.from_arrays(make(X), Y).without(np.arange(5))
+    none, kept = np.zeros((len(X) - 5, 1)), Y[5:]
+    assert_moments(m.featureless(), none, kept)
+    matrix = np.random.default_rng(0).standard_normal((Y.shape[1], 2))
+    assert_moments(m.map_labels(m.mean_y, matrix).featureless(), none, (kept - kept.mean(0)) @ matrix)
+    np.testing.assert_array_equal(m.featureless().rows()[0], none)
+    assert not m.featureless().coefficients().any()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_part_of_a_part(name):
     """Rows are taken from a training set as from the whole, as for its own cross-validation."""
