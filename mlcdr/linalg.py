@@ -455,7 +455,7 @@ def n_kept(n_components: float | int | None, size: int, rounding: str = "floor",
         return size
     if isinstance(n_components, numbers.Integral):
         if n_components > size:
-            raise ValueError(f"{name}={n_components} is more than the {size} dimensions there are")
+            raise ValueError(f"{name}={n_components} is more than the {size} there are")
         return int(n_components)
     if rounding == "nearest":
         return max(1, round(round(n_components * size, 9)))

@@ -98,12 +98,20 @@ class Ensemble(MultilabelClassifier):
             self.members_.append(member)
             self.features_.append(columns)
 
+    def sizes_of_a_member(self, n: int, d: int) -> tuple[int, int]:
+        """How many of n instances and of d features a member gets.
+
+        Raises
+        ------
+        ValueError
+            When a number is larger than what there is.
+        """
+        of_rows, of_columns = ("instances", "features") if self.variant == "text" else ("features", "instances")
+        return n_kept(getattr(self, of_rows), n, name=of_rows), n_kept(getattr(self, of_columns), d, name=of_columns)
+
     def _draws(self, n: int, d: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], np.random.RandomState]]:
         """For each member its instances and features, ascending, and what its own seeds come from."""
-        names = ("instances", "features") if self.variant == "text" else ("features", "instances")
-        n_rows, n_columns = (
-            n_kept(getattr(self, name), size, name=name) for name, size in zip(names, (n, d), strict=True)
-        )
+        n_rows, n_columns = self.sizes_of_a_member(n, d)
         of_all = check_random_state(self.random_state)
         for _ in range(self.n_members):
             rng = np.random.RandomState(of_all.randint(_SEEDS))

@@ -36,6 +36,11 @@ def test_what_fits_is_not_told(arff: Path) -> None:
     assert told(arff, **of({"feature_space": {"reader": {"n_components": 6, "n_features": 5}}})) == []
     assert told(arff, **of({"learner": {"occ": {"n_features": 5, "order": [5, 4, 3, 2, 1, 0]}}})) == []
     assert told(arff, **of({"learner": {"rakel": {"labelsets": [[0, 1], [5]]}}})) == []
+    ensemble = {"of": {"occ": {"n_features": 4}}, "features": 4, "instances": 45}
+    assert told(arff, **of({"learner": {"ensemble": ensemble}})) == []
+    assert told(arff, **of({"learner": {"ensemble": {"of": {"occ": {"n_features": "100%"}}}}})) == []
+    reduced = {"feature_space": "pca", "learner": {"ensemble": {"of": {"occ": {"n_features": 6}}, "features": 6}}}
+    assert told(arff, **of(reduced)) == [], "a step may leave the learner any number of features"
     reduced = {"feature_space": "pca", "learner": {"occ": {"n_features": 6}}}
     assert told(arff, **of(reduced)) == [], "a step may leave the learner any number of features"
     chain = {"classifier_chain": {"order": [1, 0]}}
@@ -83,8 +88,31 @@ def test_what_fits_is_not_told(arff: Path) -> None:
             "methods.A.learner.classifier_chain.features.same_for_all.selector.jmi.n_features: 6 is more than the 5",
         ),
         (
-            {**of({"learner": {"ensemble": {"of": {"occ": {}}}}}), "sweep": {"learner.of.n_features": [5, 6]}},
-            "sweep.learner.of.n_features.1: 6 is more than the 5 features of tiny",
+            {**of({"learner": {"ensemble": {"of": {"occ": {}}}}}), "sweep": {"learner.of.n_features": [2, 3]}},
+            "sweep.learner.of.n_features.1: 3 is more than the 2 features of tiny that a member of the ensemble gets",
+        ),
+        (
+            of({"learner": {"ensemble": {"of": {"occ": {"n_features": 4}}, "variant": "published_code"}}}),
+            "methods.A.learner.ensemble.of.occ.n_features: 4 is more than the 3 features of tiny that a member",
+        ),
+        (
+            {
+                **of({"learner": {"ensemble": {"of": {"occ": {"n_features": 4}}}}}),
+                "sweep": {"learner.features": ["80%", "40%", None]},
+            },
+            "methods.A.learner.ensemble.of.occ.n_features: 4 is more than the 2 features of tiny that a member",
+        ),
+        (
+            of({"learner": {"ensemble": {"of": {"ensemble": {"of": {"occ": {"n_features": 2}}}}, "features": 3}}}),
+            "methods.A.learner.ensemble.of.ensemble.of.occ.n_features: 2 is more than the 1 features of tiny that a ",
+        ),
+        (
+            of({"learner": {"ensemble": {"of": {"occ": {"n_features": 5}}, "features": 6}}}),
+            "methods.A.learner.ensemble.features: 6 is more than the 5 there are (tiny)",
+        ),
+        (
+            {**of({"learner": "ensemble"}), "sweep": {"learner.instances": [45, 46]}},
+            "sweep.learner.instances.1: 46 is more than the 45 there are (tiny)",
         ),
         (
             of({"learner": {"classifier_chain": {"order": [0, 1, 2, 4, 3]}}}),
@@ -156,9 +184,11 @@ def test_what_is_told_is_what_fails_and_nothing_else(arff: Path, tmp_path: Path)
         ({"label_space": "plst"}, SIZES, range(1, 9)),
         ({"feature_space": "pca"}, "feature_space.n_components", range(1, 9)),
         ({"dual_space": "idsr"}, "dual_space.n_features", range(1, 9)),
+        ({"learner": {"ensemble": {"of": "occ"}}}, "learner.of.n_features", range(1, 5)),
+        ({"learner": {"ensemble": {"of": "binary_relevance"}}}, "learner.instances", range(43, 48)),
     ):
         changes = {"sweep": {path: list(sizes)}, "methods": {"A": {"learner": "least_squares", **parts}}}
-        experiment = experiment_from(plain(arff, **changes, name=path.split(".")[0]))
+        experiment = experiment_from(plain(arff, **changes, name=path.replace(".", "_")))
         report = run(experiment, tmp_path / "results")
         failing = {int(trial.point[0][1]) for trial, _ in report.failures}
         named = {int(line.split(": ")[1].split()[0]) for line in infeasible(experiment)}
