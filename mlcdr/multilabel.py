@@ -37,6 +37,8 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     # parameters that only the number of labels shows to be wrong, each with what raises a ValueError then
     checks_of_labels: ClassVar[ChecksOfLabels] = {}
+    # parameters that count "rows" of the training set or "labels", and mean all of them where there are fewer
+    at_most: ClassVar[Mapping[str, str]] = {}
     # parameters that are components fitted to all labels, and to features that are all or some of those there are
     parts_of_all_labels: ClassVar[tuple[str, ...]] = ()
     hands_on_unlabelled: ClassVar[bool] = False  # whether the classifiers it is made of get the rows without labels

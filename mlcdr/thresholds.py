@@ -106,6 +106,7 @@ class RCut(BaseEstimator):
         Number of labels of an instance; where it exceeds K, all.
     """
 
+    at_most: ClassVar[dict[str, str]] = {"n": "labels"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n": [Interval(Integral, 1, None, closed="left")]}
 
     def __init__(self, n: int = 1):

@@ -386,6 +386,20 @@ def test_check_compares_with_the_data(here: Path, mlcdr: Callable[..., Outcome])
     assert done.err == f"error: large.yaml:{line}: sweep.{small.SIZES}.1: 20 is more than the 6 labels of tiny\n"
 
 
+def test_check_remarks_what_is_cut_down(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    methods = {"A": {"learner": {"mlknn": {"k": 99}}}}
+    text = small.experiment(here / "data" / "tiny.arff", sweep={}, methods=methods).to_yaml()
+    (here / "many.yaml").write_text(text)
+    done = mlcdr("check", "many.yaml")
+    line = next(k for k, each in enumerate(text.splitlines(), 1) if "99" in each)
+    assert done.code == 0
+    assert done.out.startswith("many.yaml: no mistake found; ")
+    assert done.err == (
+        f"remark: many.yaml:{line}: methods.A.learner.mlknn.k: 99 is more than the 45 training rows of tiny, and means "
+        "all of them\n"
+    )
+
+
 def test_check(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     done = mlcdr("check", "e.yaml")
     assert (done.code, done.err) == (0, "")

@@ -36,7 +36,7 @@ class KDependenceChain(DirectedChain):
     base : estimator or None
         As in `LinkedClassifier`.
     n_parents : int, float or None
-        k: a number of labels, a share p of the K labels, or all before.
+        k: a number of labels (all before, where there are fewer), a share p of the K labels, or all before.
     order : list of int, "random" or None
         The labels in the chain's order, counted from 0; or drawn at random; None: the order of the data set.
     alpha : float or None
@@ -58,6 +58,7 @@ class KDependenceChain(DirectedChain):
         The models, in the chain's order; the parents follow the features.
     """
 
+    at_most: ClassVar[dict[str, str]] = {"n_parents": "labels"}
     checks_of_labels: ClassVar[ChecksOfLabels] = {"order": order_of}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinkedClassifier._parameter_constraints,

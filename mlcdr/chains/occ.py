@@ -41,7 +41,7 @@ class OCC(KDependenceChain):
     base : estimator or None
         As in `LinkedClassifier`; the thesis takes `linear_svm`.
     n_parents : int, float or None
-        k: a number of labels, a share of the K labels, or all before.
+        k: a number of labels (all before, where there are fewer), a share of the K labels, or all before.
     n_features : int, float or None
         M_s: a number of features, a share of the d features, or all.
     order : list of int, "selected", "random" or None

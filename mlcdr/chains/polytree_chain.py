@@ -81,6 +81,7 @@ class PolytreeChain(DirectedChain):
         The models, in the chain's order; the parents follow the features.
     """
 
+    at_most: ClassVar[dict[str, str]] = {"max_parents": "labels"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinkedClassifier._parameter_constraints,
         "base": [HasMethods(["fit", "predict_proba"]), None],

@@ -60,7 +60,7 @@ class ProbabilisticClassifierChain(ClassifierChain):
         The loss of which the expectation is least: the label set is the most probable one, or that of all labels more
         probable than not. (Of a search that is not exact: among the label sets that it ends with.)
     width : int
-        How many label sets a beam holds.
+        How many label sets a beam holds, at most.
     epsilon : float
         ε.
     features : estimator or None

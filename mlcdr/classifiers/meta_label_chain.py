@@ -43,7 +43,7 @@ class MetaLabelChain(MultilabelClassifier):
     meta_labels : {"spectral", "label_rows"}
         "spectral": as above; "label_rows": k-means on the columns of Y, as the author's program has it.
     size : int
-        How many labels are a group, on average.
+        How many labels are a group, on average (all, where there are fewer).
     n_members : int
         How many classifiers vote in a group.
     variant : {"text", "published_code"}
@@ -67,6 +67,7 @@ class MetaLabelChain(MultilabelClassifier):
     orders_: list[list[int]] | None
 
     component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner"}
+    at_most: ClassVar[dict[str, str]] = {"size": "labels"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "classifier": [HasMethods(["fit", "predict"]), None],
         "meta_labels": [StrOptions({"spectral", "label_rows"})],

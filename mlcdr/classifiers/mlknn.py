@@ -32,7 +32,7 @@ class MLkNN(MultilabelClassifier):
     Parameters
     ----------
     k : int
-        The number of neighbours.
+        The number of neighbours (all others, where there are fewer).
     s : float
         The smoothing; 1 is Laplace's.
     include_itself : bool
@@ -52,6 +52,7 @@ class MLkNN(MultilabelClassifier):
         P(E_j | H_b), by b, label and j.
     """
 
+    at_most: ClassVar[dict[str, str]] = {"k": "rows"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "k": [Interval(Integral, 1, None, closed="left")],
         "s": [Interval(Real, 0, None, closed="neither")],

@@ -50,7 +50,7 @@ class MLSF(MultilabelClassifier):
         None: a classifier chain in random order, of linear support vector machines (`linear_svm`) with C = 1. (The
         author's program has LIBSVM's: `sklearn.svm.SVC` with a linear kernel.)
     size : int
-        How many labels are a meta-label, on average.
+        How many labels are a meta-label, on average (all, where there are fewer).
     alpha : float
         α in [0, 1], the label space's share of A.
     epsilon : float
@@ -81,6 +81,7 @@ class MLSF(MultilabelClassifier):
     """
 
     component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner"}
+    at_most: ClassVar[dict[str, str]] = {"size": "labels"}
     checks_of_labels: ClassVar[ChecksOfLabels] = {"groups": check_groups}
     hands_on_unlabelled: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

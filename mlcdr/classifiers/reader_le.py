@@ -30,7 +30,7 @@ class ReaderLEClassifier(MultilabelClassifier):
     label_weights : pair of float
         Weights of labelled and of unlabelled rows.
     n_neighbors : int
-        Neighbours in the graphs.
+        Neighbours in the graphs (all others, where there are fewer).
     sigma : float
         Width of the weights of the rows' graph.
     tol : float
@@ -49,6 +49,7 @@ class ReaderLEClassifier(MultilabelClassifier):
     """
 
     uses_unlabelled: ClassVar[bool] = True
+    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
     sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = ReaderLE._parameter_constraints
 

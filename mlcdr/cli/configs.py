@@ -17,14 +17,17 @@ from mlcdr.errors import ConfigError, UserError
 def check(config: Config, set_: Set = None) -> None:
     """Check an experiment file without running it; every mistake is reported with its line.
 
-    The data sets are read, so that sizes, splits and folds are compared with them.
+    The data sets are read, so that sizes, splits and folds are compared with them. A number that is cut down to what
+    there is, such as of more neighbours than rows, is remarked.
     """
     experiment = load(config, set_)
-    from mlcdr.experiment.feasible import infeasible  # after the file: its mistakes are told without this one's cost
+    from mlcdr.experiment.feasible import compared  # after the file: its mistakes are told without this one's cost
 
-    problems = infeasible(experiment)
-    if problems:
-        raise ConfigError([experiment.placed(problem) for problem in problems])
+    found = compared(experiment)
+    for remark in found.remarks:
+        say(f"remark: {experiment.placed(remark)}")
+    if found.mistakes:
+        raise ConfigError([experiment.placed(problem) for problem in found.mistakes])
     print(f"{config}: no mistake found; {experiment.name}: {size(experiment)}")
 
 

@@ -64,6 +64,7 @@ class RAkEL(MultilabelClassifier):
     """
 
     component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
+    at_most: ClassVar[dict[str, str]] = {"k": "labels"}
     checks_of_labels: ClassVar[ChecksOfLabels] = {"labelsets": check_labelsets}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "base": [HasMethods(["fit", "predict"]), None],

@@ -2,7 +2,10 @@
 
 The config alone cannot tell it: whether the data can be read, rows are enough for the splits, folds are as many as
 rows, no number of dimensions is larger than there are labels or features, and what names labels (a chain's order, sets
-of labels) names those there are.
+of labels) names those there are. These are mistakes.
+
+Other numbers, of neighbours, clusters or labels of a group, are cut down to what there is: that differs from one part
+of the data to the next. One that is larger than all the data have says less than it seems to, and is remarked.
 """
 
 from __future__ import annotations
@@ -23,13 +26,27 @@ from mlcdr.experiment.splits import read_labelled
 from mlcdr.registry import Component
 
 
-def infeasible(experiment: Experiment) -> list[str]:
-    """One line for each thing that the data sets do not allow, `key.path: what is wrong`; empty if all is well.
+@dataclass(frozen=True)
+class Comparison:
+    """What came of comparing an experiment with its data sets: lines `key.path: what is wrong`, no two alike.
 
-    A parameter that does not fit the data set's size makes its trials fail; whatever else is told here keeps a run from
-    beginning.
+    Attributes
+    ----------
+    mistakes : list of str
+        What the data sets do not allow. A parameter that does not fit a data set's size makes its trials fail; whatever
+        else stands here keeps a run from beginning.
+    remarks : list of str
+        Numbers that are cut down to what there is.
     """
+
+    mistakes: list[str]
+    remarks: list[str]
+
+
+def compared(experiment: Experiment) -> Comparison:
+    """The experiment beside its data sets, which are read."""
     found: dict[str, None] = {}
+    remarks: dict[str, None] = {}
     for i, spec in enumerate(experiment.datasets):
         source = DataSource.of(spec, experiment.splits)
         try:
@@ -47,12 +64,13 @@ def infeasible(experiment: Experiment) -> list[str]:
             found |= dict.fromkeys(error.problems)
         except UserError as error:
             found[f"splits: {error}"] = None
-        found |= dict.fromkeys(_unfit(experiment, dataset, n_train))
-    return list(found)
+        for line, fails in _unfit(experiment, dataset, n_train):
+            (found if fails else remarks)[line] = None
+    return Comparison(list(found), list(remarks))
 
 
-def _unfit(experiment: Experiment, dataset: Dataset, n_train: int) -> Iterator[str]:
-    """The parameters that a data set of this size does not allow, where they are written."""
+def _unfit(experiment: Experiment, dataset: Dataset, n_train: int) -> Iterator[_Line]:
+    """The parameters that do not fit a data set of this size, where they are written; and whether trials fail by it."""
     whole = _Sizes(dataset.name, n_train, dataset.n_features, dataset.n_labels)
     for name, spec in experiment.methods.items():
         written: list[tuple[str, str, Any]] = [
@@ -84,6 +102,9 @@ def _unfit(experiment: Experiment, dataset: Dataset, n_train: int) -> Iterator[s
             sizes[place.path] = place.of_parts(seen, varied)
 
 
+_Line = tuple[str, bool]  # what does not fit, and whether trials fail by it
+
+
 @dataclass(frozen=True)
 class _Sizes:
     """What a component sees of a data set: how many training rows, features and labels; or some of them as a member."""
@@ -102,7 +123,7 @@ class _Sizes:
 
 @dataclass(frozen=True)
 class _Place:
-    """A component that sees the data set's own features, or its own labels.
+    """A component of a method, and whether it sees what the data set has or something made of it.
 
     Attributes
     ----------
@@ -118,24 +139,25 @@ class _Place:
     features: bool
     labels: bool
 
-    def told(self, parameter: str, value: Any, seen: _Sizes, key: str) -> Iterator[str]:
+    def told(self, parameter: str, value: Any, seen: _Sizes, key: str) -> Iterator[_Line]:
         """What is wrong with a parameter's value, which stands at `key`."""
-        bound = self._bound(parameter, seen)
         number = isinstance(value, int) and not isinstance(value, bool)
-        if bound is not None and number and value > bound[0]:
-            yield f"{key}: {method_text(value)} is more than the {bound[0]} {bound[1]} of {seen.of}"
+        for bound, fails in ((self._bound(parameter, seen), True), (self._limit(parameter, seen), False)):
+            if bound is not None and number and value > bound[0]:
+                told = f"{key}: {method_text(value)} is more than the {bound[0]} {bound[1]} of {seen.of}"
+                yield told if fails else f"{told}, and means all of them", fails
         if number and self.features and hasattr(self._class, "sizes_of_a_member"):
             try:
                 self._with({parameter: value}).sizes_of_a_member(seen.rows, seen.features)
             except ValueError as error:
                 if str(error).startswith(f"{parameter}="):
-                    yield f"{key}: {str(error).removeprefix(f'{parameter}=')} ({seen.of})"
+                    yield f"{key}: {str(error).removeprefix(f'{parameter}=')} ({seen.of})", True
         check = getattr(self._class, "checks_of_labels", {}).get(parameter) if self.labels else None
         if check is not None:
             try:
                 check(value, seen.labels)
             except (TypeError, ValueError) as error:
-                yield f"{key}: {str(error).removeprefix(f'{parameter}: ')} ({seen.of})"
+                yield f"{key}: {str(error).removeprefix(f'{parameter}: ')} ({seen.of})", True
 
     def of_parts(self, seen: _Sizes, varied: Mapping[str, list[Any]]) -> _Sizes:
         """What its parts see: of a member that draws from the rows and the features, the fewest that it may get."""
@@ -160,13 +182,14 @@ class _Place:
         return Component(component.family, component.name, {**component.params, **values}).build(check=False)
 
     def parts(self) -> Iterator[_Place]:
-        """The components in it that see what it sees."""
-        families = getattr(self._class, "component_parameters", {})
-        for parameter in getattr(self._class, "parts_of_all_labels", ()):
+        """The components in it; some of them see what it sees."""
+        of_all = getattr(self._class, "parts_of_all_labels", ())
+        for parameter, family in getattr(self._class, "component_parameters", {}).items():
             if isinstance(self.component.params.get(parameter), str | Mapping):
-                part = Component.parse(families[parameter], self.component.params[parameter])
+                part = Component.parse(family, self.component.params[parameter])
                 path, written = (f"{place}.{parameter}" for place in (self.path, self.written))
-                place = _Place(part, path, f"{written}.{part.name}", self.features, self.labels)
+                features, labels = (sees and parameter in of_all for sees in (self.features, self.labels))
+                place = _Place(part, path, f"{written}.{part.name}", features, labels)
                 yield place
                 yield from place.parts()
 
@@ -174,32 +197,45 @@ class _Place:
     def _class(self) -> Any:
         return registry.resolve(self.component.family, self.component.name)
 
+    def _limit(self, parameter: str, seen: _Sizes) -> tuple[int, str] | None:
+        """The number beyond which a parameter says no more, as its class has it."""
+        counts = getattr(self._class, "at_most", {}).get(parameter, "")
+        return {"rows": (seen.rows, "training rows"), "labels": (seen.labels, "labels")}.get(counts)
+
     def _bound(self, parameter: str, seen: _Sizes) -> tuple[int, str] | None:
         """The largest number that a parameter of ours may be; None where it is no number of dimensions."""
         if not self._class.__module__.startswith("mlcdr."):
             return None  # what a class of the user's own allows is not known
-        features, labels = (seen.features, "features"), (seen.labels, "labels")
+        features, labels = (seen.features, "features") if self.features else None, (seen.labels, "labels")
         if parameter in getattr(self._class, "sizes_of_labels", ()):
             return labels
         if parameter == "n_features":
-            return features if self.features else None
-        known = {
+            return features
+        known: dict[str, dict[str, tuple[int, str] | None]] = {
             "feature_space": {"n_components": features},
             "label_space": {"n_components": labels},
-            "dual_space": {"n_components": min(features, labels), "n_labels": labels},
+            "dual_space": {"n_components": min(features or labels, labels), "n_labels": labels},
         }
         return known.get(self.component.family, {}).get(parameter)
 
 
 def _places(spec: MethodSpec) -> Iterator[_Place]:
-    """The components of a method that see the data set's own features and labels."""
+    """The components of a method, those that others are parts of first."""
     alone = spec.instance_space is None and spec.dual_space is None  # whether nothing else is between
     own_features, own_labels = alone and not spec.feature_space, alone and spec.label_space is None
-    for component in (*spec.feature_space[:1], spec.dual_space, spec.label_space, spec.learner):
-        if component is not None and not (component.family == "dual_space" and spec.feature_space):
-            step = ".0" if component.family == "feature_space" and len(spec.feature_space) > 1 else ""
-            path = f"{component.family}{step}"
-            features = own_features or component is not spec.learner
+    steps = [
+        (f"feature_space.{i}" if i or len(spec.feature_space) > 1 else "feature_space", step, not i)
+        for i, step in enumerate(spec.feature_space)
+    ]
+    others = [
+        ("dual_space", spec.dual_space, not spec.feature_space),
+        ("label_space", spec.label_space, True),
+        ("learner", spec.learner, own_features),
+        ("threshold", spec.threshold, own_features),
+        ("instance_space", spec.instance_space, True),
+    ]
+    for path, component, features in (*steps, *others):
+        if component is not None:
             place = _Place(component, path, f"{path}.{component.name}", features, own_labels)
             yield place
             yield from place.parts()

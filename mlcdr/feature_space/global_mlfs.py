@@ -33,13 +33,14 @@ class GlobalMLFS(InformationSelector):
     n_features : int, float or None
         Number of features, as in `FeatureSelector`.
     n_parents : int, float or None
-        k: a number of labels, a share p of the K labels (⌈pK⌉), or all before.
+        k: a number of labels (all before, where there are fewer), a share p of the K labels (⌈pK⌉), or all before.
     beta, gamma : float or None
         The weights. None: 1/|Pa_j| and 1/|θ|.
     discretise : {"mean_std", "published_code", "equal_frequency"} or None
         As in `InformationSelector`.
     """
 
+    at_most: ClassVar[dict[str, str]] = {"n_parents": "labels"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **InformationSelector._parameter_constraints,
         "n_parents": [Interval(Integral, 0, None, closed="left"), Interval(Real, 0, 1, closed="both"), None],

@@ -38,7 +38,7 @@ class MIFS(FeatureSelector):
     n_components : int, float or None
         k: an int, a fraction of the labels (max(1, ⌊pK⌋)), or None for as many as labels; no more than the rank of Y.
     n_neighbors : int
-        Neighbours in the graph.
+        Neighbours in the graph (all others, where there are fewer).
     sigma : float
         σ of its weights exp(−d²/σ²).
     tol : float
@@ -54,6 +54,7 @@ class MIFS(FeatureSelector):
         The objective after each iteration.
     """
 
+    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
     sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

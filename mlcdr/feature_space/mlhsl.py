@@ -39,7 +39,7 @@ class MLHSL(ScaledFeatureSpace):
     n_components : int, float, {"eigenvalues": float} or None
         Number of dimensions, as in `LinearFeatureSpace`.
     n_neighbors : int
-        k.
+        k (all others, where there are fewer).
     alpha : float
         The ridge r > 0.
     norm : {"metric", "unit"}
@@ -49,6 +49,7 @@ class MLHSL(ScaledFeatureSpace):
         among them: `eigenvalues_` are |λ| then.
     """
 
+    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ScaledFeatureSpace._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],

@@ -75,7 +75,7 @@ class READER(FeatureSelector):
     label_weights : pair of float
         c_a > c_b ≥ 0 of the improved version.
     n_neighbors : int
-        p.
+        p (all others, where there are fewer).
     sigma : float
         σ of (6.13). The author's program has exp(−d²/2), which is σ = √2, where the text has σ = 1.
     variant : {"text", "published_code"}
@@ -97,6 +97,7 @@ class READER(FeatureSelector):
     """
 
     uses_unlabelled: ClassVar[bool] = True
+    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
     sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -35,9 +35,10 @@ class ReliefF(FeatureSelector):
     n_features : int, float or None
         Number of features, as in `FeatureSelector`.
     n_neighbors : int
-        k.
+        k (all others, where there are fewer).
     """
 
+    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureSelector._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],

@@ -40,12 +40,13 @@ class Wrapper(FeatureSelector):
     metric : str
         Of label sets, by its name in `mlcdr metrics`.
     folds : int
-        Number of folds, drawn by `random_state`.
+        Number of folds, drawn by `random_state` (as many as rows, where there are fewer).
     random_state : int, RandomState instance or None
         Seed of the folds.
     """
 
     serves_all_sizes: ClassVar[bool] = False
+    at_most: ClassVar[dict[str, str]] = {"folds": "rows"}
     component_parameters: ClassVar[dict[str, str]] = {"learner": "learner"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureSelector._parameter_constraints,

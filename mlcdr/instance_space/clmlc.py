@@ -36,7 +36,7 @@ class CLMLC(ClusteredClassifier):
     classifier : estimator or None
         The multi-label classifier of a meta-label; as in `ClusteredClassifier`.
     n_clusters : int
-        K, the clusters.
+        K, the clusters; where there are fewer rows, as many as rows.
     n_components : int
         m, at most; there are no more than features, labels and directions with λ > 0.
     alpha : float
@@ -44,7 +44,7 @@ class CLMLC(ClusteredClassifier):
     meta_labels : {"spectral", "label_rows"} or None
         How labels are grouped, as in `MetaLabelChain`. None: not at all, the classifier fits all labels of a cluster.
     meta_label_size : int
-        How many labels are a meta-label, on average: there are n = ⌈L^c/size⌉.
+        How many labels are a meta-label, on average (all, where there are fewer): there are n = ⌈L^c/size⌉.
     n_members : int
         How many classifiers vote in a meta-label.
     variant : {"text", "published_code"}
@@ -61,6 +61,11 @@ class CLMLC(ClusteredClassifier):
         The directions there are.
     """
 
+    at_most: ClassVar[dict[str, str]] = {
+        **ClusteredClassifier.at_most,
+        "n_components": "labels",
+        "meta_label_size": "labels",
+    }
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusteredClassifier._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],

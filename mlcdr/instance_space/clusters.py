@@ -60,6 +60,7 @@ class ClusteredClassifier(MultilabelClassifier):
     decomposes_instances: ClassVar[bool] = True
     hands_on_unlabelled: ClassVar[bool] = True
     component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner", "clusterer": "clusterer"}
+    at_most: ClassVar[dict[str, str]] = {"n_clusters": "rows"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "classifier": [HasMethods(["fit", "predict"]), None],
         "n_clusters": [Interval(Integral, 1, None, closed="left")],

@@ -80,6 +80,7 @@ class HOMER(MultilabelClassifier):
     """
 
     component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
+    at_most: ClassVar[dict[str, str]] = {"k": "labels"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "base": [HasMethods(["fit", "predict"]), None],
         "k": [Interval(Integral, 2, None, closed="left")],

@@ -72,6 +72,7 @@ class CompressedSensing(LinearLabelSpace):
         k.
     """
 
+    at_most: ClassVar[dict[str, str]] = {"sparsity": "labels"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinearLabelSpace._parameter_constraints,
         "code": [StrOptions({"gaussian", "hadamard"})],

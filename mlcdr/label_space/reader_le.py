@@ -53,7 +53,7 @@ class ReaderLE(LinearLabelSpace):
     label_weights : pair of float
         c of labelled and of unlabelled rows, both positive.
     n_neighbors : int
-        Neighbours in the graphs.
+        Neighbours in the graphs (all others, where there are fewer).
     sigma : float
         σ of the weights exp(−d²/σ²) of the rows' graph.
     tol : float
@@ -75,6 +75,7 @@ class ReaderLE(LinearLabelSpace):
         (7.3) after each eigenproblem.
     """
 
+    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
     nested: ClassVar[bool] = False
     uses_unlabelled: ClassVar[bool] = True
 

@@ -9,7 +9,7 @@ import pytest
 
 from mlcdr.errors import UserError
 from mlcdr.experiment.config import experiment_from
-from mlcdr.experiment.feasible import infeasible
+from mlcdr.experiment.feasible import compared
 from mlcdr.experiment.runner import run
 from tests.small import FOUR, SIZES, plain, write_dataset
 
@@ -21,7 +21,7 @@ def arff(tmp_path: Path) -> Path:
 
 
 def told(arff: Path, **changes: Any) -> list[str]:
-    return infeasible(experiment_from(plain(arff, **changes)))
+    return compared(experiment_from(plain(arff, **changes))).mistakes
 
 
 def of(parts: dict[str, Any]) -> dict[str, Any]:
@@ -178,6 +178,67 @@ def test_what_does_not_fit_is(arff: Path, changes: dict[str, Any], expected: str
     assert line.startswith(expected)
 
 
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (of({"learner": {"rakel": {"k": 99}}}), "methods.A.learner.rakel.k: 99 is more than the 6 labels of tiny"),
+        (of({"learner": {"mlknn": 99}}), "methods.A.learner.mlknn.k: 99 is more than the 45 training rows of tiny"),
+        (
+            of({"instance_space": {"cbmlc": {"n_clusters": 46}}, "learner": {"rakel": {"k": 6}}}),
+            "methods.A.instance_space.cbmlc.n_clusters: 46 is more than the 45 training rows of tiny",
+        ),
+        (
+            of({"instance_space": "cbmlc", "learner": {"rakel": {"k": 7}}}),
+            "methods.A.learner.rakel.k: 7 is more than the 6 labels of tiny",
+        ),
+        (
+            of({"feature_space": ["pca", {"relieff": {"n_neighbors": 60}}]}),
+            "methods.A.feature_space.1.relieff.n_neighbors: 60 is more than the 45 training rows of tiny",
+        ),
+        (
+            of({"learner": {"homer": {"base": {"binary_relevance": {"base": {"mlknn": 50}}}}}}),
+            "methods.A.learner.homer.base.binary_relevance.base.mlknn.k: 50 is more than the 45 training rows of tiny",
+        ),
+        (
+            of({"learner": {"ensemble": {"of": {"mlknn": 40}, "instances": 30}}}),
+            "methods.A.learner.ensemble.of.mlknn.k: 40 is more than the 30 training rows of tiny that a member of the "
+            "ensemble gets",
+        ),
+        (of({"threshold": {"r_cut": 7}}), "methods.A.threshold.r_cut.n: 7 is more than the 6 labels of tiny"),
+        (
+            {**of({"learner": "occ"}), "sweep": {"learner.n_parents": [6, 0.8, 7]}},
+            "sweep.learner.n_parents.2: 7 is more than the 6 labels of tiny",
+        ),
+        (
+            {
+                **of({"learner": {"mlknn": 30}}),
+                "splits": {"kind": "kfold", "folds": 2, "seed": 1},
+                "datasets": [{"synthetic": {"n_instances": 40, "n_features": 4, "n_labels": 3, "seed": 1}}],
+            },
+            "methods.A.learner.mlknn.k: 30 is more than the 20 training rows of ",
+        ),
+    ],
+)
+def test_what_is_cut_down_is_remarked(arff: Path, changes: dict[str, Any], expected: str) -> None:
+    found = compared(experiment_from(plain(arff, **changes)))
+    assert found.mistakes == []
+    (line,) = found.remarks
+    assert line.startswith(expected)
+    assert line.endswith(", and means all of them")
+
+
+def test_what_is_not_cut_down_is_not_remarked(arff: Path) -> None:
+    for learner in (
+        {"rakel": {"k": 6}},
+        {"mlknn": 45},
+        {"occ": {"n_parents": "100%"}},
+        "clmlc",
+        {"ensemble": {"of": {"mlknn": 45}, "instances": None}},
+    ):
+        family = "instance_space" if learner == "clmlc" else "learner"
+        assert compared(experiment_from(plain(arff, **of({family: learner})))).remarks == [], "a default least of all"
+
+
 def test_what_is_told_is_what_fails_and_nothing_else(arff: Path, tmp_path: Path) -> None:
     """Each size from 1 beyond the bound, as a run has it."""
     for parts, path, sizes in (
@@ -191,8 +252,13 @@ def test_what_is_told_is_what_fails_and_nothing_else(arff: Path, tmp_path: Path)
         experiment = experiment_from(plain(arff, **changes, name=path.replace(".", "_")))
         report = run(experiment, tmp_path / "results")
         failing = {int(trial.point[0][1]) for trial, _ in report.failures}
-        named = {int(line.split(": ")[1].split()[0]) for line in infeasible(experiment)}
+        named = {int(line.split(": ")[1].split()[0]) for line in compared(experiment).mistakes}
         assert failing == named != set()
+        assert compared(experiment).remarks == []
+    changes = {"sweep": {"learner.k": [6, 99]}, "methods": {"A": {"learner": "rakel"}}}
+    experiment = experiment_from(plain(arff, **changes, name="cut_down"))
+    assert run(experiment, tmp_path / "results").failures == compared(experiment).mistakes == []
+    assert len(compared(experiment).remarks) == 1
 
 
 def test_a_class_of_ones_own_may_be_of_any_size(arff: Path) -> None:
