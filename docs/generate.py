@@ -395,7 +395,7 @@ def papers() -> str:
 def _described(recipe: recipes.Recipe) -> str:
     experiment = recipe.experiment
     splits = {k: v for k, v in experiment.splits.model_dump().items() if k not in ("folders", "seed") and v != ()}
-    protocol = ", ".join(f"{key} {value}" for key, value in splits.items() if key != "kind")
+    protocol = ", ".join(f"{key} {value}" for key, value in splits.items() if key != "kind" and value is not None)
     said = (experiment.description or experiment.name).rstrip(".")
     sets = len(experiment.datasets)
     several = "data set" if sets == 1 else "data sets"

@@ -146,7 +146,10 @@ class Predefined(_Spec):
 
 
 class FromFile(_Spec):
-    """Folds read from a CSV file with a header: one row for each row of the data set, in its order."""
+    """Folds read from a CSV file with a header: one row for each row of the data set, in its order.
+
+    They are the same in every repeat; what a method draws at random is drawn anew.
+    """
 
     kind: Literal["file"]
     path: Annotated[
@@ -160,6 +163,9 @@ class FromFile(_Spec):
     column: Annotated[str, Field(min_length=1, description="The column that holds the fold numbers 0, 1, 2 ...")] = (
         "fold"
     )
+    repeats: Annotated[
+        int, Field(ge=1, description="How often each fold tests, for methods that draw something at random.")
+    ] = 1
     folders: Annotated[
         tuple[str, ...],
         Field(
@@ -406,12 +412,15 @@ def _from_file(spec: FromFile, name: str, n: int) -> Splits:
     folds = _read_folds(path, spec.column, name, n)
     # The numbers and not the bytes: another line ending or column beside them is the same split.
     content = hashlib.sha256(folds.astype("<i8").tobytes()).hexdigest()
+    n_folds = int(folds.max()) + 1
 
     def make(index: int) -> Split:
-        identity = {"kind": "file", "version": SPLITS_VERSION, "sha256": content, "fold": index}
-        return Split(index, np.flatnonzero(folds != index), np.flatnonzero(folds == index), identity)
+        repeat, fold = divmod(index, n_folds)
+        identity = {"kind": "file", "version": SPLITS_VERSION, "sha256": content, "fold": fold}
+        identity |= {"repeat": repeat} if repeat else {}
+        return Split(index, np.flatnonzero(folds != fold), np.flatnonzero(folds == fold), identity)
 
-    return Splits(int(folds.max()) + 1, make)
+    return Splits(n_folds * spec.repeats, make)
 
 
 def find_fold_file(spec: FromFile, dataset_name: str) -> Path:

@@ -334,5 +334,5 @@ def _test_to_train(results: Results, dataset: str, cells: Mapping[Key, Mapping[i
             return (1 - size) / size
         n = int(results.facts(dataset)["n_instances"])
         return (n - int(size)) / int(size)
-    folds = 1 + max(max(found) for key, found in cells.items() if key[0] == dataset)
-    return 1 / (folds - 1) if folds > 1 else 1.0
+    n_splits = 1 + max(max(found) for key, found in cells.items() if key[0] == dataset)
+    return 1 / (max(2, math.ceil(n_splits / int(spec.get("repeats", 1)))) - 1)

@@ -97,7 +97,9 @@ def _has(experiment: Mapping[str, Any], failure: Failure) -> bool:
 def _number_of_splits(experiment: Mapping[str, Any]) -> int | None:
     """How many splits the config has; None where files say it."""
     splits = experiment.get("splits")
-    counts = [splits.get(key) for key in ("repeats", "folds")] if isinstance(splits, Mapping) else []
+    if not isinstance(splits, Mapping) or splits.get("kind") == "file":
+        return None
+    counts = [splits.get(key) for key in ("repeats", "folds")]
     known = [count for count in counts if isinstance(count, int)]
     return math.prod(known) if known else None
 

@@ -178,6 +178,12 @@ def test_folds_from_a_file(tmp_path):
     assert [split.test.tolist() for split in splits] == [[1], [0, 3], [2]]
     assert [split.train.tolist() for split in splits] == [[0, 2, 3], [1, 2], [0, 1, 3]]
     assert [split.identity["fold"] for split in splits] == [0, 1, 2]
+    # In a repeat the folds are the same, and the splits others.
+    twice = make_splits(FromFile(kind="file", path="{dataset}.csv", repeats=2).beside(tmp_path), "d", 4)
+    assert [split.index for split in twice] == list(range(6))
+    assert [split.test.tolist() for split in twice] == 2 * [[1], [0, 3], [2]]
+    assert [split.identity for split in twice][:3] == [split.identity for split in splits]
+    assert len({str(split.identity) for split in twice}) == 6
     # Only the numbers count for the identity.
     spec = FromFile(kind="file", path="other.csv", column="part", folders=(str(tmp_path),))
     (tmp_path / "other.csv").write_text("part\n1\n0\n2\n1\n")
