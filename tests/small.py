@@ -18,8 +18,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import UserError
-from mlcdr.experiment.config import Experiment, experiment_from
+from mlcdr.experiment.config import experiment_from
 from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial, plan
 from mlcdr.registry import Component
 

@@ -22,12 +22,12 @@ from mlcdr.data.dataset import Dataset
 from mlcdr.errors import UserError
 from mlcdr.experiment.choose import choose, without_tune
 from mlcdr.experiment.components import separated
-from mlcdr.experiment.config import Experiment, MethodSpec, method_text
 from mlcdr.experiment.data_source import DataSource, Handed
 from mlcdr.experiment.digests import digest
 from mlcdr.experiment.estimators import build, features_kept, seeded
 from mlcdr.experiment.families import code_part, families_of, size_parameter
 from mlcdr.experiment.keeping import Keeping
+from mlcdr.experiment.model import Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import Split
 from mlcdr.experiment.trials import Score, Trial, by_family
 from mlcdr.experiment.tune import Criterion

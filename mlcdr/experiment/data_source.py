@@ -7,8 +7,8 @@ from typing import Any
 
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import DataError
-from mlcdr.experiment.config import DatasetSpec
 from mlcdr.experiment.digests import digest
+from mlcdr.experiment.model import DatasetSpec
 from mlcdr.experiment.splits import Split, Splits, SplitSpec, hide_labels, make_splits, seed_of
 
 

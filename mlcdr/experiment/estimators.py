@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import is_classifier
 
 from mlcdr.composition import ComposedClassifier
-from mlcdr.experiment.config import MethodSpec
+from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.splits import seed_sequence
 from mlcdr.experiment.trials import Trial
 

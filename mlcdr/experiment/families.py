@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlcdr import registry
-from mlcdr.experiment.config import MethodSpec, method_text
-from mlcdr.experiment.model import LABELLED
+from mlcdr.experiment.model import LABELLED, MethodSpec, method_text
 from mlcdr.experiment.outputs import independent_outputs
 from mlcdr.linalg import n_kept
 from mlcdr.registry import Component

@@ -19,9 +19,8 @@ from typing import Any
 from mlcdr import registry
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ConfigError, UserError
-from mlcdr.experiment.config import Experiment, MethodSpec, method_text
 from mlcdr.experiment.data_source import DataSource
-from mlcdr.experiment.model import LABELLED
+from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import read_labelled
 from mlcdr.registry import Component
 

@@ -22,11 +22,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from mlcdr import __version__
 from mlcdr.errors import ConfigError, ResultsError, UserError
 from mlcdr.experiment.computing import Group, groups
-from mlcdr.experiment.config import DatasetSpec, Experiment
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.keeping import Keeping, forget
 from mlcdr.experiment.machines import SchedulerLost, compute_on_cluster, n_threads
-from mlcdr.experiment.model import LimitsSpec
+from mlcdr.experiment.model import DatasetSpec, Experiment, LimitsSpec
 from mlcdr.experiment.store import Store, place
 from mlcdr.experiment.tabulate import write_chosen, write_scores, write_summary
 from mlcdr.experiment.trials import Trial, plan

@@ -7,8 +7,8 @@ from typing import Any
 
 from mlcdr import registry
 from mlcdr.data.synthetic import OPTIONS, Synthetic
-from mlcdr.experiment.config import DATASET_OPTIONS, SYNTHETIC, Experiment
-from mlcdr.experiment.model import FAMILIES, LABELLED
+from mlcdr.experiment.entries import DATASET_OPTIONS, SYNTHETIC
+from mlcdr.experiment.model import FAMILIES, LABELLED, Experiment
 from mlcdr.metrics import METRICS
 
 _NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3}

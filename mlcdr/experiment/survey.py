@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlcdr.experiment.config import Experiment
 from mlcdr.experiment.keeping import Keeping
+from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.record import Kept, kept
 from mlcdr.experiment.runner import Listener, Silent, prepare
 from mlcdr.experiment.trials import Trial

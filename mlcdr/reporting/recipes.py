@@ -27,7 +27,8 @@ from pathlib import Path
 from mlcdr.data.files import Part, checkout_folder, data_folders, is_path, locate
 from mlcdr.data.sources import find
 from mlcdr.errors import DataError, UserError, did_you_mean
-from mlcdr.experiment.config import Experiment, load_experiment
+from mlcdr.experiment.config import load_experiment
+from mlcdr.experiment.model import Experiment
 from mlcdr.reporting import published
 
 SMALL, LARGE = "small", "large"

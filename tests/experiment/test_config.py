@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError
-from mlcdr.experiment.config import MetricSpec, experiment_from, load_experiment, method_text
+from mlcdr.experiment.config import experiment_from, load_experiment
 from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.model import MetricSpec, method_text
 from mlcdr.experiment.schema import schema
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
 from mlcdr.experiment.yaml_reader import read_yaml, read_yaml_text

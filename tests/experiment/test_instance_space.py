@@ -12,8 +12,8 @@ from mlcdr.chains.binary_relevance import BinaryRelevance
 from mlcdr.chains.classifier_chain import ClassifierChain
 from mlcdr.composition import ComposedClassifier
 from mlcdr.errors import ConfigError
-from mlcdr.experiment.config import Experiment
 from mlcdr.experiment.estimators import build, seeded
+from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.runner import run
 from mlcdr.instance_space.cbmlc import CBMLC
 from mlcdr.instance_space.clmlc import CLMLC

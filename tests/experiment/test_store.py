@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="written for POSIX")
 
 
 def trial(key: str, split: int = 0) -> Trial:
-    from mlcdr.experiment.config import MethodSpec
+    from mlcdr.experiment.model import MethodSpec
 
     spec = MethodSpec(learner=learner("least_squares"))
     return Trial(key, "tiny", "M", (("learner.alpha", "20%"),), split, spec, spec)

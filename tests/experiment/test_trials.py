@@ -22,9 +22,10 @@ from mlcdr.errors import DataError
 from mlcdr.experiment import computing, estimators
 from mlcdr.experiment.components import separated
 from mlcdr.experiment.computing import groups, run_group
-from mlcdr.experiment.config import Experiment, load_experiment
+from mlcdr.experiment.config import load_experiment
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
+from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import plan
 from mlcdr.label_space.plst import PLST
 from mlcdr.learners.least_squares import LeastSquares

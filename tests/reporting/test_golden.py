@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mlcdr.experiment.config import experiment_from, load_experiment, method_text
+from mlcdr.experiment.config import experiment_from, load_experiment
+from mlcdr.experiment.model import method_text
 from mlcdr.reporting import checks, data_sets, figures, layouts, recipes, results, tables
 from tests.reporting.results_folders import PATH, spread_around, write_folder
 from tests.reporting.snapshots import GOLDEN, RENEWING, check
