@@ -31,7 +31,15 @@ from mlcdr.reporting.ranking import is_among_best, ranks
 from mlcdr.reporting.results import Cell, Point, Results
 from mlcdr.reporting.sheet import DASH, Sheet, Text, listing, text
 from mlcdr.reporting.significance import Significance, assess, record
-from mlcdr.reporting.wording import csv_text, mean_and_spread, over_splits, short_path, tuning_notes, unfilled
+from mlcdr.reporting.wording import (
+    csv_text,
+    mean_and_spread,
+    number,
+    over_splits,
+    short_path,
+    tuning_notes,
+    unfilled,
+)
 
 Block = tuple[str, Point]
 """What a ranking is over: one data set at one point of the sweep."""
@@ -182,14 +190,10 @@ class _Comparer:
 
     def _records(self) -> tuple[tuple[str, ...], ...]:
         """One for each cell; the rank is empty where the block is left out."""
-
-        def number(value: float) -> str:
-            return "" if math.isnan(value) else repr(value)
-
         return tuple(
             (
                 *(dataset, method, *point, self.metric),
-                *(number(float(cell.mean)), number(float(cell.se)), str(cell.n)),
+                *(number(cell.mean), number(cell.se), str(cell.n)),
                 f"{self.ranks[dataset, point][method]:g}" if (dataset, point) in self.ranked else "",
             )
             for (dataset, point), found in self.cells.items()

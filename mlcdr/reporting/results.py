@@ -389,42 +389,47 @@ def read_experiment(path: Path) -> dict[str, Any]:
 def _read_summary(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """summary.csv, whose columns are `dataset, method, <swept> …, *_SUMMARY`; and the swept columns' names."""
     if not path.is_file():
-        raise NoResults(f"{path}: missing; run the experiment again (only what is not done yet will run)")
-    rows = _rows(path)
-    columns = tuple(rows[0])
-    if columns[:2] != ("dataset", "method") or columns[-len(_SUMMARY) :] != _SUMMARY:
-        wanted = ",".join(("dataset", "method", "<swept …>", *_SUMMARY))
-        raise ResultsError(f"{path}:1: the columns are {','.join(columns)}; they should be {wanted}")
-    if len(rows) == 1:
+        raise NoResults(_missing(path))
+    table, swept = _table(path, _SUMMARY)
+    if not len(table):
         raise NoResults(f"{path}: holds no results, only a header")
-    table = pd.DataFrame(rows[1:], columns=list(columns), dtype=object)
     for name in _SUMMARY[1:]:
-        values = pd.to_numeric(table[name].replace("", "nan"), errors="coerce")
-        broken = values.isna() & ~table[name].str.lower().isin(["", "nan"])
-        if broken.any():
-            line = _line(broken)
-            raise ResultsError(f"{path}:{line}: column {name}: {table[name].iloc[line - 2]!r} is not a number")
-        table[name] = values
-    return table, columns[2 : -len(_SUMMARY)]
+        table[name] = _numbers(path, table[name], gaps=True)
+    return table, swept
 
 
 def _read_scores(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """scores.csv, whose columns are `dataset, method, <swept> …, *_SCORES`; and the swept columns' names."""
     if not path.is_file():
-        raise ResultsError(f"{path}: missing; run the experiment again (only what is not done yet will run)")
-    rows = _rows(path)
-    columns = tuple(rows[0])
-    if columns[:2] != ("dataset", "method") or columns[-len(_SCORES) :] != _SCORES:
-        wanted = ",".join(("dataset", "method", "<swept …>", *_SCORES))
-        raise ResultsError(f"{path}:1: the columns are {','.join(columns)}; they should be {wanted}")
-    table = pd.DataFrame(rows[1:], columns=list(columns), dtype=object)
+        raise ResultsError(_missing(path))
+    table, swept = _table(path, _SCORES)
     for name in ("split", "value"):
-        values = pd.to_numeric(table[name], errors="coerce")
-        if values.isna().any():
-            line = _line(values.isna())
-            raise ResultsError(f"{path}:{line}: column {name}: {table[name].iloc[line - 2]!r} is not a number")
-        table[name] = values
-    return table, columns[2 : -len(_SCORES)]
+        table[name] = _numbers(path, table[name])
+    return table, swept
+
+
+def _missing(path: Path) -> str:
+    return f"{path}: missing; run the experiment again (only what is not done yet will run)"
+
+
+def _table(path: Path, last: tuple[str, ...]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """A CSV file whose columns are `dataset, method, <swept> …`, and then those that are named; and the swept ones."""
+    header, *rows = _rows(path)
+    columns = tuple(header)
+    if columns[:2] != ("dataset", "method") or columns[-len(last) :] != last:
+        wanted = ",".join(("dataset", "method", "<swept …>", *last))
+        raise ResultsError(f"{path}:1: the columns are {','.join(columns)}; they should be {wanted}")
+    return pd.DataFrame(rows, columns=list(columns), dtype=object), columns[2 : -len(last)]
+
+
+def _numbers(path: Path, written: pd.Series, gaps: bool = False) -> pd.Series:
+    """A column's numbers; with `gaps`, NaN where there is nothing, or that."""
+    values = pd.to_numeric(written.replace("", "nan") if gaps else written, errors="coerce")
+    broken = values.isna() & ~written.str.lower().isin(["", "nan"]) if gaps else values.isna()
+    if broken.any():
+        line = _line(broken)
+        raise ResultsError(f"{path}:{line}: column {written.name}: {written.iloc[line - 2]!r} is not a number")
+    return values
 
 
 def _rows(path: Path) -> list[list[str]]:
