@@ -176,9 +176,10 @@ class _Place:
         return replace(seen, rows=rows, features=features, member=f" that a member of the {self.component.name} gets")
 
     def _with(self, values: Mapping[str, Any]) -> Any:
-        """The estimator with other values of some parameters."""
-        component = self.component
-        return Component(component.family, component.name, {**component.params, **values}).build(check=False)
+        """The estimator with other values of some parameters, without the components in it, which nobody asks here."""
+        parts = getattr(self._class, "component_parameters", {})
+        plain = {key: value for key, value in {**self.component.params, **values}.items() if key not in parts}
+        return Component(self.component.family, self.component.name, plain).build(check=False)
 
     def parts(self) -> Iterator[_Place]:
         """The components in it; some of them see what it sees."""
