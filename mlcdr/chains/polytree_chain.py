@@ -20,14 +20,18 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from mlcdr.chains.bayesian_classifier_chain import dependence
 from mlcdr.chains.conditional_information import conditional_information
 from mlcdr.chains.directed import DirectedChain
-from mlcdr.chains.links import Array, LinkedClassifier
+from mlcdr.chains.links import Array, Link, LinkedClassifier
 from mlcdr.chains.max_sum import FactorTree
-from mlcdr.chains.trees import in_order, polytree, spanning_forest
+from mlcdr.chains.trees import in_order, independent_pairs, polytree, spanning_forest, weakly_bound_pairs
 from mlcdr.learners.logistic_regression import LogisticRegression
 from mlcdr.local_features.selector import LocalSelector
 from mlcdr.moments import Moments
 
 _CELLS = 2**22
+# Of the author's program: the share of an edge's weight below which neighbours count as independent, and the weight
+# from which an earlier label is a parent.
+_WEAK = 0.2
+_TOLD = 0.0005
 
 
 class PolytreeChain(DirectedChain):
@@ -47,9 +51,12 @@ class PolytreeChain(DirectedChain):
     Cost: K fits of the base, to d + |Pa_k| features; the information of all pairs of labels, from counts, or, if it is
     conditional, K² fits of the base to the instances that are not held out. For a new instance Σ_k 2^(|Pa_k| + 1).
 
-    The author's program differs in much: it takes the normalised marginal information for the skeleton, I(a; b) less
-    than a fifth of that of the label with either for independence, and every earlier label with some information for a
-    parent, and predicts greedily. This is the text.
+    The author's program (`variant: published_code`) differs in much. Neighbours of a label are independent where their
+    weight is less than a fifth of that of any of the label's edges; the polytree gives the order, in which every
+    earlier label with a weight above 0.0005 becomes a parent, too, so that the chain is hardly sparser than a
+    classifier chain; and it predicts greedily, one label after the other. Its weights are normalised (`mi`). Tables 3.2
+    and 3.3 were made like that, to judge by their numbers. Which pair of neighbours it looks at first is its own; here
+    it is the first by number.
 
     Parameters
     ----------
@@ -61,9 +68,11 @@ class PolytreeChain(DirectedChain):
     level : float
         That of the test: neighbours whose independence is not refused at this level are parents.
     max_parents : int
-        How many parents a label has at most; 1 is the tree of a Bayesian chain.
+        How many parents a label has at most in the polytree; 1 is the tree of a Bayesian chain.
     held_out : float
         The share of the training set that conditional information is estimated on.
+    variant : {"text", "published_code"}
+        The thesis' text, or the author's program.
     random_state : int, RandomState instance or None
         Draws the instances that are held out.
     features : estimator or None
@@ -89,6 +98,7 @@ class PolytreeChain(DirectedChain):
         "level": [Interval(Real, 0, 1, closed="both")],
         "max_parents": [Interval(Integral, 1, None, closed="left")],
         "held_out": [Interval(Real, 0, 1, closed="neither")],
+        "variant": [StrOptions({"text", "published_code"})],
         "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
     }
 
@@ -99,6 +109,7 @@ class PolytreeChain(DirectedChain):
         level: float = 0.05,
         max_parents: int = 6,
         held_out: float = 0.3,
+        variant: str = "text",
         random_state: Any = None,
         features: Any = None,
     ):
@@ -107,6 +118,7 @@ class PolytreeChain(DirectedChain):
         self.level = level
         self.max_parents = max_parents
         self.held_out = held_out
+        self.variant = variant
         self.random_state = random_state
 
     def _own_base(self) -> Any:
@@ -122,10 +134,18 @@ class PolytreeChain(DirectedChain):
         else:
             self.weights_ = dependence(Y, self.mi)
             np.fill_diagonal(self.weights_, 0.0)
-        p_values = chi2.sf(2 * n * np.log(2) * dependence(Y, "marginal"), df=1)
         neighbours = spanning_forest(self.weights_)
-        parents = polytree(neighbours, self.weights_, p_values, self.level, self.max_parents)
-        return in_order(parents), parents
+        if self.variant == "published_code":
+            independent = weakly_bound_pairs(neighbours, self.weights_, _WEAK)
+        else:
+            p_values = chi2.sf(2 * n * np.log(2) * dependence(Y, "marginal"), df=1)
+            independent = independent_pairs(neighbours, p_values, self.level)
+        parents = polytree(neighbours, self.weights_, independent, self.max_parents)
+        order = in_order(parents)
+        if self.variant == "published_code":
+            for i, k in enumerate(order):
+                parents[k] = sorted({*parents[k], *(j for j in order[:i] if self.weights_[j, k] > _TOLD)})
+        return order, parents
 
     def _tables(self, X: Any) -> Iterator[tuple[FactorTree, list[Array]]]:
         """The logarithms of p(y_k | pa_k, x) (n×2×…×2) by label, for some rows at a time."""
@@ -144,9 +164,13 @@ class PolytreeChain(DirectedChain):
             yield tree, tables
 
     def _labels(self, X: Any) -> NDArray[Any]:
+        if self.variant == "published_code":
+            return self._scores(X) > 0
         return np.vstack([tree.most_probable(tables) for tree, tables in self._tables(X)])
 
     def _scores(self, X: Any) -> Array:
+        if self.variant == "published_code":
+            return self._walk(X, Link.log_odds)
         found = [tree.marginals(tables) for tree, tables in self._tables(X)]
         return np.vstack([each[:, :, 1] - each[:, :, 0] for each in found])
 

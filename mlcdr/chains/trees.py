@@ -12,6 +12,7 @@ from mlcdr.information import first_best
 
 Array = NDArray[np.float64]
 Neighbours = list[list[int]]
+Triplet = tuple[int, int, int]
 
 
 def spanning_forest(weights: Array) -> Neighbours:
@@ -88,12 +89,27 @@ def rooted(neighbours: Neighbours, roots: list[int]) -> Neighbours:
     return parents
 
 
-def polytree(neighbours: Neighbours, weights: Array, p_values: Array, level: float, most: int) -> Neighbours:
+def independent_pairs(neighbours: Neighbours, p_values: Array, level: float) -> list[Triplet]:
+    """Label j and two neighbours a, b of it whose independence is not refused (p > `level`, K×K); by falling p."""
+    triplets = [(-p_values[a, b], j, a, b) for j in range(len(neighbours)) for a, b in combinations(neighbours[j], 2)]
+    return [(j, a, b) for negative, j, a, b in sorted(triplets) if -negative > level]
+
+
+def weakly_bound_pairs(neighbours: Neighbours, weights: Array, share: float) -> list[Triplet]:
+    """Label j and two neighbours a, b of it with less weight between them than that share of any of j's edges."""
+    return [
+        (j, a, b)
+        for j, near in enumerate(neighbours)
+        for a, b in combinations(near, 2)
+        if weights[a, b] < share * weights[j, near].min()
+    ]
+
+
+def polytree(neighbours: Neighbours, weights: Array, independent: list[Triplet], most: int) -> Neighbours:
     """The parents (K lists) of a polytree on a forest, directed by tests of independence (Rebane & Pearl 1987).
 
-    1. Two neighbours of a label that a test calls independent (p > `level`, p_values K×K) are its parents, (3.4): the
-       pairs of all labels by falling p, as long as no edge is directed already the other way and no label has more than
-       `most` parents.
+    1. Two neighbours a, b of a label j that are `independent`, as triplets (j, a, b), are its parents, (3.4): one pair
+       after the other, as long as no edge is directed already the other way and no label has more than `most` parents.
     2. Of a label that has a parent, the other neighbours are children: were they parents, a test would have said so.
        That goes on from label to label. Where it would give a label more than `most` parents, the edge is turned if
        that can be, and left out otherwise.
@@ -112,10 +128,7 @@ def polytree(neighbours: Neighbours, weights: Array, p_values: Array, level: flo
         return b not in parents[a] and b not in children[a] and frozenset((a, b)) not in left_out
 
     left_out: set[frozenset[int]] = set()
-    triplets = [(-p_values[a, b], j, a, b) for j in range(K) for a, b in combinations(neighbours[j], 2)]
-    for negative, j, a, b in sorted(triplets):
-        if -negative <= level:
-            break
+    for j, a, b in independent:
         if j in parents[a] or j in parents[b] or len(parents[j] | {a, b}) > most:
             continue
         direct(a, j)

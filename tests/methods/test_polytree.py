@@ -19,7 +19,14 @@ from mlcdr.chains.conditional_information import conditional_information
 from mlcdr.chains.max_sum import FactorTree
 from mlcdr.chains.polytree_chain import PolytreeChain
 from mlcdr.chains.probabilistic_classifier_chain import ProbabilisticClassifierChain
-from mlcdr.chains.trees import in_order, polytree, rooted, spanning_forest
+from mlcdr.chains.trees import (
+    in_order,
+    independent_pairs,
+    polytree,
+    rooted,
+    spanning_forest,
+    weakly_bound_pairs,
+)
 from mlcdr.learners.logistic_regression import LogisticRegression
 from mlcdr.learners.ridge import Ridge
 from mlcdr.local_features.selector import LocalSelector
@@ -76,11 +83,21 @@ def test_independent_neighbours_are_parents_and_the_flow_goes_on():
     neighbours = [[2], [2], [0, 1, 3], [2, 4], [3], [6], [5]]
     weights, p = np.ones((7, 7)), np.zeros((7, 7))
     p[0, 1] = p[1, 0] = 0.5
-    assert polytree(neighbours, weights, p, 0.05, 6) == [[], [], [0, 1], [2], [3], [], [5]]
-    assert polytree(neighbours, weights, p, 0.6, 6) == rooted(neighbours, [2, 5])  # no test accepts
-    assert polytree(neighbours, weights, p, 0.05, 1) == rooted(neighbours, [2, 5])
+    assert polytree(neighbours, weights, independent_pairs(neighbours, p, 0.05), 6) == [
+        [],
+        [],
+        [0, 1],
+        [2],
+        [3],
+        [],
+        [5],
+    ]
+    assert polytree(neighbours, weights, independent_pairs(neighbours, p, 0.6), 6) == rooted(
+        neighbours, [2, 5]
+    )  # no test accepts
+    assert polytree(neighbours, weights, independent_pairs(neighbours, p, 0.05), 1) == rooted(neighbours, [2, 5])
     p[:] = 0.5
-    everything = polytree(neighbours, weights, p, 0.05, 6)
+    everything = polytree(neighbours, weights, independent_pairs(neighbours, p, 0.05), 6)
     assert everything[2] == [0, 1, 3]
 
 
@@ -94,7 +111,7 @@ def test_polytrees_keep_their_skeleton_and_the_bound(seed, most):
     p = rng.random((K, K)) ** 4
     p = np.maximum(p, p.T)
     neighbours = spanning_forest(weights)
-    parents = polytree(neighbours, weights, p, 0.05, most)
+    parents = polytree(neighbours, weights, independent_pairs(neighbours, p, 0.05), most)
     assert max(len(each) for each in parents) <= most
     edges = {frozenset((a, b)) for b, each in enumerate(parents) for a in each}
     skeleton = {frozenset((a, b)) for a in range(K) for b in neighbours[a]}
@@ -105,6 +122,44 @@ def test_polytrees_keep_their_skeleton_and_the_bound(seed, most):
     in_order(parents)
     if most == 1:
         assert edges == skeleton
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_programs_polytree_and_its_greedy_chain(seed):
+    """Every earlier label that tells something is a parent, too; one label after the other is predicted."""
+    X, Y = problem("plain")
+    rng = np.random.default_rng(seed)
+    Y = Y.copy()
+    Y[:, 2] = Y[:, 0] ^ (rng.random(len(Y)) < 0.2)
+    found = PolytreeChain(mi="normalised", variant="published_code").fit(X[:90], Y[:90])
+    K = Y.shape[1]
+    w = np.array(
+        [[0.0 if j == k else dependence(Y[:90, [j, k]], "normalised")[0, 1] for k in range(K)] for j in range(K)]
+    )
+    near = spanning_forest(w)
+    bound = [
+        (j, a, b)
+        for j in range(K)
+        for a in near[j]
+        for b in near[j]
+        if a < b and all(w[a, b] < 0.2 * w[j, other] for other in near[j])
+    ]
+    assert weakly_bound_pairs(near, w, 0.2) == bound
+    tree = polytree(near, w, bound, 6)
+    assert sorted(found.order_) == list(range(K))
+    for i, k in enumerate(found.order_):
+        assert set(tree[k]) <= set(found.order_[:i])
+        assert found.parents_[k] == [
+            j for j in range(K) if j in tree[k] or (j in found.order_[:i] and w[j, k] > 0.0005)
+        ]
+    assert sum(map(len, found.parents_)) > sum(map(len, tree))
+    said = np.zeros((len(X) - 90, K), dtype=int)
+    for k in found.order_:
+        inputs = np.hstack([X[:90], Y[:90][:, found.parents_[k]]])
+        link = LogisticRegression().fit(inputs, Y[:90, k])
+        said[:, k] = link.predict(np.hstack([X[90:], said[:, found.parents_[k]]]))
+    np.testing.assert_array_equal(found.predict(X[90:]), said)
+    np.testing.assert_array_equal(found.predict_proba(X[90:]) > 0.5, said == 1)
 
 
 # -------------------------------------------------------------------- inference
