@@ -125,19 +125,23 @@ def beside(results: Sequence[Results], table: str) -> list[PublishedComparison]:
 
 
 def _other_protocol(results: Results, table: str) -> str:
-    """In which settings the splits differ from those of the config that is named after a table; empty if in none."""
-    recipe = recipes.recipes().get(table)
-    if recipe is None:
+    """In which settings the splits differ from those of the config that is named after a table; empty if in none.
+
+    The config of the table's large data sets (`TABLE_large`) may have splits of its own, which are as right.
+    """
+    known = recipes.recipes()
+    named = [known[name] for name in (table, f"{table}_{recipes.LARGE}") if name in known]
+    if not named:
         return ""
     splits: list[Mapping[str, Any]] = []
-    for content in (results.experiment, recipe.experiment.resolved()):
+    for content in (results.experiment, *(recipe.experiment.resolved() for recipe in named)):
         found = content.get("splits")
         splits.append(found if isinstance(found, Mapping) else {})
-    ours, theirs = splits
+    ours, theirs, *_ = splits
     differing = [key for key in _PROTOCOL if ours.get(key) != theirs.get(key)]
-    if not differing:
+    if any(all(ours.get(key) == each.get(key) for key in _PROTOCOL) for each in splits[1:]):
         return ""
-    shown = [", ".join(f"{key} {each.get(key, DASH)}" for key in differing) for each in splits]
+    shown = [", ".join(f"{key} {each.get(key, DASH)}" for key in differing) for each in (ours, theirs)]
     return f"The splits of {results.folder} have {shown[0]}; those that give the printed numbers have {shown[1]}."
 
 
