@@ -163,8 +163,9 @@ def status(folder: Path) -> Status:
             recipe, variant = known.get(_experiment_name(place), (None, ""))
             if recipe is None or not recipe.table:
                 continue
-            key = (recipe.table, "" if variant == LARGE else variant)
-            groups.setdefault(key, []).append((recipe, load(place)))
+            results = load(place)
+            for table in _tables(recipe, results):
+                groups.setdefault((table, "" if variant == LARGE else variant), []).append((recipe, results))
         except (ResultsError, ConfigError) as error:
             unread.append((place.name, " ".join(str(error).split())))
     found: list[Reproduction] = []
@@ -188,6 +189,13 @@ def _results_folders(folder: Path) -> list[Path]:
     if (folder / "experiment.yaml").is_file():
         return [folder]
     return sorted(child for child in folder.iterdir() if (child / "experiment.yaml").is_file())
+
+
+def _tables(recipe: Recipe, results: Results) -> list[str]:
+    """The published tables that a run holds: its config's, and others that it is laid out as."""
+    listed = results.experiment.get("tables")
+    layouts = [each.get("layout") for each in listed or () if isinstance(each, Mapping)]
+    return list(dict.fromkeys([recipe.table, *(name for name in layouts if name in published.names())]))
 
 
 def _experiment_name(folder: Path) -> str:

@@ -89,6 +89,20 @@ def test_the_parts_of_a_table_are_compared_together(tmp_path):
     assert 'methods.PLST.tune.scope: none (config: "test")' in page
 
 
+def test_a_run_that_holds_several_tables_is_held_against_each(tmp_path):
+    """Tables 4.2 to 4.5 of Sun 2017 are one run, each of another metric."""
+    tables = [f"sun_2017_thesis/table4_{k}" for k in (2, 3, 4, 5)]
+    values = {}
+    for table in tables:
+        values |= {(d, m, metric): v for (d, m, _, metric), v in as_printed(table).items()}
+    stored(tmp_path, tables[0], values)
+    found = reproduction.status(tmp_path).found
+    assert [each.table for each in found] == tables
+    for each in found:
+        judged = len(published.load(each.table)) - each.comparison.count("not reproducible")
+        assert each.comparison.compared == each.comparison.count("agrees") == judged
+
+
 def test_what_must_be_known_of_a_folder_is_said(tmp_path):
     splits = {"kind": "shuffle", "repeats": 4, "train_size": 0.9, "seed": 2012}
     folder = stored(tmp_path, TABLE3, as_printed(TABLE3), splits=splits)
