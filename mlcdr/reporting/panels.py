@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from mlcdr.reporting.metric_facts import metric_facts
 from mlcdr.reporting.results import Point, Results
 from mlcdr.reporting.wording import short_path
 
+_LETTERS = 13  # an inch of the figure's width holds, below its panels
 _NEAREST = 1 / 15  # of the axis: ticks nearer than this run into each other, and the later one is left out
 _GROUP = 0.8  # of the distance between two groups is filled with their boxes or bars
 _WRITTEN = 144  # cells of a heat map up to which each has its number
@@ -79,7 +81,15 @@ def _value_axis(ax: Axes, results: Results, layout: FigureLayout, spot: Spot) ->
 
 def _path_axis(ax: Axes, layout: FigureLayout, values: Sequence[str], swept: Sequence[str]) -> None:
     percent = all(value.endswith("%") for value in values)
-    ax.set_xlabel((layout.x_label_percent if percent else "") or layout.x_label or short_path(layout.x, swept))
+    label = (layout.x_label_percent if percent else "") or layout.x_label or short_path(layout.x, swept)
+    ax.set_xlabel(fill(label, _letters(ax)) if len(label) > _letters(ax) and "$" not in label else label)
+
+
+def _letters(ax: Axes) -> int:
+    """How many letters go side by side below the panel."""
+    grid = ax.get_gridspec()
+    columns = grid.ncols if grid is not None else 1
+    return int(_LETTERS * ax.get_figure(root=True).get_figwidth() / columns)  # type: ignore[union-attr]
 
 
 # -------------------------------------------------------------------- curves
@@ -95,7 +105,7 @@ def _curves(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, method
     _path_axis(ax, layout, values, results.swept)
     _value_axis(ax, results, layout, spot)
     ax.set_xscale(layout.x_scale)
-    ticks = _ticks(places, layout.x_scale == "log")
+    ticks = _ticks(places, [len(value) for value in values], layout.x_scale == "log", _letters(ax))
     if len(ticks) == len(values) or layout.x_scale == "log":
         ax.set_xticks([places[k] for k in ticks], [values[k] for k in ticks])
         ax.xaxis.set_minor_locator(NullLocator())
@@ -160,13 +170,17 @@ def _curve(ax: Axes, found: Curve, k: int) -> Line2D:
     return line
 
 
-def _ticks(places: Sequence[float], logarithmic: bool) -> list[int]:
-    """Which of the values get a tick of their own: those that lie far enough from the one before."""
+def _ticks(places: Sequence[float], lengths: Sequence[int], logarithmic: bool, room: int) -> list[int]:
+    """Which of the values get a tick of their own: those whose text stands clear of the one before.
+
+    `lengths` are those of the texts, and `room` the axis', in letters.
+    """
     places = [math.log(x) for x in places] if logarithmic else places
     span = max(places) - min(places)
     kept: list[int] = []
     for k in sorted(range(len(places)), key=places.__getitem__):
-        if not kept or places[k] - places[kept[-1]] >= _NEAREST * span:
+        letters = (lengths[k] + lengths[kept[-1]]) / 2 + 0.5 if kept else 0.0
+        if not kept or places[k] - places[kept[-1]] >= max(_NEAREST, letters / room) * span:
             kept.append(k)
     return kept
 
