@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from mlcdr.chains.bayesian_classifier_chain import dependence
 from mlcdr.chains.conditional_information import conditional_information
 from mlcdr.chains.directed import DirectedChain
-from mlcdr.chains.links import Array, Link, LinkedClassifier
+from mlcdr.chains.links import Array, LinkedClassifier
 from mlcdr.chains.max_sum import FactorTree
 from mlcdr.chains.trees import in_order, independent_pairs, polytree, spanning_forest, weakly_bound_pairs
 from mlcdr.learners.logistic_regression import LogisticRegression
@@ -29,7 +29,7 @@ from mlcdr.moments import Moments
 
 _CELLS = 2**22
 # Of the author's program: the share of an edge's weight below which neighbours count as independent, and the weight
-# from which an earlier label is a parent.
+# above which an earlier label is a parent.
 _WEAK = 0.2
 _TOLD = 0.0005
 
@@ -49,14 +49,16 @@ class PolytreeChain(DirectedChain):
     the most probable label set need not be that of the most probable labels.
 
     Cost: K fits of the base, to d + |Pa_k| features; the information of all pairs of labels, from counts, or, if it is
-    conditional, K² fits of the base to the instances that are not held out. For a new instance Σ_k 2^(|Pa_k| + 1).
+    conditional, K² fits of the base to the instances that are not held out. For a new instance Σ_k 2^(|Pa_k| + 1) by
+    the text.
 
     The author's program (`variant: published_code`) differs in much. Neighbours of a label are independent where their
     weight is less than a fifth of that of any of the label's edges; the polytree gives the order, in which every
     earlier label with a weight above 0.0005 becomes a parent, too, so that the chain is hardly sparser than a
-    classifier chain; and it predicts greedily, one label after the other. Its weights are normalised (`mi`). Tables 3.2
-    and 3.3 were made like that, to judge by their numbers. Which pair of neighbours it looks at first is its own; here
-    it is the first by number.
+    classifier chain; and it predicts greedily, one label after the other, so that scores and probabilities are
+    conditional on the labels as predicted. Its weights are normalised, which is to be asked for (`mi: normalised`).
+    Tables 3.2 and 3.3 were made like that, to judge by their numbers. In which order it looks at neighbours, which it
+    keeps where they are more than `max_parents`, and its order among labels of one depth are its own.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ class PolytreeChain(DirectedChain):
         The weight of an edge: I(Y_j; Y_k | X), by (3.3); 2 I(Y_j; Y_k) / (H(Y_j) + H(Y_k)), which the thesis has for
         large sets; or I(Y_j; Y_k).
     level : float
-        That of the test: neighbours whose independence is not refused at this level are parents.
+        That of the text's test: neighbours whose independence is not refused at this level are parents.
     max_parents : int
         How many parents a label has at most in the polytree; 1 is the tree of a Bayesian chain.
     held_out : float
@@ -163,6 +165,12 @@ class PolytreeChain(DirectedChain):
                 tables.append(np.stack([log_expit(-z), log_expit(z)], axis=1))
             yield tree, tables
 
+    def _answer(self, X: Any) -> tuple[Array, NDArray[Any]]:
+        if self.variant == "text":
+            return super()._answer(X)
+        scores = self._scores(X)
+        return scores, scores > 0
+
     def _labels(self, X: Any) -> NDArray[Any]:
         if self.variant == "published_code":
             return self._scores(X) > 0
@@ -170,9 +178,11 @@ class PolytreeChain(DirectedChain):
 
     def _scores(self, X: Any) -> Array:
         if self.variant == "published_code":
-            return self._walk(X, Link.log_odds)
+            return super()._scores(X)
         found = [tree.marginals(tables) for tree, tables in self._tables(X)]
         return np.vstack([each[:, :, 1] - each[:, :, 0] for each in found])
 
     def _probabilities(self, X: Any) -> Array:
+        if self.variant == "published_code":
+            return super()._probabilities(X)
         return np.asarray(expit(self._scores(X)))

@@ -47,7 +47,7 @@ class LLSF(MultilabelClassifier):
     max_iter : int
         Steps at most.
     tol : float
-        The steps end where the objective changes by less than this share of itself.
+        The steps end where the objective changes by this share of itself or less.
 
     Attributes
     ----------

@@ -145,7 +145,8 @@ class _Place:
             if bound is not None and number and value > bound[0]:
                 told = f"{key}: {method_text(value)} is more than the {bound[0]} {bound[1]} of {seen.of}"
                 yield told if fails else f"{told}, and means all of them", fails
-        if number and self.features and hasattr(self._class, "sizes_of_a_member"):
+        of_rows = parameter == "instances" and self.labels
+        if number and (self.features or of_rows) and hasattr(self._class, "sizes_of_a_member"):
             try:
                 self._with({parameter: value}).sizes_of_a_member(seen.rows, seen.features)
             except ValueError as error:

@@ -148,7 +148,8 @@ class Predefined(_Spec):
 class FromFile(_Spec):
     """Folds read from a CSV file with a header: one row for each row of the data set, in its order.
 
-    They are the same in every repeat; what a method draws at random is drawn anew.
+    They are the same in every repeat; what a method draws at random is drawn anew, and so are the rows that keep their
+    labels (`labelled`).
     """
 
     kind: Literal["file"]

@@ -85,12 +85,14 @@ def solved_alone(rows: Any, z: Array, alpha: float) -> Array:
     """
     dual = rows.shape[1] > rows.shape[0]
     gram = rows @ rows.T if dual else rows.T @ rows
-    gram = gram.toarray() if sp.issparse(gram) else gram
+    gram = np.asarray(gram.toarray() if sp.issparse(gram) else gram, dtype=np.float64)
     right = z if dual else rows.T @ z
     diagonal = np.einsum("ii->i", gram)  # a view
-    if alpha > 0 and diagonal.sum() < _PLAIN * alpha:  # no eigenvalue is below α, none above the trace
+    if alpha > 0 and diagonal.sum() < _PLAIN * alpha:  # no eigenvalue is below α, none above the trace + α
         diagonal += alpha
-        _, found, _ = lapack.dposv(gram.T, right, lower=1, overwrite_a=1)
+        _, found, info = lapack.dposv(gram.T, right, lower=1, overwrite_a=1)
+        if info:
+            raise IllConditioned("the equations are not positive definite")
     else:
         factor = Cholesky.of(gram, alpha)
         found = factor.coefficients(factor.whiten(right[:, None], None))[:, 0]

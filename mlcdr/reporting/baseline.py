@@ -335,4 +335,6 @@ def _test_to_train(results: Results, dataset: str, cells: Mapping[Key, Mapping[i
         n = int(results.facts(dataset)["n_instances"])
         return (n - int(size)) / int(size)
     n_splits = 1 + max(max(found) for key, found in cells.items() if key[0] == dataset)
-    return 1 / (max(2, math.ceil(n_splits / int(spec.get("repeats", 1)))) - 1)
+    repeats = int(spec.get("repeats", 1))
+    folds = n_splits // repeats if n_splits % repeats == 0 and n_splits > repeats else n_splits  # else: broken off
+    return 1 / (folds - 1) if folds > 1 else 1.0

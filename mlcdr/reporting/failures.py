@@ -66,7 +66,7 @@ def kinds(folder: Path, experiment: Mapping[str, Any], datasets: Sequence[str], 
 
     A record also keeps trials that are of the experiment no more. Left out are those of other data sets, methods,
     values of the sweep and splits than it has now, and failures at places that have scores (`done`). Where nothing says
-    which data sets it has (`datasets` is empty), all count.
+    which data sets it has (`datasets` is empty), all count; so do all splits where files have the folds.
 
     Raises
     ------

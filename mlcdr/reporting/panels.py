@@ -179,7 +179,7 @@ def _ticks(places: Sequence[float], lengths: Sequence[int], logarithmic: bool, r
     span = max(places) - min(places)
     kept: list[int] = []
     for k in sorted(range(len(places)), key=places.__getitem__):
-        letters = (lengths[k] + lengths[kept[-1]]) / 2 + 0.5 if kept else 0.0
+        letters = (lengths[k] + lengths[kept[-1]]) / 2 + 1 if kept else 0.0
         if not kept or places[k] - places[kept[-1]] >= max(_NEAREST, letters / room) * span:
             kept.append(k)
     return kept

@@ -136,11 +136,15 @@ def _other_protocol(results: Results, table: str) -> str:
     splits: list[Mapping[str, Any]] = []
     for content in (results.experiment, *(recipe.experiment.resolved() for recipe in named)):
         found = content.get("splits")
-        splits.append(found if isinstance(found, Mapping) else {})
+        splits.append({"repeats": 1, **found} if isinstance(found, Mapping) else {})
     ours, theirs, *_ = splits
     differing = [key for key in _PROTOCOL if ours.get(key) != theirs.get(key)]
-    if any(all(ours.get(key) == each.get(key) for key in _PROTOCOL) for each in splits[1:]):
-        return ""
+    for recipe, each in zip(named, splits[1:], strict=True):
+        whole = recipe.variant != recipes.LARGE or {spec.name for spec in recipe.experiment.datasets}.issuperset(
+            results.datasets
+        )
+        if whole and all(ours.get(key) == each.get(key) for key in _PROTOCOL):
+            return ""
     shown = [", ".join(f"{key} {each.get(key, DASH)}" for key in differing) for each in (ours, theirs)]
     return f"The splits of {results.folder} have {shown[0]}; those that give the printed numbers have {shown[1]}."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import combinations, product
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression as Theirs
 from sklearn.metrics import mutual_info_score, normalized_mutual_info_score
 from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
 
 from mlcdr.chains.bayesian_classifier_chain import BayesianClassifierChain, dependence
 from mlcdr.chains.binary_relevance import BinaryRelevance
@@ -122,6 +124,29 @@ def test_polytrees_keep_their_skeleton_and_the_bound(seed, most):
     in_order(parents)
     if most == 1:
         assert edges == skeleton
+
+
+def test_neighbours_are_weakly_bound_beside_the_weakest_of_all_edges():
+    """Label 0 with three neighbours: 1 and 2 lie below a fifth of both their edges, and not of the third."""
+    w = np.zeros((4, 4))
+    for j, k, weight in ((0, 1, 0.9), (0, 2, 0.8), (0, 3, 0.5), (1, 2, 0.15), (1, 3, 0.05), (2, 3, 0.12)):
+        w[j, k] = w[k, j] = weight
+    near = [[1, 2, 3], [0], [0], [0]]
+    assert weakly_bound_pairs(near, w, 0.2) == [(0, 1, 3)]
+
+
+def test_the_programs_chain_hands_on_what_it_predicts():
+    """Of a base, too, whose scores and probabilities do not agree; each link looks once."""
+    X, Y = problem("plain")
+    found = PolytreeChain(SVC(probability=True, random_state=0), mi="normalised", variant="published_code")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        found.fit(X[:90], Y[:90])
+    said = found.predict(X[90:])
+    for k, link in zip(found.order_, found.links_, strict=True):
+        scores = link.score(X[90:], said[:, found.parents_[k]].astype(float))
+        np.testing.assert_array_equal(said[:, k], scores > 0)
+        np.testing.assert_allclose(found.decision_function(X[90:])[:, k], scores)
 
 
 @pytest.mark.parametrize("seed", range(4))

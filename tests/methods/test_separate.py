@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import LinearSVR
@@ -59,3 +60,11 @@ def test_it_is_scikit_learns_own_loop(learner):
 def test_without_outputs_there_is_nothing_to_fit():
     X, _ = problem("plain")
     assert Separate().fit_moments(Moments.from_arrays(X, np.zeros((len(X), 0)))).predict(X).shape == (len(X), 0)
+
+
+def test_whole_numbers_are_solved_as_the_same_in_floating_point():
+    X = np.arange(12).reshape(4, 3) % 5
+    expected = np.linalg.solve(X.T @ X + 0.1 * np.eye(3), X.T @ np.ones(4))
+    for rows in (X, sp.csr_array(X), X.astype(np.float32), np.asfortranarray(X)):
+        found = Ridge(alpha=0.1, intercept="none").fit_alone(rows, np.ones(4))
+        np.testing.assert_allclose(found.coef_.ravel(), expected, rtol=1e-6 if rows.dtype == np.float32 else 1e-12)
