@@ -140,6 +140,12 @@ reproduce-pacharawongsakda-2012-table2-large: $(READY)
 	$(BIN)/mlcdr compare results/pacharawongsakda_2012_table2 results/pacharawongsakda_2012_table2_large \
 	    --published pacharawongsakda_2012/table2
 
+# All data sets of the tables in one comparison.
+reproduce-sun-2017-table3-2-large reproduce-sun-2017-table3-3-large: reproduce-sun-2017-table3-%-large: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table3_$*.yaml configs/sun_2017_thesis/table3_$*_large.yaml --jobs $(JOBS)
+	$(BIN)/mlcdr compare results/sun_2017_thesis_table3_$* results/sun_2017_thesis_table3_$*_large \
+	    --published sun_2017_thesis/table3_$*
+
 # Times: one worker, so that nothing else runs beside what is timed.
 reproduce-pacharawongsakda-2012-table3: $(READY)
 	$(BIN)/mlcdr run configs/pacharawongsakda_2012/table3.yaml configs/pacharawongsakda_2012/table3_shared.yaml --jobs 1
@@ -169,13 +175,13 @@ reproduce-sun-2017-table3-2 reproduce-sun-2017-table3-3: reproduce-sun-2017-tabl
 	$(BIN)/mlcdr compare results/sun_2017_thesis_table3_$* --published sun_2017_thesis/table3_$*
 
 # The fixed folds need MLCDR_FOLDS, the folder that holds NAME.5fold.csv.
-reproduce-sun-2017-table3-2-small reproduce-sun-2017-table3-2-large reproduce-sun-2017-table3-2-fixed-folds \
+reproduce-sun-2017-table3-2-small reproduce-sun-2017-table3-2-fixed-folds \
 reproduce-sun-2017-table3-2-as-stated: \
 reproduce-sun-2017-table3-2-%: $(READY)
 	$(BIN)/mlcdr run configs/sun_2017_thesis/table3_2_$(subst -,_,$*).yaml --jobs $(JOBS)
 	$(BIN)/mlcdr compare results/sun_2017_thesis_table3_2_$(subst -,_,$*) --published sun_2017_thesis/table3_2
 
-reproduce-sun-2017-table3-3-small reproduce-sun-2017-table3-3-large reproduce-sun-2017-table3-3-fixed-folds \
+reproduce-sun-2017-table3-3-small reproduce-sun-2017-table3-3-fixed-folds \
 reproduce-sun-2017-table3-3-as-stated: \
 reproduce-sun-2017-table3-3-%: $(READY)
 	$(BIN)/mlcdr run configs/sun_2017_thesis/table3_3_$(subst -,_,$*).yaml --jobs $(JOBS)
@@ -198,7 +204,13 @@ reproduce-sun-2017-table4: $(READY)
 	    $(BIN)/mlcdr compare results/sun_2017_thesis_table4_2 --published sun_2017_thesis/$$table || exit; done
 	$(BIN)/mlcdr compare results/sun_2017_thesis_table4_2
 
-reproduce-sun-2017-table4-small reproduce-sun-2017-table4-large reproduce-sun-2017-table4-as-stated: \
+reproduce-sun-2017-table4-large: $(READY)
+	$(BIN)/mlcdr run configs/sun_2017_thesis/table4_2.yaml configs/sun_2017_thesis/table4_2_large.yaml --jobs $(JOBS)
+	for table in table4_2 table4_3 table4_4 table4_5; do \
+	    $(BIN)/mlcdr compare results/sun_2017_thesis_table4_2 results/sun_2017_thesis_table4_2_large \
+	        --published sun_2017_thesis/$$table || exit; done
+
+reproduce-sun-2017-table4-small reproduce-sun-2017-table4-as-stated: \
 reproduce-sun-2017-table4-%: $(READY)
 	$(BIN)/mlcdr run configs/sun_2017_thesis/table4_2_$(subst -,_,$*).yaml --jobs $(JOBS)
 	for table in table4_2 table4_3 table4_4 table4_5; do \

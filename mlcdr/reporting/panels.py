@@ -26,7 +26,7 @@ from mlcdr.reporting.metric_facts import metric_facts
 from mlcdr.reporting.results import Point, Results
 from mlcdr.reporting.wording import short_path
 
-_LETTERS = 13  # an inch of the figure's width holds, below its panels
+_LETTERS = 19  # an inch below a panel holds
 _NEAREST = 1 / 15  # of the axis: ticks nearer than this run into each other, and the later one is left out
 _GROUP = 0.8  # of the distance between two groups is filled with their boxes or bars
 _WRITTEN = 144  # cells of a heat map up to which each has its number
@@ -87,9 +87,7 @@ def _path_axis(ax: Axes, layout: FigureLayout, values: Sequence[str], swept: Seq
 
 def _letters(ax: Axes) -> int:
     """How many letters go side by side below the panel."""
-    grid = ax.get_gridspec()
-    columns = grid.ncols if grid is not None else 1
-    return int(_LETTERS * ax.get_figure(root=True).get_figwidth() / columns)  # type: ignore[union-attr]
+    return int(_LETTERS * ax.bbox.width / ax.figure.dpi)
 
 
 # -------------------------------------------------------------------- curves

@@ -249,7 +249,7 @@ def _bearing(experiment: Mapping[str, Any]) -> dict[str, Any]:
     kept["datasets"] = [_spelt(entry) for entry in kept.get("datasets") or []]
     splits = experiment.get("splits")
     if isinstance(splits, Mapping):
-        kept["splits"] = {key: value for key, value in splits.items() if key != "folders"}
+        kept["splits"] = {key: value for key, value in {"repeats": 1, **splits}.items() if key != "folders"}
     plain: dict[str, Any] = json.loads(json.dumps(kept))
     return plain
 

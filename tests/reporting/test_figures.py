@@ -1,8 +1,10 @@
 import itertools
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from mlcdr.errors import ResultsError
 from mlcdr.reporting import figures, results
@@ -163,6 +165,26 @@ def test_values_too_near_each_other_have_no_tick_each(tmp_path):
     ax = figures.render(load(tmp_path, ("0", "0.01", "0.5", "0.99", "1")), CURVES, "yeast").axes[0]
     ticks = [tick for tick in ax.get_xticks() if -0.1 < tick < 1.1]
     np.testing.assert_allclose(ticks, [0, 0.2, 0.4, 0.6, 0.8, 1.0])
+
+
+@pytest.mark.parametrize("n", [4, 11])
+@pytest.mark.parametrize("columns", [1, 2, 4])
+def test_texts_below_the_panels_stand_clear_of_each_other(tmp_path, columns, n):
+    """As drawn: the ticks of an axis, and the labels of the panels that stand side by side, whatever their number."""
+    points = tuple(f"{k}%" for k in np.linspace(0, 100, n).round().astype(int))
+    layout = {**CURVES, "x_label": "", "x_label_percent": "Percentage of the features that are selected"}
+    layout |= {"panels": 4 * [{"metric": METRICS[0]}], "columns": columns}
+    figure = figures.render(load(tmp_path, points), layout, "yeast")
+    FigureCanvasAgg(figure).draw()
+    for ax in figure.axes:
+        ticks = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
+        low, high = ax.get_xlim()
+        ticks = [box for box, x in zip(ticks, ax.get_xticks(), strict=True) if low <= x <= high]
+        assert len(ticks) > 2
+        assert all(left.x1 < right.x0 for left, right in pairwise(ticks))
+    labels = [ax.xaxis.label.get_window_extent() for ax in figure.axes[:columns]]
+    assert all(left.x1 < right.x0 for left, right in pairwise(labels))
+    assert labels[-1].x1 <= figure.bbox.width
 
 
 def test_twenty_methods_look_unlike_each_other(tmp_path):
