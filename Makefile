@@ -43,7 +43,7 @@ test: $(READY)
 
 # Of the model trees and C4.5, compiled here once; all processes of the tests load it.
 machine-code: $(READY)
-	$(BIN)/python -c 'from mlcdr.learners import c45, m5p; m5p.M5P.warm_up(); c45.C45.warm_up()'
+	$(BIN)/python -c 'from mlcdr.methods.learners import c45, m5p; m5p.M5P.warm_up(); c45.C45.warm_up()'
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -2,8 +2,8 @@
 
 Methods and metrics come from the registry and the docstrings, the config's keys from `mlcdr schema`, the commands from
 the command line itself, the layouts from their files, and what comes of the papers from their configs, from
-`mlcdr/published` and from the last stored `reproduction-status.md`. A test compares the pages with what would be
-written now.
+`mlcdr/reproduce/published` and from the last stored `reproduction-status.md`. A test compares the pages with what
+would be written now.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from typing import Any
 
 import typer
 
-from mlcdr import registry
 from mlcdr.cli import app
-from mlcdr.experiment.schema import schema
-from mlcdr.experiment.yaml_reader import read_yaml_text
+from mlcdr.config.schema import schema
+from mlcdr.config.yaml_reader import read_yaml_text
+from mlcdr.methods import registry
 from mlcdr.metrics import METRICS
-from mlcdr.reporting import judging, layouts, published, recipes
+from mlcdr.reproduce import judging, published, recipes
+from mlcdr.tables import layouts
 
 FOLDER = Path(__file__).parent
 REMARK = "<!-- Written by `make docs`; not to be edited. -->\n"
@@ -297,7 +298,7 @@ def layout_page() -> str:
     parts = ["`tables:` and `figures:` of an experiment name layouts. [Write your own](how-to/layout.md) shows one.\n"]
     rows = ["| layout | kind | |", "| --- | --- | --- |"]
     for name in layouts.names():
-        content = files("mlcdr.reporting").joinpath("layouts", *f"{name}.yaml".split("/")).read_text(encoding="utf-8")
+        content = files("mlcdr.tables").joinpath("layouts", *f"{name}.yaml".split("/")).read_text(encoding="utf-8")
         comment = re.match(r"(?:#.*\n)*", content)
         about = " ".join(line.lstrip("# ") for line in (comment[0] if comment else "").splitlines())
         rows.append(f"| `{name}` | {read_yaml_text(content, name).data['kind']} | {_cell(about)} |")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class UserError(Exception):
@@ -68,3 +68,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     spelt = {each.casefold(): each for each in known}
     near = difflib.get_close_matches(name.casefold(), list(spelt), n=1)
     return f"; did you mean {spelt[near[0]]!r}?" if near else ""
+
+
+def listing(items: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1] if items else ""

@@ -22,10 +22,10 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 IMPORTED = (
     "mlcdr.cli",
-    "mlcdr.experiment.runner",
-    "mlcdr.progress",
-    "mlcdr.reporting.results",
-    "mlcdr.reporting.tables",
+    "mlcdr.run.runner",
+    "mlcdr.cli.progress",
+    "mlcdr.results.results",
+    "mlcdr.tables.tables",
     "tests.small",
 )
 

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from mlcdr.config.loading import experiment_from
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import UserError
-from mlcdr.experiment.config import experiment_from
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial, plan
-from mlcdr.registry import Component
+from mlcdr.methods.registry import Component
 
 SIZES = "label_space.n_components"
 FOUR = {name.upper(): {"label_space": name, "learner": "least_squares"} for name in ("pbr", "occa", "plst", "cplst")}

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from mlcdr import __version__, cli, registry
-from mlcdr.experiment.config import experiment_from
+from mlcdr import __version__, cli
+from mlcdr.config.loading import experiment_from, experiment_yaml
+from mlcdr.methods import registry
 from mlcdr.metrics import METRICS
-from mlcdr.reporting import results
+from mlcdr.results import results
 from tests import small
 from tests.small import FOUR, Outcome
 
@@ -28,14 +29,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder: a data set in `data` and the experiment e.yaml on it."""
     monkeypatch.chdir(tmp_path)
     arff = small.write_dataset(tmp_path / "data")
-    (tmp_path / "e.yaml").write_text(small.experiment(arff).to_yaml())
+    (tmp_path / "e.yaml").write_text(experiment_yaml(small.experiment(arff)))
     return tmp_path
 
 
 def save(here: Path, name: str, **changes: object) -> Path:
     """Another experiment, in a file of its name."""
     path = here / f"{name}.yaml"
-    path.write_text(experiment_from(small.plain(here / "data" / "tiny.arff", name=name, **changes)).to_yaml())
+    path.write_text(experiment_yaml(experiment_from(small.plain(here / "data" / "tiny.arff", name=name, **changes))))
     return path
 
 
@@ -378,7 +379,7 @@ def test_check_tells_all_mistakes_at_once(here: Path, mlcdr: Callable[..., Outco
 
 def test_check_compares_with_the_data(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     arff = here / "data" / "tiny.arff"
-    text = small.experiment(arff, sweep={small.SIZES: [1, 20]}).to_yaml()
+    text = experiment_yaml(small.experiment(arff, sweep={small.SIZES: [1, 20]}))
     (here / "large.yaml").write_text(text.replace("repeats: 4", "repeats: 4  # few"))
     done = mlcdr("check", "large.yaml")
     line = next(k for k, each in enumerate(text.splitlines(), 1) if "20" in each)
@@ -388,7 +389,7 @@ def test_check_compares_with_the_data(here: Path, mlcdr: Callable[..., Outcome])
 
 def test_check_remarks_what_is_cut_down(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     methods = {"A": {"learner": {"mlknn": {"k": 99}}}}
-    text = small.experiment(here / "data" / "tiny.arff", sweep={}, methods=methods).to_yaml()
+    text = experiment_yaml(small.experiment(here / "data" / "tiny.arff", sweep={}, methods=methods))
     (here / "many.yaml").write_text(text)
     done = mlcdr("check", "many.yaml")
     line = next(k for k, each in enumerate(text.splitlines(), 1) if "99" in each)

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from mlcdr import __version__, doctor, registry
+from mlcdr import __version__
+from mlcdr.cli import doctor
+from mlcdr.config.loading import experiment_from, load_experiment
+from mlcdr.config.new_config import draft
+from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.errors import UserError
-from mlcdr.experiment.config import experiment_from, load_experiment
-from mlcdr.experiment.draft import draft
-from mlcdr.experiment.yaml_reader import read_yaml_text
+from mlcdr.methods import registry
 from tests import small
 from tests.small import SIZES, Outcome
 

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from mlcdr.config.loading import load_experiment
+from mlcdr.config.yaml_reader import read_yaml
 from mlcdr.data import sources
 from mlcdr.errors import UserError
-from mlcdr.experiment.config import load_experiment
-from mlcdr.experiment.yaml_reader import read_yaml
-from mlcdr.reporting import published, recipes, reproduction, results
+from mlcdr.reproduce import published, recipes, reproduction
+from mlcdr.results import results
 from tests.reporting.results_folders import write_folder
 from tests.small import Outcome
 

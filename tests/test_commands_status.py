@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from mlcdr.config.loading import experiment_from, experiment_yaml, load_experiment
 from mlcdr.errors import ResultsError
-from mlcdr.experiment.config import experiment_from, load_experiment
-from mlcdr.experiment.record import Run, duration, kept, progress
-from mlcdr.experiment.runner import run
-from mlcdr.experiment.survey import survey
+from mlcdr.results.record import Run, duration, kept, progress
+from mlcdr.run.plan import survey
+from mlcdr.run.runner import run
 from tests import small
 from tests.experiment.test_store import dies
 from tests.small import FOUR, SIZES, Gate, Outcome
@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 MINE = """
 from pathlib import Path
 from sklearn.neighbors import KNeighborsClassifier
+from mlcdr.config.loading import experiment_yaml
 
 class Mine(KNeighborsClassifier):
     def fit(self, X, y):
@@ -43,11 +44,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The current folder, with a data set, e.yaml on it, and a method that may fail."""
     monkeypatch.chdir(tmp_path)
     arff = small.write_dataset(tmp_path / "data")
-    (tmp_path / "e.yaml").write_text(small.experiment(arff).to_yaml())
+    (tmp_path / "e.yaml").write_text(experiment_yaml(small.experiment(arff)))
     (tmp_path / "mine_to_mend.py").write_text(MINE)
     monkeypatch.syspath_prepend(tmp_path)
     mine = small.plain(arff, methods={"PLST": FOUR["PLST"]}, splits={**small.plain(arff)["splits"], "repeats": 8})
-    text = experiment_from(mine).to_yaml() + "  Mine: {learner: mine_to_mend.Mine}\n"
+    text = experiment_yaml(experiment_from(mine)) + "  Mine: {learner: mine_to_mend.Mine}\n"
     (tmp_path / "mine.yaml").write_text(text)
     yield tmp_path
     sys.modules.pop("mine_to_mend", None)
@@ -76,7 +77,7 @@ def test_a_finished_run(here: Path, mlcdr: Callable[..., Outcome]) -> None:
 
 def test_failures_are_counted_and_told_once_for_each_kind(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     methods = {"Bad": {"learner": "tests.small.Failing"}, "PLST": FOUR["PLST"]}
-    (here / "bad.yaml").write_text(small.experiment(here / "data" / "tiny.arff", methods=methods).to_yaml())
+    (here / "bad.yaml").write_text(experiment_yaml(small.experiment(here / "data" / "tiny.arff", methods=methods)))
     assert mlcdr("run", "bad.yaml", "-q", "-j", 1).code == 1
     done = mlcdr("status", "results/small")
     assert table(done.out) == {("tiny", "Bad"): [4, 0, 4, 0], ("tiny", "PLST"): [8, 8, 0, 0]}
@@ -93,7 +94,7 @@ def test_a_smaller_plan_does_not_count_what_it_leaves_out(here: Path, mlcdr: Cal
 def test_while_it_runs_and_when_it_is_killed(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     waiting = {"learner": {"tests.small.Guess": {"gate": str(here / "gate")}}}
     methods = {"PLST": FOUR["PLST"], "Waiting": waiting}
-    (here / "slow.yaml").write_text(small.experiment(here / "data" / "tiny.arff", methods=methods).to_yaml())
+    (here / "slow.yaml").write_text(experiment_yaml(small.experiment(here / "data" / "tiny.arff", methods=methods)))
     gate = Gate(here / "gate")
     gate.close(2)
     line = [sys.executable, "-m", "mlcdr", "run", "slow.yaml", "-q", "-j", "1"]
@@ -136,7 +137,7 @@ def test_while_it_runs_and_when_it_is_killed(here: Path, mlcdr: Callable[..., Ou
 
 
 def test_a_run_that_an_error_ended(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlcdr.experiment import runner
+    from mlcdr.run import runner
 
     def no_space(*_: object) -> None:
         raise ResultsError("scores.csv: cannot be written: No space\nleft on device")
@@ -227,7 +228,7 @@ def test_durations(seconds: float, shown: str) -> None:
 def test_a_plan_is_what_a_run_then_does(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     methods = {**{name: FOUR[name] for name in ("PBR", "PLST")}, "Guess": {"learner": "tests.small.Guess"}}
     experiment = small.experiment(here / "data" / "tiny.arff", methods=methods)
-    (here / "e.yaml").write_text(experiment.to_yaml())
+    (here / "e.yaml").write_text(experiment_yaml(experiment))
     done = mlcdr("plan", "e.yaml")
     assert done.code == 0
     assert not Path("results").exists(), "nothing is written"
@@ -248,7 +249,9 @@ def test_a_plan_is_what_a_run_then_does(here: Path, mlcdr: Callable[..., Outcome
 def test_a_plan_tells_of_tuning(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     tune = {"grid": {"learner.alpha": [0.1, 1, 10]}, "folds": 4, "metric": "hamming_loss"}
     methods = {"Ridge": {"learner": "ridge", "tune": tune}}
-    (here / "e.yaml").write_text(small.experiment(here / "data" / "tiny.arff", methods=methods, sweep={}).to_yaml())
+    (here / "e.yaml").write_text(
+        experiment_yaml(small.experiment(here / "data" / "tiny.arff", methods=methods, sweep={}))
+    )
     assert "Ridge: each choice (scope split) fits 3 points on 4 folds" in mlcdr("plan", "e.yaml").out
 
 

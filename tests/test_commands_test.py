@@ -17,16 +17,16 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from mlcdr import registry
 from mlcdr.errors import UserError
-from mlcdr.label_space.linear import LinearLabelSpace
-from mlcdr.label_space.plst import PLST
 from mlcdr.laws import checking
 from mlcdr.laws.checking import check
 from mlcdr.laws.classes import family_of, load_classes
 from mlcdr.laws.statements import CONTRACT, LAWS, MEANING
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.local_features.selector import LocalSelector
+from mlcdr.methods import registry
+from mlcdr.methods.label_space.linear import LinearLabelSpace
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.local_features.selector import LocalSelector
 from tests import small
 from tests.methods.problems import problem
 from tests.small import Outcome

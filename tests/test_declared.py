@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
-from mlcdr import registry
-from mlcdr.declared import Declared, Untold, as_number
-from mlcdr.registry import BUILT_IN, Component
+from mlcdr.methods import registry
+from mlcdr.methods.declared import Declared, Untold, as_number
+from mlcdr.methods.registry import BUILT_IN, Component
 from tests import small
 
 VALUES = [None, True, False, -1, 0, 1, 2, 10**12, -0.5, 0.0, 0.2, 1.0, 1.5, float("inf"), float("nan")]
@@ -61,7 +61,11 @@ def test_values_are_judged_as_scikit_learn_does(family: str, name: str) -> None:
 
 
 def test_what_the_source_does_not_say_is_left_to_the_class() -> None:
-    for module, name in (("mlcdr.learners.ridge", "Rigde"), ("mlcdr.learners.none", "Ridge"), ("mlcdr.metrics", "F")):
+    for module, name in (
+        ("mlcdr.methods.learners.ridge", "Rigde"),
+        ("mlcdr.methods.learners.none", "Ridge"),
+        ("mlcdr.metrics", "F"),
+    ):
         with pytest.raises(Untold):
             Declared.read(module, name)
     assert registry.told("learner", "sklearn.dummy.DummyClassifier") is None
@@ -107,7 +111,7 @@ TELL = """
 import sys, json
 from mlcdr.cli.loading import _layout_problems
 from mlcdr.errors import ConfigError
-from mlcdr.experiment.config import load_experiment
+from mlcdr.config.loading import load_experiment
 for path in sys.argv[1:]:
     try:
         load_experiment(path, also=_layout_problems)

@@ -12,7 +12,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from mlcdr.reporting import layouts
+from mlcdr.tables import layouts
 from tests import pages
 from tests.pages import DOCS, ROOT, Lacking
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from sklearn.neighbors import KNeighborsRegressor
 
-from mlcdr import registry
 from mlcdr.errors import UserError
-from mlcdr.registry import Component, UnknownComponent
+from mlcdr.methods import registry
+from mlcdr.methods.registry import Component, UnknownComponent
 
 EVERY = [(family, name) for family, known in registry.BUILT_IN.items() for name in known]
 
@@ -47,7 +47,7 @@ def test_a_dotted_path_leads_to_ones_own_class() -> None:
         ("learner", "nothing_like_it", r"known: .*least_squares, .*ridge.*dotted path"),
         ("learner", "no_such_package.Thing", "cannot be imported: No module named 'no_such_package'"),
         ("learner", "sklearn.neighbors.Thing", "cannot be imported:.*Thing"),
-        ("learner", "mlcdr.linalg.n_kept", "is a function, not a class"),
+        ("learner", "mlcdr.numerics.linalg.n_kept", "is a function, not a class"),
         ("learner", ".Thing", "cannot be imported"),
         ("learner", "sklearn.", "cannot be imported"),
     ],
@@ -132,11 +132,18 @@ class Mine(Base):
     def predict(self, X):
         return super().predict(X) * {factor}
 """
-PARENT = "from mlcdr.learners.least_squares import LeastSquares\n\n\nclass Parent(LeastSquares):\n    '''{words}'''\n"
+PARENT = """from mlcdr.methods.learners.least_squares import LeastSquares
+
+
+class Parent(LeastSquares):
+    '''{words}'''
+"""
 
 
 def version_of(folder: Path, name: str = "mine.Mine", before: str = "") -> str:
-    code = f"{before}\nfrom mlcdr.registry import Component; print(Component('learner', {name!r}, {{}}).version())"
+    code = (
+        f"{before}\nfrom mlcdr.methods.registry import Component; print(Component('learner', {name!r}, {{}}).version())"
+    )
     env = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{Path(registry.__file__).parents[1]}"}
     env["PYTHONDONTWRITEBYTECODE"] = "1"
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
@@ -158,7 +165,12 @@ def test_an_edited_method_has_another_version(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["binary_relevance", "br_plus", "classifier_chain"])
 def test_a_chain_depends_on_the_source_of_its_default_base(name: str) -> None:
     sources = registry._provenance(registry.resolve("learner", name))
-    for used in ("mlcdr.learners.least_squares", "mlcdr.chains.links", "mlcdr.moments", "mlcdr.numerics.file_order"):
+    for used in (
+        "mlcdr.methods.learners.least_squares",
+        "mlcdr.methods.chains.links",
+        "mlcdr.numerics.moments",
+        "mlcdr.numerics.file_order",
+    ):
         assert inspect.getsource(sys.modules[used]).encode() in sources, used
 
 
@@ -178,8 +190,8 @@ def test_a_version_is_of_the_modules_that_a_source_names(tmp_path: Path) -> None
     package.mkdir()
     for name in ("__init__", "part", "other"):
         (package / f"{name}.py").write_text("FACTOR = 1\n")
-    own = OWN.format(base_module="mlcdr.learners.ridge", base="Ridge", factor="helpers.part.FACTOR")
-    (tmp_path / "mine.py").write_text(f"import helpers.part\nimport mlcdr.learners.ridge\n{own}")
+    own = OWN.format(base_module="mlcdr.methods.learners.ridge", base="Ridge", factor="helpers.part.FACTOR")
+    (tmp_path / "mine.py").write_text(f"import helpers.part\nimport mlcdr.methods.learners.ridge\n{own}")
     version = version_of(tmp_path)
     assert version_of(tmp_path, before="import mlcdr.cli, helpers.other") == version
     (package / "other.py").write_text("FACTOR = 2\n")
@@ -195,7 +207,7 @@ def test_a_version_is_of_the_modules_whose_constants_are_imported(tmp_path: Path
     edited = package / ("factor.py" if "factor" in line else "__init__.py")
     (package / "__init__.py").touch()
     edited.write_text("FACTOR = 1\n")
-    own = OWN.format(base_module="mlcdr.learners.ridge", base="Ridge", factor="FACTOR")
+    own = OWN.format(base_module="mlcdr.methods.learners.ridge", base="Ridge", factor="FACTOR")
     (tmp_path / "mine.py").write_text(f"{line}\n{own}")
     version = version_of(tmp_path)
     assert version_of(tmp_path) == version

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mlcdr.config.yaml_reader import MAX_BYTES, read_yaml_text
 from mlcdr.data import cache
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError, DataError, UserError, printable
-from mlcdr.experiment.keeping import _name
-from mlcdr.experiment.models import load_model
-from mlcdr.experiment.yaml_reader import MAX_BYTES, read_yaml_text
-from mlcdr.registry import Component, UnknownComponent
+from mlcdr.methods.registry import Component, UnknownComponent
+from mlcdr.run.artifacts import _name
+from mlcdr.run.models import load_model
 from tests.small import Outcome, write_dataset
 
 PACKAGE = Path(__file__).parents[1] / "mlcdr"
@@ -63,7 +63,7 @@ def test_nothing_in_the_package_unpickles_evaluates_or_starts_a_shell() -> None:
                 assert said.get("shell", "False") == "False", path
                 if ast.unparse(node.func) == "np.load":
                     assert "allow_pickle" in said, path
-    assert trusting == ["experiment/models.py"]
+    assert trusting == ["run/models.py"]
 
 
 @pytest.mark.parametrize("tag", ["!!python/object/apply:os.mkdir [{}]", "!!python/name:os.mkdir", "!!python/module:os"])
@@ -79,7 +79,7 @@ def test_yaml_does_not_grow(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="nested more than"):
         read_yaml_text("[" * 500, "c.yaml")
     (tmp_path / "large.yaml").write_text("#" * (MAX_BYTES + 1))
-    from mlcdr.experiment.yaml_reader import read_yaml
+    from mlcdr.config.yaml_reader import read_yaml
 
     with pytest.raises(ConfigError, match="larger than"):
         read_yaml(tmp_path / "large.yaml")

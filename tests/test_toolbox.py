@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mlcdr.experiment.config import load_experiment
-from mlcdr.experiment.runner import run
+from mlcdr.config.loading import load_experiment
+from mlcdr.run.runner import run
 
 CONFIG = Path(__file__).parents[1] / "configs" / "mlc_toolbox" / "ridge_5fold.yaml"
 ROWS = {

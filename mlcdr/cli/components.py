@@ -16,7 +16,7 @@ def methods(name: Annotated[str | None, typer.Argument(help="Show this one in fu
     """List the components a method can be made of, or describe one."""
     import inspect
 
-    from mlcdr import registry
+    from mlcdr.methods import registry
 
     if name is None:
         for family in registry.BUILT_IN:
@@ -55,7 +55,7 @@ def metrics() -> None:
 
 def doctor() -> None:
     """Say what mlcdr finds here: versions, threads, data folders, plug-ins; exit code 1 if something is amiss."""
-    from mlcdr.doctor import examine
+    from mlcdr.cli.doctor import examine
 
     findings = examine()
     print_columns([("" if each.ok else "!", each.topic, each.found) for each in findings])

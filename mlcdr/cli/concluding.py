@@ -11,14 +11,15 @@ from mlcdr.errors import ResultsError
 
 if TYPE_CHECKING:
     from mlcdr.experiment.model import Experiment
-    from mlcdr.experiment.runner import RunReport
     from mlcdr.experiment.trials import Trial
+    from mlcdr.run.runner import RunReport
 
 
 def conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
     """Write tables and figures, print the tables and what went wrong; gives the exit code."""
-    from mlcdr.reporting import results, tables
-    from mlcdr.reporting.failures import reason as reason_of
+    from mlcdr.results import results
+    from mlcdr.results.failures import reason as reason_of
+    from mlcdr.tables import tables
 
     if report.done:
         found = results.load(report.folder)
@@ -32,7 +33,7 @@ def conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
                 raise
             print(f"no table: {told}", file=sys.stderr)
         if experiment.figures and not report.interrupted and not report.failures:
-            from mlcdr.reporting import figures
+            from mlcdr.tables import figures
 
             written += figures.write_all(found)
         if not quiet:

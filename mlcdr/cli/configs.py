@@ -21,7 +21,7 @@ def check(config: Config, set_: Set = None) -> None:
     there is, such as of more neighbours than rows, is remarked.
     """
     experiment = load(config, set_)
-    from mlcdr.experiment.feasible import compared  # after the file: its mistakes are told without this one's cost
+    from mlcdr.config.data_checks import compared  # after the file: its mistakes are told without this one's cost
 
     found = compared(experiment)
     for remark in found.remarks:
@@ -37,8 +37,8 @@ def plan(
     set_: Set = None,
 ) -> None:
     """Say what `run` would do with an experiment, without doing it."""
-    from mlcdr.experiment.record import duration
-    from mlcdr.experiment.survey import survey
+    from mlcdr.results.record import duration
+    from mlcdr.run.plan import survey
 
     found = survey(load(config, set_), out)
     rows: list[tuple[str, ...]] = [
@@ -71,20 +71,22 @@ def new(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the config to this file.")] = None,
 ) -> None:
     """Write a first config with comments; asks for what is left out, on a terminal."""
-    from mlcdr.experiment import draft
+    from mlcdr.config import new_config
 
     if sys.stdin.isatty() and sys.stderr.isatty():
-        datasets = datasets or _listed_names(_asked("Data sets", " ".join(draft.DATASETS)))
+        datasets = datasets or _listed_names(_asked("Data sets", " ".join(new_config.DATASETS)))
         known = "Methods (`mlcdr methods` lists components; join them by +)"
-        methods = methods or _listed_names(_asked(known, " ".join(draft.METHODS)))
-        metrics = metrics or _listed_names(_asked("Metrics", " ".join(draft.METRICS)))
+        methods = methods or _listed_names(_asked(known, " ".join(new_config.METHODS)))
+        metrics = metrics or _listed_names(_asked("Metrics", " ".join(new_config.METRICS)))
         out = out or Path(_asked("File", "experiment.yaml"))
     if out is not None and out.exists():
         raise UserError(f"{out}: is there already; remove it or choose another --out")
     if name is None:
         name = out.stem if out is not None else "experiment"
     import_from_here()
-    text = draft.draft(name, datasets or draft.DATASETS, methods or draft.METHODS, metrics or draft.METRICS)
+    text = new_config.draft(
+        name, datasets or new_config.DATASETS, methods or new_config.METHODS, metrics or new_config.METRICS
+    )
     if out is None:
         print(text, end="")
     else:
@@ -108,6 +110,6 @@ def schema() -> None:
     """Print the JSON schema of experiment files (for editors)."""
     import json
 
-    from mlcdr.experiment.schema import schema as make
+    from mlcdr.config.schema import schema as make
 
     print(json.dumps(make(), indent=2, ensure_ascii=False))

@@ -70,7 +70,8 @@ def datasets_table(
     out: Annotated[Path | None, typer.Option(help="Write the table (md, tex, csv) into this folder, too.")] = None,
 ) -> None:
     """What data sets at hand are: sizes, kinds of features, label statistics, counted on the data."""
-    from mlcdr.reporting import data_sets, layouts, output
+    from mlcdr.reproduce import data_sets
+    from mlcdr.tables import layouts, output
 
     compared = data_sets.compare(names or [], published) if published else None
     if not names and compared is None:
@@ -98,7 +99,7 @@ def datasets_plot(
 ) -> None:
     """Draw what the labels of a data set are like: correlations, imbalance, label sets, and a projection."""
     from mlcdr.data.dataset import load_dataset
-    from mlcdr.reporting import data_figures
+    from mlcdr.tables import data_figures
 
     chosen_order = next((each for each in data_figures.ORDERS if each == order), None)
     chosen = next((each for each in data_figures.PROJECTIONS if each == projection), None)

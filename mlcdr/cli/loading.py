@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def load(config: Path, overrides: list[str] | None) -> Experiment:
     """The experiment, with its layouts looked up, so that nothing is found wrong after hours of computing."""
-    from mlcdr.experiment.config import load_experiment
+    from mlcdr.config.loading import load_experiment
 
     if (config / "experiment.yaml").exists():
         raise UserError(f"{config}: a results folder; its experiment is {config / 'experiment.yaml'}")
@@ -27,7 +27,7 @@ def _layout_problems(experiment: Mapping[str, Any]) -> list[str]:
     """What is wrong with the tables and figures of an experiment; reporting is imported where there are any."""
     if not (experiment["tables"] or experiment["figures"]):
         return []
-    from mlcdr.reporting import checks
+    from mlcdr.tables import checks
 
     return checks.problems(experiment)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mlcdr.errors import printable
 
 if TYPE_CHECKING:
-    from mlcdr.reporting.results import Results
+    from mlcdr.results.results import Results
 
 
 def show(text: Any) -> None:
@@ -55,7 +55,7 @@ def print_facts(facts: dict[str, Any], indent: str = "") -> None:
 
 def print_tables(found: Results) -> None:
     """The tables that an experiment asks for."""
-    from mlcdr.reporting import tables
+    from mlcdr.tables import tables
 
     for entry in tables.entries(found):
         print()

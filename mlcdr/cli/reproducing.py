@@ -15,7 +15,7 @@ from mlcdr.cli.printing import print_columns, say, show
 from mlcdr.errors import ResultsError, printable
 
 if TYPE_CHECKING:
-    from mlcdr.reporting.recipes import Step
+    from mlcdr.reproduce.recipes import Step
 
 
 def reproduce(
@@ -29,13 +29,13 @@ def reproduce(
     set_: Set = None,
 ) -> None:
     """Run what reproduces a published table, and show the printed numbers beside ours."""
-    from mlcdr.reporting import recipes
+    from mlcdr.reproduce import recipes
 
     if target is None:
         _list_recipes()
         return
-    from mlcdr.experiment.runner import run as run_experiment
-    from mlcdr.progress import listener
+    from mlcdr.cli.progress import listener
+    from mlcdr.run.runner import run as run_experiment
 
     steps = recipes.steps(target, small, large)
     recipes.require_data([recipes.experiment_of(step, set_ or ()) for step in steps], target)
@@ -68,7 +68,8 @@ def _titled(step: Step) -> str:
 
 def _beside_printed(table_name: str, folders: list[Path]) -> int:
     """Show the printed numbers of a table beside those of some folders; the exit code."""
-    from mlcdr.reporting import reproduction, results
+    from mlcdr.reproduce import reproduction
+    from mlcdr.results import results
 
     if not table_name:
         say(f"{', '.join(map(str, folders))}: the paper prints no numbers to compare with")
@@ -84,7 +85,7 @@ def _beside_printed(table_name: str, folders: list[Path]) -> int:
 
 def _list_recipes() -> None:
     """What can be reproduced: each table and figure with what there is to compare, and what it needs."""
-    from mlcdr.reporting import recipes
+    from mlcdr.reproduce import recipes
 
     known = recipes.recipes().values()
     rows: list[tuple[str, ...]] = [("what", "printed cells", "data sets", "also")]
@@ -114,7 +115,7 @@ def reproduction_status(
     to: Annotated[Path | None, typer.Option(help="Write the page to this file instead of printing it.")] = None,
 ) -> None:
     """Write a page (Markdown) on how far stored results reproduce the published tables."""
-    from mlcdr.reporting import reproduction
+    from mlcdr.reproduce import reproduction
     from mlcdr.whole_files import write_whole
 
     page = reproduction.status(folder).markdown()

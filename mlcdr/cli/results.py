@@ -16,7 +16,8 @@ from mlcdr.errors import ResultsError
 
 def table(folder: Folder) -> None:
     """Write the tables of a results folder anew and print them."""
-    from mlcdr.reporting import results, tables
+    from mlcdr.results import results
+    from mlcdr.tables import tables
 
     found = results.load(folder)
     written = tables.write_all(found)
@@ -33,7 +34,8 @@ def plot(
     metric: Annotated[list[str] | None, typer.Option(help="With --layout: this metric only. Repeatable.")] = None,
 ) -> None:
     """Draw the figures of a results folder anew; generic ones where the experiment asks for none."""
-    from mlcdr.reporting import figures, output, results
+    from mlcdr.results import results
+    from mlcdr.tables import figures, output
 
     found = results.load(folder)
     if metric and not layout:
@@ -46,9 +48,9 @@ def plot(
 
 def report(folder: Folder) -> None:
     """Write report.html into a results folder: all it shows on one page, which needs no network."""
-    from mlcdr.experiment.store import read_failures
-    from mlcdr.reporting import diagrams
-    from mlcdr.reporting import report as page
+    from mlcdr.compare import diagrams
+    from mlcdr.report import report as page
+    from mlcdr.results.store import read_failures
 
     print(page.write(folder, diagrams.texts, diagrams.WITHOUT_TESTS))
     try:
@@ -97,7 +99,9 @@ def compare(
 
     Methods of several folders are compared together. `--baseline OLD NEW` compares two runs split by split.
     """
-    from mlcdr.reporting import comparison, joining, reproduction, results
+    from mlcdr.compare import comparison
+    from mlcdr.reproduce import reproduction
+    from mlcdr.results import joining, results
 
     if published and metric:
         raise typer.BadParameter(
@@ -131,7 +135,7 @@ def compare(
         show(each)
         print()
     if out:
-        from mlcdr.reporting import diagrams
+        from mlcdr.compare import diagrams
 
         out.mkdir(parents=True, exist_ok=True)
         written = [
@@ -145,7 +149,8 @@ def compare(
 
 def _against(old: Path, new: Path, metric: str | None, margin: float, time_margin: float, fail: bool) -> int:
     """Show a run beside an earlier one; the exit code."""
-    from mlcdr.reporting import baseline, results
+    from mlcdr.compare import baseline
+    from mlcdr.results import results
 
     found = baseline.compare(results.load(old), results.load(new), metric, margin, time_margin)
     show(found)
@@ -164,7 +169,7 @@ def predict(
 ) -> None:
     """Predict label sets and scores of a data set by a kept model (`keep: {models: true}`), as CSV."""
     from mlcdr.data.dataset import load_dataset
-    from mlcdr.experiment.models import load_model, predictions
+    from mlcdr.run.models import load_model, predictions
     from mlcdr.whole_files import write_whole
 
     import_from_here()

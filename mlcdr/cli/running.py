@@ -29,9 +29,9 @@ def run(
     """Run experiments; what is already in the results folder is not computed again."""
     experiments = [load(config, set_) for config in configs]  # before the runner: a mistake is told without its cost
     all_different(configs, [experiment.name for experiment in experiments])
-    from mlcdr.experiment.runner import BACKENDS
-    from mlcdr.experiment.runner import run as run_experiment
-    from mlcdr.progress import listener
+    from mlcdr.cli.progress import listener
+    from mlcdr.run.runner import BACKENDS
+    from mlcdr.run.runner import run as run_experiment
 
     if backend not in BACKENDS:
         raise typer.BadParameter(f"{backend!r} is none of {', '.join(BACKENDS)}", param_hint="--backend")
@@ -54,8 +54,8 @@ def retry(
     quiet: Quiet = False,
 ) -> None:
     """Compute the failed trials of a results folder again; `run` would compute what is pending as well."""
-    from mlcdr.experiment.runner import run as run_experiment
-    from mlcdr.progress import listener
+    from mlcdr.cli.progress import listener
+    from mlcdr.run.runner import run as run_experiment
 
     config = folder / "experiment.yaml"
     if not config.is_file():
@@ -83,8 +83,8 @@ def retry(
 
 def status(folder: Folder) -> None:
     """How far a run is, or how it ended; may be asked while it is going on."""
-    from mlcdr.experiment.record import duration, progress
-    from mlcdr.reporting.failures import reason as reason_of
+    from mlcdr.results.failures import reason as reason_of
+    from mlcdr.results.record import duration, progress
 
     found = progress(folder)
     last = found.run

@@ -8,18 +8,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-_EVALUATING = ("data_source.py", "families.py", "estimators.py", "computing.py")
-_TUNING = ("choose.py", "choose_kernel.py", "tune.py", "../held_out.py")
+_EVALUATING = ("experiment/data_source.py", "experiment/families.py", "experiment/estimators.py", "run/computing.py")
+_TUNING = ("run/choose.py", "run/choose_kernel.py", "experiment/tune.py", "numerics/held_out.py")
 
 
 def _of_files(names: Sequence[str]) -> str:
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
     return hashlib.sha256(b"".join((here / name).read_bytes() for name in names)).hexdigest()[:16]
 
 
 # How a trial is computed is a part of what its scores depend on.
 EVALUATION, TUNING = _of_files(_EVALUATING), _of_files(_TUNING)
-PROGRAM = _of_files((*_EVALUATING, *_TUNING, "trials.py"))  # to tell whether another process would compute alike
+PROGRAM = _of_files(
+    (*_EVALUATING, *_TUNING, "experiment/trials.py")
+)  # to tell whether another process would compute alike
 
 
 def digest(content: Any) -> str:

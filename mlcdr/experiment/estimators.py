@@ -6,10 +6,10 @@ from typing import Any
 
 from sklearn.base import is_classifier
 
-from mlcdr.composition import ComposedClassifier
 from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.splits import seed_sequence
 from mlcdr.experiment.trials import Trial
+from mlcdr.methods.composition import ComposedClassifier
 
 
 def build(spec: MethodSpec) -> ComposedClassifier:

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mlcdr import registry
 from mlcdr.experiment.model import LABELLED, MethodSpec, method_text
 from mlcdr.experiment.outputs import independent_outputs
-from mlcdr.linalg import n_kept
-from mlcdr.registry import Component
+from mlcdr.methods import registry
+from mlcdr.methods.registry import Component
+from mlcdr.numerics.linalg import n_kept
 
 
 def families_apart(specs: Sequence[MethodSpec], points: Sequence[Mapping[str, Any]], n_labels: int) -> list[MethodSpec]:

@@ -1,6 +1,6 @@
 """An experiment as frozen data: what a validated config holds, how it is written back, and the points of its sweep.
 
-The classes check their own fields (types, forms of names); `mlcdr.experiment.config` reads them from YAML and checks
+The classes check their own fields (types, forms of names); `mlcdr.config.loading` reads them from YAML and checks
 how they fit together.
 """
 
@@ -13,12 +13,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PrivateAttr
 from pydantic.json_schema import WithJsonSchema
 
-from mlcdr.experiment.components import with_parameter
-from mlcdr.experiment.problems import placed
 from mlcdr.experiment.splits import SplitSpec, seed_of
 from mlcdr.experiment.tune import TuneSpec
-from mlcdr.experiment.yaml_reader import KeyPath, Place, dump_yaml
-from mlcdr.registry import Component
+from mlcdr.methods.component_changes import with_parameter
+from mlcdr.methods.registry import Component
 
 FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "threshold", "instance_space")
 """What a method is made of, in the order of the line; and what wraps the line."""
@@ -210,7 +208,7 @@ class LimitsSpec(_Spec):
         return {key: value for key, value in self.model_dump().items() if value is not None}
 
 
-class _Places(dict[KeyPath, Place]):
+class _Places(dict[str, str]):
     """Where the keys of an experiment were written, which is no part of what it is: any two are equal."""
 
     def __eq__(self, other: object) -> bool:
@@ -269,15 +267,23 @@ class Experiment(_Spec):
         tuple[LayoutSpec, ...], BeforeValidator(_tuple), Field(description="Figures to draw when the run ends.")
     ] = ()
 
-    def written_at(self, places: Mapping[KeyPath, Place]) -> "Experiment":
-        """The same experiment, which knows where its keys were written."""
+    def written_at(self, places: Mapping[str, str]) -> "Experiment":
+        """The same experiment with the place (`file:line`) of each of its key paths (`methods.CPLST.learner`)."""
         copy = self.model_copy()
         copy._places = _Places(places)
         return copy
 
     def placed(self, problem: str) -> str:
         """`key.path: what is wrong`, found later than by reading the file, as `file:line: key.path: what is wrong`."""
-        return placed(self._places, problem)
+        key, _, message = problem.partition(": ")
+        nearest = key
+        while nearest and nearest not in self._places:
+            nearest = nearest.rpartition(".")[0]
+        if nearest not in self._places:
+            return problem
+        place = self._places[nearest]
+        # "--set splits.repeats" has the key already.
+        return ": ".join([place, message] if place.endswith(f" {key}") else [place, problem])
 
     @property
     def seed(self) -> int:
@@ -347,10 +353,6 @@ class Experiment(_Spec):
             if layouts:
                 result[key] = layouts
         return result
-
-    def to_yaml(self) -> str:
-        """`resolved()` as YAML text."""
-        return dump_yaml(self.resolved())
 
 
 def method_text(value: Any) -> str:

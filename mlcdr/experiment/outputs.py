@@ -26,8 +26,8 @@ from functools import cache
 from numbers import Real
 from typing import Any
 
-from mlcdr import registry
-from mlcdr.registry import Component
+from mlcdr.methods import registry
+from mlcdr.methods.registry import Component
 
 Condition = Callable[[Any], bool]
 

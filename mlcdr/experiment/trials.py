@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from mlcdr.data.dataset import Dataset
-from mlcdr.experiment.components import separated
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.digests import EVALUATION, TUNING, digest
 from mlcdr.experiment.families import families_apart
 from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import read_labelled
+from mlcdr.methods.component_changes import separated
 
 
 @dataclass(frozen=True)

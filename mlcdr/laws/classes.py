@@ -11,9 +11,9 @@ from typing import Any
 
 from sklearn.base import ClusterMixin
 
-from mlcdr import registry
+from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.errors import UserError, did_you_mean
-from mlcdr.experiment.yaml_reader import read_yaml_text
+from mlcdr.methods import registry
 
 
 def load_classes(path: Path) -> dict[str, type]:

@@ -10,12 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone, is_classifier
 
-from mlcdr import registry
 from mlcdr.experiment.families import size_parameter_of
-from mlcdr.feature_space.pca import PCA
 from mlcdr.laws.classes import said
 from mlcdr.laws.subject import Array, Subject, count_features, of_label_sets, problem
-from mlcdr.moments import Moments
+from mlcdr.methods import registry
+from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.numerics.moments import Moments
 
 _CLOSE = 1e-6  # of the largest score: far above rounding, far below a mistake
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
-from mlcdr import registry
-from mlcdr.chains.bayesian_classifier_chain import BayesianClassifierChain
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.composition import ComposedClassifier
 from mlcdr.experiment.families import size_parameter_of
-from mlcdr.instance_space.cbmlc import CBMLC
-from mlcdr.learners.kernel_ridge import KernelRidge
-from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.methods import registry
+from mlcdr.methods.chains.bayesian_classifier_chain import BayesianClassifierChain
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.instance_space.cbmlc import CBMLC
+from mlcdr.methods.learners.kernel_ridge import KernelRidge
+from mlcdr.methods.learners.least_squares import LeastSquares
 
 Array = NDArray[Any]
 

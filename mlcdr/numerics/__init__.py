@@ -1,5 +1,5 @@
-"""Numerical parts that methods share and that know nothing of estimators or moments.
+"""What methods compute with: second moments, factorisations, information, graphs, neighbours, kernels, clusterings.
 
-Sums of rows of mixed size, sparse rows, principal directions, graphs of neighbours, clusterings, discretisers,
-alternating directions (ADMM), and memoised values of arrays.
+Imports errors only; knows nothing of estimators, configs or data sets.
+Offers `Moments`, the solvers and sums behind it, and numerical parts that several methods share.
 """

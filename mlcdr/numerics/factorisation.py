@@ -13,8 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mlcdr import linalg
-from mlcdr.numerics import file_order, sums
+from mlcdr.numerics import file_order, linalg, sums
 from mlcdr.numerics.memo import Memo
 
 Array = NDArray[np.float64]
@@ -22,7 +21,7 @@ Index = NDArray[np.intp]
 
 
 class Scatter(Protocol):
-    """What there is to factorise: `mlcdr.moments.Moments`, which says what each of these is."""
+    """What there is to factorise: `mlcdr.numerics.moments.Moments`, which says what each of these is."""
 
     @property
     def n(self) -> int:

@@ -2,7 +2,7 @@
 
 The intercept comes first. A column is *aliased*, and gets coefficient 0, where the intercept and the columns kept
 before it leave less than 1e-7 of its norm (LINPACK's dqrdc2 as R changed it; the norm is that before centring). Two
-`Factor`s (see `mlcdr.linalg`) go by that rule: `FileOrderCholesky` from second moments, which sees what is left
+`Factor`s (see `numerics.linalg`) go by that rule: `FileOrderCholesky` from second moments, which sees what is left
 *squared* and so refuses all but clear cases, and `FileOrder` from the rows, a QR factorisation that decides every case.
 """
 
@@ -16,14 +16,14 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
-from mlcdr.linalg import IllConditioned, random_signs
+from mlcdr.numerics.linalg import IllConditioned, random_signs
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 TOLERANCE = 1e-7  # R's
 
-# As in `mlcdr.linalg`: a pivot of the equilibrated Gram matrix says which share of a column's variance is left.
+# As in `linalg`: a pivot of the equilibrated Gram matrix says which share of a column's variance is left.
 _DEPENDENT = 1e-11
 _INDEPENDENT = 1e-8
 _SINGULAR = 1e-9

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mlcdr.information import Variables, conditional_on_each, first_best, mutual_information
+from mlcdr.numerics.information import Variables, conditional_on_each, first_best, mutual_information
 
 Array = NDArray[np.float64]
 

@@ -1,6 +1,6 @@
 """Principal axes of the rows of a data set, and eigenvectors of scatters that are too large to be formed.
 
-Dense routes start from S (d×d), from the n×n side, or from the rows themselves: `mlcdr.moments` chooses. Where n and d
+Dense routes start from S (d×d), from the n×n side, or from the rows themselves: `Moments` chooses. Where n and d
 are both large, no square matrix of either size is wanted: `lanczos` and `conjugate_gradients` see S as v ↦ Xᵀ(Xv) only.
 """
 
@@ -16,8 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from mlcdr import linalg
-from mlcdr.numerics import sums
+from mlcdr.numerics import linalg, sums
 
 Array = NDArray[np.float64]
 Operator = Callable[[Array], Array]  # A (d×q) ↦ GA (d×q)

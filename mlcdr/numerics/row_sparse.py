@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.linalg import blas
 from scipy.sparse.linalg import splu
 
-from mlcdr.linalg import IllConditioned
 from mlcdr.numerics import sums
+from mlcdr.numerics.linalg import IllConditioned
 from mlcdr.numerics.principal import Operator, lanczos
 
 Array = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""The centred sums S, C and T (see `mlcdr.moments`) from rows: of all of them, of those left over, of weighted ones.
+"""The centred sums S, C and T (see `Moments`) from rows: of all of them, of those left over, of weighted ones.
 
 Each class has the means, and functions that compute a sum when it is asked for. What cancels in a quick sum is summed
 anew from the rows (`sums.ExactColumns`), so that what is constant leaves exact zeros.
@@ -15,8 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from mlcdr import linalg
-from mlcdr.numerics import sums
+from mlcdr.numerics import linalg, sums
 from mlcdr.numerics.sums import ExactColumns
 
 Array = NDArray[np.float64]

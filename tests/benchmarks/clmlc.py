@@ -47,11 +47,11 @@ def measure(dataset_name: str, method: str, alone: bool = False, dense: bool = F
     """
     from threadpoolctl import threadpool_limits
 
+    from mlcdr.config.loading import load_experiment
     from mlcdr.data.dataset import load_dataset
-    from mlcdr.experiment.components import separated
-    from mlcdr.experiment.config import load_experiment
     from mlcdr.experiment.estimators import build
-    from mlcdr.moments import Moments
+    from mlcdr.methods.component_changes import separated
+    from mlcdr.numerics.moments import Moments
 
     spec = load_experiment(CONFIG, look_up=False).methods[method]
     if alone:

@@ -19,13 +19,13 @@ import numpy as np
 import scipy.linalg
 from threadpoolctl import threadpool_limits
 
-from mlcdr.experiment.computing import groups, run_group
-from mlcdr.experiment.config import experiment_from
+from mlcdr.config.loading import experiment_from
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
 from mlcdr.experiment.trials import plan
-from mlcdr.label_space.linear import as_dense
-from mlcdr.moments import Moments
+from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.numerics.moments import Moments
+from mlcdr.run.computing import groups, run_group
 from tests.benchmarks.table3 import timed
 
 SHARES = ("20%", "40%", "60%", "80%", "100%")

@@ -21,9 +21,9 @@ import scipy.linalg
 from threadpoolctl import threadpool_limits
 
 from mlcdr.data.dataset import load_dataset
-from mlcdr.feature_space.mvmd import MVMD
-from mlcdr.label_space.linear import as_dense
-from mlcdr.moments import Moments
+from mlcdr.methods.feature_space.mvmd import MVMD
+from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.numerics.moments import Moments
 
 ROUNDS = {"bibtex": 3}
 MOST_FLOORS = {"bibtex": 1.5}  # ours in bare eigendecompositions

@@ -23,9 +23,9 @@ from sklearn.kernel_ridge import KernelRidge
 from threadpoolctl import threadpool_limits
 
 from mlcdr.data.dataset import load_dataset
-from mlcdr.held_out import held_out
-from mlcdr.kernels import Kernel
-from mlcdr.linalg import leading_eigenvectors
+from mlcdr.numerics.held_out import held_out
+from mlcdr.numerics.kernels import Kernel
+from mlcdr.numerics.linalg import leading_eigenvectors
 from mlcdr.numerics.sums import dense
 
 GAMMAS = 2.0 ** np.arange(-1, 4)

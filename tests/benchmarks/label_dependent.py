@@ -15,10 +15,10 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mlcdr.chains.polytree_chain import PolytreeChain
 from mlcdr.data.dataset import load_dataset
-from mlcdr.learners.logistic_regression import LogisticRegression
-from mlcdr.local_features.label_dependent import LabelDependentFeatures
+from mlcdr.methods.chains.polytree_chain import PolytreeChain
+from mlcdr.methods.learners.logistic_regression import LogisticRegression
+from mlcdr.methods.local_features.label_dependent import LabelDependentFeatures
 
 DATASETS = ("medical", "enron")
 

@@ -26,9 +26,9 @@ from threadpoolctl import threadpool_limits
 
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import UserError
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners import weka_m5p
-from mlcdr.learners.m5p import M5P
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners import weka_m5p
+from mlcdr.methods.learners.m5p import M5P
 from mlcdr.numerics.sums import dense
 
 DATASETS = ("emotions", "yeast", "genbase")

@@ -19,8 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from mlcdr.classifiers.mlknn import MLkNN
 from mlcdr.data.dataset import load_dataset
+from mlcdr.methods.classifiers.mlknn import MLkNN
 from mlcdr.numerics.sums import dense
 
 DATASETS = ("emotions", "scene", "yeast", "medical", "enron")

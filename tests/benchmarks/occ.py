@@ -25,13 +25,13 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mlcdr.chains.classifier_chain import ClassifierChain
-from mlcdr.chains.occ import OCC
 from mlcdr.data.dataset import load_dataset
-from mlcdr.ensembles.ensemble import Ensemble
-from mlcdr.information import conditional_on_each, mutual_information
-from mlcdr.learners.ridge import Ridge
-from mlcdr.moments import Moments
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.chains.occ import OCC
+from mlcdr.methods.ensembles.ensemble import Ensemble
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.numerics.information import conditional_on_each, mutual_information
+from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import dense
 
 AT_LEAST = {"occ": 20.0, "program": 20.0, "measures": 20.0, "ecc": 3.0}

@@ -4,7 +4,7 @@
 
 For a data set (enron) with labels on all of its rows, and on half, on one BLAS thread, CPU seconds of an iteration of
 
-ours    `mlcdr.feature_space.reader.alternating`: V by a sparse factorisation, X̃ᵀL_xX̃ made once;
+ours    `mlcdr.methods.feature_space.reader.alternating`: V by a sparse factorisation, X̃ᵀL_xX̃ made once;
 dense   (6.37) of Sun 2017 as it is printed, with L_x, L_y and the features as dense matrices;
 once    the same, but with X̃ᵀL_xX̃ made once, too: what is left to the sparse factorisation of H_n + γL_y alone.
 
@@ -22,10 +22,10 @@ import scipy.linalg
 from threadpoolctl import threadpool_limits
 
 from mlcdr.data.dataset import load_dataset
-from mlcdr.feature_space.reader import READER, alternating
-from mlcdr.label_space.linear import as_dense
-from mlcdr.moments import Moments
+from mlcdr.methods.feature_space.reader import READER, alternating
+from mlcdr.methods.label_space.linear import as_dense
 from mlcdr.numerics import graphs, row_sparse
+from mlcdr.numerics.moments import Moments
 
 LEAST = 5.0
 ITERATIONS = 6

@@ -67,9 +67,10 @@ def made(n: int, d: int, k: int, per_row: int, labels_per_row: float, topics: in
 
 def bookmarks(n: int = 87_856, d: int = 2_150, k: int = 208) -> dict[str, Any]:
     """Ten folds of five methods."""
+    from mlcdr.config.loading import experiment_from
     from mlcdr.data.dataset import Dataset
-    from mlcdr.experiment import computing, data_source, trials
-    from mlcdr.experiment.config import experiment_from
+    from mlcdr.experiment import data_source, trials
+    from mlcdr.run import computing
 
     X, Y = made(n, d, k, per_row=180, labels_per_row=2.2)
     names = tuple(map(str, range(d))), tuple(map(str, range(k)))
@@ -107,11 +108,11 @@ def bookmarks(n: int = 87_856, d: int = 2_150, k: int = 208) -> dict[str, Any]:
 
 def extreme(n: int = 100_000, d: int = 50_000, k: int = 20_000, m: int = 10) -> dict[str, Any]:
     """Directions and regressions without a square matrix."""
-    from mlcdr.feature_space.mvmd import MVMD
-    from mlcdr.label_space.cplst import CPLST
-    from mlcdr.label_space.plst import PLST
-    from mlcdr.learners.ridge import Ridge
-    from mlcdr.moments import Moments
+    from mlcdr.methods.feature_space.mvmd import MVMD
+    from mlcdr.methods.label_space.cplst import CPLST
+    from mlcdr.methods.label_space.plst import PLST
+    from mlcdr.methods.learners.ridge import Ridge
+    from mlcdr.numerics.moments import Moments
 
     alpha = 10.0
     X, Y = made(n, d, k, per_row=40, labels_per_row=4)
@@ -136,7 +137,7 @@ def extreme(n: int = 100_000, d: int = 50_000, k: int = 20_000, m: int = 10) -> 
 
 def stream(n: int = 10_000_000, d: int = 50, k: int = 10, rows: int = 10_000) -> dict[str, Any]:
     """Peak memory after 10⁵ rows, and after 10⁷; the sums are compared with a formula that needs no stream."""
-    from mlcdr.moments import Moments
+    from mlcdr.numerics.moments import Moments
 
     rng = np.random.default_rng(0)
     base, labels = rng.normal(size=(rows, d)), (rng.random((rows, k)) < 0.2).astype(np.uint8)
@@ -161,8 +162,9 @@ def stream(n: int = 10_000_000, d: int = 50, k: int = 10, rows: int = 10_000) ->
 
 def cluster() -> dict[str, Any]:
     """One run on 1 and 2 workers, and what the simulation needs to know."""
-    from mlcdr.experiment import computing, data_source, trials
-    from mlcdr.experiment.config import experiment_from
+    from mlcdr.config.loading import experiment_from
+    from mlcdr.experiment import data_source, trials
+    from mlcdr.run import computing
     from tests.experiment.test_machines import Cluster
 
     plain = {
@@ -215,7 +217,7 @@ def _nothing(i: int) -> int:
 
 
 def _run_on(running: Any, experiment: Any, folder: Path) -> dict[str, float]:
-    from mlcdr.experiment.runner import read_manifest, run
+    from mlcdr.results.manifest import read_manifest, run
 
     run(experiment.model_copy(update={"name": "warm"}), folder, backend="dask", scheduler=running.address)
     start = time.perf_counter()

@@ -27,13 +27,13 @@ from scipy.linalg import lapack
 from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_limits
 
-from mlcdr.experiment.computing import groups, run_group
-from mlcdr.experiment.config import experiment_from
+from mlcdr.config.loading import experiment_from
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.trials import plan
-from mlcdr.label_space.linear import as_dense
-from mlcdr.linalg import n_kept
-from mlcdr.moments import Moments
+from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.numerics.linalg import n_kept
+from mlcdr.numerics.moments import Moments
+from mlcdr.run.computing import groups, run_group
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 SPLITS = {"yeast": (30, 5), "enron": (10, 3), "bibtex": (5, 2)}  # in each round, and rounds (one loop in each)

@@ -29,16 +29,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.chains.br_plus import BRPlus
-from mlcdr.chains.classifier_chain import ClassifierChain
-from mlcdr.composition import ComposedClassifier
-from mlcdr.dual_space.ddsr import DDSR
-from mlcdr.dual_space.idsr import IDSR
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners.separate import Separate
-from mlcdr.moments import Moments
-from mlcdr.reporting.sheet import Sheet, text
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.chains.br_plus import BRPlus
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.dual_space.ddsr import DDSR
+from mlcdr.methods.dual_space.idsr import IDSR
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.separate import Separate
+from mlcdr.numerics.moments import Moments
+from mlcdr.tables.sheet import Sheet, text
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mlcdr.config.loading import experiment_yaml
 from tests import small
 from tests.data.test_catalog import Server, server  # noqa: F401  (a fixture)
 from tests.data.test_malformed import ARFF, BINARY, DATA, XML, A
@@ -31,7 +32,7 @@ def test_a_malformed_file_is_told_in_a_line(
     Path("bad.arff").write_text(arff)
     if xml is not None:
         Path("bad.xml").write_text(xml)
-    Path("e.yaml").write_text(small.experiment(Path("bad.arff")).to_yaml())
+    Path("e.yaml").write_text(experiment_yaml(small.experiment(Path("bad.arff"))))
     for command in (["datasets", "info", "bad.arff"], ["run", "e.yaml", "-j", 1]):
         done = mlcdr(*command)
         assert (done.code, done.out) == (2, "")
@@ -80,7 +81,7 @@ def test_a_failed_download_is_told_in_a_line(
 
 
 def test_plot_draws_a_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]) -> None:
-    from mlcdr.reporting import figures
+    from mlcdr.tables import figures
 
     monkeypatch.setattr(figures, "_PNG_DPI", 30)
     arff = small.write_dataset(tmp_path / "one", "mine")

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import mlcdr
+from mlcdr.config.loading import experiment_from
 from mlcdr.data.dataset import load_dataset
 from mlcdr.data.synthetic import Synthetic, checksum, shares
 from mlcdr.errors import ConfigError, DataError
-from mlcdr.experiment.config import experiment_from
 from mlcdr.experiment.data_source import DataSource
-from mlcdr.experiment.runner import run
+from mlcdr.run.runner import run
 
 PLAIN = {"n_instances": 300, "n_features": 12, "n_labels": 5, "seed": 3}
 
@@ -69,7 +69,7 @@ def test_the_same_seed_makes_the_same():
 
 def test_table_3_1_of_the_thesis():
     """The printed statistics are such as other seeds give: within 4 standard deviations over eight of them."""
-    path = Path(mlcdr.__file__).parent / "published" / "sun_2017_thesis" / "table3_1.csv"
+    path = Path(mlcdr.__file__).parent / "reproduce" / "published" / "sun_2017_thesis" / "table3_1.csv"
     with path.open() as file:
         cells = {(row["dataset"], row["metric"]): float(row["mean"]) for row in csv.DictReader(file)}
     for name in ("data40-10", "data80-10", "data120-20", "data160-20"):

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mlcdr.config.loading import experiment_from, experiment_yaml, load_experiment
+from mlcdr.config.schema import schema
+from mlcdr.config.yaml_reader import read_yaml, read_yaml_text
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError
-from mlcdr.experiment.config import experiment_from, load_experiment
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.model import MetricSpec, method_text
-from mlcdr.experiment.schema import schema
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
-from mlcdr.experiment.yaml_reader import read_yaml, read_yaml_text
-from mlcdr.registry import Component
+from mlcdr.methods.registry import Component
 from tests import small
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.yaml"))
@@ -75,9 +75,9 @@ def test_the_configs_we_ship_are_right_and_round_trip(path, tmp_path):
     experiment = load_experiment(path, look_up=False)
     assert experiment.description
     copy = tmp_path / "experiment.yaml"
-    copy.write_text(experiment.to_yaml())
+    copy.write_text(experiment_yaml(experiment))
     assert load_experiment(copy, look_up=False) == experiment
-    assert load_experiment(copy, look_up=False).to_yaml() == experiment.to_yaml()
+    assert experiment_yaml(load_experiment(copy, look_up=False)) == experiment_yaml(experiment)
     assert experiment_from(experiment.resolved(), look_up=False) == experiment
 
 
@@ -332,7 +332,7 @@ def test_every_fold_file_must_be_there(problems, load, tmp_path, monkeypatch):
     assert experiment.splits.folders == (str(tmp_path),)
     # the experiment of a results folder finds them too, wherever it is and wherever one stands
     (tmp_path / "results").mkdir()
-    (tmp_path / "results" / "experiment.yaml").write_text(experiment.to_yaml())
+    (tmp_path / "results" / "experiment.yaml").write_text(experiment_yaml(experiment))
     monkeypatch.chdir(tmp_path / "named")
     again = load_experiment(tmp_path / "results" / "experiment.yaml")
     assert [spec.name for spec in again.datasets] == ["yeast", f"{tmp_path}/other.arff"]
@@ -797,7 +797,7 @@ def test_a_syntax_error_is_told_without_importing_scikit_learn(tmp_path):
     path = tmp_path / "bad.yaml"
     path.write_text("name: 'x\n")
     code = (
-        "import sys\nfrom mlcdr.errors import ConfigError\nfrom mlcdr.experiment.config import load_experiment\n"
+        "import sys\nfrom mlcdr.errors import ConfigError\nfrom mlcdr.config.loading import load_experiment\n"
         f"try:\n    load_experiment({str(path)!r})\nexcept ConfigError as error:\n    print(error)\n"
         "print('sklearn' in sys.modules, 'scipy' in sys.modules)\n"
     )

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from mlcdr.config.data_checks import compared
+from mlcdr.config.loading import experiment_from
 from mlcdr.errors import UserError
-from mlcdr.experiment.config import experiment_from
-from mlcdr.experiment.feasible import compared
-from mlcdr.experiment.runner import run
+from mlcdr.run.runner import run
 from tests.small import FOUR, SIZES, plain, write_dataset
 
 

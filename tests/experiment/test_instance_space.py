@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.chains.classifier_chain import ClassifierChain
-from mlcdr.composition import ComposedClassifier
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.estimators import build, seeded
 from mlcdr.experiment.model import Experiment
-from mlcdr.experiment.runner import run
-from mlcdr.instance_space.cbmlc import CBMLC
-from mlcdr.instance_space.clmlc import CLMLC
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.instance_space.cbmlc import CBMLC
+from mlcdr.methods.instance_space.clmlc import CLMLC
+from mlcdr.run.runner import run
 from tests.small import experiment, planned, write_dataset
 
 CHAIN = {"classifier_chain": {"base": {"ridge": {"alpha": 0.1}}, "order": "random"}}
@@ -162,7 +162,7 @@ def test_a_clusterer_by_name_and_by_path(arff: Path) -> None:
 
 def test_an_instance_space_within_another(arff: Path) -> None:
     """As a learner, by its path: clusters of clusters."""
-    inner = {"mlcdr.instance_space.cbmlc.CBMLC": {"n_clusters": 2, "classifier": {"binary_relevance": None}}}
+    inner = {"mlcdr.methods.instance_space.cbmlc.CBMLC": {"n_clusters": 2, "classifier": {"binary_relevance": None}}}
     whole = built(arff, {"instance_space": {"cbmlc": {"n_clusters": 2}}, "learner": inner})
     assert isinstance(whole.learner.classifier.classifier, BinaryRelevance)
     X = np.random.default_rng(0).standard_normal((60, 3))

@@ -14,9 +14,9 @@ from sklearn.metrics import f1_score
 
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ResultsError
-from mlcdr.experiment.models import load_model
-from mlcdr.experiment.runner import RunReport, run
-from mlcdr.experiment.survey import survey
+from mlcdr.run.models import load_model
+from mlcdr.run.plan import survey
+from mlcdr.run.runner import RunReport, run
 from tests import small
 from tests.small import FOUR, SIZES
 

@@ -10,16 +10,16 @@ import pytest
 from pydantic import TypeAdapter
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from mlcdr.config.loading import experiment_from, experiment_yaml
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ConfigError
-from mlcdr.experiment import computing
-from mlcdr.experiment.computing import groups, run_group
-from mlcdr.experiment.config import experiment_from
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.splits import SplitSpec, hide_labels, make_splits
 from mlcdr.experiment.trials import plan
-from mlcdr.reporting.judging import Rules
-from mlcdr.reporting.published import PublishedCell, _Finder
+from mlcdr.reproduce.judging import Rules
+from mlcdr.reproduce.published import PublishedCell, _Finder
+from mlcdr.run import computing
+from mlcdr.run.computing import groups, run_group
 from tests import small
 
 PATH = "splits.labelled"
@@ -225,7 +225,7 @@ def test_a_sweep_of_sizes_within_it_still_shares_fits(arff):
 
 
 def test_selected_features_in_a_sweep_are_ranked_once_a_split(arff, monkeypatch):
-    from mlcdr.feature_space.csfs import CSFS
+    from mlcdr.methods.feature_space.csfs import CSFS
 
     calls: list[int] = []
     original = CSFS._find_scores
@@ -263,7 +263,7 @@ def test_a_choice_by_all_rows_would_see_hidden_labels(arff):
 
 def test_it_is_written_back_and_only_where_it_was_there(arff):
     plain = experiment_from(small.plain(arff))
-    assert "labelled" not in plain.to_yaml()
+    assert "labelled" not in experiment_yaml(plain)
     hiding = experiment_from(small.plain(arff, splits={**KINDS["kfold"], "labelled": "30%"}))
     assert experiment_from(hiding.resolved()) == hiding
     assert hiding.resolved()["splits"]["labelled"] == 0.3

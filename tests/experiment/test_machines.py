@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 
 from mlcdr.errors import UserError
-from mlcdr.experiment import computing, data_source, trials
-from mlcdr.experiment.machines import SchedulerLost, _Work, n_threads
-from mlcdr.experiment.runner import RunReport, read_manifest, run
+from mlcdr.experiment import data_source, trials
+from mlcdr.run import computing
+from mlcdr.run.dask_backend import SchedulerLost, _Work, n_threads
+from mlcdr.run.runner import RunReport, read_manifest, run
 from tests import small
 from tests.small import FOUR, Gate
 
@@ -327,7 +328,7 @@ def test_a_lost_scheduler_ends_the_run_and_a_new_one_goes_on(
 def test_a_worker_of_another_version_is_refused(
     quiet: Cluster, arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mlcdr.experiment.machines.PROGRAM", "edited")
+    monkeypatch.setattr("mlcdr.run.dask_backend.PROGRAM", "edited")
     with pytest.raises(UserError, match=r"worker tcp://\S+ differ, restart the workers: mlcdr \S+ \(edited\) and"):
         run(small.experiment(arff), tmp_path, backend="dask", scheduler=quiet.address)
 
@@ -341,7 +342,7 @@ def test_where_there_is_no_scheduler(arff: Path, tmp_path: Path, monkeypatch: py
     (tmp_path / "scheduler.json").write_text("[1")
     with pytest.raises(UserError, match="neither an address"):
         n_threads(str(tmp_path / "scheduler.json"))
-    monkeypatch.setattr("mlcdr.experiment.machines.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("mlcdr.run.dask_backend.CONNECT_SECONDS", 0.5)
     with pytest.raises(UserError, match="no scheduler answers"):
         n_threads("tcp://127.0.0.1:1")
     assert not (tmp_path / "small").exists()
@@ -365,8 +366,8 @@ BESIDE = """
 import json, os, sys
 from pathlib import Path
 from distributed import Client
-from mlcdr.experiment.config import load_experiment
-from mlcdr.experiment.runner import run
+from mlcdr.config.loading import load_experiment
+from mlcdr.run.runner import run
 
 with Client(scheduler_file="scheduler.json", set_as_default=False, timeout=60) as client:
     client.wait_for_workers(2, timeout=120)

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from sklearn.base import ClassifierMixin
 
-from mlcdr import registry
-from mlcdr.composition import ComposedClassifier
+from mlcdr.config.loading import experiment_from, experiment_yaml
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import UserError
-from mlcdr.experiment.config import experiment_from
 from mlcdr.experiment.estimators import build
-from mlcdr.experiment.models import Model, load_model, write_model
-from mlcdr.moments import Moments
-from mlcdr.multilabel import MultilabelClassifier
+from mlcdr.methods import registry
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.multilabel import MultilabelClassifier
+from mlcdr.numerics.moments import Moments
+from mlcdr.run.models import Model, load_model, write_model
 from tests import small
 from tests.small import Outcome
 
@@ -142,7 +142,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., O
     arff = small.write_dataset(tmp_path / "data")
     methods = {"Ridge": {"learner": "ridge"}}
     experiment = small.experiment(arff, methods=methods, sweep={}, metrics=["f1"])
-    (tmp_path / "e.yaml").write_text(experiment.to_yaml())
+    (tmp_path / "e.yaml").write_text(experiment_yaml(experiment))
     assert mlcdr("run", "e.yaml", "-q", "-j", 1, "--set", "keep.models=true").code == 0
     return next((tmp_path / "results" / "small" / "kept").rglob("split0-*"))
 

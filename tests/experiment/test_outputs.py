@@ -11,11 +11,11 @@ from sklearn.linear_model import LinearRegression, RidgeCV
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from mlcdr import registry
 from mlcdr.experiment import outputs
 from mlcdr.experiment.outputs import independent_outputs
-from mlcdr.label_space.plst import PLST
-from mlcdr.registry import Component
+from mlcdr.methods import registry
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.registry import Component
 from tests import small
 from tests.experiment.test_trials import scores_of
 from tests.methods.problems import problem

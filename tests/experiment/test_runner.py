@@ -14,12 +14,12 @@ import joblib
 import pandas as pd
 import pytest
 
+from mlcdr.config.loading import experiment_from, load_experiment
 from mlcdr.errors import DataError, ResultsError
-from mlcdr.experiment import runner
-from mlcdr.experiment.computing import run_group
-from mlcdr.experiment.config import experiment_from, load_experiment
-from mlcdr.experiment.runner import RunReport, read_manifest, run
-from mlcdr.experiment.workers import Finished
+from mlcdr.run import runner
+from mlcdr.run.computing import run_group
+from mlcdr.run.runner import RunReport, read_manifest, run
+from mlcdr.run.workers import Finished
 from tests import small
 from tests.small import FOUR, SIZES, Guess
 
@@ -324,7 +324,7 @@ def test_a_failure_in_some_splits_leaves_the_others(arff: Path, tmp_path: Path) 
 def test_a_split_that_cannot_be_prepared_fails_alone(
     arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mlcdr.moments import Moments
+    from mlcdr.numerics.moments import Moments
 
     without = Moments.without
     calls = []

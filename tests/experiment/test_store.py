@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from mlcdr.errors import ResultsError
-from mlcdr.experiment.store import Store, read_failures
 from mlcdr.experiment.trials import Score, Trial
+from mlcdr.results.store import Store, read_failures
 from tests.small import learner
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="written for POSIX")
@@ -29,7 +29,7 @@ def trial(key: str, split: int = 0) -> Trial:
 
 def dies(does: str, folder: Path) -> None:
     """Another process opens the folder's `store`, does something and is killed without a chance to clean up."""
-    start = "import os, signal, sys\nfrom pathlib import Path\nfrom mlcdr.experiment.store import Store\n"
+    start = "import os, signal, sys\nfrom pathlib import Path\nfrom mlcdr.results.store import Store\n"
     opens = "store = Store(Path(sys.argv[1]))\n"
     code = f"{start}{opens}{textwrap.dedent(does)}\nos.kill(os.getpid(), signal.SIGKILL)\n"
     done = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, timeout=120)

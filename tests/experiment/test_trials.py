@@ -16,20 +16,21 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from mlcdr.composition import ComposedClassifier
+from mlcdr.config.loading import experiment_yaml, load_experiment
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import DataError
-from mlcdr.experiment import computing, estimators
-from mlcdr.experiment.components import separated
-from mlcdr.experiment.computing import groups, run_group
-from mlcdr.experiment.config import load_experiment
+from mlcdr.experiment import estimators
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import plan
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.registry import Component
+from mlcdr.methods.component_changes import separated
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.registry import Component
+from mlcdr.run import computing
+from mlcdr.run.computing import groups, run_group
 from tests import small
 from tests.small import FOUR, SIZES
 
@@ -68,9 +69,9 @@ def test_every_trial_has_a_key_of_its_own(arff: Path) -> None:
 
 def test_keys_are_the_same_in_another_process(arff: Path, tmp_path: Path) -> None:
     experiment = small.experiment(arff)
-    (tmp_path / "e.yaml").write_text(experiment.to_yaml())
+    (tmp_path / "e.yaml").write_text(experiment_yaml(experiment))
     code = (
-        "import sys; from tests import small; from mlcdr.experiment.config import load_experiment\n"
+        "import sys; from tests import small; from mlcdr.config.loading import load_experiment\n"
         "print(*[t.key for t in small.planned(load_experiment(sys.argv[1]))[1]])"
     )
     env = {**os.environ, "PYTHONPATH": str(Path(small.__file__).parents[1]), "PYTHONHASHSEED": "7"}
@@ -324,7 +325,7 @@ def test_data_that_change_between_plan_and_work_are_refused(arff: Path) -> None:
 
 def test_the_resolved_experiment_has_the_same_keys(arff: Path, tmp_path: Path) -> None:
     experiment = small.experiment(arff, methods={**FOUR, "Mine": {"learner": {"tests.small.Guess": {"seconds": 0.0}}}})
-    (tmp_path / "experiment.yaml").write_text(experiment.to_yaml())
+    (tmp_path / "experiment.yaml").write_text(experiment_yaml(experiment))
     assert keys(load_experiment(tmp_path / "experiment.yaml")) == keys(experiment)
 
 

@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mlcdr.config.loading import experiment_from
 from mlcdr.errors import ConfigError
-from mlcdr.experiment import choose_kernel
-from mlcdr.experiment.config import experiment_from
 from mlcdr.experiment.data_source import DataSource
-from mlcdr.experiment.runner import run
 from mlcdr.experiment.splits import KFold, make_splits
-from mlcdr.label_space.linear import as_dense
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners.ridge import Ridge
+from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.run import choose_kernel
+from mlcdr.run.runner import run
 from tests import small
 from tests.small import FOUR, SIZES
 
@@ -242,7 +242,7 @@ def test_a_point_that_fails_is_not_chosen(arff: Path, tmp_path: Path) -> None:
 
 def test_a_grid_of_one_point_is_a_setting(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a data set, perhaps; nothing is fitted to choose it, and a run that fails says why."""
-    from mlcdr.experiment import choose
+    from mlcdr.run import choose
 
     monkeypatch.setattr(choose, "make_splits", lambda *_: pytest.fail("there is nothing to choose"))
     tune = {"grid": {"feature_space.n_components": [2]}, "grids": {"tiny": {"feature_space.n_components": [3]}}}
@@ -259,7 +259,7 @@ def test_a_grid_of_one_point_is_a_setting(arff: Path, tmp_path: Path, monkeypatc
 
 
 def test_grid_points_in_order(arff: Path) -> None:
-    from mlcdr.experiment.choose import grid_points
+    from mlcdr.run.choose import grid_points
 
     grid = {"learner.alpha": ALPHAS, "label_space.n_components": [1, 2]}
     spec = config(arff, {"A": FOUR["PLST"] | {"learner": "ridge", "tune": {"grid": grid}}}).methods["A"]

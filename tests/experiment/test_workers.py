@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from mlcdr.errors import ConfigError, UserError
-from mlcdr.experiment import workers
-from mlcdr.experiment.computing import Group, groups
 from mlcdr.experiment.data_source import DataSource
-from mlcdr.experiment.record import progress
-from mlcdr.experiment.runner import RunReport, read_manifest, run
+from mlcdr.results.record import progress
+from mlcdr.run import workers
+from mlcdr.run.computing import Group, groups
+from mlcdr.run.runner import RunReport, read_manifest, run
 from tests import small
 from tests.faults.harness import processes, until
 from tests.small import FOUR, Outcome

@@ -21,8 +21,9 @@ from pathlib import Path
 
 import pytest
 
-from mlcdr.experiment.store import Store
+from mlcdr.config.loading import experiment_yaml
 from mlcdr.experiment.trials import Score, Trial
+from mlcdr.results.store import Store
 from tests import prepared, small
 from tests.prepared import Prepared
 from tests.small import FOUR
@@ -144,7 +145,9 @@ def prepare(folder: Path) -> None:
     arff = small.write_dataset(folder / "data", n=100)
     slow = {"learner": {"tests.small.Guess": {"seconds": 0.01}}}
     splits = {"kind": "shuffle", "repeats": _SPLITS, "train_size": 0.75, "seed": 1}
-    (folder / "e.yaml").write_text(small.experiment(arff, methods={**FOUR, "Slow": slow}, splits=splits).to_yaml())
+    (folder / "e.yaml").write_text(
+        experiment_yaml(small.experiment(arff, methods={**FOUR, "Slow": slow}, splits=splits))
+    )
     done = prepared.command("run", "e.yaml", "--out", "undisturbed", "-q", "-j", "1", cwd=folder)
     assert done.returncode == 0, done.stderr
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from mlcdr.config.loading import experiment_yaml
 from tests import prepared, small
 from tests.faults.harness import Run, until
 from tests.small import FOUR, Gate
@@ -33,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     waiting = {"learner": {"tests.small.Guess": {"gate": str(folder / "gate")}}}
     splits = {"kind": "shuffle", "repeats": SPLITS, "train_size": 0.75, "seed": 1}
     experiment = small.experiment(arff, methods={**FOUR, "Waiting": waiting}, splits=splits)
-    (folder / "e.yaml").write_text(experiment.to_yaml())
+    (folder / "e.yaml").write_text(experiment_yaml(experiment))
     done = prepared.command("run", "e.yaml", "--out", "undisturbed", "-q", "-j", "1", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder

@@ -21,6 +21,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from mlcdr.config.loading import experiment_yaml
 from tests import prepared, small
 from tests.faults.harness import Run, until, whole
 from tests.small import FOUR
@@ -38,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     splits = {"kind": "shuffle", "repeats": SPLITS, "train_size": 0.75, "seed": 1}
     slow = {"learner": {"tests.small.Guess": {"seconds": 0.05}}}
     experiment = small.experiment(arff, methods={**FOUR, "Slow": slow}, splits=splits)
-    (folder / "e.yaml").write_text(experiment.to_yaml())
+    (folder / "e.yaml").write_text(experiment_yaml(experiment))
     done = prepared.command("run", "e.yaml", "--out", "undisturbed", "-q", "-j", "1", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mlcdr import cli
+from mlcdr.config.loading import experiment_yaml
 from tests import small
 from tests.fuzz.readers import edited
 from tests.fuzz.test_readers import EDIT, RESULTS_FOLDERS
@@ -37,7 +38,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     splits = {"kind": "shuffle", "repeats": 2, "train_size": 0.75, "seed": 1}
     keep = {"scores": True, "models": True}
     experiment = small.experiment(arff, methods=methods, splits=splits, keep=keep)
-    (folder / "e.yaml").write_text(experiment.to_yaml())
+    (folder / "e.yaml").write_text(experiment_yaml(experiment))
     code, errors = typed(["run", str(folder / "e.yaml"), "--out", str(folder), "-j", "1", "-q"])
     assert code == 1, errors  # those that fail
     return folder / "small"

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlcdr.label_space.cplst import CPLST
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners.ridge import Ridge
-from mlcdr.thresholds import Zero
+from mlcdr.methods.label_space.cplst import CPLST
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.thresholds import Zero
 
 
 @pytest.fixture(scope="module")

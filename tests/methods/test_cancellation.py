@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import FunctionTransformer
 
-from mlcdr import linalg
-from mlcdr.composition import ComposedClassifier
-from mlcdr.label_space.cplst import CPLST
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners.ridge import Ridge
-from mlcdr.moments import Moments
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.label_space.cplst import CPLST
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.numerics import linalg
+from mlcdr.numerics.moments import Moments
 
 RNG = np.random.default_rng
 

@@ -10,18 +10,18 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.multioutput import ClassifierChain as TheirChain
 from sklearn.tree import DecisionTreeClassifier
 
-from mlcdr import registry
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.chains.br_plus import BRPlus
-from mlcdr.chains.classifier_chain import ClassifierChain
-from mlcdr.classifiers.mlknn import MLkNN
-from mlcdr.composition import ComposedClassifier
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.learners.logistic_regression import LogisticRegression as OurLogistic
-from mlcdr.learners.ridge import Ridge as OurRidge
-from mlcdr.moments import Moments
-from mlcdr.registry import Component
-from mlcdr.thresholds import Maximise
+from mlcdr.methods import registry
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.chains.br_plus import BRPlus
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.classifiers.mlknn import MLkNN
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.learners.logistic_regression import LogisticRegression as OurLogistic
+from mlcdr.methods.learners.ridge import Ridge as OurRidge
+from mlcdr.methods.registry import Component
+from mlcdr.methods.thresholds import Maximise
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
 ALL = [BinaryRelevance, BRPlus, ClassifierChain]

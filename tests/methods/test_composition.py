@@ -13,22 +13,22 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.chains.classifier_chain import ClassifierChain
-from mlcdr.classifiers.lift import LIFT
-from mlcdr.classifiers.mlknn import MLkNN
-from mlcdr.composition import ComposedClassifier
-from mlcdr.feature_space import pca
-from mlcdr.feature_space.mddm import MDDM
-from mlcdr.label_space.cplst import CPLST
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners.kernel_ridge import KernelRidge
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.learners.linear_svm import LinearSVM
-from mlcdr.learners.logistic_regression import LogisticRegression
-from mlcdr.local_features.same_for_all import SameForAll
-from mlcdr.moments import Moments
-from mlcdr.thresholds import Fixed, Zero
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.classifiers.lift import LIFT
+from mlcdr.methods.classifiers.mlknn import MLkNN
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.feature_space import pca
+from mlcdr.methods.feature_space.mddm import MDDM
+from mlcdr.methods.label_space.cplst import CPLST
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.kernel_ridge import KernelRidge
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.learners.linear_svm import LinearSVM
+from mlcdr.methods.learners.logistic_regression import LogisticRegression
+from mlcdr.methods.local_features.same_for_all import SameForAll
+from mlcdr.methods.thresholds import Fixed, Zero
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import as_sparse, problem
 
 

@@ -10,11 +10,11 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.linear_model import orthogonal_mp
 
-from mlcdr.composition import ComposedClassifier
-from mlcdr.label_space.compressed_sensing import CompressedSensing
-from mlcdr.label_space.sparse_recovery import cosamp, orthogonal_matching_pursuit
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.moments import Moments
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.label_space.compressed_sensing import CompressedSensing
+from mlcdr.methods.label_space.sparse_recovery import cosamp, orthogonal_matching_pursuit
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import problem
 
 

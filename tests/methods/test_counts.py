@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from sklearn.utils._param_validation import Interval
 
-from mlcdr import registry
-from mlcdr.feature_space.mim import MIM
 from mlcdr.laws.subject import Subject, problem
+from mlcdr.methods import registry
+from mlcdr.methods.feature_space.mim import MIM
 from tests import small
 
 FAR_TOO_MANY = 10**6

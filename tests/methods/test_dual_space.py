@@ -11,21 +11,21 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
-from mlcdr import registry
-from mlcdr.composition import ComposedClassifier
-from mlcdr.dual_space.ddsr import DDSR
-from mlcdr.dual_space.idsr import IDSR
 from mlcdr.errors import ConfigError
 from mlcdr.experiment import estimators
-from mlcdr.experiment.computing import groups, run_group
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
 from mlcdr.experiment.trials import plan
-from mlcdr.feature_space.pca import PCA
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.moments import Moments
-from mlcdr.thresholds import Maximise
+from mlcdr.methods import registry
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.dual_space.ddsr import DDSR
+from mlcdr.methods.dual_space.idsr import IDSR
+from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.thresholds import Maximise
+from mlcdr.numerics.moments import Moments
+from mlcdr.run.computing import groups, run_group
 from tests import small
 from tests.methods.problems import NAMES, as_sparse, problem
 

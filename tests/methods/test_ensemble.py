@@ -7,13 +7,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import KNeighborsClassifier
 
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.chains.classifier_chain import ClassifierChain
-from mlcdr.chains.occ import OCC
-from mlcdr.ensembles.ensemble import Ensemble
-from mlcdr.learners.linear_svm import LinearSVM
-from mlcdr.learners.ridge import Ridge
-from mlcdr.registry import Component
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.chains.occ import OCC
+from mlcdr.methods.ensembles.ensemble import Ensemble
+from mlcdr.methods.learners.linear_svm import LinearSVM
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.registry import Component
 from tests.methods.problems import problem
 
 
@@ -85,7 +85,7 @@ def test_deterministic_modes_of_the_authors_program(reference, monkeypatch):
                 yield rng.permutation(n)[: int(shares[0] * n)], columns, np.random.RandomState(0)
 
         monkeypatch.setattr(Ensemble, "_draws", draws)
-        monkeypatch.setattr("mlcdr.chains.order.check_random_state", lambda seed, rng=rng: rng)
+        monkeypatch.setattr("mlcdr.methods.chains.order.check_random_state", lambda seed, rng=rng: rng)
         chain = ClassifierChain(Ridge(0.1, "penalised"), "random")
         model = Ensemble(chain, n_members, variant="published_code").fit(X, Y.T)
         theirs = np.loadtxt(folder / f"ecc_m{n_members}_pred_mode{mode}_LxNt.csv", delimiter=",")

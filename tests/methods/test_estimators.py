@@ -7,17 +7,17 @@ import contextlib
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mlcdr import registry
-from mlcdr.composition import ComposedClassifier
-from mlcdr.dual_space.idsr import IDSR
-from mlcdr.ensembles.ensemble import Ensemble
 from mlcdr.errors import UserError
-from mlcdr.label_space.identity import Identity
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.learners.ridge import Ridge
-from mlcdr.registry import Component
-from mlcdr.thresholds import Maximise, PCut
+from mlcdr.methods import registry
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.dual_space.idsr import IDSR
+from mlcdr.methods.ensembles.ensemble import Ensemble
+from mlcdr.methods.label_space.identity import Identity
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.registry import Component
+from mlcdr.methods.thresholds import Maximise, PCut
 
 
 def estimators():

@@ -11,14 +11,14 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import KNeighborsRegressor
 
-from mlcdr.composition import ComposedClassifier
-from mlcdr.feature_space.pca import PCA
-from mlcdr.label_space.faie import FaIE
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.learners.ridge import Ridge
-from mlcdr.moments import Moments
-from mlcdr.thresholds import Zero
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.methods.label_space.faie import FaIE
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.thresholds import Zero
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
 OPTIONS = {

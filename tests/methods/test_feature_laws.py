@@ -14,10 +14,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from mlcdr import registry
-from mlcdr.feature_space.linear import LinearFeatureSpace
-from mlcdr.feature_space.scca import SCCA
-from mlcdr.moments import Moments
+from mlcdr.methods import registry
+from mlcdr.methods.feature_space.linear import LinearFeatureSpace
+from mlcdr.methods.feature_space.scca import SCCA
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import as_sparse, problem
 from tests.methods.test_feature_space import ALL, pair_of
 

@@ -7,14 +7,14 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from mlcdr.feature_space.cca import LabelCCA
-from mlcdr.feature_space.dmlda import DMLDA
-from mlcdr.feature_space.mddm import MDDM
-from mlcdr.feature_space.mlsi import MLSI
-from mlcdr.feature_space.mvmd import MVMD
-from mlcdr.feature_space.opls import OPLS
-from mlcdr.feature_space.pca import PCA
-from mlcdr.moments import Moments
+from mlcdr.methods.feature_space.cca import LabelCCA
+from mlcdr.methods.feature_space.dmlda import DMLDA
+from mlcdr.methods.feature_space.mddm import MDDM
+from mlcdr.methods.feature_space.mlsi import MLSI
+from mlcdr.methods.feature_space.mvmd import MVMD
+from mlcdr.methods.feature_space.opls import OPLS
+from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import as_sparse
 from tests.methods.test_feature_space import ALL
 

@@ -9,19 +9,19 @@ import scipy.optimize
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from mlcdr.composition import ComposedClassifier
-from mlcdr.feature_space.csfs import CSFS
-from mlcdr.feature_space.f_score import FScore
-from mlcdr.feature_space.mifs import MIFS
-from mlcdr.feature_space.pca import PCA
-from mlcdr.feature_space.reader import READER
-from mlcdr.feature_space.rfs import RFS
-from mlcdr.feature_space.scca import SCCA
-from mlcdr.feature_space.wrapper import Wrapper
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.local_features.mlfs import LocalMLFS
-from mlcdr.moments import Moments
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.feature_space.csfs import CSFS
+from mlcdr.methods.feature_space.f_score import FScore
+from mlcdr.methods.feature_space.mifs import MIFS
+from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.methods.feature_space.reader import READER
+from mlcdr.methods.feature_space.rfs import RFS
+from mlcdr.methods.feature_space.scca import SCCA
+from mlcdr.methods.feature_space.wrapper import Wrapper
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.local_features.mlfs import LocalMLFS
 from mlcdr.numerics import graphs, row_sparse
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, problem
 from tests.methods.test_reader import data
 

@@ -14,26 +14,26 @@ import scipy.sparse as sp
 import sklearn.decomposition
 from sklearn.base import clone
 
-from mlcdr import registry
-from mlcdr.composition import ComposedClassifier
-from mlcdr.feature_space.cca import LabelCCA
-from mlcdr.feature_space.dmlda import DMLDA
-from mlcdr.feature_space.instance_weights import KINDS, dependence_weights, fuzzy_weights
-from mlcdr.feature_space.linear import LinearFeatureSpace
-from mlcdr.feature_space.mddm import MDDM
-from mlcdr.feature_space.mlda import MLDA
-from mlcdr.feature_space.mlhsl import MLHSL, neighbour_graph
-from mlcdr.feature_space.mlsi import MLSI
-from mlcdr.feature_space.mvmd import MVMD
-from mlcdr.feature_space.opls import OPLS
-from mlcdr.feature_space.pca import PCA
-from mlcdr.feature_space.scca import SCCA
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.learners.ridge import Ridge
-from mlcdr.linalg import IllConditioned
-from mlcdr.moments import Moments
-from mlcdr.registry import Component
+from mlcdr.methods import registry
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.feature_space.cca import LabelCCA
+from mlcdr.methods.feature_space.dmlda import DMLDA
+from mlcdr.methods.feature_space.instance_weights import KINDS, dependence_weights, fuzzy_weights
+from mlcdr.methods.feature_space.linear import LinearFeatureSpace
+from mlcdr.methods.feature_space.mddm import MDDM
+from mlcdr.methods.feature_space.mlda import MLDA
+from mlcdr.methods.feature_space.mlhsl import MLHSL, neighbour_graph
+from mlcdr.methods.feature_space.mlsi import MLSI
+from mlcdr.methods.feature_space.mvmd import MVMD
+from mlcdr.methods.feature_space.opls import OPLS
+from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.methods.feature_space.scca import SCCA
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.registry import Component
+from mlcdr.numerics.linalg import IllConditioned
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
 # one of each method, and of each variant of it

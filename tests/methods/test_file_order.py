@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mlcdr.label_space.linear import as_dense
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.linalg import Diagonal, IllConditioned
-from mlcdr.moments import Moments
+from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.numerics import factorisation
 from mlcdr.numerics.file_order import FileOrder, FileOrderCholesky
+from mlcdr.numerics.linalg import Diagonal, IllConditioned
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 from tests.methods.test_drop_aliased import case, lm
 

@@ -8,17 +8,17 @@ import scipy.sparse as sp
 from sklearn.kernel_ridge import KernelRidge as Sklearns
 from sklearn.metrics.pairwise import pairwise_kernels
 
-import mlcdr.held_out
-from mlcdr.composition import ComposedClassifier
-from mlcdr.held_out import held_out
-from mlcdr.kernels import Kernel, KernelRegression
-from mlcdr.label_space.cplst import CPLST
-from mlcdr.label_space.kernel_cplst import KernelCPLST
-from mlcdr.label_space.kernel_occa import KernelOCCA
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners.kernel_ridge import KernelRidge
-from mlcdr.linalg import leading_eigenvectors
-from mlcdr.moments import Moments
+import mlcdr.numerics.held_out
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.label_space.cplst import CPLST
+from mlcdr.methods.label_space.kernel_cplst import KernelCPLST
+from mlcdr.methods.label_space.kernel_occa import KernelOCCA
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.kernel_ridge import KernelRidge
+from mlcdr.numerics.held_out import held_out
+from mlcdr.numerics.kernels import Kernel, KernelRegression
+from mlcdr.numerics.linalg import leading_eigenvectors
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import problem
 
 ALPHAS = [2.0**-8, 0.1, 1.0, 30.0]
@@ -54,7 +54,7 @@ def test_a_plain_loop_gives_the_same(kernel, kind, few, monkeypatch):
     X, Y = problem("plain")
     Y = Y.astype(float)
     K, folds = kernel.matrix(X), folds_of(120, kind)
-    monkeypatch.setattr(mlcdr.held_out, "_FEW", few)
+    monkeypatch.setattr(mlcdr.numerics.held_out, "_FEW", few)
     before = K.copy()
     found = list(held_out(K, Y, folds, ALPHAS))
     np.testing.assert_array_equal(K, before)
@@ -72,7 +72,7 @@ def test_a_plain_loop_gives_the_same(kernel, kind, few, monkeypatch):
 @pytest.mark.parametrize("name", ["wide", "dependent", "sparse counts"])
 @pytest.mark.parametrize("few", [0, 10], ids=["decomposed", "inverted"])
 def test_awkward_problems(name, few, monkeypatch):
-    monkeypatch.setattr(mlcdr.held_out, "_FEW", few)
+    monkeypatch.setattr(mlcdr.numerics.held_out, "_FEW", few)
     X, Y = problem(name)
     X, Y = np.vstack([X, X[:20]]), np.vstack([Y, Y[:20]])  # rows that stand on both sides of a fold, too
     K, folds = pairwise_kernels(X, metric="rbf", gamma=0.3), folds_of(len(X), "five")

@@ -10,12 +10,12 @@ from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.chains.classifier_chain import ClassifierChain
-from mlcdr.classifiers.label_powerset import LabelPowerset
-from mlcdr.instance_space.homer import HOMER, Node, clusters
-from mlcdr.learners.ridge import Ridge
-from mlcdr.registry import Component
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.classifiers.label_powerset import LabelPowerset
+from mlcdr.methods.instance_space.homer import HOMER, Node, clusters
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.registry import Component
 from tests.methods.problems import as_sparse
 
 

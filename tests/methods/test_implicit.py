@@ -10,15 +10,14 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from mlcdr import linalg
-from mlcdr.feature_space import dependence, implicit
-from mlcdr.feature_space.cca import LabelCCA
-from mlcdr.feature_space.mddm import MDDM
-from mlcdr.feature_space.mvmd import MVMD
-from mlcdr.feature_space.opls import OPLS
-from mlcdr.feature_space.pca import PCA
-from mlcdr.moments import Moments
-from mlcdr.numerics import principal, sums
+from mlcdr.methods.feature_space import dependence, implicit
+from mlcdr.methods.feature_space.cca import LabelCCA
+from mlcdr.methods.feature_space.mddm import MDDM
+from mlcdr.methods.feature_space.mvmd import MVMD
+from mlcdr.methods.feature_space.opls import OPLS
+from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.numerics import linalg, principal, sums
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
 EVERY = [
@@ -220,7 +219,7 @@ def test_lanczos_tells_when_it_overlooks_some(monkeypatch):
 @pytest.mark.parametrize("name", NAMES)
 def test_one_thin_svd_serves_all_who_want_principal_axes(name, monkeypatch):
     """PCA, MVMD and IDSR where d > n; and PCA's axes are IDSR's."""
-    from mlcdr.dual_space.idsr import IDSR
+    from mlcdr.methods.dual_space.idsr import IDSR
 
     X, Y = problem(name)
     for features in (X, as_sparse(X)):

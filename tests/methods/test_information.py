@@ -7,8 +7,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import mutual_info_score
 
-from mlcdr import information
-from mlcdr.information import (
+from mlcdr.numerics import information
+from mlcdr.numerics.discretise import at_deviations, discretised, equal_frequency
+from mlcdr.numerics.information import (
     Variables,
     conditional_on,
     conditional_on_each,
@@ -16,7 +17,6 @@ from mlcdr.information import (
     joint_entropy,
     mutual_information,
 )
-from mlcdr.numerics.discretise import at_deviations, discretised, equal_frequency
 
 
 def table(name: str, n: int = 70, d: int = 6, seed: int = 0) -> np.ndarray:

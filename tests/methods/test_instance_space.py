@@ -7,22 +7,22 @@ import pytest
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.neighbors import KNeighborsClassifier
 
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.chains.classifier_chain import ClassifierChain
-from mlcdr.classifiers.mlsf import MLSF
-from mlcdr.classifiers.reader_le import ReaderLEClassifier
-from mlcdr.composition import ComposedClassifier
-from mlcdr.ensembles.ensemble import Ensemble
-from mlcdr.feature_space.csfs import CSFS
-from mlcdr.instance_space.cbmlc import CBMLC
-from mlcdr.instance_space.clmlc import CLMLC
-from mlcdr.instance_space.homer import HOMER
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners.ridge import Ridge
-from mlcdr.local_features.for_each_label import ForEachLabel
-from mlcdr.local_features.same_for_all import SameForAll
-from mlcdr.moments import Moments
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.classifiers.mlsf import MLSF
+from mlcdr.methods.classifiers.reader_le import ReaderLEClassifier
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.ensembles.ensemble import Ensemble
+from mlcdr.methods.feature_space.csfs import CSFS
+from mlcdr.methods.instance_space.cbmlc import CBMLC
+from mlcdr.methods.instance_space.clmlc import CLMLC
+from mlcdr.methods.instance_space.homer import HOMER
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.local_features.for_each_label import ForEachLabel
+from mlcdr.methods.local_features.same_for_all import SameForAll
 from mlcdr.numerics.kmeans import SingleStartKMeans
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
 CHAIN = ClassifierChain(Ridge(0.1, "penalised"))

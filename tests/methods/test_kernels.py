@@ -8,22 +8,22 @@ import scipy.sparse as sp
 from sklearn.kernel_ridge import KernelRidge as Sklearns
 from sklearn.metrics.pairwise import KERNEL_PARAMS, kernel_metrics, pairwise_kernels, rbf_kernel
 
-from mlcdr import kernels
-from mlcdr.composition import ComposedClassifier
+from mlcdr.config.loading import experiment_from
 from mlcdr.errors import UserError
-from mlcdr.experiment.config import experiment_from
-from mlcdr.feature_space.pca import PCA
-from mlcdr.kernels import Kernel, KernelRegression
-from mlcdr.label_space.cplst import CPLST
-from mlcdr.label_space.kernel_cplst import KernelCPLST
-from mlcdr.label_space.kernel_occa import KernelOCCA
-from mlcdr.label_space.occa import OCCA
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners.kernel_ridge import KernelRidge
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.learners.separate import Separate
-from mlcdr.moments import Moments
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.methods.label_space.cplst import CPLST
+from mlcdr.methods.label_space.kernel_cplst import KernelCPLST
+from mlcdr.methods.label_space.kernel_occa import KernelOCCA
+from mlcdr.methods.label_space.occa import OCCA
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.kernel_ridge import KernelRidge
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.learners.separate import Separate
+from mlcdr.numerics import kernels
+from mlcdr.numerics.kernels import Kernel, KernelRegression
 from mlcdr.numerics.memo import Memo, metered
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
 KERNELS = [
@@ -433,9 +433,9 @@ def test_a_config_hears_of_it_at_once():
 
 def test_the_printed_cells_of_emotions(real_dataset):
     """Chen & Lin 2012, Table 5, with the parameters that cross-validation finds: within three standard errors."""
-    from mlcdr.experiment.computing import groups, run_group
     from mlcdr.experiment.data_source import DataSource
     from mlcdr.experiment.trials import plan
+    from mlcdr.run.computing import groups, run_group
 
     dataset = real_dataset("emotions")
     ridge = {"kernel_ridge": {"gamma": 2.0**-17, "alpha": 2.0**-14}}

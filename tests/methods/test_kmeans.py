@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mlcdr.feature_space.opls import OPLS
+from mlcdr.methods.feature_space.opls import OPLS
 from mlcdr.numerics.kmeans import SingleStartKMeans, means_of, nearest_centre
 from tests.methods.problems import as_sparse
 

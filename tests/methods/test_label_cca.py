@@ -7,10 +7,10 @@ import pytest
 import scipy.linalg
 from sklearn.cross_decomposition import CCA
 
-from mlcdr.composition import ComposedClassifier
-from mlcdr.label_space.cca import CanonicalCodes
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.moments import Moments
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.label_space.cca import CanonicalCodes
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, problem
 
 

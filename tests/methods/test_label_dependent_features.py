@@ -9,21 +9,21 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import mutual_info_score, normalized_mutual_info_score
 
-from mlcdr.chains.bayesian_classifier_chain import BayesianClassifierChain
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.chains.br_plus import BRPlus
-from mlcdr.chains.classifier_chain import ClassifierChain
-from mlcdr.chains.polytree_chain import PolytreeChain
-from mlcdr.chains.probabilistic_classifier_chain import ProbabilisticClassifierChain
-from mlcdr.feature_space.gain_ratio import GainRatio
-from mlcdr.learners.logistic_regression import LogisticRegression
-from mlcdr.learners.ridge import Ridge
-from mlcdr.local_features.for_each_label import ForEachLabel
-from mlcdr.local_features.label_dependent import LabelDependentFeatures
-from mlcdr.local_features.mlcfs import MLCFS
-from mlcdr.local_features.mlig import MLIG, shares_kept
+from mlcdr.methods.chains.bayesian_classifier_chain import BayesianClassifierChain
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.chains.br_plus import BRPlus
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.chains.polytree_chain import PolytreeChain
+from mlcdr.methods.chains.probabilistic_classifier_chain import ProbabilisticClassifierChain
+from mlcdr.methods.feature_space.gain_ratio import GainRatio
+from mlcdr.methods.learners.logistic_regression import LogisticRegression
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.local_features.for_each_label import ForEachLabel
+from mlcdr.methods.local_features.label_dependent import LabelDependentFeatures
+from mlcdr.methods.local_features.mlcfs import MLCFS
+from mlcdr.methods.local_features.mlig import MLIG, shares_kept
+from mlcdr.methods.registry import Component
 from mlcdr.numerics.discretise import discretised
-from mlcdr.registry import Component
 from tests.methods.problems import as_sparse, problem
 
 ALL = [

@@ -12,12 +12,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from mlcdr.classifiers.label_powerset import LabelPowerset
-from mlcdr.classifiers.pairwise import CalibratedLabelRanking
-from mlcdr.ensembles.rakel import RAkEL
-from mlcdr.learners.linear_svm import LinearSVM
-from mlcdr.learners.ridge import Ridge
-from mlcdr.registry import Component
+from mlcdr.methods.classifiers.label_powerset import LabelPowerset
+from mlcdr.methods.classifiers.pairwise import CalibratedLabelRanking
+from mlcdr.methods.ensembles.rakel import RAkEL
+from mlcdr.methods.learners.linear_svm import LinearSVM
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.registry import Component
 from tests.methods.problems import as_sparse, problem
 
 BASES = {

@@ -7,20 +7,20 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from mlcdr import registry
-from mlcdr.composition import ComposedClassifier
-from mlcdr.feature_space.mvmd import MVMD
-from mlcdr.label_space.cplst import CPLST
-from mlcdr.label_space.identity import Identity
-from mlcdr.label_space.kernel import KernelLabelSpace
-from mlcdr.label_space.linear import as_dense
-from mlcdr.label_space.occa import OCCA
-from mlcdr.label_space.pbr import PBR
-from mlcdr.label_space.plst import PLST
-from mlcdr.label_space.reader_le import ReaderLE
-from mlcdr.learners.ridge import Ridge
-from mlcdr.moments import Moments
-from mlcdr.thresholds import Zero
+from mlcdr.methods import registry
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.feature_space.mvmd import MVMD
+from mlcdr.methods.label_space.cplst import CPLST
+from mlcdr.methods.label_space.identity import Identity
+from mlcdr.methods.label_space.kernel import KernelLabelSpace
+from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.label_space.occa import OCCA
+from mlcdr.methods.label_space.pbr import PBR
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.label_space.reader_le import ReaderLE
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.thresholds import Zero
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
 ALL = [pytest.param(registry.resolve("label_space", name), id=name) for name in registry.names("label_space")]

@@ -9,10 +9,10 @@ from sklearn.cluster import KMeans
 from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.metrics.pairwise import cosine_similarity
 
-from mlcdr.classifiers.lift import LIFT
-from mlcdr.classifiers.llsf import LLSF
-from mlcdr.learners.linear_svm import LinearSVM
-from mlcdr.learners.ridge import Ridge
+from mlcdr.methods.classifiers.lift import LIFT
+from mlcdr.methods.classifiers.llsf import LLSF
+from mlcdr.methods.learners.linear_svm import LinearSVM
+from mlcdr.methods.learners.ridge import Ridge
 from tests.methods.problems import as_sparse, problem
 
 

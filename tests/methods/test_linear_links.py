@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.chains.br_plus import BRPlus
-from mlcdr.chains.classifier_chain import ClassifierChain
-from mlcdr.chains.links import Link
-from mlcdr.label_space.linear import as_dense
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.learners.ridge import Ridge
-from mlcdr.moments import Moments, beside
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.chains.br_plus import BRPlus
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.chains.links import Link
+from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.numerics.moments import Moments, beside
 from tests.methods.problems import NAMES, as_sparse, problem
 from tests.methods.test_drop_aliased import lm
 

@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from sklearn.metrics import f1_score
 from sklearn.model_selection import KFold
 
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.learners.linear_svm import LinearSVM
-from mlcdr.learners.logistic_regression import LogisticRegression
-from mlcdr.moments import Moments
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.learners.linear_svm import LinearSVM
+from mlcdr.methods.learners.logistic_regression import LogisticRegression
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import problem
 
 

@@ -13,23 +13,23 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mlcdr.composition import ComposedClassifier
 from mlcdr.errors import UserError
 from mlcdr.experiment.families import families_of
 from mlcdr.experiment.model import MethodSpec
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners import weka_m5p
-from mlcdr.registry import Component
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners import weka_m5p
+from mlcdr.methods.registry import Component
 from tests.methods.problems import as_sparse, problem
 
 pytest.importorskip("numba", reason="needs numba: pip install 'mlcdr[trees]'")
 
-from mlcdr.learners.m5 import grow as growing
-from mlcdr.learners.m5.columns import Columns
-from mlcdr.learners.m5.grow import _best_cut as best_cut
-from mlcdr.learners.m5.grow import grow, java_shuffle
-from mlcdr.learners.m5.models import _solve as solve
-from mlcdr.learners.m5p import M5P
+from mlcdr.methods.learners.m5 import grow as growing
+from mlcdr.methods.learners.m5.columns import Columns
+from mlcdr.methods.learners.m5.grow import _best_cut as best_cut
+from mlcdr.methods.learners.m5.grow import grow, java_shuffle
+from mlcdr.methods.learners.m5.models import _solve as solve
+from mlcdr.methods.learners.m5p import M5P
 
 # ---------------------------------------------------------------- WEKA's own
 
@@ -152,7 +152,7 @@ def test_weka_is_missed_clearly():
     script = """
 import sys
 sys.modules["weka"] = None
-from mlcdr.registry import Component
+from mlcdr.methods.registry import Component
 from mlcdr.errors import UserError
 try:
     Component.parse("learner", "weka_m5p").build()
@@ -166,7 +166,7 @@ def test_numba_is_missed_clearly():
     script = """
 import sys
 sys.modules["numba"] = None
-from mlcdr.learners.m5p import M5P
+from mlcdr.methods.learners.m5p import M5P
 from mlcdr.errors import UserError
 try:
     M5P().fit([[0.0], [1.0]], [0.0, 1.0])

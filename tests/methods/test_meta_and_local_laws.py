@@ -12,29 +12,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.classifiers.lift import LIFT
-from mlcdr.classifiers.llsf import LLSF
-from mlcdr.classifiers.mlsf import MLSF
-from mlcdr.classifiers.reader_le import ReaderLEClassifier
-from mlcdr.composition import ComposedClassifier
-from mlcdr.feature_space.csfs import CSFS
-from mlcdr.feature_space.f_score import FScore
-from mlcdr.feature_space.mifs import MIFS
-from mlcdr.feature_space.mlhsl import MLHSL
-from mlcdr.feature_space.opls import OPLS
-from mlcdr.feature_space.reader import READER
-from mlcdr.feature_space.rfs import RFS
-from mlcdr.feature_space.scca import SCCA
-from mlcdr.instance_space.cbmlc import CBMLC
-from mlcdr.instance_space.clmlc import CLMLC
-from mlcdr.instance_space.homer import HOMER
-from mlcdr.label_space.cssp import CSSP
-from mlcdr.label_space.faie import FaIE
-from mlcdr.label_space.reader_le import ReaderLE
-from mlcdr.learners.ridge import Ridge
-from mlcdr.moments import Moments
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.classifiers.lift import LIFT
+from mlcdr.methods.classifiers.llsf import LLSF
+from mlcdr.methods.classifiers.mlsf import MLSF
+from mlcdr.methods.classifiers.reader_le import ReaderLEClassifier
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.feature_space.csfs import CSFS
+from mlcdr.methods.feature_space.f_score import FScore
+from mlcdr.methods.feature_space.mifs import MIFS
+from mlcdr.methods.feature_space.mlhsl import MLHSL
+from mlcdr.methods.feature_space.opls import OPLS
+from mlcdr.methods.feature_space.reader import READER
+from mlcdr.methods.feature_space.rfs import RFS
+from mlcdr.methods.feature_space.scca import SCCA
+from mlcdr.methods.instance_space.cbmlc import CBMLC
+from mlcdr.methods.instance_space.clmlc import CLMLC
+from mlcdr.methods.instance_space.homer import HOMER
+from mlcdr.methods.label_space.cssp import CSSP
+from mlcdr.methods.label_space.faie import FaIE
+from mlcdr.methods.label_space.reader_le import ReaderLE
+from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.numerics.kmeans import SingleStartKMeans
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import problem
 
 BR = BinaryRelevance(Ridge(0.1))

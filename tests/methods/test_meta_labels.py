@@ -9,16 +9,16 @@ from sklearn.linear_model import Lasso
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.chains.classifier_chain import ClassifierChain
-from mlcdr.classifiers.meta_label_chain import MetaLabelChain
-from mlcdr.classifiers.mlsf import MLSF, encoded
-from mlcdr.ensembles.ensemble import Ensemble
-from mlcdr.instance_space.cbmlc import CBMLC
-from mlcdr.instance_space.clmlc import CLMLC
-from mlcdr.instance_space.homer import HOMER
-from mlcdr.learners.linear_svm import LinearSVM
-from mlcdr.learners.ridge import Ridge
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.classifiers.meta_label_chain import MetaLabelChain
+from mlcdr.methods.classifiers.mlsf import MLSF, encoded
+from mlcdr.methods.ensembles.ensemble import Ensemble
+from mlcdr.methods.instance_space.cbmlc import CBMLC
+from mlcdr.methods.instance_space.clmlc import CLMLC
+from mlcdr.methods.instance_space.homer import HOMER
+from mlcdr.methods.learners.linear_svm import LinearSVM
+from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.numerics.admm import lasso
 from mlcdr.numerics.kmeans import SingleStartKMeans
 from mlcdr.numerics.meta_labels import (

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mlcdr import linalg
-from mlcdr.moments import Moments
+from mlcdr.numerics import linalg
 from mlcdr.numerics.memo import Memo, metered
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import MinMaxScaler
 
-from mlcdr.classifiers.mlknn import MLkNN
+from mlcdr.methods.classifiers.mlknn import MLkNN
 from mlcdr.numerics import neighbours
 from mlcdr.numerics.neighbours import Neighbours
 from tests.methods.problems import NAMES, as_sparse, problem

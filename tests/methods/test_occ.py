@@ -7,19 +7,19 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
-from mlcdr.chains.bayesian_classifier_chain import BayesianClassifierChain
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.chains.classifier_chain import ClassifierChain
-from mlcdr.chains.k_dependence_chain import KDependenceChain
-from mlcdr.chains.occ import OCC, on_components, selected_order
-from mlcdr.information import Variables
-from mlcdr.learners.linear_svm import LinearSVM
-from mlcdr.learners.ridge import Ridge
-from mlcdr.local_features import mlfs
-from mlcdr.local_features.mlfs import LocalMLFS
-from mlcdr.moments import Moments
+from mlcdr.methods.chains.bayesian_classifier_chain import BayesianClassifierChain
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.chains.k_dependence_chain import KDependenceChain
+from mlcdr.methods.chains.occ import OCC, on_components, selected_order
+from mlcdr.methods.learners.linear_svm import LinearSVM
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.local_features import mlfs
+from mlcdr.methods.local_features.mlfs import LocalMLFS
 from mlcdr.numerics.discretise import discretised
 from mlcdr.numerics.forward_selection import forward_selection, most_relevant
+from mlcdr.numerics.information import Variables
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import problem
 from tests.methods.test_information import by_counting as h
 

@@ -15,13 +15,13 @@ from sklearn.metrics import mutual_info_score, normalized_mutual_info_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
-from mlcdr.chains.bayesian_classifier_chain import BayesianClassifierChain, dependence
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.chains.conditional_information import conditional_information
-from mlcdr.chains.max_sum import FactorTree
-from mlcdr.chains.polytree_chain import PolytreeChain
-from mlcdr.chains.probabilistic_classifier_chain import ProbabilisticClassifierChain
-from mlcdr.chains.trees import (
+from mlcdr.methods.chains.bayesian_classifier_chain import BayesianClassifierChain, dependence
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.chains.conditional_information import conditional_information
+from mlcdr.methods.chains.max_sum import FactorTree
+from mlcdr.methods.chains.polytree_chain import PolytreeChain
+from mlcdr.methods.chains.probabilistic_classifier_chain import ProbabilisticClassifierChain
+from mlcdr.methods.chains.trees import (
     in_order,
     independent_pairs,
     polytree,
@@ -29,10 +29,10 @@ from mlcdr.chains.trees import (
     spanning_forest,
     weakly_bound_pairs,
 )
-from mlcdr.learners.logistic_regression import LogisticRegression
-from mlcdr.learners.ridge import Ridge
-from mlcdr.local_features.selector import LocalSelector
-from mlcdr.moments import Moments
+from mlcdr.methods.learners.logistic_regression import LogisticRegression
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.local_features.selector import LocalSelector
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import as_sparse, problem
 
 

@@ -9,10 +9,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 
-from mlcdr.chains.classifier_chain import ClassifierChain
-from mlcdr.chains.probabilistic_classifier_chain import ProbabilisticClassifierChain
-from mlcdr.learners.logistic_regression import LogisticRegression
-from mlcdr.learners.ridge import Ridge
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.chains.probabilistic_classifier_chain import ProbabilisticClassifierChain
+from mlcdr.methods.learners.logistic_regression import LogisticRegression
+from mlcdr.methods.learners.ridge import Ridge
 from tests.methods.problems import as_sparse, problem
 
 

@@ -9,11 +9,11 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 
-from mlcdr.feature_space import reader as reader_module
-from mlcdr.feature_space.reader import READER, Problem, alternating, constrained, without_embedding
-from mlcdr.feature_space.rfs import RFS
-from mlcdr.moments import Moments
+from mlcdr.methods.feature_space import reader as reader_module
+from mlcdr.methods.feature_space.reader import READER, Problem, alternating, constrained, without_embedding
+from mlcdr.methods.feature_space.rfs import RFS
 from mlcdr.numerics import graphs, row_sparse
+from mlcdr.numerics.moments import Moments
 
 
 def data(seed: int = 0, n: int = 30, more: int = 20, d: int = 12, labels: int = 8):

@@ -7,14 +7,14 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 
-from mlcdr.classifiers.reader_le import ReaderLEClassifier
-from mlcdr.composition import ComposedClassifier
-from mlcdr.feature_space.scca import SCCA
-from mlcdr.label_space.cssp import CSSP
-from mlcdr.label_space.reader_le import ReaderLE
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.moments import Moments
+from mlcdr.methods.classifiers.reader_le import ReaderLEClassifier
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.feature_space.scca import SCCA
+from mlcdr.methods.label_space.cssp import CSSP
+from mlcdr.methods.label_space.reader_le import ReaderLE
+from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.numerics import graphs
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, problem
 from tests.methods.test_reader import data
 

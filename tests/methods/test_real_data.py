@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mlcdr.label_space.cplst import CPLST
-from mlcdr.label_space.linear import as_dense
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.moments import Moments
+from mlcdr.methods.label_space.cplst import CPLST
+from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.numerics.moments import Moments
 
 SETS = ["emotions", "yeast", "scene", "genbase", "medical", "enron", "corel5k", "bibtex", "birds", "flags"]
 

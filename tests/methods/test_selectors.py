@@ -7,19 +7,19 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_selection import mutual_info_classif
 
-from mlcdr.chains.binary_relevance import BinaryRelevance
-from mlcdr.chains.k_dependence_chain import KDependenceChain
-from mlcdr.feature_space.gain_ratio import GainRatio
-from mlcdr.feature_space.global_mlfs import GlobalMLFS
-from mlcdr.feature_space.information_gain import InformationGain
-from mlcdr.feature_space.jmi import JMI
-from mlcdr.feature_space.mim import MIM
-from mlcdr.feature_space.mrmr import MRMR
-from mlcdr.feature_space.relieff import ReliefF
-from mlcdr.feature_space.wrapper import Wrapper
-from mlcdr.learners.linear_svm import LinearSVM
-from mlcdr.learners.ridge import Ridge
-from mlcdr.local_features.mlfs import LocalMLFS
+from mlcdr.methods.chains.binary_relevance import BinaryRelevance
+from mlcdr.methods.chains.k_dependence_chain import KDependenceChain
+from mlcdr.methods.feature_space.gain_ratio import GainRatio
+from mlcdr.methods.feature_space.global_mlfs import GlobalMLFS
+from mlcdr.methods.feature_space.information_gain import InformationGain
+from mlcdr.methods.feature_space.jmi import JMI
+from mlcdr.methods.feature_space.mim import MIM
+from mlcdr.methods.feature_space.mrmr import MRMR
+from mlcdr.methods.feature_space.relieff import ReliefF
+from mlcdr.methods.feature_space.wrapper import Wrapper
+from mlcdr.methods.learners.linear_svm import LinearSVM
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.local_features.mlfs import LocalMLFS
 from mlcdr.numerics.discretise import discretised
 from tests.methods.problems import problem
 from tests.methods.test_information import by_counting as h
@@ -118,8 +118,8 @@ def test_relieff_by_loops(name, monkeypatch):
     Y[3:, 1] = 0  # a label with fewer instances than neighbours are asked for
     expected = relief_by_loops(X, Y, 4)
     np.testing.assert_allclose(ReliefF(n_neighbors=4).fit(X, Y).scores_, expected, atol=1e-8)
-    monkeypatch.setattr("mlcdr.feature_space.relieff._DISTANCES", 300)
-    monkeypatch.setattr("mlcdr.feature_space.relieff._DIFFERENCES", 200)
+    monkeypatch.setattr("mlcdr.methods.feature_space.relieff._DISTANCES", 300)
+    monkeypatch.setattr("mlcdr.methods.feature_space.relieff._DIFFERENCES", 200)
     np.testing.assert_allclose(ReliefF(n_neighbors=4).fit(sp.csr_array(X), Y).scores_, expected, atol=1e-8)
 
 

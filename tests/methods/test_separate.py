@@ -9,11 +9,11 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import LinearSVR
 
-from mlcdr.chains.classifier_chain import ClassifierChain
-from mlcdr.learners.least_squares import LeastSquares
-from mlcdr.learners.ridge import Ridge
-from mlcdr.learners.separate import Separate
-from mlcdr.moments import Moments
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.learners.separate import Separate
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
 

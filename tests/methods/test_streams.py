@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mlcdr.feature_space.mvmd import MVMD
-from mlcdr.label_space.cplst import CPLST
-from mlcdr.learners.ridge import Ridge
-from mlcdr.moments import Moments
-from mlcdr.streams import MappedRows, Sums, moments_of_dask, row_blocks
+from mlcdr.methods.feature_space.mvmd import MVMD
+from mlcdr.methods.label_space.cplst import CPLST
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.streams import MappedRows, Sums, moments_of_dask, row_blocks
 
 
 def data(n: int = 500, d: int = 12, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -128,7 +128,7 @@ def test_sums_are_plain_arrays() -> None:
 GROWTH = """
 import resource, sys
 import numpy as np
-from mlcdr.moments import Moments
+from mlcdr.numerics.moments import Moments
 
 def blocks(n, rows=2000):
     X, Y = np.random.default_rng(0).normal(size=(rows, 40)), np.zeros((rows, 8), dtype=np.uint8)

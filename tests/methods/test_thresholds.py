@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from mlcdr.composition import ComposedClassifier
-from mlcdr.label_space.identity import Identity
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners.least_squares import LeastSquares
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.label_space.identity import Identity
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.thresholds import Fixed, Maximise, PCut, RCut, Round, Zero
 from mlcdr.metrics import METRICS, Counts, Outcome
-from mlcdr.moments import Moments
-from mlcdr.thresholds import Fixed, Maximise, PCut, RCut, Round, Zero
+from mlcdr.numerics.moments import Moments
 from tests.methods.problems import problem
 
 

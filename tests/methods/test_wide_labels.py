@@ -11,14 +11,14 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
-from mlcdr import moments as moments_module
-from mlcdr.feature_space.mvmd import MVMD
-from mlcdr.label_space import implicit
-from mlcdr.label_space.cplst import CPLST
-from mlcdr.label_space.plst import PLST
-from mlcdr.learners.ridge import Ridge
-from mlcdr.moments import Moments
+from mlcdr.methods.feature_space.mvmd import MVMD
+from mlcdr.methods.label_space import implicit
+from mlcdr.methods.label_space.cplst import CPLST
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.numerics import moments as moments_module
 from mlcdr.numerics import principal
+from mlcdr.numerics.moments import Moments
 
 N, D, K, M = 300, 90, 120, 4
 

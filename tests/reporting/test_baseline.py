@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from mlcdr.compare import baseline
 from mlcdr.errors import ResultsError
-from mlcdr.reporting import baseline, results
+from mlcdr.results import results
 from tests.reporting.results_folders import PATH, experiment, write_folder
 
 LOSS, TIME = "hamming_loss", "fit_seconds"

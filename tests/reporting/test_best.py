@@ -6,10 +6,13 @@ import math
 import numpy as np
 import pytest
 
+from mlcdr.compare import comparison
 from mlcdr.errors import ResultsError
-from mlcdr.reporting import comparison, published, results, tables
-from mlcdr.reporting.best import Repetitions, best_of
-from mlcdr.reporting.judging import rules_for
+from mlcdr.reproduce import published
+from mlcdr.reproduce.judging import rules_for
+from mlcdr.results import results
+from mlcdr.results.best import Repetitions, best_of
+from mlcdr.tables import tables
 from tests.reporting.results_folders import experiment, write_folder
 
 D, L = "dual_space.n_features", "dual_space.n_labels"

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mlcdr.reporting import diagrams, report
+from mlcdr.compare import diagrams
+from mlcdr.report import report
 from tests.reporting.results_folders import PATH, experiment, spread_around, write_folder
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright (pip install playwright)")
@@ -71,8 +72,8 @@ def many(root):
 
 def failed(root):
     """A run in which a method failed, with its traceback."""
-    from mlcdr.experiment.config import experiment_from
-    from mlcdr.experiment.runner import run
+    from mlcdr.config.loading import experiment_from
+    from mlcdr.run.runner import run
     from tests.small import FOUR, plain, write_dataset
 
     methods = {"<Bad> & worse": {"learner": "tests.small.Failing"}, "PLST": FOUR["PLST"]}

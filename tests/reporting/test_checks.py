@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mlcdr.reporting import checks, layouts
+from mlcdr.tables import checks, layouts
 from tests.reporting.results_folders import PATH, experiment
 
 FOLDER = Path(layouts.__file__).parent / "layouts"

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
+from mlcdr.compare import comparison
 from mlcdr.errors import ResultsError
-from mlcdr.reporting import comparison, results
+from mlcdr.results import results
 from tests.reporting.results_folders import PATH, as_printed, experiment, published, write_folder
 
 METRIC = "hamming_loss"

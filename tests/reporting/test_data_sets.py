@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mlcdr.errors import DataError, ResultsError
-from mlcdr.reporting import data_sets
+from mlcdr.reproduce import data_sets
 from tests import small
 from tests.reporting.snapshots import check
 

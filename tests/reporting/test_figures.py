@@ -7,7 +7,8 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from mlcdr.errors import ResultsError
-from mlcdr.reporting import figures, results
+from mlcdr.results import results
+from mlcdr.tables import figures
 from tests.reporting.results_folders import PATH, PERCENTS, experiment, write_folder
 
 METRICS = ("hamming_loss", "encoding_error", "prediction_error", "loss_bound")

@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mlcdr.experiment.config import experiment_from, load_experiment
+from mlcdr.config.loading import experiment_from, load_experiment
 from mlcdr.experiment.model import method_text
-from mlcdr.reporting import checks, data_sets, figures, layouts, recipes, results, tables
+from mlcdr.reproduce import data_sets, recipes
+from mlcdr.results import results
+from mlcdr.tables import checks, figures, layouts, tables
 from tests.reporting.results_folders import PATH, spread_around, write_folder
 from tests.reporting.snapshots import GOLDEN, RENEWING, check
 
@@ -118,7 +120,7 @@ def made_up(folder, found):
     for i, dataset in enumerate(datasets):
         for j, (method, points) in enumerate(found["points"].items()):
             for p, point in enumerate(points):
-                for k, label in enumerate(layouts.metric_labels(experiment)):
+                for k, label in enumerate(results.metric_labels(experiment)):
                     mean = 0.1 + (3 * i + 7 * j + 5 * p + 11 * k) % 17 / 20
                     spread = spread_around(mean, 0.01, splits + splits % 2)[:splits]
                     values[(dataset, method, *point, label)] = spread

@@ -2,9 +2,10 @@
 
 import pytest
 
+from mlcdr.compare import comparison
 from mlcdr.errors import ResultsError
-from mlcdr.reporting import comparison, results
-from mlcdr.reporting.joining import join
+from mlcdr.results import results
+from mlcdr.results.joining import join
 from tests.reporting.results_folders import PATH, as_printed, experiment, published, write_folder
 
 LOSS = "hamming_loss"

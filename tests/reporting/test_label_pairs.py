@@ -11,8 +11,8 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import jaccard_score, mutual_info_score
 
 from mlcdr.data.dataset import Dataset, load_dataset
-from mlcdr.information import mutual_information
-from mlcdr.reporting import data_figures, figures, label_pairs
+from mlcdr.numerics.information import mutual_information
+from mlcdr.tables import data_figures, figures, label_pairs
 
 
 def labels(n=60, n_labels=7, seed=0, share=0.3):

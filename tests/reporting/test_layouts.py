@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from mlcdr.errors import ResultsError
-from mlcdr.reporting import layouts
+from mlcdr.tables import layouts
 
 FOLDER = Path(layouts.__file__).parent / "layouts"
 TABLE = "kind: table\ncolumns: auto\n"

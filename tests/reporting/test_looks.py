@@ -7,8 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcdr.reporting import diagrams, figures, looks, results, svg
-from mlcdr.reporting.comparison import compare
+from mlcdr.compare import diagrams
+from mlcdr.compare.comparison import compare
+from mlcdr.report import svg
+from mlcdr.results import results
+from mlcdr.tables import figures, styles
 from tests.reporting.results_folders import PATH, experiment, write_folder
 
 # Machado, Oliveira & Fernandes 2009, severity 1: what is left of linear RGB
@@ -34,23 +37,23 @@ def lab(colour, vision):
 @pytest.mark.parametrize("vision", MACHADO)
 def test_any_two_colours_are_told_apart_with_any_colour_vision(vision):
     """A difference of 2.3 is just seen; of neighbouring lines it should be several times that."""
-    for one, other in itertools.combinations(looks.COLOURS, 2):
+    for one, other in itertools.combinations(styles.COLOURS, 2):
         assert np.linalg.norm(lab(one, vision) - lab(other, vision)) > 11, (one, other)
 
 
 def test_twenty_one_methods_differ_in_colour_and_line_and_63_in_colour_and_marker():
-    assert len({(looks.colour(k), looks.line(k)) for k in range(21)}) == 21
-    assert len({(looks.colour(k), looks.hatch(k)) for k in range(21)}) == 21
-    assert len({(looks.colour(k), looks.marker(k)) for k in range(63)}) == 63
+    assert len({(styles.colour(k), styles.line(k)) for k in range(21)}) == 21
+    assert len({(styles.colour(k), styles.hatch(k)) for k in range(21)}) == 21
+    assert len({(styles.colour(k), styles.marker(k)) for k in range(63)}) == 63
 
 
 def test_a_page_has_the_same_colours_in_the_same_order():
     css = (Path(svg.__file__).parent / "templates" / "report.css").read_text(encoding="utf-8")
     light = css.split("@media")[0]
     shown = dict(re.findall(r"--c(\d): (#[0-9a-f]{6})", light))
-    assert [shown[str(k)] for k in range(6)] == list(looks.COLOURS[:6])
-    assert len(svg._MARKERS) == len(looks.MARKERS)
-    for k in range(len(looks.COLOURS)):
+    assert [shown[str(k)] for k in range(6)] == list(styles.COLOURS[:6])
+    assert len(svg._MARKERS) == len(styles.MARKERS)
+    for k in range(len(styles.COLOURS)):
         assert f".line.c{k}, .mark.c{k} {{ stroke: var(--c{k}); }}" in css
 
 
@@ -69,7 +72,7 @@ def test_curves_boxes_points_and_diagrams_agree(tmp_path):
     }
     config = experiment("abc", METHODS, metrics, {PATH: ["1", "2"]})
     got = results.load(write_folder(tmp_path / "trial", config, values, [PATH]))
-    wanted = {m: (looks.colour(k), looks.marker(k)) for k, m in enumerate(METHODS) if k}
+    wanted = {m: (styles.colour(k), styles.marker(k)) for k, m in enumerate(METHODS) if k}
     for layout in ("curves", "time"):
         ax = figures.render(got, {"layout": layout, "metric": "hamming_loss"}, "a").axes[0]
         assert {

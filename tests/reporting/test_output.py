@@ -1,7 +1,7 @@
 import pytest
 
 from mlcdr.errors import ResultsError
-from mlcdr.reporting import output
+from mlcdr.tables import output
 
 
 def test_stems_are_unique():

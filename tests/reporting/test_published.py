@@ -3,9 +3,9 @@ import math
 import pytest
 
 from mlcdr.errors import ResultsError
-from mlcdr.reporting import published as module
-from mlcdr.reporting import results
-from mlcdr.reporting.judging import Rules, rules_for
+from mlcdr.reproduce import published as module
+from mlcdr.reproduce.judging import Rules, rules_for
+from mlcdr.results import results
 from tests.reporting.results_folders import PATH, PERCENTS, as_printed, experiment, published, write_folder
 
 TABLE3 = "chen_lin_2012/table3"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from mlcdr.reporting.ranking import is_among_best, ranks
-from mlcdr.reporting.results import Cell
+from mlcdr.results.ranking import is_among_best, ranks
+from mlcdr.results.results import Cell
 
 
 @pytest.mark.parametrize("higher_is_better", [True, False])

@@ -18,7 +18,8 @@ import pytest
 import yaml
 
 from mlcdr.errors import ResultsError
-from mlcdr.reporting import report, results
+from mlcdr.report import report
+from mlcdr.results import results
 from tests.reporting.results_folders import PATH, experiment, write_folder
 from tests.small import FOUR, SIZES, plain, write_dataset
 

@@ -6,7 +6,8 @@ import shutil
 import pytest
 
 from mlcdr.errors import ResultsError
-from mlcdr.reporting import published, recipes, reproduction, results
+from mlcdr.reproduce import published, recipes, reproduction
+from mlcdr.results import results
 from tests.reporting.results_folders import PATH, as_printed, write_folder
 
 TABLE3, TABLE2 = "chen_lin_2012/table3", "pacharawongsakda_2012/table2"

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from mlcdr.errors import ResultsError
-from mlcdr.reporting import results
+from mlcdr.results import results
 from tests.reporting.results_folders import PATH, PERCENTS, experiment, write_folder
 
 

@@ -4,7 +4,8 @@ from html import unescape
 import pytest
 from markdown_it import MarkdownIt
 
-from mlcdr.reporting.sheet import Sheet, Text, escape_latex, listing, template, text
+from mlcdr.errors import listing
+from mlcdr.tables.sheet import Sheet, Text, escape_latex, template, text
 
 ODD = ["a_b", "_lead", "x|y", "*star*", "$5 & $6", "<b>", "`code`", "[link](url)", "back\\slash", "1 ± 2 –"]
 

@@ -7,8 +7,9 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from mlcdr.reporting import comparison, diagrams, results
-from mlcdr.reporting.significance import assess
+from mlcdr.compare import comparison, diagrams
+from mlcdr.compare.significance import assess
+from mlcdr.results import results
 from tests.reporting.results_folders import experiment, write_folder
 from tests.reporting.test_statistics import DEMSAR
 

@@ -3,8 +3,8 @@ import xml.etree.ElementTree as ET
 import pytest
 from matplotlib.figure import Figure
 
-from mlcdr.reporting import svg
-from mlcdr.reporting.curves import Curve
+from mlcdr.report import svg
+from mlcdr.tables.curves import Curve
 
 
 def draw(*curves, ticks=((1, "1"), (2, "2"), (4, "4")), x_label="$M$"):

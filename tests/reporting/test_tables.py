@@ -7,8 +7,10 @@ import subprocess
 
 import pytest
 
+from mlcdr.compare import comparison
 from mlcdr.errors import ResultsError
-from mlcdr.reporting import comparison, results, tables
+from mlcdr.results import results
+from mlcdr.tables import tables
 from tests.reporting.results_folders import PATH, PERCENTS, as_printed, experiment, published, write_folder
 from tests.reporting.snapshots import check
 

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from mlcdr.compare import statistics
 from mlcdr.errors import ResultsError
-from mlcdr.reporting import published, statistics
+from mlcdr.reproduce import published
 from tests.reporting.results_folders import published as rows_of
 
 ROWS = rows_of("sun_2017_thesis/friedman")

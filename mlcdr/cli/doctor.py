@@ -1,0 +1,160 @@
+"""What mlcdr finds where it runs: versions, threads, data folders, extras. For a look when something is odd."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, entry_points, requires, version
+from pathlib import Path
+
+import joblib
+import numpy  # noqa: F401  (so that its BLAS is there to be looked at)
+import scipy.linalg  # noqa: F401  (and its own)
+from threadpoolctl import threadpool_info
+
+from mlcdr import __version__
+from mlcdr.data import catalog
+from mlcdr.data.files import cache_folder, checkout_folder, data_folders
+from mlcdr.errors import UserError
+from mlcdr.methods.registry import BUILT_IN, resolve
+from mlcdr.reproduce import recipes
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_PLACES = ("MLCDR_DATASETS", "MLCDR_FOLDS", "MLCDR_CACHE")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line: what was looked at, what is there, and whether it is as it must be."""
+
+    topic: str
+    found: str
+    ok: bool = True
+
+
+def examine() -> list[Finding]:
+    """Everything worth a line, in a fixed order."""
+    return [*_program(), *_packages(), *_machine(), *_data(), *_components()]
+
+
+def _program() -> list[Finding]:
+    folder = Path(__file__).parents[1]
+    kind = "a source checkout" if checkout_folder() is not None else "an installed package"
+    known = recipes.recipes()
+    return [
+        Finding("mlcdr", f"{__version__} in {folder} ({kind})"),
+        Finding("python", f"{platform.python_version()} ({sys.executable})"),
+        Finding("configs", f"{len(known)} of papers in {recipes.config_folder()}", bool(known)),
+    ]
+
+
+def _packages() -> list[Finding]:
+    """The required packages, those that are missing or too old by name; then each optional extra."""
+    try:
+        required = requires("mlcdr") or []
+    except PackageNotFoundError:
+        return [Finding("packages", "mlcdr is not installed, so what it requires is not known here")]
+    extras: dict[str, list[str]] = {}
+    for line in required:
+        marked = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", line)
+        extras.setdefault(marked[1] if marked else "", []).append(line)
+    findings = []
+    for extra, lines in extras.items():
+        wrong = [told for line in lines if (told := _wrong(line))]
+        topic = f"extra {extra}" if extra else "packages"
+        there = f"{len(lines) - len(wrong)} of {len(lines)} present"
+        missing = f"; {', '.join(wrong)}" if wrong else ""
+        way = f" (pip install 'mlcdr[{extra}]')" if wrong and extra else ""
+        findings.append(Finding(topic, there + missing + way, ok=bool(extra) or not wrong))
+    shown = ("numpy", "scipy", "scikit-learn", "pandas", "joblib", "pydantic", "matplotlib")
+    findings.append(Finding("versions", ", ".join(f"{name} {_version(name)}" for name in shown)))
+    return findings
+
+
+def _wrong(requirement: str) -> str:
+    """What is wrong with a requirement such as `joblib>=1.5`; empty if it is met."""
+    match = re.match(r"([\w.\-]+)(?:\[[^\]]*\])?\s*\(?(?:>=\s*([\d.]+))?", requirement)
+    assert match is not None, requirement
+    name, least = match[1], match[2]
+    found = _version(name)
+    if found == "missing":
+        return f"{name} is missing"
+    if least and _numbers(found) < _numbers(least):
+        return f"{name} is {found} where {least} is needed"
+    return ""
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.match(r"[\d.]*", text)[0].split(".") if number)  # type: ignore[index]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "missing"
+
+
+def _machine() -> list[Finding]:
+    usable = joblib.cpu_count()
+    findings = [
+        Finding("machine", f"{platform.system()} {platform.release()}, {platform.machine()}"),
+        Finding("cores", f"{os.cpu_count()}, of which {usable} may be used; --jobs 0 means {usable}"),
+    ]
+    for info in threadpool_info():
+        if info.get("user_api") == "blas":
+            facts = [info.get("internal_api"), info.get("version"), info.get("architecture")]
+            shown = " ".join(str(fact) for fact in facts if fact)
+            threads = f"{info.get('num_threads')} threads here, 1 in each worker of a run"
+            findings.append(Finding("blas", f"{shown} ({threads}) {Path(info.get('filepath', '')).name}"))
+    threads = ", ".join(f"{name}={os.environ[name]}" for name in _THREADS if name in os.environ)
+    findings.append(Finding("threads", threads or f"none of {', '.join(_THREADS)} is set"))
+    return findings
+
+
+def _data() -> list[Finding]:
+    findings = []
+    for name in _PLACES:
+        if name not in os.environ:
+            continue
+        places = os.environ[name].split(os.pathsep)
+        gone = [place for place in places if place and not Path(place).expanduser().is_dir()]
+        # a cache is made when it is needed
+        wrong = f"; no such folder: {', '.join(gone)}" if gone and name != "MLCDR_CACHE" else ""
+        findings.append(Finding(name, os.environ[name] + wrong, ok=not wrong))
+    folders = [f"{folder}{'' if folder.is_dir() else ' (not there)'}" for folder in data_folders()]
+    findings.append(Finding("data folders", ", ".join(folders)))
+    known = catalog.entries()
+    held = [entry.name for entry in known if catalog.held(entry.name)]
+    findings.append(
+        Finding("data sets", f"{len(held)} of {len(known)} of the catalogue: {', '.join(held)}", "yeast" in held)
+    )
+    cache = cache_folder()
+    parsed = list((cache / "parsed").glob("*.npz")) if (cache / "parsed").is_dir() else []
+    size = sum(path.stat().st_size for path in parsed) / 1e6
+    there = next(each for each in (cache, *cache.parents) if each.exists())
+    writable = os.access(there, os.W_OK)
+    told = f"{cache}, {len(parsed)} parsed data sets, {size:.0f} MB"
+    findings.append(Finding("cache", told if writable else f"{told}; cannot be written: parsing is done each time"))
+    return findings
+
+
+def _components() -> list[Finding]:
+    """The built-in components, and each plug-in that another package brings."""
+    count = sum(len(known) for known in BUILT_IN.values())
+    findings = [Finding("components", f"{count} built in")]
+    for family in BUILT_IN:
+        for point in sorted(entry_points(group=f"mlcdr.{family}"), key=lambda point: point.name):
+            told, ok = f"{point.name} = {point.value}", True
+            try:
+                if point.name in BUILT_IN[family]:
+                    told, ok = f"{told}: hidden by the built-in component of that name", False
+                else:
+                    resolve(family, point.name)
+            except UserError as error:
+                told, ok = str(error), False
+            findings.append(Finding(f"plug-in {family}", told, ok))
+    return findings

@@ -1,0 +1,93 @@
+"""How a run's progress is shown: a live bar on a terminal, plain lines when piped, nothing when quiet."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mlcdr.run.runner import Listener, Silent
+
+
+@contextmanager
+def listener(quiet: bool) -> Iterator[Listener]:
+    """The listener that suits standard error."""
+    if quiet:
+        yield Silent()
+    elif sys.stderr.isatty():
+        with Bar() as bar:
+            yield bar
+    else:
+        yield Lines()
+
+
+class Bar:
+    """A bar with rate and time left, on a terminal."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+
+    def __enter__(self) -> Bar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._bar.stop()
+
+    def begin(self, name: str, total: int, kept: int) -> None:
+        """Show the bar."""
+        self._name, self._failed, self._computed, self._start = name, 0, 0, time.monotonic()
+        self._task = self._bar.add_task(name, total=total, completed=kept, rate="")
+
+    def advance(self, dataset: str, done: int, failed: int) -> None:
+        """Move it."""
+        self._failed += failed
+        self._computed += done
+        rate = self._computed / max(time.monotonic() - self._start, 1e-9)
+        text = f"{rate:,.0f} trials/s" + (f", {self._failed} failed" if self._failed else "")
+        self._bar.update(self._task, advance=done, description=f"{self._name}: {dataset}", rate=text)
+
+    def notice(self, text: str) -> None:
+        """A line above the bar."""
+        self._bar.console.print(text, highlight=False, markup=False)
+
+
+class Lines:
+    """A line at the beginning and at each tenth of the way, for logs."""
+
+    def begin(self, name: str, total: int, kept: int) -> None:
+        """The first line."""
+        self._name, self._total, self._done, self._failed = name, total, kept, 0
+        self._first, self._start, self._tenth = kept, time.monotonic(), 10 * kept // max(total, 1)
+        before = f", {kept} of them done before" if kept else ""
+        print(f"{name}: {total} trials{before}", file=sys.stderr, flush=True)
+
+    def advance(self, dataset: str, done: int, failed: int) -> None:
+        """A line for each tenth."""
+        self._done += done
+        self._failed += failed
+        tenth = 10 * self._done // self._total
+        if tenth > self._tenth:
+            self._tenth = tenth
+            seconds = time.monotonic() - self._start
+            left = seconds * (self._total - self._done) / max(self._done - self._first, 1)
+            failures = f", {self._failed} failed" if self._failed else ""
+            so_far = f"{self._name}: {self._done}/{self._total} ({dataset})"
+            print(f"{so_far}, {seconds:.0f} s, about {left:.0f} s left{failures}", file=sys.stderr, flush=True)
+
+    def notice(self, text: str) -> None:
+        """A line."""
+        print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,340 @@
+"""A run beside an earlier run of the same: what got worse, split by split.
+
+Two runs are paired cell by cell (data set, method, point, metric) over the splits that both have; every other source
+of variation is then common to both. A metric of a cell is *worse* if its mean over the splits lost more than `margin`
+times the old mean, by the corrected resampled t test (`mlcdr.compare.statistics.corrected_t`: the training sets of
+the splits overlap), one-sided at level 0.05 with Holm's correction over all cells that changed (of metrics, and of
+times). A time is worse if the geometric mean of new over old exceeds `time_margin`, by the same test of the logarithms.
+*Better* is the same the other way round. Cells that are the same number in every split are unchanged and take no part
+in the correction; a cell with a single split has no test, and is *untested* where it changed by more than its margin.
+
+The effect size is the rank-biserial correlation of the splits' differences, 1 where new is better in all of them.
+
+What this cannot see: a machine that is slower on the day is a slower program; the times of a run share that. Hence the
+wide margin.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from mlcdr.compare.significance import ALPHA
+from mlcdr.compare.statistics import corrected_t, holm, paired_differences, wilcoxon
+from mlcdr.errors import ResultsError, did_you_mean, listing
+from mlcdr.results.metric_facts import MetricFacts, metric_facts
+from mlcdr.results.results import Results
+from mlcdr.tables.sheet import DASH, Sheet, Text, signed, text
+
+Change = Literal["worse", "better", "untested", "same", "unchanged"]
+Setting = tuple[tuple[str, str], ...]
+Key = tuple[str, str, Setting, str]
+"""Of a cell: data set, method, the swept parameters it has with their values, metric."""
+
+_LISTED: tuple[Change, ...] = ("worse", "untested", "better")
+
+
+@dataclass(frozen=True)
+class PairedCell:
+    """One cell in both runs.
+
+    Attributes
+    ----------
+    old, new : float
+        Means over the `n` common splits; of a time, geometric means.
+    loss : float
+        How much worse the new mean is, in the metric's unit; of a time, the logarithm of new over old.
+    margin : float
+        What it may lose, in the same unit.
+    effect : float
+        Rank-biserial correlation, 1 where new is better in all splits.
+    p_worse, p_better : float
+        One-sided, after Holm's correction; NaN where there is no test.
+    """
+
+    dataset: str
+    method: str
+    setting: Setting
+    metric: str
+    is_time: bool
+    n: int
+    old: float
+    new: float
+    loss: float
+    margin: float
+    effect: float
+    p_worse: float
+    p_better: float
+    unchanged: bool
+
+    @property
+    def change(self) -> Change:
+        """The verdict."""
+        if self.unchanged:
+            return "unchanged"
+        if math.isnan(self.p_worse):
+            return "untested" if abs(self.loss) > self.margin else "same"
+        return "worse" if self.p_worse <= ALPHA else "better" if self.p_better <= ALPHA else "same"
+
+
+@dataclass(frozen=True)
+class BaselineComparison:
+    """All cells that two runs have in common.
+
+    Attributes
+    ----------
+    cells : tuple of PairedCell
+    margin, time_margin : float
+    remarks : tuple of str
+        What was left out.
+    """
+
+    old: str
+    new: str
+    cells: tuple[PairedCell, ...]
+    margin: float
+    time_margin: float
+    remarks: tuple[str, ...]
+
+    @property
+    def regressions(self) -> tuple[PairedCell, ...]:
+        """The cells that got worse."""
+        return tuple(cell for cell in self.cells if cell.change == "worse")
+
+    def count(self, change: Change) -> int:
+        """How many cells have this verdict."""
+        return sum(cell.change == change for cell in self.cells)
+
+    def summary(self) -> str:
+        """One line: how many cells got worse, better or neither."""
+        parts = [f"{self.count('worse')} worse", f"{self.count('better')} better"]
+        parts += [f"{self.count('untested')} untested"] if self.count("untested") else []
+        parts += [f"{self.count('same')} not shown to differ by more than the margin"] if self.count("same") else []
+        parts += [f"{self.count('unchanged')} unchanged in every split"] if self.count("unchanged") else []
+        return f"{len(self.cells)} cells: {', '.join(parts)}."
+
+    def terminal(self, width: int = 80, colour: bool = False) -> str:
+        """The cells that changed, the worst first, and what the verdicts mean."""
+        listed = [cell for change in _LISTED for cell in self.cells if cell.change == change]
+        caption = f"{self.new} against {self.old}: {self.summary()}"
+        notes = self._notes(listed)
+        if not listed:
+            return "\n".join(textwrap.fill(line, width) for line in (caption, "", *notes)) + "\n"
+        return self._sheet(listed, caption, notes).terminal(width, colour)
+
+    def _sheet(self, listed: list[PairedCell], caption: str, notes: list[str]) -> Sheet:
+        settings = any(cell.setting for cell in listed)
+        labels = ["Dataset", "Method", *(["Setting"] if settings else []), "Metric"]
+        rows = tuple(_row(cell, settings) for cell in listed)
+        header = (*labels, "Old", "New", "Change", "Effect", "p (Holm)", "Verdict")
+        return Sheet(text(caption), tuple(map(text, header)), rows, len(labels), (), tuple(notes), (len(header) - 1,))
+
+    def _notes(self, listed: list[PairedCell]) -> list[str]:
+        rules = []
+        if any(not cell.is_time for cell in self.cells):
+            rules.append(f"a metric: more than {self.margin:.3g} of the old mean lost")
+        if any(cell.is_time for cell in self.cells):
+            rules.append(f"a time: a ratio of geometric means above {self.time_margin:g}")
+        notes = [
+            f"Worse: {'; '.join(rules)}. One-sided t test over the common splits, corrected for overlapping training "
+            f"sets (Nadeau & Bengio 2003), level {ALPHA:g}, Holm's correction."
+        ]
+        if listed:
+            notes.append("Effect: rank-biserial correlation over splits, +1 where new is better in all.")
+        for metric in dict.fromkeys(cell.metric for cell in self.cells if cell.is_time):
+            logs = [cell.loss for cell in self.cells if cell.metric == metric]
+            ratio = math.exp(math.fsum(logs) / len(logs))
+            notes.append(f"{metric}: × {ratio:.2f} in the geometric mean of {len(logs)} cells.")
+        return [*notes, *self.remarks]
+
+
+def _row(cell: PairedCell, settings: bool) -> tuple[Text, ...]:
+    change = cell.change
+    p = min(cell.p_worse, cell.p_better) if change != "untested" else math.nan
+    shown = f"× {math.exp(cell.loss):.2f}" if cell.is_time else signed(cell.new - cell.old, 4)
+    where = [cell.dataset, cell.method]
+    where += [", ".join(value for _, value in cell.setting) or DASH] if settings else []
+    means = [f"{mean:.4g}" if cell.is_time else f"{mean:.4f}" for mean in (cell.old, cell.new)]
+    return (
+        *map(text, [*where, cell.metric, *means, shown]),
+        text(signed(cell.effect, 2)),
+        Text(DASH, "--") if math.isnan(p) else text(f"{p:.4f}" if p >= 0.00005 else "< 0.0001"),
+        Text(change, change, bold=change == "worse"),
+    )
+
+
+def compare(
+    old: Results, new: Results, metric: str | None = None, margin: float = 0.01, time_margin: float = 1.5
+) -> BaselineComparison:
+    """Every cell of two runs.
+
+    Parameters
+    ----------
+    old, new : Results
+    metric : str, optional
+        Only this one.
+    margin : float
+        The share of the old mean that a metric may lose.
+    time_margin : float
+        The factor that a time may grow by, at least 1.
+
+    Raises
+    ------
+    ResultsError
+        When the runs have no cell in common, or their splits or data are not the same, so that nothing is paired.
+    """
+    _refuse_unlike(old, new)
+    if metric is not None and metric not in old.metrics:
+        hint = did_you_mean(metric, old.metrics)
+        raise ResultsError(f"{old.folder}: no metric {metric!r}{hint} (measured: {', '.join(old.metrics)})")
+    one, other = _cells(old), _cells(new)
+    wanted = [key for key in one if metric in (None, key[3])]
+    common = [key for key in wanted if one[key].keys() & other.get(key, {}).keys()]
+    if not common:
+        raise ResultsError(f"{new.folder} has nothing in common with {old.folder}: {_unlike(old, new)}")
+    facts = {name: metric_facts(old, name) for name in dict.fromkeys(key[3] for key in common)}
+    for name, known in facts.items():
+        if metric_facts(new, name) != known:
+            raise ResultsError(f"{new.folder}: {name} is not computed as in {old.folder}: see `metrics:`")
+    cells, undefined = [], []
+    for key in common:
+        known = facts[key[3]]
+        if known.higher_is_better is None:
+            continue
+        found = _pair(key, one[key], other[key], known, margin, time_margin, _test_to_train(old, key[0], one))
+        if found is None:
+            undefined.append(key)
+        else:
+            cells.append(found)
+    missing = [key for key in wanted if key not in other]
+    shorter = [key for key in common if one[key].keys() - other[key].keys()]
+    unknown = [name for name, known in facts.items() if known.higher_is_better is None]
+    remarks = []
+    if missing:
+        who = listing(list(dict.fromkeys(f"{dataset} {method}" for dataset, method, _, _ in missing))[:6])
+        remarks.append(f"Not in {new.folder}: {len(missing)} cells of {old.folder} ({who}).")
+    if shorter:
+        remarks.append(f"{len(shorter)} cells lack splits in {new.folder}; paired are the common ones.")
+    if undefined:
+        remarks.append(f"{len(undefined)} times are zero, and have no ratio.")
+    if unknown:
+        remarks.append(f"Not judged, for mlcdr does not know which way is better: {listing(unknown)}.")
+    return BaselineComparison(str(old.folder), str(new.folder), _corrected(cells), margin, time_margin, tuple(remarks))
+
+
+def _pair(
+    key: Key,
+    one: Mapping[int, float],
+    other: Mapping[int, float],
+    facts: MetricFacts,
+    margin: float,
+    time_margin: float,
+    test_to_train: float,
+) -> PairedCell | None:
+    """A cell with its p-values, not yet corrected; None for times without a ratio."""
+    splits = sorted(one.keys() & other.keys())
+    if facts.is_time:
+        splits = [split for split in splits if one[split] > 0 and other[split] > 0]
+        if not splits:
+            return None
+    old, new = np.array([one[s] for s in splits]), np.array([other[s] for s in splits])
+    if facts.is_time:
+        signs = losses = np.log(new) - np.log(old)
+        means = math.exp(float(np.log(old).mean())), math.exp(float(np.log(new).mean()))
+        allowed = math.log(time_margin)
+    else:
+        signs = paired_differences(old, new) if facts.higher_is_better else paired_differences(new, old)
+        losses = np.where(signs == 0, 0.0, old - new if facts.higher_is_better else new - old)
+        means = float(old.mean()), float(new.mean())
+        allowed = margin * abs(means[0])
+    unchanged = not losses.any()
+    worse = corrected_t(losses, test_to_train, allowed)
+    better = corrected_t(-losses, test_to_train, allowed)
+    nan = math.nan
+    return PairedCell(
+        *key,
+        is_time=facts.is_time,
+        n=len(splits),
+        old=means[0],
+        new=means[1],
+        loss=worse.mean,
+        margin=allowed,
+        effect=wilcoxon(-signs).rank_biserial,
+        p_worse=nan if unchanged else worse.p,
+        p_better=nan if unchanged else better.p,
+        unchanged=unchanged,
+    )
+
+
+def _corrected(cells: list[PairedCell]) -> tuple[PairedCell, ...]:
+    """Holm's correction over the cells that changed, metrics and times each by themselves."""
+    done = list(cells)
+    for is_time in (False, True):
+        at = [k for k, cell in enumerate(cells) if cell.is_time == is_time]
+        worse, better = holm([cells[k].p_worse for k in at]), holm([cells[k].p_better for k in at])
+        for k, p_worse, p_better in zip(at, worse, better, strict=True):
+            done[k] = replace(cells[k], p_worse=float(p_worse), p_better=float(p_better))
+    return tuple(done)
+
+
+def _cells(results: Results) -> dict[Key, dict[int, float]]:
+    """Cell → split → value. A grid stands with all its points."""
+    scores, swept = results.scores
+    found: dict[Key, dict[int, float]] = {}
+    columns = ["dataset", "method", *swept, "split", "metric", "value"]
+    for dataset, method, *point, split, metric, value in scores[columns].itertuples(index=False, name=None):
+        setting = tuple((path, value) for path, value in zip(swept, point, strict=True) if value != "")
+        found.setdefault((dataset, method, setting, metric), {})[int(split)] = float(value)
+    return found
+
+
+def _refuse_unlike(old: Results, new: Results) -> None:
+    """The splits must be the same rows: the same spec but for how many there are, on the same data."""
+
+    def rows(results: Results) -> dict[str, Any]:
+        written = results.experiment.get("splits")
+        spec = dict(written) if isinstance(written, Mapping) else {}
+        return {key: value for key, value in spec.items() if key not in ("repeats", "folders")}
+
+    if rows(old) != rows(new):
+        specs = ", ".join(f"{key}: {value}" for key, value in rows(old).items() if rows(new).get(key) != value)
+        raise ResultsError(f"{new.folder}: its splits are not those of {old.folder} ({specs or 'see `splits:`'})")
+    for dataset in old.datasets:
+        sums = old.checksum(dataset), new.checksum(dataset)
+        if all(sums) and sums[0] != sums[1]:
+            raise ResultsError(
+                f"{new.folder}: {dataset} is not the data set it was in {old.folder} (its checksum differs)"
+            )
+
+
+def _unlike(old: Results, new: Results) -> str:
+    """Why no cell is common, in a few words."""
+    for what in ("datasets", "methods", "metrics"):
+        ours, theirs = getattr(old, what), getattr(new, what)
+        if not set(ours) & set(theirs):
+            name = "data sets" if what == "datasets" else what
+            return f"its {name} are {listing(theirs)}, not {listing(ours)}"
+    return "no data set, method, setting, metric and split is in both"
+
+
+def _test_to_train(results: Results, dataset: str, cells: Mapping[Key, Mapping[int, float]]) -> float:
+    """n_test / n_train of a split."""
+    splits = results.experiment.get("splits")
+    spec: Mapping[str, Any] = splits if isinstance(splits, Mapping) else {}
+    if spec.get("kind") == "kfold":
+        return 1 / (int(spec["folds"]) - 1)
+    if spec.get("kind") == "shuffle":
+        size = spec["train_size"]
+        if isinstance(size, float):
+            return (1 - size) / size
+        n = int(results.facts(dataset)["n_instances"])
+        return (n - int(size)) / int(size)
+    n_splits = 1 + max(max(found) for key, found in cells.items() if key[0] == dataset)
+    repeats = int(spec.get("repeats", 1))
+    folds = n_splits // repeats if n_splits % repeats == 0 and n_splits > repeats else n_splits  # else: broken off
+    return 1 / (folds - 1) if folds > 1 else 1.0

@@ -1,0 +1,304 @@
+"""The comparison of all methods of a results folder (or of several, joined), one metric at a time.
+
+Without a sweep: methods down, data sets across, and each method's average rank. With a sweep: data sets and methods
+down, the points of the sweep across, each row's average rank at its end; below all data sets, each method's average
+rank at each point, and over everything.
+
+At one data set and one point the methods are ranked by their mean, 1 the best, equal means sharing the average of
+their ranks. A rank only means something among the same rivals: data sets and points at which a method has no result
+are left out of the average ranks, and the notes name them. A method without any result is not ranked at all. A method
+without the swept parameter has one number, which stands (and is ranked) at every point. W/T/L are a method's wins, ties
+and losses against each of the others in the same places.
+
+The notes end in tests of significance (`mlcdr.compare.significance`) over the places that are ranked, if they are of
+two data sets or more: the points of one data set are no evidence about another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mlcdr.compare.significance import Significance, assess, record
+from mlcdr.errors import ResultsError, did_you_mean, listing
+from mlcdr.results.metric_facts import MetricFacts, metric_facts
+from mlcdr.results.metric_facts import notes as metric_notes
+from mlcdr.results.ranking import is_among_best, ranks
+from mlcdr.results.results import Cell, Point, Results
+from mlcdr.tables import layouts, output
+from mlcdr.tables.sheet import DASH, Sheet, Text, text
+from mlcdr.tables.text_format import (
+    csv_text,
+    mean_and_spread,
+    number,
+    over_splits,
+    short_path,
+    tuning_notes,
+    unfilled,
+)
+
+Block = tuple[str, Point]
+"""What a ranking is over: one data set at one point of the sweep."""
+
+_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All methods of a results folder under one metric.
+
+    Attributes
+    ----------
+    metric : str
+    sheet : Sheet
+        What is shown.
+    average_ranks : dict
+        Method → average rank over `ranked`; empty if nothing can be ranked.
+    ranked, left_out : tuple of (data set, point)
+        The blocks that count in the average ranks, and those in which a method has no result.
+    significance : Significance or None
+        The tests; None where there are no two methods or no two data sets to test over, or no direction.
+    columns, records : tuple
+        The plain data: the header, and one record for each number.
+    """
+
+    metric: str
+    sheet: Sheet
+    average_ranks: dict[str, float]
+    ranked: tuple[Block, ...]
+    left_out: tuple[Block, ...]
+    significance: Significance | None
+    columns: tuple[str, ...]
+    records: tuple[tuple[str, ...], ...]
+
+    def terminal(self, width: int = 80, colour: bool = False) -> str:
+        """For a terminal of `width` characters; with the pairs where the Bayesian test was asked for."""
+        shown = self.sheet.terminal(width, colour)
+        if self.significance and self.significance.posteriors:
+            shown += "\n" + self.pairs().terminal(width, colour)
+        return shown
+
+    def pairs(self) -> Sheet:
+        """Every pair of methods with its tests.
+
+        Raises
+        ------
+        ValueError
+            Where there are no tests.
+        """
+        if self.significance is None:
+            raise ValueError(f"{self.metric}: no tests")
+        return self.significance.sheet(f"{self.sheet.caption.plain}: pairs of methods", _DIGITS)
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the table, and that of the pairs where there are tests, as `.md`, `.tex` and `.csv` into `folder`.
+
+        Raises
+        ------
+        ResultsError
+            When a file cannot be written.
+        """
+        stem = layouts.file_name(self.metric)
+        label = "tab:" + stem.replace("_", "-")
+        plain = csv_text(self.columns, self.records)
+        written = _write(folder / stem, self.sheet, label, plain)
+        if self.significance:
+            plain = csv_text(*self.significance.records())
+            written += _write(folder / f"{stem}_pairs", self.pairs(), f"{label}-pairs", plain)
+        return written
+
+
+def _write(stem: Path, sheet: Sheet, label: str, plain: str) -> list[Path]:
+    forms = {"md": sheet.markdown(), "tex": sheet.latex(label), "csv": plain}
+    return output.write(stem, {ending: content.encode() for ending, content in forms.items()})
+
+
+def compare(results: Results, metric: str, rope: float | None = None) -> Comparison:
+    """All methods under one metric.
+
+    Parameters
+    ----------
+    results : Results
+    metric : str
+    rope : float, optional
+        Add the Bayesian signed-rank test with this region of practical equivalence, in the metric's unit.
+
+    Raises
+    ------
+    ResultsError
+        When the folder does not have that metric.
+    """
+    if metric not in results.metrics:
+        hint = did_you_mean(metric, results.metrics)
+        raise ResultsError(f"{results.folder}: no metric {metric!r}{hint} (measured: {', '.join(results.metrics)})")
+    return _Comparer(results, metric, rope).comparison()
+
+
+def compare_all(results: Results, rope: float | None = None) -> list[Comparison]:
+    """`compare` for every metric of the folder."""
+    return [compare(results, metric, rope) for metric in results.metrics]
+
+
+class _Comparer:
+    def __init__(self, results: Results, metric: str, rope: float | None):
+        self.results, self.metric = results, metric
+        self.facts: MetricFacts = metric_facts(results, metric)
+        self.points = self._points()
+        self.cells: dict[Block, dict[str, Cell]] = {
+            (dataset, point): {m: c for m in results.methods if (c := results.cell(dataset, m, point, metric))}
+            for dataset in results.datasets
+            for point in self.points
+        }
+        self.contestants = [m for m in results.methods if any(m in block for block in self.cells.values())]
+        better = self.facts.higher_is_better
+        self.ranks = {
+            block: {} if better is None else ranks({m: cell.mean for m, cell in found.items()}, better)
+            for block, found in self.cells.items()
+        }
+        complete = len(self.contestants) if len(self.contestants) > 1 else math.inf
+        self.ranked = tuple(block for block, ranks in self.ranks.items() if len(ranks) == complete)
+        self.left_out = tuple(b for b in self.cells if b not in self.ranked) if math.isfinite(complete) else ()
+        self.significance = self._assess(rope)
+
+    def _assess(self, rope: float | None) -> Significance | None:
+        datasets = {dataset for dataset, _ in self.ranked}
+        if len(datasets) < 2 or self.facts.higher_is_better is None:
+            return None
+        means = [[self.cells[block][method].mean for block in self.ranked] for method in self.contestants]
+        return assess(self.contestants, np.array(means), self.facts.higher_is_better, len(datasets), rope)
+
+    def _points(self) -> tuple[Point, ...]:
+        """The points across: those at which no parameter is absent, if there are such; all otherwise."""
+        whole = tuple(point for point in self.results.points if "" not in point)
+        return whole or self.results.points
+
+    def _average(self, method: str, blocks: Iterable[Block]) -> float:
+        mine = [self.ranks[block][method] for block in blocks if block in self.ranked and method in self.ranks[block]]
+        return sum(mine) / len(mine) if mine else float("nan")
+
+    def comparison(self) -> Comparison:
+        averages = {m: self._average(m, self.ranked) for m in self.contestants} if self.ranked else {}
+        sheet = self._by_point() if self.results.swept else self._by_dataset()
+        columns = ("dataset", "method", *self.results.swept, "metric", "mean", "se", "n", "rank")
+        return Comparison(
+            self.metric, sheet, averages, self.ranked, self.left_out, self.significance, columns, self._records()
+        )
+
+    def _records(self) -> tuple[tuple[str, ...], ...]:
+        """One for each cell; the rank is empty where the block is left out."""
+        return tuple(
+            (
+                *(dataset, method, *point, self.metric),
+                *(number(cell.mean), number(cell.se), str(cell.n)),
+                f"{self.ranks[dataset, point][method]:g}" if (dataset, point) in self.ranked else "",
+            )
+            for (dataset, point), found in self.cells.items()
+            for method, cell in found.items()
+        )
+
+    def _record(self, method: str, blocks: Iterable[Block]) -> Text:
+        """The method's wins, ties and losses."""
+        counts = [0, 0, 0]
+        for block in blocks:
+            if block in self.ranked and method in self.ranks[block]:
+                mine = self.ranks[block][method]
+                for other, rank in self.ranks[block].items():
+                    counts[0 if mine < rank else 1 if mine == rank else 2] += other != method
+        return text(record(counts)) if any(counts) else Text(DASH, "--")
+
+    def _by_dataset(self) -> Sheet:
+        datasets = self.results.datasets
+        rows = [
+            (
+                text(m),
+                *(self._show((d, ()), m) for d in datasets),
+                self._record(m, self.cells),
+                self._show_rank(m, self.cells),
+            )
+            for m in self.results.methods
+        ]
+        header = ("Method", *datasets, "W/T/L", "Average rank")
+        return Sheet(text(self._caption()), tuple(map(text, header)), tuple(rows), 1, notes=self._notes())
+
+    def _by_point(self) -> Sheet:
+        results, points = self.results, self.points
+        rows: list[tuple[Text, ...]] = []
+        groups = []
+        for dataset in results.datasets:
+            groups.append(len(rows))
+            for k, method in enumerate(results.methods):
+                cells = [self._show((dataset, point), method) for point in points]
+                here = [(dataset, point) for point in points]
+                end = self._record(method, here), self._show_rank(method, here)
+                rows.append((text("" if k else dataset), text(method), *cells, *end))
+        if len(results.datasets) > 1:
+            groups.append(len(rows))
+            for k, method in enumerate(results.methods):
+                at_points = [self._show_rank(method, [(d, point) for d in results.datasets]) for point in points]
+                overall = self._record(method, self.cells), self._show_rank(method, self.cells)
+                rows.append((text("" if k else "average rank"), text(method), *at_points, *overall))
+        heads = [", ".join(value or DASH for value in point) for point in points]
+        paths = [short_path(path, results.swept) for path in results.swept]
+        heads[0] = ", ".join(f"{p} = {v or DASH}" for p, v in zip(paths, points[0], strict=True))
+        header = ("Dataset", "Method", *heads, "W/T/L", "Average rank")
+        return Sheet(text(self._caption()), tuple(map(text, header)), tuple(rows), 2, tuple(groups), self._notes())
+
+    def _show(self, block: Block, method: str) -> Text:
+        found = self.cells[block]
+        if method not in found:
+            return Text(DASH, "--")
+        cell = found[method]
+        bold = is_among_best(cell, list(found.values()), self.facts.higher_is_better, within_one_se=False)
+        return mean_and_spread(cell.mean, cell.se, _DIGITS, bold)
+
+    def _show_rank(self, method: str, blocks: Iterable[Block]) -> Text:
+        average = self._average(method, blocks)
+        return Text(DASH, "--") if math.isnan(average) else text(f"{average:.2f}")
+
+    def _caption(self) -> str:
+        better = {True: ", higher is better", False: ", lower is better", None: ""}[self.facts.higher_is_better]
+        return f"{self.results.name}: {self.facts.title}{better}"
+
+    def _notes(self) -> tuple[str, ...]:
+        present = [cell for found in self.cells.values() for cell in found.values()]
+        notes = []
+        if present:
+            notes.append(f"Mean ± standard error {over_splits(c.n for c in present)}. Bold: the best mean.")
+        notes += metric_notes([self.facts])
+        notes += tuning_notes(self.results, self.contestants)
+        if self.facts.higher_is_better is None:
+            notes.append(f"mlcdr does not know which way {self.facts.title} is better: nothing is bold or ranked.")
+        elif len(self.contestants) < 2:
+            notes.append("A single method: nothing to rank.")
+        elif self.left_out:
+            notes.append(f"Left out of ranks and tests, for want of a result: {self._names(self.left_out)}.")
+        silent = [method for method in self.results.methods if method not in self.contestants]
+        if silent:
+            notes.append(f"Without any result, and not ranked: {listing(silent)}.")
+        for path in self.results.swept:
+            lacking = [method for method in self.contestants if self.results.lacks(method, path)]
+            if lacking:
+                verb = "have" if len(lacking) > 1 else "has"
+                short = short_path(path, self.results.swept)
+                notes.append(f"{listing(lacking)} {verb} no {short}: the same number stands at every value.")
+        if any(len(found) < len(self.results.methods) for found in self.cells.values()):
+            notes.append(f"{DASH}: no result (not run, failed, or not defined).")
+            notes += unfilled(self.results)
+        if any(cell.n == 1 for cell in present):
+            notes.append(f"± {DASH}: a single split has no standard error.")
+        notes += self.results.remarks
+        if self.ranked and self.facts.higher_is_better is not None:
+            notes.append("W/T/L: wins, ties and losses against each of the others.")
+            if self.significance:
+                notes += self.significance.notes()
+            else:
+                notes.append("No tests: they need two data sets or more at which all methods have a result.")
+        return tuple(notes)
+
+    def _names(self, blocks: Sequence[Block]) -> str:
+        shown = [" ".join((dataset, *filter(None, point))) for dataset, point in blocks[:6]]
+        return listing(shown) if len(blocks) <= 6 else f"{', '.join(shown)} and {len(blocks) - 6} more"

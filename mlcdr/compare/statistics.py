@@ -1,0 +1,481 @@
+"""Tests of several methods over several data sets, as pure functions on arrays.
+
+`values` is everywhere an array (methods × blocks), without gaps: one number for each method in each block (a data set,
+say). Which way is better is said by `higher_is_better`, never guessed. Two numbers that differ only in the last places
+are one number (`mlcdr.results.ranking.same`): they tie, and their difference is zero.
+
+Sources. Demšar, *Statistical comparisons of classifiers over multiple data sets*, JMLR 7 (2006): Friedman, Iman and
+Davenport, Nemenyi, Wilcoxon, Holm, the critical-difference diagram. Benavoli, Corani, Demšar & Zaffalon, *Time for a
+change: a tutorial for comparing multiple classifiers through Bayesian analysis*, JMLR 18 (2017): the Bayesian
+signed-rank test. Nadeau & Bengio, *Inference for the generalization error*, Machine Learning 52 (2003): the corrected
+resampled t test.
+
+Whatever is not defined (no block to rank, all differences zero, one split) is NaN, never a number that looks like one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy import stats
+
+from mlcdr.results.ranking import ranks, same
+
+_EXACT_UP_TO = 50  # differences; 2⁵⁰ sign patterns are still counted exactly by a double
+_PLACES = 10  # of a difference, relative to the largest of the numbers: what lies beyond is rounding
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """Friedman's test and Iman and Davenport's version of it.
+
+    Attributes
+    ----------
+    statistic, p : float
+        χ²_F with `df` degrees of freedom, and its p-value.
+    f, f_p, f_critical : float
+        F_F with `df` and `f_df` degrees of freedom, its p-value, and the value it must exceed at level `alpha`.
+    corrected_for_ties : bool
+    """
+
+    n_methods: int
+    n_blocks: int
+    statistic: float
+    p: float
+    f: float
+    f_p: float
+    f_critical: float
+    alpha: float
+    corrected_for_ties: bool
+
+    @property
+    def df(self) -> int:
+        """Degrees of freedom of χ²_F: k − 1."""
+        return self.n_methods - 1
+
+    @property
+    def f_df(self) -> int:
+        """The second of F_F: (k − 1)(N − 1)."""
+        return self.df * (self.n_blocks - 1)
+
+
+@dataclass(frozen=True)
+class SignedRanks:
+    """Wilcoxon's signed-rank test of differences.
+
+    Attributes
+    ----------
+    positive, negative : float
+        R⁺ and R⁻: the sums of the ranks of the positive and of the negative differences.
+    p : float
+        Two-sided; NaN where no difference is left.
+    n, zeros : int
+        How many differences were ranked, and how many zeros were discarded.
+    exact : bool
+        Whether `p` is exact (else the normal approximation).
+    """
+
+    positive: float
+    negative: float
+    p: float
+    n: int
+    zeros: int
+    exact: bool
+
+    @property
+    def rank_biserial(self) -> float:
+        """Effect size (R⁺ − R⁻) / (R⁺ + R⁻), from −1 to 1 (Kerby 2014); 0 where no difference is left."""
+        total = self.positive + self.negative
+        return (self.positive - self.negative) / total if total else 0.0
+
+
+@dataclass(frozen=True)
+class Pairwise:
+    """All pairs of methods, as k × k matrices.
+
+    Attributes
+    ----------
+    p, holm : ndarray
+        Wilcoxon's p-value, as it is and after Holm's correction; NaN on the diagonal and where it is not defined.
+    records : ndarray (k, k, 3)
+        Wins, ties and losses of the row's method against the column's.
+    advantage : ndarray
+        How much better the row's method is in the mean over the blocks; negative where it is worse.
+    effect : ndarray
+        The rank-biserial correlation, positive where the row's method is better.
+    """
+
+    p: np.ndarray
+    holm: np.ndarray
+    records: np.ndarray
+    advantage: np.ndarray
+    effect: np.ndarray
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Probabilities that in a new block the first is worse, practically equal, or better."""
+
+    worse: float
+    equal: float
+    better: float
+
+
+@dataclass(frozen=True)
+class CorrectedT:
+    """The corrected resampled t test of one mean; NaN where it is not defined."""
+
+    mean: float
+    t: float
+    p: float
+    df: int
+
+
+# -------------------------------------------------------------------- ranks
+
+
+def block_ranks(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
+    """Ranks within each block, 1 the best; equal values share the average of their ranks.
+
+    Parameters
+    ----------
+    values : ndarray (methods, blocks)
+    higher_is_better : bool
+
+    Raises
+    ------
+    ValueError
+        When a value is missing or infinite, or there is no method.
+    """
+    values = _checked(values, least=1)
+    columns = [ranks({str(k): float(v) for k, v in enumerate(block)}, higher_is_better) for block in values.T]
+    return np.array([[block[str(k)] for block in columns] for k in range(len(values))]).reshape(values.shape)
+
+
+def average_ranks(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
+    """R_j = (1/N) Σᵢ rᵢʲ, one for each method (Demšar 2006, section 3.2.2).
+
+    Examples
+    --------
+    Two methods on three data sets, of which they tie on the last:
+
+    >>> average_ranks(np.array([[0.20, 0.31, 0.10], [0.21, 0.29, 0.10]]), higher_is_better=False).tolist()
+    [1.5, 1.5]
+    """
+    return block_ranks(values, higher_is_better).mean(axis=1)
+
+
+def wins_ties_losses(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
+    """For each pair how often the row's method wins, ties with and loses to the column's, (k, k, 3)."""
+    within = block_ranks(values, higher_is_better)
+    ahead = (within[:, None, :] < within[None, :, :]).sum(axis=2)
+    equal = (within[:, None, :] == within[None, :, :]).sum(axis=2)
+    counts = np.stack([ahead, equal, ahead.T], axis=2)
+    counts[np.diag_indices(len(within))] = 0  # nobody plays himself
+    return counts
+
+
+# -------------------------------------------------------------------- all methods at once
+
+
+def friedman(values: np.ndarray, higher_is_better: bool, correct_ties: bool = True, alpha: float = 0.05) -> Friedman:
+    """Whether k methods differ over N blocks: Friedman's χ²_F and Iman and Davenport's F_F.
+
+    χ²_F = 12N / (k(k+1)) · [Σⱼ Rⱼ² − k(k+1)²/4]             F_F = (N−1) χ²_F / (N(k−1) − χ²_F)
+
+    with χ² of k−1 and F of k−1, (k−1)(N−1) degrees of freedom (Demšar 2006, section 3.2.2). With `correct_ties`, χ²_F
+    is divided by 1 − Σ (t³ − t) / (N k (k²−1)), t the sizes of the groups of equal values (Conover 1999; so do R and
+    scipy): without ties it is the same number, with ties the uncorrected test, which Demšar's text gives, rejects too
+    seldom. If all methods tie in all blocks the corrected statistic is 0/0 and NaN.
+
+    Where every block has the methods in one and the same order, F_F is infinite and its p-value 0. Both distributions
+    are approximations, rough for ten blocks or fewer. One block has no F_F.
+
+    Raises
+    ------
+    ValueError
+        When a value is missing, or there are fewer than two methods or no block.
+    """
+    within = block_ranks(_checked(values, least=2), higher_is_better)
+    k, n = within.shape
+    if n == 0:
+        raise ValueError("no block to rank")
+    totals = within.mean(axis=1)
+    chi2 = 12 * n / (k * (k + 1)) * float(np.sum((totals - (k + 1) / 2) ** 2))  # the same sum, without cancellation
+    if correct_ties:
+        sizes = [np.unique(block, return_counts=True)[1] for block in within.T]
+        scale = 1 - sum(float(np.sum(t**3 - t)) for t in sizes) / (n * k * (k * k - 1))
+        chi2 = chi2 / scale if scale > 1e-12 else math.nan
+    most = n * (k - 1)
+    if n == 1 or math.isnan(chi2):
+        f = f_p = critical = math.nan
+    else:
+        f = math.inf if math.isclose(chi2, most, rel_tol=1e-12) else (n - 1) * chi2 / (most - chi2)
+        f_p = float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
+        critical = float(stats.f.isf(alpha, k - 1, (k - 1) * (n - 1)))
+    return Friedman(k, n, chi2, float(stats.chi2.sf(chi2, k - 1)), f, f_p, critical, alpha, correct_ties)
+
+
+def critical_difference(n_methods: int, n_blocks: int, alpha: float = 0.05) -> float:
+    """Nemenyi's critical difference of two average ranks, CD = q_α √(k(k+1) / (6N)) (Demšar 2006, section 3.2.2).
+
+    q_α is the quantile of the studentised range of k groups and infinite degrees of freedom, over √2.
+
+    Raises
+    ------
+    ValueError
+        When there are fewer than two methods or no block.
+
+    Examples
+    --------
+    Demšar's own example, four classifiers on fourteen data sets; four times the data sets halve it:
+
+    >>> round(critical_difference(4, 14), 2), round(critical_difference(4, 56), 2)
+    (1.25, 0.63)
+    """
+    if n_methods < 2 or n_blocks < 1:
+        raise ValueError(f"{n_methods} methods over {n_blocks} blocks: two and one are needed at least")
+    return _studentised_range(n_methods, alpha) / math.sqrt(2) * math.sqrt(n_methods * (n_methods + 1) / (6 * n_blocks))
+
+
+@lru_cache(maxsize=64)
+def _studentised_range(groups: int, alpha: float) -> float:
+    return float(stats.studentized_range.isf(alpha, groups, np.inf))
+
+
+def nemenyi(averages: Sequence[float], n_blocks: int) -> np.ndarray:
+    """Nemenyi's p-values of all pairs of average ranks (k × k, 1 on the diagonal).
+
+    p = P(Q > √2 |Rᵢ − Rⱼ| / √(k(k+1) / (6N))), Q the studentised range of k groups and infinite degrees of freedom.
+    """
+    at = np.asarray(averages, dtype=float)
+    k = len(at)
+    q = math.sqrt(2) * np.abs(at[:, None] - at[None, :]) / math.sqrt(k * (k + 1) / (6 * n_blocks))
+    above = np.triu_indices(k, 1)
+    p = np.ones((k, k))
+    p[above] = stats.studentized_range.sf(q[above], k, np.inf)
+    return np.minimum(p, p.T)
+
+
+def cliques(differs: np.ndarray, averages: Sequence[float]) -> list[tuple[int, ...]]:
+    """The largest sets of two or more methods of which no two differ, for the bars of a critical-difference diagram.
+
+    Maximal cliques of the graph that joins methods not shown to differ (Bron & Kerbosch 1973, with a pivot). With
+    Nemenyi's test these are runs of neighbours in the order of the ranks; with pairwise tests one may skip a method.
+
+    Parameters
+    ----------
+    differs : ndarray of bool (k, k)
+        Symmetric; its diagonal is not looked at.
+    averages : sequence of float
+        Average ranks: each clique lists its methods, and the cliques follow one another, from the best to the worst.
+    """
+    k = len(averages)
+    place = {method: i for i, method in enumerate(sorted(range(k), key=lambda j: (averages[j], j)))}
+    joined = [{j for j in range(k) if j != i and not differs[i, j]} for i in range(k)]
+    found: list[tuple[int, ...]] = []
+
+    def grow(members: tuple[int, ...], candidates: set[int], seen: set[int]) -> None:
+        if not candidates and not seen:
+            found.append(tuple(sorted(members, key=place.__getitem__)))
+            return
+        pivot = max(candidates | seen, key=lambda j: len(joined[j] & candidates))
+        for j in sorted(candidates - joined[pivot]):
+            grow((*members, j), candidates & joined[j], seen & joined[j])
+            candidates, seen = candidates - {j}, seen | {j}
+
+    grow((), set(range(k)), set())
+    return sorted((c for c in found if len(c) > 1), key=lambda c: [place[j] for j in c])
+
+
+# -------------------------------------------------------------------- pairs
+
+
+def paired_differences(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.ndarray) -> np.ndarray:
+    """The differences a − b, in which rounding neither makes a difference nor breaks a tie.
+
+    Numbers that are the same give 0, and differences are rounded to ten places of the largest of all numbers: 0.3 − 0.2
+    and 0.2 − 0.1 are one difference.
+    """
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    scale = max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))
+    if scale == 0:
+        return np.zeros(a.shape)
+    rounded = np.round((a - b) / scale, _PLACES) * scale
+    return np.where([same(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)], 0.0, rounded)
+
+
+def wilcoxon(differences: Sequence[float] | np.ndarray) -> SignedRanks:
+    """Wilcoxon's signed-rank test that differences are symmetric about zero, two-sided.
+
+    Zeros are discarded (Wilcoxon 1945); equal sizes share the average of their ranks. Up to 50 differences the p-value
+    is exact, also where sizes tie: R⁺ under all 2ⁿ patterns of signs of the ranks at hand, counted one rank at a time.
+    Beyond, R⁺ is normal with mean n(n+1)/4 and variance Σ rank² / 4 (which is the usual correction for ties). With no
+    difference left the p-value is NaN.
+
+    Cost: n · n(n+1) additions.
+    """
+    d = np.asarray(differences, dtype=float)
+    if not np.all(np.isfinite(d)):
+        raise ValueError("a difference is missing or infinite")
+    kept = d[d != 0]
+    n, zeros = len(kept), len(d) - len(kept)
+    if n == 0:
+        return SignedRanks(0.0, 0.0, math.nan, 0, zeros, True)
+    order = stats.rankdata(np.abs(kept))
+    positive, negative = float(order[kept > 0].sum()), float(order[kept < 0].sum())
+    low = min(positive, negative)
+    if n <= _EXACT_UP_TO:
+        doubled = np.round(2 * order).astype(int)  # shared ranks are halves
+        counts = np.zeros(doubled.sum() + 1)
+        counts[0] = 1
+        for step in doubled:
+            counts[step:] += counts[:-step].copy()
+        p = min(1.0, 2 * float(counts[: round(2 * low) + 1].sum()) / 2.0**n)
+    else:
+        spread = math.sqrt(float(np.sum(order**2)) / 4)
+        p = min(1.0, 2 * float(stats.norm.cdf((low - n * (n + 1) / 4) / spread)))
+    return SignedRanks(positive, negative, p, n, zeros, n <= _EXACT_UP_TO)
+
+
+def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Holm's step-down correction: p₍ᵢ₎ → maxⱼ≤ᵢ min(1, (m − j + 1) p₍ⱼ₎) (Demšar 2006, section 3.2.3).
+
+    NaN (a test that is not defined, and so can reject nothing) stays NaN and does not count in m.
+    """
+    p = np.asarray(p_values, dtype=float)
+    adjusted = np.full(p.shape, np.nan)
+    defined = np.flatnonzero(~np.isnan(p))
+    order = defined[np.argsort(p[defined], kind="stable")]
+    steps = p[order] * np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return adjusted
+
+
+def pairwise(values: np.ndarray, higher_is_better: bool) -> Pairwise:
+    """Every pair of methods: Wilcoxon's signed-rank test with Holm's correction over all pairs, and the records."""
+    values = _checked(values, least=2)
+    k = len(values)
+    better = values if higher_is_better else -values
+    p, adjusted, effect = np.full((k, k), np.nan), np.full((k, k), np.nan), np.zeros((k, k))
+    above = np.triu_indices(k, 1)
+    tests = [wilcoxon(paired_differences(better[i], better[j])) for i, j in zip(*above, strict=True)]
+    p[above] = [test.p for test in tests]
+    adjusted[above] = holm(p[above])
+    effect[above] = [test.rank_biserial for test in tests]
+    below = above[::-1]
+    p[below], adjusted[below], effect[below] = p[above], adjusted[above], -effect[above]
+    means = better.mean(axis=1)
+    records = wins_ties_losses(values, higher_is_better)
+    return Pairwise(p, adjusted, records, means[:, None] - means[None, :], effect)
+
+
+def bayesian_signed_rank(
+    advantages: Sequence[float] | np.ndarray,
+    rope: float = 0.0,
+    prior: float = 0.5,
+    samples: int = 50_000,
+    seed: int = 2017,
+) -> Posterior:
+    """The Bayesian signed-rank test (Benavoli et al. 2014; 2017, section 4.2.1).
+
+    The differences z₁ … z_N come from a distribution with a Dirichlet-process prior of strength s whose base measure
+    sits at z₀ = 0, inside the region of practical equivalence [−r, r]. In the posterior
+
+        θ_better = Σᵢⱼ wᵢwⱼ 1[zᵢ + zⱼ > 2r],   θ_worse = Σᵢⱼ wᵢwⱼ 1[zᵢ + zⱼ < −2r],   θ_equal = 1 − the two,
+
+    with (w₀, …, w_N) ~ Dirichlet(s, 1, …, 1); a sum of exactly ±2r counts half. A probability is the share of Monte
+    Carlo samples in which that θ is the largest of the three. With r = 0 nothing is practically equal: what ties is
+    shared out, and two probabilities remain.
+
+    Parameters
+    ----------
+    advantages : sequence of float
+        One for each block: how much better the first is.
+    rope : float
+        r, in the metric's own unit.
+    prior : float
+        s > 0.
+    samples, seed : int
+        The same seed gives the same numbers. The Monte Carlo error of a probability is √(P(1 − P) / samples).
+
+    Raises
+    ------
+    ValueError
+        When a difference is missing, or `rope` is negative, or `prior` not positive.
+
+    Cost: samples · N² multiplications.
+    """
+    z = np.concatenate([[0.0], np.asarray(advantages, dtype=float)])
+    if not np.all(np.isfinite(z)) or not rope >= 0 or not prior > 0:
+        raise ValueError("a difference is missing, the region is negative, or the prior's strength not positive")
+    sums = z[:, None] + z[None, :]
+    above, below = _beyond(sums, 2 * rope), _beyond(-sums, 2 * rope)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    weights = rng.dirichlet([prior, *np.ones(len(z) - 1)], samples)
+    better = ((weights @ above) * weights).sum(axis=1)
+    worse = ((weights @ below) * weights).sum(axis=1)
+    if rope == 0:
+        ahead = float(np.mean((better > worse) + 0.5 * np.isclose(better, worse, rtol=1e-12)))
+        return Posterior(1 - ahead, 0.0, ahead)
+    equal = 1 - better - worse
+    largest = np.argmax(np.stack([equal, worse, better]), axis=0)
+    shares = np.bincount(largest, minlength=3) / samples
+    return Posterior(float(shares[1]), float(shares[0]), float(shares[2]))
+
+
+def _beyond(sums: np.ndarray, limit: float) -> np.ndarray:
+    """1 where a sum is above the limit, one half where it is the limit up to rounding."""
+    at = np.isclose(sums, limit, rtol=1e-9, atol=1e-12 * max(1.0, float(np.abs(sums).max())))
+    return np.where(at, 0.5, (sums > limit).astype(float))
+
+
+# -------------------------------------------------------------------- one data set, several splits
+
+
+def corrected_t(differences: Sequence[float] | np.ndarray, test_to_train: float, margin: float = 0.0) -> CorrectedT:
+    """Whether the mean of differences over resampled splits exceeds `margin`: Nadeau & Bengio's corrected t test.
+
+    t = (d̄ − margin) / √((1/n + n_test/n_train) s²),    n − 1 degrees of freedom, one-sided
+
+    s² the variance (n − 1) of the n differences. The training sets of the splits overlap, so the differences are not
+    independent, and s²/n would be far too small a variance of their mean; the second term makes up for it. If all
+    differences are the same, there is no spread to test against: p is 0 where they exceed the margin, else 1. With
+    one split there is no test.
+
+    Parameters
+    ----------
+    differences : sequence of float
+    test_to_train : float
+        n_test / n_train: 1/(k−1) in k-fold cross-validation, (1 − p)/p where a share p of the rows trains.
+    margin : float
+    """
+    d = np.asarray(differences, dtype=float)
+    n = len(d)
+    if n == 0 or not np.all(np.isfinite(d)):
+        raise ValueError("no difference, or one that is missing or infinite")
+    mean = math.fsum(d) / n
+    if n == 1:
+        return CorrectedT(mean, math.nan, math.nan, 0)
+    beyond = mean - margin
+    scale = max(float(np.abs(d).max()), abs(margin))
+    spread = math.sqrt((1 / n + test_to_train) * float(np.var(d, ddof=1)))
+    if abs(beyond) <= 1e-9 * scale:  # rounding is no difference
+        beyond = 0.0
+    if spread <= 1e-9 * scale:
+        t = math.copysign(math.inf, beyond) if beyond else 0.0
+        return CorrectedT(mean, t, 0.0 if beyond > 0 else 1.0, n - 1)
+    return CorrectedT(mean, beyond / spread, float(stats.t.sf(beyond / spread, n - 1)), n - 1)
+
+
+def _checked(values: np.ndarray, least: int) -> np.ndarray:
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 2 or len(values) < least:
+        raise ValueError(f"an array (methods × blocks) of at least {least} methods is needed, got {values.shape}")
+    if not np.all(np.isfinite(values)):
+        raise ValueError("a value is missing or infinite; leave the block out")
+    return values

@@ -1,0 +1,190 @@
+"""Whether the parts of a config agree: what it sweeps, tunes and shows with its methods, metrics and splits."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from mlcdr.config.components import build_problem
+from mlcdr.config.methods import UNREADABLE
+from mlcdr.config.problems import Problems, near, worded
+from mlcdr.config.yaml_reader import KeyPath
+from mlcdr.data.files import Part, short_name
+from mlcdr.data.sources import entry_names
+from mlcdr.experiment.model import LABELLED, MethodSpec, method_text
+from mlcdr.experiment.splits import read_labelled
+from mlcdr.experiment.tune import TuneSpec
+from mlcdr.methods import registry
+
+Check = Callable[[Mapping[str, Any]], Iterable[str]]
+"""From an experiment as plain data to what is wrong with it, `tables.0: what is wrong`."""
+
+
+def check_names(data: Mapping[str, Any], problems: Problems) -> None:
+    """No two metrics may share a name in the results, and a layout's metric must be measured."""
+    labels: list[str] = []
+    metrics_read = isinstance(data.get("metrics"), list)
+    for i, spec in enumerate(data["metrics"] if metrics_read else []):
+        if spec.label and spec.label in labels:
+            problems.add(
+                ("metrics", i), f"the metric {spec.label!r} is listed twice; give one another name by `as: name`"
+            )
+        labels.append(spec.label)
+    for key in ("tables", "figures"):
+        for i, spec in enumerate(data[key] if isinstance(data.get(key), list) else []):
+            if isinstance(spec.metric, str) and metrics_read and spec.metric not in labels:
+                message = (
+                    f"{spec.metric!r} is none of the metrics above{near(spec.metric, labels)} ({', '.join(labels)})"
+                )
+                problems.add((key, i, "metric"), message)
+
+
+def check_layouts(data: Mapping[str, Any], sweep: Mapping[str, Any], also: Check, problems: Problems) -> None:
+    """Put what `also` finds among the problems, but for what is told already."""
+    listed = {key: data[key] if isinstance(data.get(key), list) else [] for key in ("metrics", "tables", "figures")}
+    methods = data.get("methods")
+    plain = {
+        "metrics": [{spec.name: {"as": spec.label}} for spec in listed["metrics"] if spec.label],
+        "sweep": {path: values for path, values in sweep.items() if isinstance(values, list)},
+        "methods": methods if isinstance(methods, dict) else {},
+        # an entry that is broken has been told; one that surely fits keeps its place
+        **{
+            key: [spec.plain() if isinstance(spec.layout, str) and spec.layout else None for spec in listed[key]]
+            for key in ("tables", "figures")
+        },
+    }
+    told = problems.places()
+    misspelt = any(path[:1] == ("metrics",) for path in told)
+    for line in also(plain):
+        where, _, message = line.partition(": ")
+        key, _, number = where.partition(".")
+        path = (key, int(number))
+        if message.startswith("needs the metric"):
+            # Of a metric that is misspelt above, or in the entry itself, one line is enough.
+            unclear = not plain["metrics"] or (misspelt and "did you mean" in message)
+            if unclear or (*path, "metric") in told:
+                continue
+        problems.add(path, message)
+
+
+def check_tuning(data: Mapping[str, Any], part: Part, problems: Problems) -> None:
+    """What a method is tuned by must be a metric, and what has a grid of its own a data set."""
+    metrics = [spec for spec in data["metrics"] if spec.label] if isinstance(data.get("metrics"), list) else []
+    listed = data["datasets"] if isinstance(data.get("datasets"), list) else []
+    names = [short_name(spec.name, part) for spec in listed if spec.name and spec.name.isprintable()]
+    for method, parts in data["methods"].items() if isinstance(data.get("methods"), dict) else ():
+        try:
+            tune = TuneSpec.model_validate(parts["tune"])
+        except (ValidationError, KeyError, TypeError):  # not tuned, or told already
+            continue
+        here: KeyPath = ("methods", method, "tune")
+        known = [*names, *entry_names()] if tune.grids else []
+        for name in tune.grids:
+            if name.casefold() not in {each.casefold() for each in known}:
+                hint = near(name, known)
+                problems.add((*here, "grids", name), f"{name!r} is no data set{hint}")
+        if tune.scope != "test":
+            try:
+                tune.criterion((m.label, m.name, m.params) for m in metrics)
+            except ValueError as error:
+                problems.add((*here, "metric"), str(error))
+
+
+def check_sweep(sweep: Mapping[str, Any], methods: Any, fixed: bool, problems: Problems) -> None:
+    """Every swept path must be a parameter of some method that does not set it itself, and every value possible; the
+    same for each method's own grid. `fixed`: whether `splits` has a `labelled` of its own.
+    """
+    specs: dict[str, MethodSpec] = {}
+    for name, parts in (methods if isinstance(methods, dict) else {}).items():
+        with contextlib.suppress(ValidationError):
+            spec = MethodSpec.model_validate(parts)
+            if UNREADABLE not in spec.components():
+                specs[name] = spec
+    all_read = isinstance(methods, dict) and len(specs) == len(methods)
+    for path, values in sweep.items():
+        here: KeyPath = ("sweep", path)
+        if path == LABELLED:
+            _check_labelled(values if isinstance(values, list) else [], here, fixed, problems)
+            continue
+        if path.partition(".")[0] == "splits":
+            problems.add(here, f"of the splits only `{LABELLED}` can be swept")
+            continue
+        having = {name: spec for name, spec in specs.items() if spec.with_value(path, None) is not None}
+        if not having and all_read:
+            known = _sweepable(specs.values())
+            problems.add(
+                here, f"no method has this parameter{near(path, known)} (there are: {', '.join(known) or 'none'})"
+            )
+        _check_values(having, path, values if isinstance(values, list) else [], here, problems)
+    for name, spec in specs.items():
+        for path, values in (spec.tune.grid if spec.tune else {}).items():
+            here = ("methods", name, "tune", "grid", path)
+            if path in sweep:
+                problems.add(here, "is swept, too; leave it out in one of the two places")
+            elif spec.with_value(path, None) is None:
+                known = _sweepable([spec])
+                problems.add(here, f"the method has no such parameter{near(path, known)} (it has: {', '.join(known)})")
+            else:
+                _check_values({name: spec}, path, values, here, problems)
+                for dataset, grid in (spec.tune.grids if spec.tune else {}).items():
+                    there = ("methods", name, "tune", "grids", dataset, path)
+                    _check_values({name: spec}, path, grid[path], there, problems)
+
+
+def _check_labelled(values: Sequence[Any], here: KeyPath, fixed: bool, problems: Problems) -> None:
+    """The values of a swept `splits.labelled`."""
+    if fixed:
+        problems.add(here, "splits.labelled is set, too; leave it out in one of the two places")
+    texts = [method_text(value) for value in values]
+    for i, value in enumerate(values):
+        if texts[i] in texts[:i]:
+            problems.add((*here, i), f"the value {texts[i]} is listed twice")
+        try:
+            if read_labelled(value) is None:
+                problems.add((*here, i), "must be a share or a number of rows, found nothing")
+        except ValidationError as error:
+            problems.add((*here, i), worded(error.errors(include_url=False)[0]))
+
+
+def check_scopes(methods: Any, hidden: bool, problems: Problems) -> None:
+    """Where labels are hidden no choice may be made by all rows: it would see them."""
+    for name, parts in methods.items() if hidden and isinstance(methods, dict) else ():
+        tune = parts.get("tune") if isinstance(parts, dict) else None
+        if isinstance(tune, dict) and tune.get("scope") == "dataset":
+            message = "`dataset` chooses by the labels of all rows, and `splits.labelled` hides some; take `split`"
+            problems.add(("methods", name, "tune", "scope"), message)
+
+
+def _check_values(
+    having: Mapping[str, MethodSpec], path: str, values: Sequence[Any], here: KeyPath, problems: Problems
+) -> None:
+    """Each value must be listed once and be possible for the methods `having` the parameter; none may set it itself."""
+    texts = [method_text(value) for value in values]
+    for i, text in enumerate(texts):
+        if text in texts[:i]:
+            problems.add((*here, i), f"the value {text} is listed twice")
+    for name, spec in having.items():
+        component, keys, _ = spec.component_at(path) or (UNREADABLE, (), None)
+        if keys[0] in component.params and len(keys) == 1:
+            problems.add(here, f"the method {name} sets {keys[0]} itself; leave it out there, or do not vary it")
+    for i, value in enumerate(values):
+        failing = {}
+        for name, spec in having.items():
+            at = (spec.with_value(path, value) or spec).component_at(path)
+            message = build_problem(at[0], problems.importing) if at else None
+            if message:
+                failing[name] = message
+        if failing:
+            problems.add((*here, i), f"impossible for {', '.join(failing)}: {next(iter(failing.values()))}")
+
+
+def _sweepable(specs: Iterable[MethodSpec]) -> list[str]:
+    """The paths of all parameters of some methods, each once."""
+    paths: dict[str, None] = {}
+    for spec in specs:
+        for position, component in enumerate(spec.components()):
+            step = f".{position}" if component.family == "feature_space" and len(spec.feature_space) > 1 else ""
+            for key in registry.declared(component.family, component.name).parameters:
+                paths[f"{component.family}{step}.{key}"] = None
+    return list(paths)

@@ -1,0 +1,242 @@
+"""What an experiment asks of its data sets that they do not have: found by reading them, before anything is computed.
+
+The config alone cannot tell it: whether the data can be read, rows are enough for the splits, folds are as many as
+rows, no number of dimensions is larger than there are labels or features, and what names labels (a chain's order, sets
+of labels) names those there are. These are mistakes.
+
+Other numbers, of neighbours, clusters or labels of a group, are cut down to what there is: that differs from one part
+of the data to the next. One that is larger than all the data have says less than it seems to, and is remarked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from mlcdr.data.dataset import Dataset
+from mlcdr.errors import ConfigError, UserError
+from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, method_text
+from mlcdr.experiment.splits import read_labelled
+from mlcdr.methods import registry
+from mlcdr.methods.registry import Component
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of comparing an experiment with its data sets: lines `key.path: what is wrong`, no two alike.
+
+    Attributes
+    ----------
+    mistakes : list of str
+        What the data sets do not allow. A parameter that does not fit a data set's size makes its trials fail; whatever
+        else stands here keeps a run from beginning.
+    remarks : list of str
+        Numbers that are cut down to what there is.
+    """
+
+    mistakes: list[str]
+    remarks: list[str]
+
+
+def compared(experiment: Experiment) -> Comparison:
+    """The experiment beside its data sets, which are read."""
+    found: dict[str, None] = {}
+    remarks: dict[str, None] = {}
+    for i, spec in enumerate(experiment.datasets):
+        source = DataSource.of(spec, experiment.splits)
+        try:
+            dataset = source.load()
+        except UserError as error:
+            found[f"datasets.{i}: {error}"] = None
+            continue
+        n_train = dataset.n_instances
+        try:
+            first = source.divide(dataset)[0]
+            n_train = len(first.train) + len(first.unlabelled)
+            for value in experiment.sweep.get(LABELLED, ()):
+                source.hiding(first, read_labelled(value), dataset)
+        except ConfigError as error:
+            found |= dict.fromkeys(error.problems)
+        except UserError as error:
+            found[f"splits: {error}"] = None
+        for line, fails in _unfit(experiment, dataset, n_train):
+            (found if fails else remarks)[line] = None
+    return Comparison(list(found), list(remarks))
+
+
+def _unfit(experiment: Experiment, dataset: Dataset, n_train: int) -> Iterator[_Line]:
+    """The parameters that do not fit a data set of this size, where they are written; and whether trials fail by it."""
+    whole = _Sizes(dataset.name, n_train, dataset.n_features, dataset.n_labels)
+    for name, spec in experiment.methods.items():
+        written: list[tuple[str, str, Any]] = [
+            (path, f"sweep.{path}.{i}", value)
+            for path, values in experiment.sweep.items()
+            for i, value in enumerate(values)
+        ]
+        tune = spec.tune
+        if tune is not None:
+            grid, key = tune.grid, f"methods.{name}.tune.grid"
+            if dataset.name in tune.grids:
+                grid, key = tune.grids[dataset.name], f"methods.{name}.tune.grids.{dataset.name}"
+            written += [(path, f"{key}.{path}", value) for path, values in grid.items() for value in values]
+        varied: dict[str, list[Any]] = {}
+        for path, _, value in written:
+            varied.setdefault(path, []).append(value)
+        places = {place.path: place for place in _places(spec)}
+        sizes: dict[str, _Sizes] = {}
+        for place in places.values():  # those that others are parts of first
+            seen = sizes.get(place.path.rpartition(".")[0], whole)
+            for parameter, value in place.component.params.items():
+                yield from place.told(parameter, value, seen, f"methods.{name}.{place.written}.{parameter}")
+            for path, key, value in written:
+                of, _, parameter = path.rpartition(".")
+                # later steps see what the first one leaves
+                of = "feature_space" if of == "feature_space.0" and len(spec.feature_space) == 1 else of
+                if of == place.path:
+                    yield from place.told(parameter, value, seen, key)
+            sizes[place.path] = place.of_parts(seen, varied)
+
+
+_Line = tuple[str, bool]  # what does not fit, and whether trials fail by it
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """What a component sees of a data set: how many training rows, features and labels; or some of them as a member."""
+
+    dataset: str
+    rows: int
+    features: int
+    labels: int
+    member: str = ""
+
+    @property
+    def of(self) -> str:
+        """Whose sizes they are."""
+        return f"{self.dataset}{self.member}"
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A component of a method, and whether it sees what the data set has or something made of it.
+
+    Attributes
+    ----------
+    path, written : str
+        The path by which a sweep finds it, and that in the config's file.
+    features, labels : bool
+        Whether it sees no other features than the data set's, and all labels.
+    """
+
+    component: Component
+    path: str
+    written: str
+    features: bool
+    labels: bool
+
+    def told(self, parameter: str, value: Any, seen: _Sizes, key: str) -> Iterator[_Line]:
+        """What is wrong with a parameter's value, which stands at `key`."""
+        number = isinstance(value, int) and not isinstance(value, bool)
+        for bound, fails in ((self._bound(parameter, seen), True), (self._limit(parameter, seen), False)):
+            if bound is not None and number and value > bound[0]:
+                told = f"{key}: {method_text(value)} is more than the {bound[0]} {bound[1]} of {seen.of}"
+                yield told if fails else f"{told}, and means all of them", fails
+        of_rows = parameter == "instances" and self.labels
+        if number and (self.features or of_rows) and hasattr(self._class, "sizes_of_a_member"):
+            try:
+                self._with({parameter: value}).sizes_of_a_member(seen.rows, seen.features)
+            except ValueError as error:
+                if str(error).startswith(f"{parameter}="):
+                    yield f"{key}: {str(error).removeprefix(f'{parameter}=')} ({seen.of})", True
+        check = getattr(self._class, "checks_of_labels", {}).get(parameter) if self.labels else None
+        if check is not None:
+            try:
+                check(value, seen.labels)
+            except (TypeError, ValueError) as error:
+                yield f"{key}: {str(error).removeprefix(f'{parameter}: ')} ({seen.of})", True
+
+    def of_parts(self, seen: _Sizes, varied: Mapping[str, list[Any]]) -> _Sizes:
+        """What its parts see: of a member that draws from the rows and the features, the fewest that it may get."""
+        if not hasattr(self._class, "sizes_of_a_member"):
+            return seen
+        own = {
+            path.rpartition(".")[2]: values for path, values in varied.items() if path.rpartition(".")[0] == self.path
+        }
+        found = []
+        for values in product(*own.values()):
+            with contextlib.suppress(ValueError):  # which is told where the number stands
+                member = self._with(dict(zip(own, values, strict=True)))
+                found.append(member.sizes_of_a_member(seen.rows, seen.features))
+        if not found:
+            return seen
+        rows, features = map(min, zip(*found, strict=True))
+        return replace(seen, rows=rows, features=features, member=f" that a member of the {self.component.name} gets")
+
+    def _with(self, values: Mapping[str, Any]) -> Any:
+        """The estimator with other values of some parameters, without the components in it, which nobody asks here."""
+        parts = getattr(self._class, "component_parameters", {})
+        plain = {key: value for key, value in {**self.component.params, **values}.items() if key not in parts}
+        return Component(self.component.family, self.component.name, plain).build(check=False)
+
+    def parts(self) -> Iterator[_Place]:
+        """The components in it; some of them see what it sees."""
+        of_all = getattr(self._class, "parts_of_all_labels", ())
+        for parameter, family in getattr(self._class, "component_parameters", {}).items():
+            if isinstance(self.component.params.get(parameter), str | Mapping):
+                part = Component.parse(family, self.component.params[parameter])
+                path, written = (f"{place}.{parameter}" for place in (self.path, self.written))
+                features, labels = (sees and parameter in of_all for sees in (self.features, self.labels))
+                place = _Place(part, path, f"{written}.{part.name}", features, labels)
+                yield place
+                yield from place.parts()
+
+    @property
+    def _class(self) -> Any:
+        return registry.resolve(self.component.family, self.component.name)
+
+    def _limit(self, parameter: str, seen: _Sizes) -> tuple[int, str] | None:
+        """The number beyond which a parameter says no more, as its class has it."""
+        counts = getattr(self._class, "at_most", {}).get(parameter, "")
+        return {"rows": (seen.rows, "training rows"), "labels": (seen.labels, "labels")}.get(counts)
+
+    def _bound(self, parameter: str, seen: _Sizes) -> tuple[int, str] | None:
+        """The largest number that a parameter of ours may be; None where it is no number of dimensions."""
+        if not self._class.__module__.startswith("mlcdr."):
+            return None  # what a class of the user's own allows is not known
+        features, labels = (seen.features, "features") if self.features else None, (seen.labels, "labels")
+        if parameter in getattr(self._class, "sizes_of_labels", ()):
+            return labels
+        if parameter == "n_features":
+            return features
+        known: dict[str, dict[str, tuple[int, str] | None]] = {
+            "feature_space": {"n_components": features},
+            "label_space": {"n_components": labels},
+            "dual_space": {"n_components": min(features or labels, labels), "n_labels": labels},
+        }
+        return known.get(self.component.family, {}).get(parameter)
+
+
+def _places(spec: MethodSpec) -> Iterator[_Place]:
+    """The components of a method, those that others are parts of first."""
+    alone = spec.instance_space is None and spec.dual_space is None  # whether nothing else is between
+    own_features, own_labels = alone and not spec.feature_space, alone and spec.label_space is None
+    steps = [
+        (f"feature_space.{i}" if i or len(spec.feature_space) > 1 else "feature_space", step, not i)
+        for i, step in enumerate(spec.feature_space)
+    ]
+    others = [
+        ("dual_space", spec.dual_space, not spec.feature_space),
+        ("label_space", spec.label_space, True),
+        ("learner", spec.learner, own_features),
+        ("threshold", spec.threshold, own_features),
+        ("instance_space", spec.instance_space, True),
+    ]
+    for path, component, features in (*steps, *others):
+        if component is not None:
+            place = _Place(component, path, f"{path}.{component.name}", features, own_labels)
+            yield place
+            yield from place.parts()

@@ -1,0 +1,183 @@
+"""Data sets, metrics, tables and figures as a config writes them: short forms become models, every problem is told."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from mlcdr.config.problems import Problems, found, near, worded
+from mlcdr.config.yaml_reader import KeyPath
+from mlcdr.data.files import Part, is_path, locate, short_name
+from mlcdr.data.synthetic import Synthetic
+from mlcdr.errors import DataError
+from mlcdr.experiment.model import DatasetSpec, LayoutSpec, MetricSpec
+from mlcdr.metrics import METRICS
+
+# The options of a data set that is read, and the values they may have; None: a whole number that is not 0.
+DATASET_OPTIONS: dict[str, tuple[str, ...] | None] = {"missing": ("error", "mean", "zero"), "labels": None}
+
+# In place of a data set's name, or as its one option: it is made, not read.
+SYNTHETIC = "synthetic"
+
+_SpecT = TypeVar("_SpecT", bound=BaseModel)
+
+
+def read_dataset(written: Any, path: KeyPath, problems: Problems, folder: Path) -> DatasetSpec:
+    """A data set from `name` or `{name: {option: value}}`; its file may stand in `folder`."""
+    pair = _name_and_options(written, "data set", path, problems)
+    if pair is None:
+        return DatasetSpec.model_construct(name="")
+    name, options = pair
+    inner = path if isinstance(written, str) else (*path, name)
+    if name == SYNTHETIC or (isinstance(options, dict) and SYNTHETIC in options):
+        return _synthetic(name, options, inner, problems)
+    if not isinstance(options, dict):
+        problems.add(inner, f"options must be a mapping ({', '.join(DATASET_OPTIONS)}), found {found(options)}")
+        options = {}
+    for key, value in options.items():
+        if key not in DATASET_OPTIONS:
+            known = ", ".join(DATASET_OPTIONS)
+            problems.add((*inner, key), f"unknown option of a data set{near(key, DATASET_OPTIONS)} (known: {known})")
+            continue
+        allowed = DATASET_OPTIONS[key]
+        if allowed is None:
+            if isinstance(value, bool) or not isinstance(value, int) or value == 0:
+                problems.add((*inner, key), f"must be a whole number other than 0, found {found(value)}")
+        elif value not in allowed:
+            problems.add(
+                (*inner, key), f"must be one of {', '.join(allowed)}, found {found(value)}{near(value, allowed)}"
+            )
+    if is_path(name):
+        name = beside(name, folder)
+    return _built(DatasetSpec, {"name": inner}, problems, name=name, params=options)
+
+
+def _synthetic(name: str, options: Any, path: KeyPath, problems: Problems) -> DatasetSpec:
+    """A data set that is made: `{synthetic: {…}}`, which names itself, or `{name: {synthetic: {…}}}`."""
+    if name != SYNTHETIC:
+        if len(options) > 1:
+            others = ", ".join(key for key in options if key != SYNTHETIC)
+            problems.add(path, f"a synthetic data set is not read, so it has no other option (found: {others})")
+        options, path = options[SYNTHETIC], (*path, SYNTHETIC)
+    try:
+        if not isinstance(options, dict):
+            raise DataError(f"the options of a synthetic data set are a mapping, found {found(options)}")
+        made = Synthetic.parse(options)
+    except DataError as error:
+        problems.add(path, str(error))
+        return DatasetSpec.model_construct(name="")
+    own_name = made.name if name == SYNTHETIC else name
+    return _built(DatasetSpec, {"name": path}, problems, name=own_name, params={SYNTHETIC: options})
+
+
+def spelt_alike(specs: Sequence[DatasetSpec], part: Part, look_up: bool, problems: Problems) -> list[DatasetSpec]:
+    """The specs with every name spelt in the one way that results know it by; what is not there, or twice, is told."""
+    result: list[DatasetSpec] = []
+    names: set[str] = set()
+    listed: dict[tuple[Path, ...], str] = {}
+    for i, spec in enumerate(specs):
+        files = None
+        name = short_name(spec.name, part) if spec.name.isprintable() else ""  # else it has been told
+        if name and look_up and SYNTHETIC not in spec.params:
+            try:
+                files = locate(spec.name, part)
+            except DataError as error:
+                problems.add(("datasets", i), str(error))
+        if name and name.casefold() in names:
+            problems.add(("datasets", i), f"the data set {name!r} is listed twice; results are kept by its name")
+        elif files is not None:
+            name = files.name
+            first = listed.setdefault(tuple(path.resolve() for path in files.arffs), spec.name)
+            if first != spec.name:
+                problems.add(("datasets", i), f"{spec.name!r} is the same data set as {first!r}; keep one")
+            if files.xml is not None and "labels" in spec.params:
+                problems.add(("datasets", i), f"{files.xml} names the labels; leave out the option `labels`")
+        names.add(name.casefold())
+        result.append(spec if is_path(spec.name) or not name else spec.model_copy(update={"name": name}))
+    return result
+
+
+def read_metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
+    """A metric from `name`, `{name: {option: value, as: label}}` or `{name: value}` (for its first option)."""
+    pair = _name_and_options(written, "metric", path, problems)
+    if pair is None:
+        return MetricSpec.model_construct(name="", label="")
+    name, options = pair
+    inner = path if isinstance(written, str) else (*path, name)
+    metric = METRICS.get(name)
+    if metric is None:
+        problems.add(inner, f"unknown metric {name!r}{near(name, METRICS)} (known: {', '.join(METRICS)})")
+        return MetricSpec.model_construct(name=name, label=name)
+    places = {}
+    if not isinstance(options, dict):
+        if not metric.parameters:
+            problems.add(inner, f"{name} has no option (but `as: label`), found {found(options)}")
+            return MetricSpec.model_construct(name=name, label=name)
+        first = next(iter(metric.parameters))
+        options, places = {first: options}, {first: inner}
+    label = options.get("as", name)
+    if not isinstance(label, str):
+        problems.add((*inner, "as"), f"must be text, found {found(label)}")
+        label = name
+    options = {key: value for key, value in options.items() if key != "as"}
+    for key, value in options.items():
+        place = places.get(key, (*inner, key))
+        if key not in metric.parameters:
+            known = [*metric.parameters, "as"]
+            problems.add(place, f"unknown option of {name}{near(key, known)} (known: {', '.join(known)})")
+        elif key in metric.allowed and not any(type(v) is type(value) and v == value for v in metric.allowed[key]):
+            right = ", ".join(map(str, metric.allowed[key]))
+            problems.add(place, f"{key} must be one of {right}, found {found(value)}")
+    return _built(MetricSpec, {"label": (*inner, "as")}, problems, name=name, params=options, label=label)
+
+
+def read_layout(written: Any, path: KeyPath, problems: Problems, folder: Path) -> LayoutSpec:
+    """A table or a figure from `name` or `{layout: name, metric: name}`; a layout's file may stand in `folder`."""
+    places = {key: (*path, key) if isinstance(written, dict) else path for key in ("layout", "metric")}
+    if isinstance(written, str):
+        written = {"layout": written}
+    if not isinstance(written, dict):
+        problems.add(path, f"must be the name of a layout, or `{{layout: name, metric: name}}`, found {found(written)}")
+        return LayoutSpec.model_construct(layout="")
+    options = {key: value for key, value in written.items() if key not in ("layout", "metric")}
+    layout, metric = written.get("layout"), written.get("metric")
+    if layout is None:
+        hints = [near("layout", [key]) and f"; is {key!r} meant?" for key in options]
+        problems.add(path, f"the key `layout` is missing{''.join(hints)}")
+        return LayoutSpec.model_construct(layout="", metric=metric if isinstance(metric, str) else None)
+    if isinstance(layout, str) and layout.endswith((".yaml", ".yml")):
+        layout = beside(layout, folder)
+    return _built(LayoutSpec, places, problems, layout=layout, metric=metric, options=options)
+
+
+def _name_and_options(written: Any, what: str, path: KeyPath, problems: Problems) -> tuple[str, Any] | None:
+    if isinstance(written, str):
+        return written, {}
+    if isinstance(written, dict) and len(written) == 1:
+        ((name, options),) = written.items()
+        return name, {} if options is None else options
+    keys = f" of {len(written)} keys" if isinstance(written, dict) else ""
+    problems.add(path, f"must be the name of a {what}, or `{{name: {{option: value}}}}`, found {found(written)}{keys}")
+    return None
+
+
+def _built(model: type[_SpecT], places: Mapping[str, KeyPath], problems: Problems, **fields: Any) -> _SpecT:
+    """The model of `fields`; `places` tells where each of them was written."""
+    try:
+        return model(**fields)
+    except ValidationError as error:
+        for item in error.errors(include_url=False):
+            problems.add(places[str(item["loc"][0])], worded(item))
+        return model.model_construct(**fields)
+
+
+def beside(path: str, folder: Path) -> str:
+    """A relative path as an absolute one if it exists in `folder` or the working directory; else as it is."""
+    if not Path(path).is_absolute() and not path.startswith("~"):
+        for place in (folder, Path.cwd()):
+            with contextlib.suppress(OSError, ValueError):  # a name that no file can have
+                if (place / path).exists():
+                    return str(place / path)
+    return path

@@ -1,0 +1,154 @@
+"""From an experiment's YAML to a validated, frozen `Experiment`, or to the list of all that is wrong with it.
+
+`load_experiment` reads the file strictly (`yaml_reader`), puts `--set` options in (`overrides`) and checks everything
+that can be known without reading the data: keys and types by pydantic (`model`); data sets, metrics and layouts one by
+one (`entries`), and methods (`methods`); and whether all these agree (`agreement`) and the files of data sets and of
+folds are there. What the data must decide (are there rows enough) is said when they are loaded.
+"""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from mlcdr.config.consistency import Check, check_layouts, check_names, check_scopes, check_sweep, check_tuning
+from mlcdr.config.entries import read_dataset, read_layout, read_metric, spelt_alike
+from mlcdr.config.methods import read_method
+from mlcdr.config.overrides import apply_overrides
+from mlcdr.config.problems import Problems, dotted, found
+from mlcdr.config.yaml_reader import Document, KeyPath, Place, dump_yaml, read_yaml
+from mlcdr.data.files import Part, short_name
+from mlcdr.errors import DataError
+from mlcdr.experiment.model import LABELLED, Experiment, KeepSpec, LimitsSpec, MethodSpec
+from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, find_fold_file
+from mlcdr.experiment.tune import TuneSpec
+
+
+def load_experiment(
+    path: str | Path, overrides: Sequence[str] = (), look_up: bool = True, also: Check | None = None
+) -> Experiment:
+    """Read and check an experiment file.
+
+    Relative paths of data sets and layouts that exist beside the file, or else in the working directory, are made
+    absolute; those of fold files are looked up for each data set (`FromFile.folders`).
+
+    Parameters
+    ----------
+    path : path
+        The YAML file.
+    overrides : sequence of str
+        `key.path=value` texts, put in before anything is checked.
+    look_up : bool
+        Whether the data sets and fold files must be there, as a run needs them.
+    also : callable, optional
+        Finds problems of the tables and figures, of which nothing is known here: given what could be read as plain
+        data, `tables.0: what is wrong` for each.
+
+    Raises
+    ------
+    ConfigError
+        With all problems, each `file:line: key.path: what is wrong`. A file that is not YAML reports just that. What
+        only the class of a component can tell (one of your own, or of scikit-learn) is reported when nothing else is
+        wrong: to import it takes a second, and the rest is told at once.
+    """
+    return _checked(read_yaml(path), overrides, Path(path).resolve().parent, look_up, also)
+
+
+def experiment_from(
+    data: Mapping[str, Any], overrides: Sequence[str] = (), source: str = "experiment", look_up: bool = True
+) -> Experiment:
+    """As `load_experiment`, from plain data such as `Experiment.resolved()` gives.
+
+    Raises
+    ------
+    ConfigError
+        With all problems, each `source: key.path: what is wrong`.
+    """
+    plain = json.loads(json.dumps(data))  # a copy of our own, which overrides may change
+    return _checked(Document(plain, {(): Place(source)}), overrides, Path.cwd(), look_up)
+
+
+def experiment_yaml(experiment: Experiment) -> str:
+    """`Experiment.resolved()` as YAML text, which `load_experiment` reads back as an equal experiment."""
+    return dump_yaml(experiment.resolved())
+
+
+def _checked(
+    document: Document, overrides: Sequence[str], folder: Path, look_up: bool, also: Check | None = None
+) -> Experiment:
+    if not isinstance(document.data, dict):
+        problems = Problems(document, importing=False)
+        problems.add((), f"an experiment is a mapping (`name: ...`), found {found(document.data)}")
+        problems.raise_any()
+    misdirected = apply_overrides(document, overrides)
+    # Twice: what is wrong without regard to any class is told before one is imported, which takes a second.
+    _experiment(Problems(document, importing=False), misdirected, folder, look_up, also)
+    experiment = _experiment(Problems(document, importing=True), misdirected, folder, look_up, also)
+    return experiment.written_at({dotted(path): str(place) for path, place in document.places.items()})
+
+
+def _experiment(
+    problems: Problems, misdirected: Sequence[str], folder: Path, look_up: bool, also: Check | None
+) -> Experiment:
+    """The experiment in `problems.document`; whatever is wrong with it is raised."""
+    document = problems.document
+    # An optional part whose lines are all commented out is left empty, which is as good as left out.
+    optional = [key for key, field in Experiment.model_fields.items() if not field.is_required()]
+    data = {key: value for key, value in document.data.items() if value is not None or key not in optional}
+    # Short forms become models here, with every problem told; what is no list or mapping is left for pydantic to say.
+    sweep = data["sweep"] if isinstance(data.get("sweep"), dict) else {}
+    readers: dict[str, Callable[[Any, KeyPath, Problems], Any]] = {
+        "datasets": lambda item, path, problems: read_dataset(item, path, problems, folder),
+        "metrics": read_metric,
+        "tables": lambda item, path, problems: read_layout(item, path, problems, folder),
+        "figures": lambda item, path, problems: read_layout(item, path, problems, folder),
+        "methods": lambda item, path, problems: read_method(item, path, problems, sweep),
+    }
+    for key, read in readers.items():
+        if isinstance(data.get(key), list) and key != "methods":
+            data[key] = [read(item, (key, i), problems) for i, item in enumerate(data[key])]
+        elif isinstance(data.get(key), dict) and key == "methods":
+            data[key] = {name: read(item, (key, name), problems) for name, item in data[key].items()}
+    splits = data.get("splits")
+    part: Part = "predefined" if isinstance(splits, dict) and splits.get("kind") == "predefined" else "full"
+    if isinstance(data.get("datasets"), list):
+        data["datasets"] = spelt_alike(data["datasets"], part, look_up, problems)
+        names = [short_name(spec.name, part) for spec in data["datasets"] if spec.name]
+        with contextlib.suppress(ValidationError):
+            folds = FromFile.model_validate(splits)
+            data["splits"] = folds.settled(folder, names).model_dump()
+            for name in names if look_up else ():
+                try:
+                    find_fold_file(folds.beside(folder), name)
+                except DataError as error:
+                    problems.add(("splits", "path"), str(error))
+    try:
+        experiment = Experiment.model_validate(data)
+    except ValidationError as error:
+        problems.add_validation(error, data, (), _known_keys)
+    check_names(data, problems)
+    check_tuning(data, part, problems)
+    fixed = isinstance(splits, dict) and splits.get("labelled") is not None
+    check_sweep(sweep, data.get("methods"), fixed, problems)
+    check_scopes(data.get("methods"), fixed or LABELLED in sweep, problems)
+    if also is not None:
+        check_layouts(data, sweep, also, problems)
+    problems.raise_any(misdirected)
+    return experiment
+
+
+def _known_keys(location: KeyPath) -> Iterable[str]:
+    """The keys allowed where pydantic found one too many."""
+    kinds: dict[Any, type[BaseModel]] = {"shuffle": Shuffle, "kfold": KFold, "predefined": Predefined, "file": FromFile}
+    if location[:1] == ("splits",):
+        return kinds[location[1]].model_fields
+    if location[:1] == ("keep",):
+        return KeepSpec.model_fields
+    if location[:1] == ("limits",):
+        return LimitsSpec.model_fields
+    if "tune" in location:
+        return TuneSpec.model_fields
+    return MethodSpec.model_fields if location else Experiment.model_fields

@@ -1,0 +1,158 @@
+"""A first config, with a comment at each line that one would change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlcdr.config.loading import experiment_from
+from mlcdr.config.yaml_reader import dump_yaml, read_yaml_text
+from mlcdr.data.files import held, is_path, locate
+from mlcdr.data.sources import find
+from mlcdr.errors import UserError, did_you_mean
+from mlcdr.experiment.families import size_parameter_of
+from mlcdr.methods import registry
+
+DATASETS, METHODS, METRICS = ("yeast",), ("plst", "cplst"), ("hamming_loss",)
+"""What an experiment is about if nobody says."""
+
+_ORDER = ("instance_space", "feature_space", "dual_space", "label_space", "learner", "threshold")
+_SHARES = "[20%, 40%, 60%, 80%, 100%]"
+
+
+def draft(
+    name: str,
+    datasets: Sequence[str] = DATASETS,
+    methods: Sequence[str] = METHODS,
+    metrics: Sequence[str] = METRICS,
+) -> str:
+    """The text of a config, checked.
+
+    Parameters
+    ----------
+    name : str
+        Of the experiment.
+    datasets, metrics : sequence of str
+        Names (or paths of data sets).
+    methods : sequence of str
+        A component each (`cplst`), or several joined by `+` (`pca+plst+ridge`); a dotted path is a learner. A learner
+        that suits them is added where there is none; one of a single label is put into binary relevance.
+
+    Raises
+    ------
+    UserError
+        When a name is unknown or the parts of a method do not go together.
+    """
+    parts = {written: _parts(written) for written in dict.fromkeys(methods)}
+    sizes = dict.fromkeys(path for method in parts.values() for path in _size_paths(method))
+    lines = [
+        f"# mlcdr check FILE finds mistakes, mlcdr run FILE computes results/{name}/ and prints its tables.",
+        f"name: {_plain(name)}",
+        "description: ''  # what it shows, in a line",
+        f"datasets: {_list(datasets)}  # `mlcdr datasets list` has more; or a path to an ARFF file",
+        *_hints(datasets),
+        "splits: {kind: shuffle, repeats: 10, train_size: 0.9, seed: 1}  # or {kind: kfold, folds: 10, seed: 1}",
+        f"metrics: {_list(metrics)}  # `mlcdr metrics` lists them; the first is the table's",
+    ]
+    if sizes:
+        lines += ["sweep:  # every method that has the parameter is run at each value"]
+        lines += [f"  {path}: {_SHARES}" for path in sizes]
+    lines += ["methods:  # a row of the table each: a name of yours, and its parts (`mlcdr methods` lists them)"]
+    for written, method in parts.items():
+        shown = ", ".join(f"{family}: {method[family]}" for family in _ORDER if family in method)
+        lines.append(f"  {_plain(_row(written))}: {{{shown}}}")
+    lines += [
+        "# to let the training set choose a parameter, add to a method:",
+        "#   tune: {grid: {learner.alpha: [0.01, 0.1, 1]}, metric: hamming_loss, folds: 5, scope: split}",
+        "tables:",
+        f"  - {{layout: generic, metric: {_plain(next(iter(metrics)))}}}",
+    ]
+    text = "\n".join(lines) + "\n"
+    experiment_from(read_yaml_text(text, "the new config").data, source="the new config", look_up=False)
+    return text
+
+
+def _plain(value: str) -> str:
+    """A text as YAML writes it in a line."""
+    return dump_yaml([value]).strip().removeprefix("[").removeprefix("- ").removesuffix("]")
+
+
+def _list(values: Sequence[str]) -> str:
+    """Texts as a list in a line."""
+    return f"[{', '.join(map(_plain, values))}]"
+
+
+def _row(written: str) -> str:
+    """What a method's row is called: its classes."""
+    written = "+".join(part.rpartition(":")[2] for part in written.split("+"))
+    return " + ".join(part.rpartition(".")[2] if "." in part else part.upper() for part in written.split("+"))
+
+
+def _parts(written: str) -> dict[str, str]:
+    """Family → component of a method."""
+    method: dict[str, str] = {}
+    for part in written.split("+"):
+        family, name = _component(part.strip())
+        if family in method:
+            raise UserError(f"the method {written!r} has two components for the {family}; keep one")
+        method[family] = name
+    return _with_learner(method)
+
+
+def _component(written: str) -> tuple[str, str]:
+    """Family and name of `name`, of a dotted path (a learner), or of `family:name` where a name is in several."""
+    chosen, _, name = written.rpartition(":")
+    if not chosen and "." in name:
+        registry.resolve("learner", name)
+        return "learner", name
+    families = [family for family in _ORDER if name in registry.names(family) and chosen in ("", family)]
+    if len(families) > 1:
+        which = " or ".join(f"{family}:{name}" for family in families)
+        raise UserError(f"{name!r} is the name of several components: write {which}")
+    if families:
+        return families[0], name
+    known = [each for family in _ORDER for each in registry.names(family)]
+    listing = f"known: {', '.join(known)}; or a dotted path to a learner"
+    raise UserError(f"unknown component {name!r}{did_you_mean(name, known)} ({listing})")
+
+
+def _with_learner(method: dict[str, str]) -> dict[str, str]:
+    if "learner" in method:
+        alone = "instance_space" not in method and getattr(
+            registry.resolve("learner", method["learner"]), "one_label", False
+        )
+        return {**method, "learner": f"{{binary_relevance: {method['learner']}}}"} if alone else method
+    if "label_space" in method:
+        space = registry.resolve("label_space", method["label_space"])
+        misfit: Any = getattr(space, "misfit", None)
+        plain = registry.resolve("learner", "least_squares")
+        if misfit is not None and misfit(plain, None):
+            return {**method, "learner": "kernel_ridge"}
+    if "instance_space" in method:
+        return {**method, "learner": "classifier_chain"}
+    return {**method, "learner": "ridge" if "feature_space" in method else "least_squares"}
+
+
+def _size_paths(method: dict[str, str]) -> list[str]:
+    """The parameter that says how many dimensions a method keeps of the labels."""
+    paths = []
+    for family in ("dual_space", "label_space"):
+        if family in method:
+            space = registry.resolve(family, method[family])
+            size = size_parameter_of(space)
+            paths += [f"{family}.{size}"] if size in registry.parameters(space) else []
+    return paths
+
+
+def _hints(datasets: Sequence[str]) -> list[str]:
+    """A comment for each data set that must be had first; a name that nobody knows is told at once."""
+    lines = []
+    for name in datasets:
+        if not is_path(name) and held(name) is None:
+            known = find(name)
+            if known is None:
+                locate(name)  # raises, naming the folders
+            else:
+                what = "fetch" if known.fetchable else "info"
+                lines.append(f"#   {known.name} is not at hand: mlcdr datasets {what} {known.name}")
+    return lines

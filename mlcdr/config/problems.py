@@ -1,0 +1,151 @@
+"""Collects everything that is wrong with a config and words it for people."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from mlcdr.config.yaml_reader import Document, KeyPath, Place
+from mlcdr.errors import ConfigError, did_you_mean
+
+
+class Problems:
+    """The problems of one document, each with its key path; `raise_any` reports them all, in the file's order.
+
+    `importing`: whether the classes of components may be imported to find more.
+    """
+
+    def __init__(self, document: Document, importing: bool):
+        self.document, self.importing = document, importing
+        self._found: list[tuple[KeyPath, str]] = []
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def add(self, path: KeyPath, message: str) -> None:
+        """Record what is wrong at `path` (a key that is missing is placed where its mapping is)."""
+        if (path, message) not in self._found:
+            self._found.append((path, message))
+
+    def places(self) -> set[KeyPath]:
+        """The key paths at which something is wrong."""
+        return {path for path, _ in self._found}
+
+    def lines(self) -> list[str]:
+        """`file:line: key.path: message`, sorted by line; those of `--set` options come last."""
+        found = [(self.document.place(path), path, message) for path, message in self._found]
+        found.sort(key=lambda item: (item[0].line == 0, item[0].line, item[0].column))
+        return [_line(place, dotted(path), message) for place, path, message in found]
+
+    def raise_any(self, more: Sequence[str] = ()) -> None:
+        """Raise ConfigError if there are problems here, or lines of `more`."""
+        lines = [*self.lines(), *more]
+        if lines:
+            raise ConfigError(lines)
+
+    def add_validation(
+        self, error: ValidationError, data: Any, path: KeyPath, known_keys: Callable[[KeyPath], Iterable[str]]
+    ) -> None:
+        """Record pydantic's findings in `data`, which stands at `path`, in our words.
+
+        `known_keys` tells the keys allowed in the mapping at a location (pydantic's), for the "did you mean".
+        """
+        for item in error.errors(include_url=False):
+            location: KeyPath = tuple(item["loc"])
+            suffix = ("kind",) if item["type"] in ("union_tag_not_found", "union_tag_invalid") else ()
+            self.add((*path, *_as_written(location, data), *suffix), worded(item, known_keys(location[:-1])))
+
+
+def _line(place: Place, key: str, message: str) -> str:
+    # "--set splits.repeats" says the key already.
+    parts = [str(place), key, message] if key and not str(place).endswith(f" {key}") else [str(place), message]
+    return ": ".join(parts)
+
+
+def dotted(path: KeyPath) -> str:
+    """The key path as text: `methods.CPLST.learner`."""
+    return ".".join(text if (text := str(step)).isprintable() else repr(step) for step in path)
+
+
+def near(name: object, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` if one of `known` is close to `name`, else nothing."""
+    return did_you_mean(str(name), known)
+
+
+def found(value: object) -> str:
+    """What a value is, in a config's terms, and short."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f"the text {value if len(value) <= 40 else value[:37] + '...'!r}"
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    return str(value)
+
+
+def worded(item: Any, known: Iterable[str] = ()) -> str:
+    """One of pydantic's findings in our words; `known` are the keys that may stand beside the one it is about."""
+    kind, value, context = item["type"], item["input"], item.get("ctx", {})
+    if kind == "missing":
+        return "this key is missing"
+    if kind == "extra_forbidden":
+        known = list(known)
+        return f"unknown key{near(item['loc'][-1], known)} (known: {', '.join(known)})"
+    if kind == "union_tag_not_found":
+        return "this key is missing (one of: shuffle, kfold, predefined, file)"
+    if kind == "union_tag_invalid":
+        tags = [tag.strip().strip("'") for tag in context["expected_tags"].split(",")]
+        return f"unknown kind {context['tag']!r}{near(context['tag'], tags)} (one of: {', '.join(tags)})"
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "greater_than_equal":
+        return f"must be at least {context['ge']}, found {value}"
+    if kind in ("too_short", "string_too_short"):
+        return "must not be empty"
+    if kind == "literal_error":
+        known = [each.strip("'") for each in re.findall(r"'[^']*'|[^\s,']+", context["expected"]) if each != "or"]
+        return f"must be one of {', '.join(known)}, found {found(value)}{near(value, known)}"
+    if kind in ("greater_than", "less_than", "less_than_equal"):
+        limit = {"greater_than": "gt", "less_than": "lt", "less_than_equal": "le"}[kind]
+        words = {"gt": "more than", "lt": "less than", "le": "at most"}[limit]
+        return f"must be {words} {context[limit]}, found {found(value)}"
+    expected = {
+        "bool_type": "true or false",
+        "bool_parsing": "true or false",
+        "float_type": "a number",
+        "float_parsing": "a number",
+        "finite_number": "a finite number",
+        "int_from_float": "a whole number",
+        "int_parsing": "a whole number",
+        "int_type": "a whole number",
+        "string_type": "text",
+        "dict_type": "a mapping (`key: value`)",
+        "model_type": "a mapping (`key: value`)",
+        "model_attributes_type": "a mapping (`key: value`)",
+        "tuple_type": "a list",
+        "list_type": "a list",
+    }.get(kind)
+    if expected is None:
+        return f"{item['msg'][0].lower()}{item['msg'][1:]}, found {found(value)}"
+    hint = " (put it in quotes)" if expected == "text" and isinstance(value, bool | int | float) else ""
+    return f"must be {expected}, found {found(value)}{hint}"
+
+
+def _as_written(location: KeyPath, data: Any) -> KeyPath:
+    """Pydantic's location without the names of union members, which nobody wrote."""
+    path: list[str | int] = []
+    for i, step in enumerate(location):
+        written = (isinstance(data, Mapping) and step in data) or (
+            isinstance(data, list | tuple) and isinstance(step, int) and step < len(data)
+        )
+        if written:
+            data = data[step]
+        elif step == "[key]" or i < len(location) - 1 or not isinstance(data, Mapping):
+            continue  # "[key]" is pydantic's word for the key itself
+        path.append(step)
+    return tuple(path)

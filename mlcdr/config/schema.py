@@ -1,0 +1,126 @@
+"""The JSON schema of an experiment file, for editors: what pydantic knows, and the names that are registered."""
+
+import inspect
+import re
+from dataclasses import MISSING, fields
+from typing import Any
+
+from mlcdr.config.entries import DATASET_OPTIONS, SYNTHETIC
+from mlcdr.data.synthetic import OPTIONS, Synthetic
+from mlcdr.experiment.model import FAMILIES, LABELLED, Experiment
+from mlcdr.methods import registry
+from mlcdr.metrics import METRICS
+
+_NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3}
+_GRID_VALUES = {
+    "anyOf": [
+        {"type": "array", "minItems": 1},
+        *({"type": "object", "properties": {k: _NUMBERS}, "required": [k]} for k in ("log2", "log10")),
+    ]
+}
+_DOTTED = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$"
+
+
+def schema() -> dict[str, Any]:
+    """JSON schema (2020-12) of the YAML file, short forms and all; imports every registered component."""
+    result = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Experiment.model_json_schema()}
+    result["title"] = "mlcdr experiment"
+    definitions = result["$defs"]
+    definitions["DatasetSpec"] = _dataset()
+    definitions["MetricSpec"] = _metric()
+    definitions["LayoutSpec"] = _layout()
+    method = definitions["MethodSpec"]["properties"]
+    for family in FAMILIES:
+        definitions[family] = _component(family)
+        reference = {"$ref": f"#/$defs/{family}"}
+        method[family] = reference
+        if family == "feature_space":
+            method[family] = {"anyOf": [reference, {"type": "array", "items": reference}], "default": []}
+    paths = {"pattern": rf"^({'|'.join(FAMILIES)})\..+$"}
+    result["properties"]["sweep"]["propertyNames"] = {"anyOf": [paths, {"const": LABELLED}]}
+    grid = {"type": "object", "propertyNames": paths, "additionalProperties": _GRID_VALUES}
+    definitions["TuneSpec"]["properties"]["grid"] |= grid
+    definitions["TuneSpec"]["properties"]["grids"]["additionalProperties"] = grid
+    return result
+
+
+def _one_key(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "object", "minProperties": 1, "maxProperties": 1, "properties": properties, **more}
+
+
+def _component(family: str) -> dict[str, Any]:
+    properties = {name: _parameters(registry.resolve(family, name)) for name in registry.names(family)}
+    return {
+        "title": family,
+        "anyOf": [
+            {"type": "string", "enum": registry.names(family)},
+            {"type": "string", "pattern": _DOTTED, "description": "A class of your own: package.module.Class"},
+            _one_key(properties, patternProperties={_DOTTED: {}}, additionalProperties=False),
+        ],
+    }
+
+
+def _parameters(cls: type) -> dict[str, Any]:
+    allowed = registry.parameters(cls)
+    described: dict[str, Any] = {}
+    for name, default in allowed.items():
+        plain = default is None or isinstance(default, bool | int | float | str)
+        described[name] = {"default": default} if plain and default is not inspect.Parameter.empty else {}
+    result: dict[str, Any] = {"type": ["object", "null"], "properties": described, "additionalProperties": False}
+    doc = inspect.cleandoc(cls.__doc__ or "").split("\n\n")[0]
+    if doc:
+        result["description"] = re.sub(r"\s+", " ", doc)
+    if not allowed:
+        return result
+    return {"anyOf": [result, {"type": ["string", "number", "boolean", "array"]}]}
+
+
+def _dataset() -> dict[str, Any]:
+    options = {
+        key: {"type": "integer", "not": {"const": 0}} if values is None else {"enum": list(values)}
+        for key, values in DATASET_OPTIONS.items()
+    }
+    made: dict[str, Any] = {
+        "type": "object",
+        "description": "A data set that is made, not read.",
+        "properties": {},
+        "required": [field.name for field in fields(Synthetic) if field.default is MISSING],
+        "additionalProperties": False,
+    }
+    for field in fields(Synthetic):
+        whole = field.name.startswith("n_") or field.name == "seed"
+        spec: dict[str, Any] = {"type": "integer" if whole else "number", "description": OPTIONS[field.name]}
+        if field.default is None:
+            spec["anyOf"] = [{"type": spec.pop("type")}, {"type": "null"}]
+        if field.default is not MISSING:
+            spec["default"] = field.default
+        made["properties"][field.name] = spec
+    inner = {"type": ["object", "null"], "properties": options | {SYNTHETIC: made}, "additionalProperties": False}
+    return {
+        "title": "data set",
+        "anyOf": [{"type": "string", "minLength": 1}, _one_key({SYNTHETIC: made}, additionalProperties=inner)],
+    }
+
+
+def _metric() -> dict[str, Any]:
+    properties = {}
+    for name, metric in METRICS.items():
+        options: dict[str, Any] = {"as": {"type": "string", "description": "The metric's name in the results."}}
+        for key, default in metric.parameters.items():
+            options[key] = {} if default is None else {"default": default}
+            if key in metric.allowed:
+                options[key]["enum"] = list(metric.allowed[key])
+        inner = {"type": ["object", "null"], "properties": options, "additionalProperties": False}
+        inner["description"] = metric.description
+        scalar = {"type": ["string", "number", "boolean"]}
+        properties[name] = {"anyOf": [inner, scalar]} if metric.parameters else inner
+    names = {"type": "string", "enum": list(METRICS)}
+    return {"title": "metric", "anyOf": [names, _one_key(properties, additionalProperties=False)]}
+
+
+def _layout() -> dict[str, Any]:
+    properties = {"layout": {"type": "string"}, "metric": {"type": "string"}}
+    return {
+        "title": "layout",
+        "anyOf": [{"type": "string"}, {"type": "object", "properties": properties, "required": ["layout"]}],
+    }

@@ -1,0 +1,52 @@
+"""Binary relevance (BR): every label by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.utils import get_tags
+
+from mlcdr.methods.chains.linear import LinearLinks
+from mlcdr.methods.chains.links import Array, Link, LinkedClassifier, Of
+from mlcdr.numerics.moments import Moments
+
+
+class BinaryRelevance(LinkedClassifier):
+    """h_k(x) for each label k = 1, …, K, fitted to the features alone (Tsoumakas, Katakis & Vlahavas 2010).
+
+    Cost: K fits of the base; with least squares, or ridge, one for all.
+
+    Attributes
+    ----------
+    links_ : list of Link
+        The models, by label.
+    """
+
+    def _fit_links(self, base: Any, moments: Moments) -> None:
+        labels = range(moments.n_labels)
+        self._linear = LinearLinks.alone(base, moments) if self.features is None else None
+        if self._linear is not None:
+            self.links_ = [self._linear.link(base, k) for k in labels]
+        else:
+            selector = self._selector(moments)
+            self.links_ = [Link.fitted(base, moments, k, (), selector.beside(k, ())) for k in labels]
+
+    def _scores(self, X: Any) -> Array:
+        return super()._scores(X) if self._linear is None else self._linear.on_features(X)
+
+    def _walk(self, X: Any, of: Of) -> Array:
+        return np.column_stack([of(link, X, None) for link in self.links_])
+
+
+def of_label_sets(estimator: Any) -> Any:
+    """The estimator, if it may fit label sets; binary relevance of it, if it is a regressor or a binary classifier.
+
+    A regressor that took label sets would say numbers about ½, which are no label sets.
+    """
+    if not hasattr(estimator, "__sklearn_tags__"):  # a class that says nothing of itself
+        return estimator
+    if is_regressor(estimator) or (is_classifier(estimator) and not get_tags(estimator).classifier_tags.multi_label):
+        return BinaryRelevance(estimator)
+    return estimator

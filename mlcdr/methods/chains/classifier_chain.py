@@ -1,0 +1,106 @@
+"""Classifier chain (CC): each label's model also looks at the labels before it.
+
+Source: Read, Pfahringer, Holmes & Frank 2011.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mlcdr.methods.chains.directed import DirectedChain
+from mlcdr.methods.chains.linear import LinearLinks
+from mlcdr.methods.chains.links import Array, LinkedClassifier
+from mlcdr.methods.chains.order import order_of
+from mlcdr.methods.local_features.selector import LocalSelector
+from mlcdr.methods.multilabel import ChecksOfLabels
+from mlcdr.numerics.moments import Moments
+
+
+class ClassifierChain(DirectedChain):
+    """h_k(x, y_1, …, y_(k−1)), trained on the true labels before it; a new instance gets what was predicted, {0, 1}.
+
+    Cost: K fits of the base, to d, …, d + K − 1 features; with least squares, or ridge, one fit
+    to d features and about K³ + dK² (`mlcdr.methods.chains.linear`).
+
+    Parameters
+    ----------
+    base : estimator or None
+        As in `LinkedClassifier`.
+    order : list of int, "random", or None
+        The labels in the chain's order, counted from 0; "random": an order drawn by `random_state`; None: the order of
+        the data set.
+    random_state : int, RandomState instance or None
+        The seed of a random order.
+    features : estimator or None
+        As in `LinkedClassifier`.
+
+    Attributes
+    ----------
+    order_ : list of int
+        The labels in the chain's order.
+    links_ : list of Link
+        The models, in the chain's order; the labels they look at follow the features, in that order.
+    """
+
+    checks_of_labels: ClassVar[ChecksOfLabels] = {"order": order_of}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinkedClassifier._parameter_constraints,
+        "order": [StrOptions({"random"}), "array-like", None],
+        "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        base: Any = None,
+        order: Sequence[int] | str | None = None,
+        random_state: Any = None,
+        features: Any = None,
+    ):
+        super().__init__(base, features)
+        self.order = order
+        self.random_state = random_state
+
+    def order_of(self, n_labels: int) -> list[int]:
+        """The chain's order of so many labels.
+
+        Raises
+        ------
+        ValueError
+            When the order that was given is none of them.
+        """
+        return order_of(self.order, n_labels, self.random_state)
+
+    def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
+        return self._chained(moments.n_labels)
+
+    def _chained(self, n_labels: int) -> tuple[list[int], list[list[int]]]:
+        order = self.order_of(n_labels)
+        parents: list[list[int]] = [[] for _ in order]
+        for i, k in enumerate(order):
+            parents[k] = order[:i]
+        return order, parents
+
+    def _fit_links(self, base: Any, moments: Moments) -> None:
+        order, parents = self._chained(moments.n_labels)
+        linear = LinearLinks.chained(base, moments, order) if self.features is None else None
+        if linear is None:
+            super()._fit_links(base, moments)
+            return
+        self.order_, self.parents_, self._linear = order, parents, linear
+        self.links_ = [linear.link(base, k, parents[k]) for k in order]
+
+    def _scores(self, X: Any) -> Array:
+        if self._linear is None:
+            return super()._scores(X)
+        scores = self._linear.on_features(X)
+        on_labels = np.asfortranarray(self._linear.on_labels[np.ix_(self.order_, self.order_)])
+        said = np.zeros(scores.shape, order="F")  # in the chain's order: the labels before one are the first columns
+        for i, k in enumerate(self.order_):
+            scores[:, k] += said[:, :i] @ on_labels[:i, i]
+            said[:, i] = scores[:, k] > 0
+        return scores

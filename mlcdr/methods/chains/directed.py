@@ -1,0 +1,56 @@
+"""Chains in which each label's model looks at parents of its own among the labels before it.
+
+Classifier chains (all labels before it), Bayesian chains (one parent), polytrees and k-dependence chains differ in who
+the parents are, and in how a label set is found; fitting the links and going down the chain are here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlcdr.methods.chains.links import Array, Link, LinkedClassifier, Of
+from mlcdr.methods.local_features.selector import LocalSelector
+from mlcdr.numerics.moments import Moments
+
+
+class DirectedChain(LinkedClassifier):
+    """Base of chains h_k(x, pa_k), trained on the true parents; a new instance gets what was predicted, {0, 1}.
+
+    Cost: K fits of the base, to d + |Pa_k| features, and what the structure costs.
+
+    Attributes
+    ----------
+    order_ : list of int
+        The labels in an order in which parents go first.
+    parents_ : list of lists of int
+        The parents of each label, by label.
+    links_ : list of Link
+        The models, in the chain's order; the parents follow the features, in the order of `parents_`.
+    """
+
+    order_: list[int]
+    parents_: list[list[int]]
+    links_: list[Link]
+
+    def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
+        """`order_` and `parents_`, by what may be seen of the features before parents are known: the method itself."""
+        raise NotImplementedError
+
+    def _fit_links(self, base: Any, moments: Moments) -> None:
+        selector = self._selector(moments)
+        self.order_, self.parents_ = self._structure(base, moments, selector)
+        self._linear = None
+        self.links_ = [
+            Link.fitted(base, moments, k, self.parents_[k], selector.beside(k, self.parents_[k])) for k in self.order_
+        ]
+
+    def _walk(self, X: Any, of: Of) -> Array:
+        found = np.empty((X.shape[0], len(self.links_)))
+        said = np.empty_like(found)
+        for k, link in zip(self.order_, self.links_, strict=True):
+            parents = said[:, self.parents_[k]]
+            found[:, k] = of(link, X, parents)
+            said[:, k] = (found[:, k] if of is Link.score else link.score(X, parents)) > 0
+        return found

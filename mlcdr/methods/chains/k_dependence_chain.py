@@ -1,0 +1,113 @@
+"""k-dependence classifier chain (kCC): a chain in which a label looks at k of those before it, at most.
+
+Source: Sun 2017, section 4.2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mlcdr.methods.chains.directed import DirectedChain
+from mlcdr.methods.chains.links import Array, LinkedClassifier
+from mlcdr.methods.chains.order import order_of
+from mlcdr.methods.local_features.selector import LocalSelector
+from mlcdr.methods.multilabel import ChecksOfLabels
+from mlcdr.numerics.forward_selection import parents_in_order
+from mlcdr.numerics.information import Variables, mutual_information
+from mlcdr.numerics.linalg import n_kept
+from mlcdr.numerics.moments import Moments
+
+
+class KDependenceChain(DirectedChain):
+    """h_j(x, pa_j), with parents Pa_j among the labels before Y_j chosen greedily: the next is the Y_l that maximises
+
+        I(Y_l; Y_j) + α Σ_(Y_k ∈ Pa_j) I(Y_j; Y_k | Y_l)        (4.31)
+
+    until there are k, or no label is left. k = 0 is binary relevance, k = K − 1 a classifier chain. Links are trained
+    on the true parents; a new instance gets what was predicted. A label that is the same in all training rows tells
+    nothing, and is never a parent. Cost: K fits of the base, and about K²·k look-ups of counts.
+
+    Parameters
+    ----------
+    base : estimator or None
+        As in `LinkedClassifier`.
+    n_parents : int, float or None
+        k: a number of labels (all before, where there are fewer), a share p of the K labels, or all before.
+    order : list of int, "random" or None
+        The labels in the chain's order, counted from 0; or drawn at random; None: the order of the data set.
+    alpha : float or None
+        α. None: 1/|Pa_j|.
+    rounding : {"ceiling", "nearest"}
+        What a share of K means: ⌈pK⌉, as the text has it, or the nearest number, as the author's program does.
+    random_state : int, RandomState instance or None
+        Of a random order.
+    features : estimator or None
+        As in `LinkedClassifier`.
+
+    Attributes
+    ----------
+    order_ : list of int
+        The labels in the chain's order.
+    parents_ : list of lists of int
+        The parents of each label, in the order of choice; by label.
+    links_ : list of Link
+        The models, in the chain's order; the parents follow the features.
+    """
+
+    at_most: ClassVar[dict[str, str]] = {"n_parents": "labels"}
+    checks_of_labels: ClassVar[ChecksOfLabels] = {"order": order_of}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinkedClassifier._parameter_constraints,
+        "n_parents": [Interval(Integral, 0, None, closed="left"), Interval(Real, 0, 1, closed="both"), None],
+        "order": ["array-like", StrOptions({"random"}), None],
+        "alpha": [Interval(Real, 0, None, closed="left"), None],
+        "rounding": [StrOptions({"ceiling", "nearest"})],
+        "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        base: Any = None,
+        n_parents: float | int | None = 0.8,
+        order: Sequence[int] | str | None = None,
+        alpha: float | None = None,
+        rounding: str = "ceiling",
+        random_state: Any = None,
+        features: Any = None,
+    ):
+        super().__init__(base, features)
+        self.n_parents = n_parents
+        self.order = order
+        self.alpha = alpha
+        self.rounding = rounding
+        self.random_state = random_state
+
+    def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
+        order = self._order_of(moments)
+        return order, self._parents_of(moments, order)
+
+    def _order_of(self, moments: Moments) -> list[int]:
+        return order_of(self.order, moments.n_labels, self.random_state)
+
+    def _parents_of(self, moments: Moments, order: list[int]) -> list[list[int]]:
+        n_labels = moments.n_labels
+        if self.n_parents == 0:
+            return [[] for _ in range(n_labels)]
+        k = min(self.n_parents, n_labels) if isinstance(self.n_parents, Integral) else self.n_parents
+        most = n_kept(k, n_labels, self.rounding)
+        labels, informative = label_information(moments)
+        return parents_in_order(labels, order, most, self.alpha, informative)
+
+
+def label_information(moments: Moments) -> tuple[Variables, Array]:
+    """The labels of a training set, and their mutual information (K×K)."""
+
+    def found() -> tuple[Variables, Array]:
+        labels = Variables.of(moments.rows()[1])
+        return labels, mutual_information(labels, labels)
+
+    return moments.once("label information", found)

@@ -1,0 +1,205 @@
+"""What binary relevance and the chains share: links, which are models of one label each, and the estimator's contract.
+
+A link's base is a regressor, which decides at ½, or a binary classifier, which a multi-label one is where y is a
+vector. It is fitted from the moments of the features and the labels it looks at, which are blocks of those of [X, Y],
+if it can be; from the rows otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import clone, is_classifier
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.learners.logistic_regression import CERTAIN, LogisticRegression
+from mlcdr.methods.local_features.selector import LocalSelector
+from mlcdr.methods.multilabel import Array, MultilabelClassifier
+from mlcdr.numerics.moments import Moments, beside
+
+
+@dataclass(frozen=True)
+class Link:
+    """A fitted model of one label, that looks at the features and at some other labels.
+
+    Attributes
+    ----------
+    model : estimator or None
+        None where a classifier's label was the same in all training rows.
+    constant : float
+        ½ where it was always present then, −½ where never.
+    columns : array of int, or None
+        The features that it looks at; None: all.
+    """
+
+    model: Any
+    constant: float = 0.0
+    columns: NDArray[np.intp] | None = None
+
+    @classmethod
+    def fitted(
+        cls,
+        base: Any,
+        moments: Moments,
+        label: int,
+        inputs: Sequence[int] = (),
+        columns: NDArray[np.intp] | None = None,
+        near: Link | None = None,
+    ) -> Link:
+        """Fit a clone of `base` to one label, from the features (or some `columns` of them) and the labels `inputs`.
+
+        `near`: a link of the same label and features that looks at no label, from which an iteration may start.
+        """
+        if columns is None:
+            part = moments.with_labels(inputs, [label])
+        else:
+            X, Y = moments.rows()
+            part = Moments.from_arrays(_beside(X[:, columns], as_dense(Y[:, list(inputs)])), Y[:, [label]])
+        model = clone(base)
+        if isinstance(model, LogisticRegression) and near is not None:
+            return cls(model.fit_moments(part, near.model), 0.0, columns)
+        if hasattr(model, "fit_moments") and not isinstance(model, MultilabelClassifier):
+            return cls(model.fit_moments(part), 0.0, columns)
+        X, y = part.rows()
+        y = as_dense(y)[:, 0]
+        if is_classifier(model) and y.min() == y.max():
+            return cls(None, float(y[0]) - 0.5, columns)
+        return cls(model.fit(X, y), 0.0, columns)
+
+    def score(self, X: Any, said: Array | None = None) -> Array:
+        """How surely (n,) the label is there, for features X (n×d) and the labels looked at (n×q): positive where it
+        is predicted.
+        """
+        if self.model is None:
+            return np.full(X.shape[0], self.constant)
+        seen = self._seen(X, said)
+        if hasattr(self.model, "decision_function"):
+            return np.asarray(self.model.decision_function(seen), dtype=np.float64)
+        if hasattr(self.model, "predict_proba"):
+            return self.model.predict_proba(seen)[:, 1] - 0.5
+        return np.asarray(self.model.predict(seen), dtype=np.float64).reshape(X.shape[0]) - 0.5
+
+    def log_odds(self, X: Any, said: Array | None = None) -> Array:
+        """Log p(label) − log p(no label) (n,), within ±700; of a base that has `predict_proba`."""
+        if self.model is None:
+            return np.full(X.shape[0], np.copysign(CERTAIN, self.constant))
+        seen = self._seen(X, said)
+        if isinstance(self.model, LogisticRegression):
+            return np.clip(self.model.scores(seen), -CERTAIN, CERTAIN)
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.model.predict_proba(seen))
+        return np.clip(logs[:, 1] - logs[:, 0], -CERTAIN, CERTAIN)
+
+    def log_odds_at(self, X: Any, rows: NDArray[np.intp], said: Array) -> Array:
+        """`log_odds` (m,) of m pairs of a row of X (n×d), by its number, and what is said of the labels (m×q).
+
+        Logistic regression looks at each row of X once, whatever the number of pairs.
+        """
+        if isinstance(self.model, LogisticRegression):
+            on_labels = self.model.coef_[0, self.model.n_features_in_ - said.shape[1] :]
+            alone = self.model.scores(self._seen(X, np.zeros((X.shape[0], said.shape[1]))))
+            return np.clip(alone[rows] + said @ on_labels, -CERTAIN, CERTAIN)
+        return self.log_odds(X[rows], said)
+
+    def _seen(self, X: Any, said: Array | None) -> Any:
+        return _beside(X if self.columns is None else X[:, self.columns], said)
+
+
+def _beside(X: Any, said: Array | None) -> Any:
+    """The features (n×d) and the labels looked at (n×q); where there is neither, a feature that is 0 throughout."""
+    if said is not None and said.shape[1]:
+        return beside(X, said)
+    return X if X.shape[1] else np.zeros((X.shape[0], 1))
+
+
+Of = Callable[[Link, Any, Array | None], Array]  # what is asked of a link: `Link.score` or `Link.log_odds`
+
+
+def _is_probabilistic(classifier: LinkedClassifier) -> bool:
+    return hasattr(classifier._own_base(), "predict_proba")
+
+
+class LinkedClassifier(MultilabelClassifier):
+    """Base of the multi-label classifiers that are made of links.
+
+    Parameters
+    ----------
+    base : estimator or None
+        The model of a label: a regressor, of which a prediction above ½ means that the label is there, or a binary
+        classifier. None: least squares.
+    features : estimator or None
+        A selector of the features that a label's model looks at (`mlcdr.methods.local_features`). None: all features.
+    """
+
+    component_parameters: ClassVar[dict[str, str]] = {"base": "learner", "features": "local_features"}
+    _linear: Any  # the links as matrices, where they are linear and were found all at once
+    parts_of_all_labels: ClassVar[tuple[str, ...]] = ("features",)
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "base": [HasMethods(["fit", "predict"]), None],
+        "features": [HasMethods(["fit", "beside"]), None],
+    }
+
+    def __init__(self, base: Any = None, features: Any = None):
+        self.base = base
+        self.features = features
+
+    def fit_moments(self, moments: Moments) -> LinkedClassifier:
+        """Fit from the moments of a training set (with its rows, if the base asks for them)."""
+        self._begin(moments)
+        self._fit_links(self._own_base(), moments)
+        return self
+
+    def _handed_none(self) -> dict[str, Any]:
+        parts = super()._handed_none()
+        if getattr(parts.get("features"), "hands_on_unlabelled", False):  # it gets the training set as it is
+            return {name: part for name, part in parts.items() if not name.startswith("features__")}
+        return parts
+
+    def _own_base(self) -> Any:
+        return LeastSquares() if self.base is None else self.base
+
+    def _selector(self, moments: Moments) -> LocalSelector:
+        """The selector of features, fitted; one that leaves them all, if there is none."""
+        if self.features is None:
+            return LocalSelector()
+        selector: Any = clone(self.features)
+        fitted: LocalSelector = (
+            selector.fit_moments(moments) if hasattr(selector, "fit_moments") else selector.fit(*moments.rows())
+        )
+        return fitted
+
+    def _fit_links(self, base: Any, moments: Moments) -> None:
+        """Fit the links: the method itself."""
+        raise NotImplementedError
+
+    def _walk(self, X: Any, of: Of) -> Array:
+        """What `of` gives (n×K) of each link on checked rows X (n×d), and on the labels that it looks at as predicted
+        by those before it: the method itself.
+        """
+        raise NotImplementedError
+
+    def _scores(self, X: Any) -> Array:
+        return self._walk(X, Link.score)
+
+    @available_if(_is_probabilistic)
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each label (n×K; n×2, absent and present, where y was a vector), of a base that has one.
+
+        Where a link looks at other labels, it is conditional on these as predicted, unless the method says otherwise.
+        """
+        check_is_fitted(self, "classes_")
+        present = self._probabilities(self._valid(X))
+        return np.hstack([1 - present, present]) if self._is_vector else present
+
+    def _probabilities(self, X: Any) -> Array:
+        """The probabilities (n×K) of checked rows X (n×d)."""
+        return np.asarray(expit(self._walk(X, Link.log_odds)))

@@ -1,0 +1,168 @@
+"""Probabilistic classifier chain (PCC): the most probable label set, or the most probable labels, of a chain.
+
+Sources: Dembczyński, Cheng & Hüllermeier 2010; Kumar, Vembu, Menon & Elkan 2013 (beam search); Dembczyński, Waegeman &
+Hüllermeier 2012 (ε-approximate search); Sun 2017, (2.5) and (2.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_expit
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.chains.links import Array
+from mlcdr.methods.learners.logistic_regression import LogisticRegression
+from mlcdr.methods.multilabel import ChecksOfLabels
+
+_MOST_EXACT = 15
+_MOST_NODES = 2**18
+
+
+def check_search(search: str, n_labels: int) -> None:
+    """Raise a ValueError where an exact search of so many labels is asked for."""
+    if search == "exact" and n_labels > _MOST_EXACT:
+        raise ValueError(
+            f"an exact search is for {_MOST_EXACT} labels at most, found {n_labels}; take a beam or epsilon"
+        )
+
+
+class ProbabilisticClassifierChain(ClassifierChain):
+    """ŷ = argmax_y p(y | x) with p(y | x) = Π_k p(y_k | x, y_1, …, y_(k−1)), (2.5) and (2.7); the links are a chain's.
+
+    Label sets are grown label by label, along the chain, for all instances at once, and a search says which of them are
+    grown on. "exact": all 2^K. "beam": the `width` most probable of each instance. "epsilon": those of probability ε at
+    least; where none of an instance's can be grown so, each goes on to its more probable end alone. It finds the most
+    probable label set if that has probability ε, and looks at 2/ε label sets of an instance at most.
+
+    The probability of a label is that whatever the others are; of a search that is not exact, among the label sets that
+    it ends with.
+
+    Cost: K fits of the base, to d, …, d + K − 1 features; for a new instance the label sets that are grown, 2^K,
+    `width` or 2/ε, times K²/2 (with logistic regression; K predictions for each with another base).
+
+    Parameters
+    ----------
+    base : estimator or None
+        A binary classifier that has `predict_proba`. None: logistic regression.
+    order : list of int, "random", or None
+        As in `ClassifierChain`.
+    random_state : int, RandomState instance or None
+        The seed of a random order.
+    search : {"auto", "exact", "beam", "epsilon"}
+        "auto": exact for 15 labels at most, a beam for more.
+    minimise : {"subset_zero_one", "hamming"}
+        The loss of which the expectation is least: the label set is the most probable one, or that of all labels more
+        probable than not. (Of a search that is not exact: among the label sets that it ends with.)
+    width : int
+        How many label sets a beam holds, at most.
+    epsilon : float
+        ε.
+    features : estimator or None
+        As in `LinkedClassifier`.
+
+    Attributes
+    ----------
+    order_ : list of int
+        The labels in the chain's order.
+    links_ : list of Link
+        The models, in the chain's order.
+    """
+
+    checks_of_labels: ClassVar[ChecksOfLabels] = {**ClassifierChain.checks_of_labels, "search": check_search}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ClassifierChain._parameter_constraints,
+        "base": [HasMethods(["fit", "predict_proba"]), None],
+        "search": [StrOptions({"auto", "exact", "beam", "epsilon"})],
+        "minimise": [StrOptions({"subset_zero_one", "hamming"})],
+        "width": [Interval(Integral, 1, None, closed="left")],
+        "epsilon": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    def __init__(
+        self,
+        base: Any = None,
+        order: Sequence[int] | str | None = None,
+        random_state: Any = None,
+        search: str = "auto",
+        minimise: str = "subset_zero_one",
+        width: int = 10,
+        epsilon: float = 0.05,
+        features: Any = None,
+    ):
+        super().__init__(base, order, random_state, features)
+        self.search = search
+        self.minimise = minimise
+        self.width = width
+        self.epsilon = epsilon
+
+    def _own_base(self) -> Any:
+        return LogisticRegression() if self.base is None else self.base
+
+    def _fit_links(self, base: Any, moments: Any) -> None:
+        check_search(self.search, moments.n_labels)
+        super()._fit_links(base, moments)
+
+    def _scores(self, X: Any) -> Array:
+        return self._searched(X)[1] - 0.5
+
+    def _labels(self, X: Any) -> NDArray[Any]:
+        most_probable, marginals = self._searched(X)
+        return marginals > 0.5 if self.minimise == "hamming" else most_probable
+
+    def _probabilities(self, X: Any) -> Array:
+        return self._searched(X)[1]
+
+    def _searched(self, X: Any) -> tuple[Array, Array]:
+        """The most probable label sets and the probabilities of the labels (n×K each)."""
+        n, K = X.shape[0], len(self.links_)
+        search = self.search
+        if search == "auto":
+            search = "exact" if K <= _MOST_EXACT else "beam"
+        each = {"exact": 2.0**K, "beam": 2.0 * self.width, "epsilon": min(2.0**K, 2 / self.epsilon)}[search]
+        step = max(1, int(_MOST_NODES / each))
+        best, marginals = np.empty((n, K)), np.empty((n, K))
+        for start in range(0, n, step):
+            part = slice(start, start + step)
+            rows, said, logs = self._grown(X[part], search)
+            first = np.searchsorted(rows, np.arange(rows[-1] + 1))
+            best[part, self.order_] = said[np.lexsort((-logs, rows))[first]]
+            weights = np.exp(logs - np.maximum.reduceat(logs, first)[rows])
+            shares = weights / np.add.reduceat(weights, first)[rows]
+            marginals[part, self.order_] = np.minimum(np.add.reduceat(shares[:, None] * said, first), 1.0)
+        return best, marginals
+
+    def _grown(self, X: Any, search: str) -> tuple[NDArray[np.intp], Array, Array]:
+        """The label sets at which a search ends: the row of X (m,), the labels (m×K) in the chain's order, log p (m,).
+
+        Those of a row stand together, in the order of the rows; of equals, one without the label goes first.
+        """
+        rows, said, logs = np.arange(X.shape[0]), np.empty((X.shape[0], 0)), np.zeros(X.shape[0])
+        for link in self.links_:
+            z = link.log_odds_at(X, rows, said)
+            grown = (logs[:, None] + log_expit(np.column_stack([-z, z]))).ravel()
+            rows = np.repeat(rows, 2)
+            if search == "beam":
+                order = np.lexsort((-grown, rows))
+                rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
+                kept = np.sort(order[rank < self.width])
+            elif search == "epsilon":
+                pairs = grown.reshape(-1, 2)
+                kept = np.flatnonzero(self._grows(pairs))
+            else:
+                kept = np.arange(len(rows))
+            said = np.column_stack([said[kept // 2], kept % 2])
+            rows, logs = rows[kept], grown[kept]
+        return rows, said, logs
+
+    def _grows(self, pairs: Array) -> NDArray[np.bool_]:
+        """Which of the two ends (m×2) of each label set the ε-approximate search grows on."""
+        probable = pairs >= np.log(self.epsilon)
+        dead = ~probable.any(axis=1)
+        probable[dead, np.argmax(pairs[dead], axis=1)] = True
+        return probable.ravel()

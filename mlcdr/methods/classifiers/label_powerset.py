@@ -1,0 +1,63 @@
+"""Label powerset (LP): every label set of the training data is a class of its own.
+
+Source: Tsoumakas & Katakis 2007, "Multi-label classification: an overview"; the thesis' MCC and LC (Sun 2017, 2.2.1).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import HasMethods
+
+from mlcdr.methods.classifiers.multiclass import MultiClass
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.multilabel import Array, MultilabelClassifier
+
+
+class LabelPowerset(MultilabelClassifier):
+    """ŷ = the label set c ∈ {distinct y_i} of the largest f_c(x), with f fitted to one class for each label set.
+
+    Label sets that were never seen are never predicted. Classes are numbered in the order of the label sets read as
+    binary numbers, first label first, and of equal scores the base's first wins. A label's score is the best
+    of the sets with it less the best of those without it, positive exactly where it is predicted (±½ where all sets
+    agree on the label). Cost: one fit of the base to C ≤ min(n, 2^K) classes.
+
+    Parameters
+    ----------
+    base : estimator or None
+        A classifier (a binary one: one against the rest), or a regressor, which fits the classes' indicators. None:
+        least squares.
+
+    Attributes
+    ----------
+    label_sets_ : array of shape (C, K)
+        The distinct label sets.
+    model_ : MultiClass
+        The fitted base.
+    """
+
+    component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"base": [HasMethods(["fit", "predict"]), None]}
+
+    def __init__(self, base: Any = None):
+        self.base = base
+
+    def _fit_rows(self, X: Any, Y: Array) -> None:
+        base = LeastSquares() if self.base is None else self.base
+        self.label_sets_, codes = np.unique(Y.astype(np.uint8), axis=0, return_inverse=True)
+        self.model_ = MultiClass.fitted(base, X, codes.reshape(-1), len(self.label_sets_))
+
+    def _scores(self, X: Any) -> Array:
+        of_sets = self.model_.scores(X)
+        scores = np.empty((X.shape[0], self.label_sets_.shape[1]))
+        for k, there in enumerate(self.label_sets_.T.astype(bool)):
+            if there.all() or not there.any():
+                scores[:, k] = there[0] - 0.5
+            else:
+                scores[:, k] = of_sets[:, there].max(axis=1) - of_sets[:, ~there].max(axis=1)
+        return scores
+
+    def _labels(self, X: Any) -> NDArray[Any]:
+        return self.label_sets_[self.model_.predict(X)]

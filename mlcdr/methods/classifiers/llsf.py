@@ -1,0 +1,147 @@
+"""LLSF: label-specific features by a sparse linear model whose coefficients are alike where labels are.
+
+Source: Huang, Li, Huang & Wu 2015, "Learning label specific features for multi-label classification".
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigvalsh
+from sklearn.utils._param_validation import HasMethods, Interval
+
+from mlcdr.methods.chains.links import Link
+from mlcdr.methods.multilabel import Array, MultilabelClassifier
+from mlcdr.numerics import sums
+from mlcdr.numerics.moments import Moments
+
+
+class LLSF(MultilabelClassifier):
+    """min_W ½‖XW − Y‖² + (α/2) Tr(R WᵀW) + β‖W‖₁, with R_jk = 1 − cos(y_j, y_k); label k's features are w_ik ≠ 0.
+
+    W is d×K, X is neither centred nor scaled, and there is no intercept. Accelerated proximal gradient from
+    W_0 = W_1 = (XᵀX + γI)⁻¹XᵀY, with L = √(2(‖XᵀX‖² + α²‖R‖²)) (spectral norms), b_0 = b_1 = 1:
+
+        W^(t) = W_t + (b_{t−1} − 1)/b_t (W_t − W_{t−1}),        G = W^(t) − (XᵀX W^(t) − XᵀY + αW^(t)R)/L,
+        W_{t+1} = sign(G) max(|G| − β/L, 0),                    b_{t+1} = (1 + √(1 + 4b_t²))/2.
+
+    R has a zero diagonal, and so negative eigenvalues, unless all its entries are zero: where XᵀX does not outweigh
+    α times these (d > n), the objective has no minimum, and the number of steps is a part of the definition. A label
+    that is never positive has cosine 0 with all. Cost: nd² for XᵀX, d³ for the start, d²K + dK² a step; d×d numbers.
+
+    Parameters
+    ----------
+    base : estimator or None
+        The model of a label, fitted to its features: a regressor, which decides at ½, or a binary classifier. None:
+        XW itself, which decides at ½. A label without features is predicted where more than half of the training
+        instances have it, and one that is the same in all of them as it was there.
+    alpha : float
+        How much alike coefficients are to be.
+    beta : float
+        The sparsity.
+    gamma : float
+        The ridge of the start.
+    max_iter : int
+        Steps at most.
+    tol : float
+        The steps end where the objective changes by this share of itself or less.
+
+    Attributes
+    ----------
+    coef_ : array of shape (K, d)
+        Wᵀ.
+    features_ : list of arrays
+        Each label's features.
+    links_ : list of Link
+        Each label's model, where there is a base.
+    n_iter_ : int
+        Steps taken.
+    """
+
+    component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "base": [HasMethods(["fit", "predict"]), None],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "beta": [Interval(Real, 0, None, closed="left")],
+        "gamma": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        base: Any = None,
+        alpha: float = 0.5,
+        beta: float = 0.1,
+        gamma: float = 0.01,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+    ):
+        self.base = base
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _fit_rows(self, X: Any, Y: Array) -> None:
+        weights = self._minimise(sums.dense(X.T @ X), np.asarray(X.T @ Y), Y)
+        self.coef_ = weights.T
+        self.features_ = [np.flatnonzero(column) for column in self.coef_]
+        self._usual = Y.mean(axis=0) - 0.5
+        self._fixed = [k for k, chosen in enumerate(self.features_) if not len(chosen) or abs(self._usual[k]) == 0.5]
+        self.links_ = []
+        if self.base is not None:
+            self.links_ = [
+                Link(None, self._usual[k])
+                if k in self._fixed
+                else Link.fitted(self.base, Moments.from_arrays(X[:, chosen], Y[:, k : k + 1]), 0)
+                for k, chosen in enumerate(self.features_)
+            ]
+
+    def _minimise(self, xx: Array, xy: Array, Y: Array) -> NDArray[Any]:
+        """W (d×K), from XᵀX, XᵀY and Y."""
+        unlike = cosine_distances_of_labels(Y)
+        before = weights = np.linalg.solve(xx + self.gamma * np.eye(len(xx)), xy)
+        size_x = eigvalsh(xx, subset_by_index=(len(xx) - 1, len(xx) - 1))[0]
+        bound = np.sqrt(2 * (size_x**2 + (self.alpha * np.linalg.norm(unlike, 2)) ** 2))
+        squares = np.sum(Y**2)
+        # XᵀXW is what a step costs: once for W_t, for the objective and for the two gradients that look at it
+        image_before = image = xx @ weights
+        b_before = b = 1.0
+        value = np.inf
+        for step in range(1, self.max_iter + 1):
+            ahead = weights + (b_before - 1) / b * (weights - before)
+            gradient = image + (b_before - 1) / b * (image - image_before) - xy + self.alpha * ahead @ unlike
+            moved = ahead - gradient / bound if bound > 0 else ahead
+            before, weights = weights, np.sign(moved) * np.maximum(np.abs(moved) - self.beta / max(bound, 1e-300), 0.0)
+            image_before, image = image, xx @ weights
+            b_before, b = b, (1 + np.sqrt(1 + 4 * b**2)) / 2
+            self.n_iter_ = step
+            loss = np.sum(weights * (image - 2 * xy)) + squares
+            alike = np.sum(weights * (weights @ unlike))
+            last, value = value, 0.5 * (loss + self.alpha * alike) + self.beta * np.abs(weights).sum()
+            if abs(last - value) <= self.tol * abs(value):
+                break
+        return weights
+
+    def _scores(self, X: Any) -> Array:
+        if self.base is not None:
+            return np.column_stack(
+                [link.score(X[:, chosen]) for link, chosen in zip(self.links_, self.features_, strict=True)]
+            )
+        scores = X @ self.coef_.T - 0.5
+        scores[:, self._fixed] = self._usual[self._fixed]
+        return scores
+
+
+def cosine_distances_of_labels(Y: Array) -> NDArray[Any]:
+    """R (K×K): 1 − cos of each two columns of Y (n×K); a column of zeros is at 1 from all others, 0 from itself."""
+    lengths = np.sqrt((Y**2).sum(axis=0))
+    unit = Y / np.where(lengths > 0, lengths, 1.0)
+    distances = 1.0 - unit.T @ unit
+    np.fill_diagonal(distances, 0.0)
+    return np.maximum(distances, 0.0)

@@ -1,0 +1,221 @@
+"""A chain of meta-labels: groups of labels that go together, each with a classifier that looks at the groups before it.
+
+Source: Sun 2017, section 8.2.2 and Algorithm 17: the local model of CLMLC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from mlcdr.methods.chains.binary_relevance import of_label_sets
+from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.chains.linear import LinearLinks
+from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, fitted_to, seeded
+from mlcdr.numerics.meta_labels import VARIANTS, Index, label_affinity, row_groups, spectral_groups
+from mlcdr.numerics.moments import Moments, beside
+
+
+class MetaLabelChain(MultilabelClassifier):
+    """h_g(x, y of the groups 1, …, g − 1) for each group g of labels, trained on the true labels of the groups before.
+
+    There are ⌈K/size⌉ groups (8.11): k-means on the rows of the leading eigenvectors of D^(-½)AD^(-½), where A is the
+    mean of the labels' Jaccard index and exp(−‖μ_j − μ_k‖²), μ_j the mean of the rows with label j
+    (`numerics.meta_labels`). A new instance gets the groups before as they were predicted; members of a group vote, and
+    a label that half of them predict is there. Cost: the classifier's, for each group and member; a classifier chain of
+    linear links costs d²K + dK² + K³ a member, whatever the groups, beside one factorisation for the features
+    (`mlcdr.methods.chains.linear`).
+
+    Parameters
+    ----------
+    classifier : estimator or None
+        A multi-label classifier for each group; binary relevance is made of a regressor or a binary classifier. None: a
+        classifier chain in random order, of ridge regressions with α = 0.1 and a penalised intercept.
+    meta_labels : {"spectral", "label_rows"}
+        "spectral": as above; "label_rows": k-means on the columns of Y, as the author's program has it.
+    size : int
+        How many labels are a group, on average (all, where there are fewer).
+    n_members : int
+        How many classifiers vote in a group.
+    variant : {"text", "published_code"}
+        The author's program has one member where there are fewer than six labels in all, or two in a group; and does
+        not square the distance in A, takes eigenvalues by magnitude and leaves out the first eigenvector (where its
+        spectral clustering is switched on).
+    random_state : int, RandomState or None
+        Of the groups' k-means and the members' own randomness.
+
+    Attributes
+    ----------
+    groups_ : list of arrays of int
+        The labels of each group, in the chain's order.
+    members_ : list of lists of estimators, or None
+        The members of each group. None: the links are linear, and stand in matrices.
+    orders_ : list of lists of int, or None
+        Where the links are linear, each member's order of all labels. None: they are not.
+    """
+
+    members_: Any
+    orders_: list[list[int]] | None
+
+    component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner"}
+    at_most: ClassVar[dict[str, str]] = {"size": "labels"}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "classifier": [HasMethods(["fit", "predict"]), None],
+        "meta_labels": [StrOptions({"spectral", "label_rows"})],
+        "size": [Interval(Integral, 1, None, closed="left")],
+        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "variant": [StrOptions(set(VARIANTS))],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        classifier: Any = None,
+        meta_labels: str = "spectral",
+        size: int = 5,
+        n_members: int = 2,
+        variant: str = "text",
+        random_state: Any = None,
+    ):
+        self.classifier = classifier
+        self.meta_labels = meta_labels
+        self.size = size
+        self.n_members = n_members
+        self.variant = variant
+        self.random_state = random_state
+
+    def fit_moments(self, moments: Moments) -> MetaLabelChain:
+        """Fit from the moments of a training set, of which the rows are there."""
+        self._begin(moments)
+        rng = check_random_state(self.random_state)
+        self.groups_ = self._groups(moments, rng)
+        classifier = default_chain() if self.classifier is None else of_label_sets(self.classifier)
+        self._linear = self._linear_members(classifier, moments, rng)
+        self.members_, self.orders_ = None, None
+        if self._linear is None:
+            self.members_ = self._fitted_members(classifier, moments, rng)
+        else:
+            self.orders_ = [member.order for member in self._linear]
+        return self
+
+    def _groups(self, moments: Moments, rng: Any) -> list[Index]:
+        n_labels = moments.n_labels
+        n = -(-n_labels // self.size)
+        if n == 1 or (self.variant == "published_code" and n_labels < 6):
+            return [np.arange(n_labels)]
+        X, Y = moments.rows()
+        Y = as_dense(Y).astype(np.float64)
+        if self.meta_labels == "label_rows":
+            return row_groups(Y.T, n, rng)
+        return spectral_groups(
+            label_affinity(X, Y, 0.5, variant=self.variant), n, rng, self.variant, skip=int(self.variant != "text")
+        )
+
+    def _n_members(self, group: Index) -> int:
+        single = self.variant == "published_code" and (len(group) < 3 or sum(map(len, self.groups_)) < 6)
+        return 1 if single else self.n_members
+
+    def _linear_members(self, classifier: Any, moments: Moments, rng: Any) -> list[_Member] | None:
+        """Each member's links of all labels at once, as of one long chain; None if the classifier has not the form."""
+        plain = type(classifier) is ClassifierChain and getattr(classifier, "features", None) is None
+        if not plain or (classifier.order is not None and classifier.order != "random"):
+            return None
+        base = LeastSquares() if classifier.base is None else classifier.base
+        grouped = np.concatenate(self.groups_)
+        found = []
+        for _ in range(max(map(self._n_members, self.groups_))):
+            within = [rng.permutation(len(g)) if classifier.order else np.arange(len(g)) for g in self.groups_]
+            order = np.concatenate([g[own] for g, own in zip(self.groups_, within, strict=True)]).tolist()
+            links = LinearLinks.chained(base, moments, order)
+            if links is None:
+                return None
+            on_labels = np.asfortranarray(links.on_labels[np.ix_(grouped, grouped)])
+            alone = LinearLinks(links.weights[:, grouped], on_labels, links.intercepts[grouped])
+            found.append(_Member(alone, order, [own.tolist() for own in within]))
+        return found
+
+    def _fitted_members(self, classifier: Any, moments: Moments, rng: Any) -> list[list[Any]]:
+        members: list[list[Any]] = []
+        before: list[int] = []
+        X, Y = moments.rows()
+        for group in self.groups_:
+            part = moments.with_labels(before, group.tolist()) if before else Moments.from_arrays(X, Y[:, group])
+            members.append([fitted_to(seeded(clone(classifier), rng), part) for _ in range(self._n_members(group))])
+            before += group.tolist()
+        return members
+
+    def _answer(self, X: Any) -> tuple[Array, Array]:
+        """Scores, and label sets of {0, 1} (n×K)."""
+        grouped = np.concatenate(self.groups_)
+        scores = np.zeros((X.shape[0], len(grouped)))  # the labels group by group, until they are put in their places
+        said = np.zeros_like(scores)
+        alone = None if self._linear is None else [member.links.on_features(X) for member in self._linear]
+        end = 0
+        for i, group in enumerate(self.groups_):
+            start, end = end, end + len(group)
+            n_members = self._n_members(group)
+            if self._linear is not None and alone is not None:
+                members = zip(self._linear[:n_members], alone, strict=False)
+                found = [member.chained(i, own[:, start:end], said[:, :start]) for member, own in members]
+                votes = [each > 0 for each in found]
+            else:
+                extended = beside(X, said[:, :start]) if start else X
+                answers = [answer(member, extended, len(group)) for member in self.members_[i]]
+                found, votes = [each for each, _ in answers], [each for _, each in answers]
+            # positive where half of them are
+            scores[:, start:end] = found[0] if len(found) == 1 else np.sort(found, axis=0)[len(found) // 2]
+            said[:, start:end] = 2 * np.sum(votes, axis=0) >= len(votes)
+        place = np.argsort(grouped)
+        return scores[:, place], said[:, place]
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A member whose links are linear: one chain of all labels. The labels stand group by group.
+
+    Attributes
+    ----------
+    links : LinearLinks
+        Of all labels.
+    order : list of int
+        The labels in the chain's order.
+    within : list of lists of int
+        Each group's order.
+    """
+
+    links: LinearLinks
+    order: list[int]
+    within: list[list[int]]
+
+    def chained(self, i: int, alone: Array, said: Array) -> Array:
+        """Scores (n×|g|) of the i-th group, from those of the features alone, and the labels of the groups before."""
+        start, size = said.shape[1], alone.shape[1]
+        on_labels = self.links.on_labels
+        scores = alone + said @ on_labels[:start, start : start + size] if start else alone
+        if size == 1:
+            return scores
+        order = np.asarray(self.within[i])
+        own = np.asfortranarray(on_labels[start + order[:, None], start + order])
+        found = np.asfortranarray(scores[:, order])  # in the chain's order, as what is said is
+        within = np.zeros(found.shape, order="F")
+        within[:, 0] = found[:, 0] > 0
+        for place in range(1, size):
+            found[:, place] += within[:, :place] @ own[:place, place]
+            within[:, place] = found[:, place] > 0
+        result = np.empty_like(found)
+        result[:, order] = found
+        return result
+
+
+def default_chain() -> ClassifierChain:
+    """A classifier chain in random order, of ridge regressions with α = 0.1 and a penalised intercept."""
+    return ClassifierChain(Ridge(0.1, "penalised"), order="random")

@@ -1,0 +1,62 @@
+"""One of several classes, by whatever model there is: what the methods that make one class of a label set share.
+
+A base is a classifier of several classes; a binary one, of which one against the rest is made for each class; or a
+regressor, which fits the classes' indicators (a column for each class), the largest of which decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.utils import get_tags
+
+from mlcdr.methods.multilabel import Array
+from mlcdr.numerics.moments import Moments
+
+
+@dataclass(frozen=True)
+class MultiClass:
+    """A fitted model of classes 0, …, C − 1, all of which were there in training; None if there was but one."""
+
+    model: Any
+    n_classes: int
+
+    @classmethod
+    def fitted(cls, base: Any, X: Any, codes: NDArray[np.intp], n_classes: int) -> MultiClass:
+        """Fit a clone of `base` to rows X (n×d) and the classes' numbers (n,)."""
+        if n_classes == 1:
+            return cls(None, 1)
+        if not is_classifier(base):
+            model, indicators = clone(base), np.zeros((len(codes), n_classes))
+            indicators[np.arange(len(codes)), codes] = 1.0
+            if hasattr(model, "fit_moments"):
+                return cls(model.fit_moments(Moments.from_arrays(X, indicators)), n_classes)
+            return cls(model.fit(X, indicators), n_classes)
+        several = get_tags(base).classifier_tags.multi_class
+        return cls((clone(base) if several else OneVsRestClassifier(clone(base))).fit(X, codes), n_classes)
+
+    def scores(self, X: Any) -> Array:
+        """How much speaks for each class (n×C): decision values, probabilities or what a regressor says."""
+        if self.model is None:
+            return np.zeros((X.shape[0], 1))
+        if not is_classifier(self.model):
+            return np.asarray(self.model.predict(X), dtype=np.float64)
+        if hasattr(self.model, "decision_function"):
+            said = np.asarray(self.model.decision_function(X), dtype=np.float64)
+            return np.column_stack((-said, said)) if said.ndim == 1 else said
+        if hasattr(self.model, "predict_proba"):
+            return np.asarray(self.model.predict_proba(X), dtype=np.float64)
+        return np.eye(self.n_classes)[self.predict(X)]
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """The class of each row (n,)."""
+        if self.model is None:
+            return np.zeros(X.shape[0], dtype=np.intp)
+        if not is_classifier(self.model):
+            return np.argmax(self.scores(X), axis=1)
+        return np.asarray(self.model.predict(X)).astype(np.intp)

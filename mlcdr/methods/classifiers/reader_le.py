@@ -1,0 +1,113 @@
+"""READER-LE as a classifier: label sets by the regression that the embedding was learned with.
+
+Source: Sun 2017 (thesis), Algorithm 15.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.label_space.reader_le import ReaderLE
+from mlcdr.methods.multilabel import Array, MultilabelClassifier
+from mlcdr.numerics.linalg import n_kept
+from mlcdr.numerics.moments import Moments
+
+
+class ReaderLEClassifier(MultilabelClassifier):
+    """ŷ = round(PWᵀx): scores X coef_ V − ½ of the `coef_` (d×M) and `directions_` V (M×K) of `ReaderLE`.
+
+    A label that is the same in all labelled rows takes no part in that, and is predicted as it is there.
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        Dimensions of the embedding, no more than labels vary; this and all else as in `ReaderLE`.
+    alpha, beta, gamma : float
+        Weights of row sparsity, manifold term and label embedding.
+    label_weights : pair of float
+        Weights of labelled and of unlabelled rows.
+    n_neighbors : int
+        Neighbours in the graphs (all others, where there are fewer).
+    sigma : float
+        Width of the weights of the rows' graph.
+    tol : float
+        Relative change of the objective at which to stop.
+    max_iter : int
+        Most rounds.
+
+    Attributes
+    ----------
+    space_ : ReaderLE or None
+        The fitted embedding of the labels that vary, with its regression; None where none does.
+    varying_ : array of bool, of shape (K,)
+        Which labels vary.
+    constant_ : array of shape (K,)
+        The first labelled row's label set.
+    """
+
+    uses_unlabelled: ClassVar[bool] = True
+    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
+    sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = ReaderLE._parameter_constraints
+
+    def __init__(
+        self,
+        n_components: float | int | None = None,
+        alpha: float = 1.0,
+        beta: float = 0.1,
+        gamma: float = 1.0,
+        label_weights: tuple[float, float] = (1.0, 0.1),
+        n_neighbors: int = 5,
+        sigma: float = 1.0,
+        tol: float = 1e-5,
+        max_iter: int = 50,
+    ):
+        self.n_components = n_components
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.label_weights = label_weights
+        self.n_neighbors = n_neighbors
+        self.sigma = sigma
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        self._space()._validate_params()
+
+    def _space(self) -> ReaderLE:
+        return ReaderLE(**self.get_params(deep=False))
+
+    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> ReaderLEClassifier:
+        """As in `MultilabelClassifier`, with rows `X_unlabelled` (u×d) that have no labels."""
+        self._fit_checked(X, y, X_unlabelled)
+        return self
+
+    def fit_moments(self, moments: Moments) -> ReaderLEClassifier:
+        """Fit from the moments of a training set that has its rows."""
+        self._begin(moments)
+        X, Y = moments.rows()
+        Y = as_dense(Y)
+        self.constant_ = Y[0].astype(np.float64)
+        self.varying_ = (Y[0] != Y).any(axis=0)
+        self.space_, self.n_iter_ = None, 1
+        if not self.varying_.any():
+            return self
+        space = self._space()
+        space.n_components = min(n_kept(self.n_components, moments.n_labels), int(self.varying_.sum()))
+        varying = Moments.from_arrays(X, Y[:, self.varying_])
+        if moments.unlabelled is not None:
+            varying = varying.with_unlabelled(moments.unlabelled)
+        self.space_ = space.fit_moments(varying)
+        self.n_iter_ = len(space.objective_)
+        return self
+
+    def _scores(self, X: Any) -> Array:
+        scores = np.tile(self.constant_ - 0.5, (X.shape[0], 1))
+        if self.space_ is not None:
+            scores[:, self.varying_] = (X @ self.space_.coef_) @ self.space_.directions_ - 0.5
+        return scores

@@ -1,0 +1,363 @@
+"""The estimator that puts a feature space, a label space (or both in one, a dual space), a learner and a threshold
+together.
+
+    x ─ feature space ─▶ x' ─ learner ─▶ code ─ label space (decode) ─▶ scores ─ threshold ─▶ label set
+
+Any part may be missing but the learner. A part that can be fitted from `Moments` (it has `fit_moments`) is; any other
+gets the rows, so that a scikit-learn transformer, regressor or multi-label classifier can stand in each place. Training
+rows without labels come with the moments (`Moments.unlabelled`): a part that says `uses_unlabelled = True` learns from
+them, any other knows nothing of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mlcdr.methods.label_space.identity import Identity
+from mlcdr.methods.label_space.linear import as_binary, as_dense
+from mlcdr.methods.learners.linear import LinearLearner
+from mlcdr.methods.thresholds import Fixed, Round
+from mlcdr.numerics.moments import Moments
+
+Array = NDArray[np.float64]
+
+
+class ComposedClassifier(ClassifierMixin, BaseEstimator):
+    """A multi-label classifier made of parts.
+
+    Parameters
+    ----------
+    learner : estimator
+        A multi-output regressor, which fits codes; or a multi-label classifier, which fits label sets.
+    label_space : estimator or None
+        A label-space reducer. None: the labels are the code.
+    feature_space : list of estimators, or None
+        Transformers of the features, applied in order. Where one leaves no feature, there is one of zeros after it, so
+        that what follows learns from the labels alone.
+    dual_space : estimator or None
+        A feature step, after those of `feature_space`, and a label space, fitted together; it takes the place of a
+        `label_space`.
+    threshold : estimator or None
+        From scores to label sets. None: round-based decoding for regressors (at 0 where a label space gives scores of
+        ±1, and says so by a `score_boundary`); a classifier's own decision. One that has `fit(scores, Y)` is fitted to
+        what the fitted learner says of the training instances.
+
+    Attributes
+    ----------
+    feature_steps_, label_space_, learner_, threshold_ : fitted parts
+        A dual space is the last of the feature steps and the label space.
+    n_labels_ : int
+        K.
+    classes_ : array of shape (2,)
+        The values of y: label absent, label present.
+    """
+
+    label_space_: Any
+    _training: tuple[Array, NDArray[Any]] | None
+    _folded: tuple[Array, Array] | None
+    _thresholds: dict[int | None, Any]
+    _leading: float | int | None
+    _decided: Any
+
+    component_parameters: ClassVar[dict[str, str]] = {
+        "learner": "learner",
+        "label_space": "label_space",
+        "dual_space": "dual_space",
+    }
+
+    def __init__(
+        self,
+        learner: Any,
+        label_space: Any = None,
+        feature_space: Sequence[Any] | None = None,
+        threshold: Any = None,
+        dual_space: Any = None,
+    ):
+        self.learner = learner
+        self.label_space = label_space
+        self.feature_space = feature_space
+        self.threshold = threshold
+        self.dual_space = dual_space
+
+    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> ComposedClassifier:
+        """Fit from features X (n×d, dense or CSR) and label sets y (n×K, dense or CSR; or n, for one label).
+
+        y holds 0 and 1, or any two values, of which the larger means that the label is there. `X_unlabelled` (u×d) are
+        rows without labels, for the parts that use them (`uses_unlabelled`).
+
+        Raises
+        ------
+        ValueError
+            When the shapes disagree, a feature is not finite, y holds more than two values, or the parts do not fit
+            together.
+        """
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        for part in (self.learner, self.label_space, self.dual_space, self.threshold, *(self.feature_space or ())):
+            if hasattr(part, "_parameter_constraints"):
+                part._validate_params()
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        Y, classes, is_vector = as_binary(y, X.shape[0])
+        moments = Moments.from_arrays(X, Y)
+        if X_unlabelled is not None:
+            moments = moments.with_unlabelled(
+                validate_data(self, X_unlabelled, reset=False, accept_sparse="csr", dtype=np.float64)
+            )
+        self.fit_moments(moments)
+        self.classes_, self._is_vector = classes, is_vector
+        return self
+
+    def fit_moments(self, moments: Moments, own_parts: bool = False) -> ComposedClassifier:
+        """Fit from the moments of a training set of label sets (they must still have their rows if a part asks).
+
+        `own_parts`: the parts were made for this fit alone, so they are fitted themselves, not clones of them.
+        """
+        prepared = (lambda part: part) if own_parts else clone
+        self.n_features_in_ = moments.n_features
+        self.n_labels_ = moments.n_labels
+        self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
+        self.feature_steps_, self._folded = [], None
+        self._leading, self._decided = None, None
+        for step in self.feature_space or ():
+            step, moments = _fit_step(prepared(step), moments)
+            self.feature_steps_.append(step)
+        self.learner_ = prepared(self.learner)
+        if self.dual_space is not None and self.label_space is not None:
+            raise ValueError("a dual space reduces the labels itself: leave `label_space` out")
+        if is_classifier(self.learner_):
+            if self.label_space is not None or self.dual_space is not None:
+                raise ValueError(
+                    f"{type(self.learner_).__name__} fits label sets, not codes: "
+                    f"it cannot follow a label space; take a regressor"
+                )
+            self.label_space_ = None
+            _fit(self.learner_, moments)
+            return self._with_threshold(moments)
+        unreduced = moments
+        if self.dual_space is not None:
+            self.label_space_, moments = _fit_step(prepared(self.dual_space), moments)
+            self.feature_steps_.append(self.label_space_)
+        else:
+            self.label_space_ = Identity() if self.label_space is None else prepared(self.label_space)
+            if hasattr(self.label_space_, "fit_moments_for"):  # its directions are for this very learner
+                self.label_space_.fit_moments_for(self.learner_, moments)
+            else:
+                _fit(self.label_space_, moments)
+        if hasattr(self.label_space_, "encode_moments"):
+            _fit(self.learner_, self.label_space_.encode_moments(moments))
+        else:
+            X, Y = moments.rows()
+            self.learner_.fit(X, self.label_space_.encode(Y))
+        if hasattr(self.label_space_, "unreduced") and _is_linear(self.learner_):
+            # no row needs to be reduced, neither here nor in `output`
+            self._folded = self.label_space_.unreduced(self.learner_.coef_.T), self.learner_.intercept_
+        return self._with_threshold(moments if self._folded is None else unreduced)
+
+    def _with_threshold(self, moments: Moments) -> ComposedClassifier:
+        """Fit the threshold, if it is one to be fitted, on what the learner says of the training rows."""
+        self._training, self._thresholds = None, {}
+        if hasattr(self.threshold, "fit"):
+            X, Y = moments.rows()
+            self._training = self._output(X), as_dense(Y)
+        self.threshold_ = self.threshold_of()
+        return self
+
+    def threshold_of(self, n_components: float | int | None = None) -> Any:
+        """The threshold (None: a classifier's own decision) for scores decoded from `n_components` of the dimensions.
+
+        One that is fitted is so for each number of dimensions anew: the scores differ. The codes of the training
+        instances, and what was fitted, are kept.
+        """
+        if self._decided is not None:
+            return self._decided
+        if self._training is None:
+            return self._midway() if self.threshold is None and self.label_space_ is not None else self.threshold
+        output, Y = self._training
+        size = None
+        if self.label_space_ is not None:
+            size = output.shape[1] if n_components is None else self.label_space_.size_of(n_components)
+        if size not in self._thresholds:
+            scores = output if size is None else self.label_space_.decode(output[:, :size])
+            self._thresholds[size] = clone(self.threshold).fit(scores, Y)
+        return self._thresholds[size]
+
+    def _midway(self) -> Any:
+        """The threshold where none is asked for: half-way between the scores of absence and presence."""
+        boundary = getattr(self.label_space_, "score_boundary", 0.5)
+        return Round() if boundary == 0.5 else Fixed(boundary)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label sets (n×K) of X (n×d), in the values and the shape that y had."""
+        check_is_fitted(self, "learner_")
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        labels = self.classes_.take(self.labels_of(self.output(X), self._leading), mode="clip")
+        return labels.ravel() if self._is_vector else labels
+
+    def decision_function(self, X: Any) -> Array:
+        """How far each label's score lies above the threshold (n×K, or n where y was a vector), for X (n×d).
+
+        Positive where the label is predicted (but for what a threshold falls back on).
+        """
+        check_is_fitted(self, "learner_")
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        if self.label_space_ is None:
+            scores = _scores(self.learner_, self._transform(X))
+            if self.threshold is not None:
+                margins = self.threshold_.margin(scores)
+            else:  # probabilities are decided at ½
+                margins = scores if hasattr(self.learner_, "decision_function") else scores - 0.5
+        else:
+            output = self.output(X)
+            if self._leading is not None:
+                output = output[:, : self.label_space_.size_of(self._leading)]
+            margins = self.threshold_.margin(self.label_space_.decode(output))
+        return margins.ravel() if self._is_vector else margins
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether there is a `decision_function`: a classifier's own, or that of codes that are decoded."""
+        check_is_fitted(self, "learner_")
+        own = any(hasattr(self.learner_, name) for name in ("decision_function", "predict_proba"))
+        return own or self.label_space_ is not None
+
+    def settled(self, n_components: float | int | None = None) -> ComposedClassifier:
+        """The fitted classifier for good, which predicts from the leading dimensions of the code (see `labels_of`).
+
+        It has let go of what the training rows said, by which other numbers of dimensions would get their thresholds.
+        """
+        check_is_fitted(self, "learner_")
+        result = copy(self)
+        result._leading = n_components
+        result.threshold_ = result._decided = self.threshold_of(n_components)
+        result._training, result._thresholds = None, {}
+        return result
+
+    def output(self, X: Any) -> Array:
+        """What the learner says of X (n×d, checked already): codes r(x) (n×M), or a classifier's scores or sets."""
+        return self._output(self._transform(X))
+
+    def _output(self, X: Any) -> Array:
+        """`output` of features that have gone through the feature space (but for a dual space that is folded in)."""
+        if self._folded is not None:
+            return X @ self._folded[0] + self._folded[1]
+        if self.label_space_ is None and self.threshold is not None:
+            return _scores(self.learner_, X)
+        if hasattr(self.learner_, "predict_valid"):
+            return self.learner_.predict_valid(X)
+        said = as_dense(self.learner_.predict(X))
+        said = said[:, None] if said.ndim == 1 else said
+        self._check_output(said, X.shape[0])
+        return said
+
+    def _check_output(self, said: NDArray[Any], n: int) -> None:
+        """Refuse what a learner not of ours says, if it is no answer: it would become plausible numbers."""
+        name = type(self.learner_).__name__
+        width = self.n_labels_ if self.label_space_ is None else self.label_space_.encode(_no_labels(self)).shape[1]
+        if said.shape != (n, width):
+            raise ValueError(f"{name}.predict returned shape {said.shape} where {(n, width)} was expected")
+        wrong = ~np.isfinite(said) if self.label_space_ is not None else ~np.isin(said, (0, 1))
+        if wrong.any():
+            kind = "a number" if self.label_space_ is not None else "0 or 1"
+            raise ValueError(f"{name}.predict returned {said[wrong][0]} (and more) where {kind} was expected")
+
+    def labels_of(self, output: Array, n_components: float | int | None = None) -> NDArray[np.uint8]:
+        """Label sets (n×K of {0, 1}) of the learner's `output`, from this one fit.
+
+        Parameters
+        ----------
+        n_components : int, float or None
+            Use only the leading dimensions of the code: a value of the label space's `n_components` no larger than
+            the one fitted (for label spaces with nested directions); None uses all.
+
+        Raises
+        ------
+        ValueError
+            When more dimensions are asked for than were fitted.
+        """
+        if self.label_space_ is None:
+            return output.astype(np.uint8) if self.threshold_ is None else self.threshold_.apply(output)
+        threshold = self.threshold_of(n_components)
+        if n_components is not None:
+            output = output[:, : self.label_space_.size_of(n_components)]
+        return threshold.apply(self.label_space_.decode(output))
+
+    def _transform(self, X: Any) -> Any:
+        for step in self.feature_steps_ if self._folded is None else self.feature_steps_[:-1]:
+            X = _reduced(step, X)
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _is_linear(learner: Any) -> bool:
+    """Whether a fitted learner predicts X coef_ᵀ + intercept_, and nothing else."""
+    return isinstance(learner, LinearLearner) and type(learner).predict_valid is LinearLearner.predict_valid
+
+
+def _no_labels(classifier: ComposedClassifier) -> NDArray[np.uint8]:
+    """The empty label set, as a 1×K matrix."""
+    return np.zeros((1, classifier.n_labels_), dtype=np.uint8)
+
+
+def _fit(part: Any, moments: Moments) -> None:
+    if hasattr(part, "fit_moments"):
+        part.fit_moments(moments)
+    else:
+        X, Y = moments.rows()
+        if getattr(part, "uses_unlabelled", False) and moments.unlabelled is not None:
+            part.fit(X, as_dense(Y), X_unlabelled=moments.unlabelled)
+        else:
+            part.fit(X, as_dense(Y))
+
+
+def _fit_step(step: Any, moments: Moments) -> tuple[Any, Moments]:
+    """Fit a transformer of the features; returns it and the moments of what it puts out."""
+    _fit(step, moments)
+    if hasattr(step, "transform_moments"):
+        reduced = step.transform_moments(moments)
+        if not reduced.n_features:
+            reduced = reduced.featureless()
+    else:
+        X, Y = moments.rows()
+        reduced = Moments.from_arrays(_reduced(step, X), Y)
+    if moments.unlabelled is None:
+        return step, reduced
+    return step, reduced.with_unlabelled(lambda: _reduced(step, moments.unlabelled))
+
+
+def _reduced(step: Any, X: Any) -> Any:
+    """The features (n×m) that a step makes of X (n×d); one that is 0 throughout where it leaves none.
+
+    That says as little, and what follows has no need to know of n×0 matrices: it learns from the labels alone.
+    """
+    found = step.transform(X)
+    return found if found.shape[1] else np.zeros((X.shape[0], 1))
+
+
+def _scores(classifier: Any, X: Any) -> Array:
+    """A classifier's scores (n×K): `decision_function`, or the probability of each label being 1."""
+    if hasattr(classifier, "decision_function"):
+        return np.asarray(classifier.decision_function(X), dtype=np.float64)
+    if hasattr(classifier, "predict_proba"):
+        probabilities = classifier.predict_proba(X)
+        if isinstance(probabilities, list):  # scikit-learn: one n×2 array a label, n×1 where only one class was seen
+            columns = [
+                p[:, -1] if p.shape[1] == 2 else np.full(len(p), float(seen[0]))
+                for p, seen in zip(probabilities, classifier.classes_, strict=True)
+            ]
+            return np.column_stack(columns)
+        return np.asarray(probabilities, dtype=np.float64)
+    raise ValueError(f"{type(classifier).__name__} gives no scores for a threshold; leave `threshold` out")

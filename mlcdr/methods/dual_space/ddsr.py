@@ -1,0 +1,89 @@
+"""Dependent dual space reduction (DDSR): the directions in which features and labels vary together.
+
+Source: Pacharawongsakda & Theeramunkong 2012, section 3.1, equation (3).
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg
+from sklearn.utils._param_validation import Interval
+
+from mlcdr.methods.dual_space.linear import Array, DualSpace, unit_labels
+from mlcdr.numerics.linalg import n_kept
+from mlcdr.numerics.moments import Moments
+
+
+class DDSR(DualSpace):
+    """UΣV = C (d×K), C = Σ(x−x̄)(y−ȳ)ᵀ; the m leading columns of U and rows of V reduce features and labels alike.
+
+    x' = Uᵀx and t = Vy both have m ≤ min(d, K) dimensions. A direction without covariance (a singular value that is
+    nothing but rounding) still serves the labels, but is left out of the features, where rounding would choose it.
+    The directions are nested; all m of a split share one decomposition. Cost, beside C: about 6dK² + 20K³ for d ≥ K;
+    and d²m, beside S, for the reduced moments (2ndm, without S, where d > n).
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        m: an int, a fraction of min(d, K), or None for all. (The paper's K; the x of its Table 2 is m/d.)
+    dependency : {"covariance", "correlation"}
+        Whether C is as above, or C_jk/√(S_jj T_kk), as in `DualSpace`.
+
+    Attributes
+    ----------
+    singular_values_ : array of shape (m,)
+        Of C, in descending order.
+    """
+
+    # A smaller m has other features, too: it needs a fit of the learner, if not a decomposition, of its own.
+    nested: ClassVar[bool] = False
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DualSpace._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+    }
+
+    def __init__(self, n_components: float | int | None = None, dependency: str = "covariance"):
+        super().__init__(n_components, dependency)
+
+    def _find_both(self, moments: Moments) -> tuple[Array, Array]:
+        m = n_kept(self.n_components, min(moments.n_features, moments.n_labels), rounding="nearest")
+        key = ("SVD of features with labels", self.dependency)
+        left, singular, right, rank = moments.once(key, lambda: _decomposed(*self._matrix(moments)))
+        self.singular_values_ = singular[:m]
+        return left[:, : max(1, min(m, rank))], right[:m]
+
+    def _matrix(self, moments: Moments) -> tuple[Array, float]:
+        """C (d×K), and a bound of its rounding: ε√n ‖X‖‖Y‖ of the rows before anything was taken off them."""
+        spread = moments.spread()
+        squares = spread + moments.n * moments.mean_x**2
+        label_squares = np.diag(moments.yy) + moments.n * moments.mean_y**2
+        if self.dependency == "correlation":
+            unit = unit_labels(moments)
+            squares = np.divide(squares, spread, out=np.zeros_like(squares), where=spread > 0)
+            label_squares = label_squares * unit**2
+            matrix = moments.standardised().xy * unit
+        else:
+            matrix = moments.xy
+        rounding = np.finfo(float).eps * np.sqrt(moments.n * squares.sum() * label_squares.sum())
+        return matrix, float(rounding)
+
+    def largest(self, n_features: int, n_labels: int) -> int:
+        """min(d, K)."""
+        return min(n_features, n_labels)
+
+    def n_dimensions(self, n_components: float | int | None, n_labels: int) -> int:
+        """How many dimensions `n_components` means: a fraction is one of min(d, K)."""
+        return super().n_dimensions(n_components, min(n_labels, getattr(self, "n_features_in_", n_labels)))
+
+
+def _decomposed(matrix: Array, rounding: float) -> tuple[Array, Array, Array, int]:
+    """U (d×q), the singular values, V (q×K) and the rank of C, q = min(d, K); V's largest entries are positive."""
+    left, singular, right = scipy.linalg.svd(matrix, full_matrices=False, check_finite=False)
+    peak = np.argmax(np.abs(right), axis=1)
+    signs = np.where(right[np.arange(len(right)), peak] < 0, -1.0, 1.0)
+    rounding = max(rounding, max(matrix.shape) * np.finfo(float).eps * np.max(singular, initial=0.0))
+    return left * signs, singular, right * signs[:, None], int(np.count_nonzero(singular > rounding))

@@ -1,0 +1,94 @@
+"""What the dual-space reducers share: features x' = Uᵀx, and a code t = Vy of the labels, decoded as ŷ = Vᵀt.
+
+A dual space is a feature step (`transform`) and a label space (`encode`, `decode`), fitted together.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
+from mlcdr.numerics.linalg import n_kept
+from mlcdr.numerics.moments import Moments, inverse_root
+
+
+class DualSpace(TransformerMixin, LinearLabelSpace):
+    """Base of the linear dual spaces of Pacharawongsakda & Theeramunkong 2012.
+
+    Neither side is centred, as in the paper's section 3: the regression's intercept takes care of x', and the constant
+    that is missing from ŷ where V is not square moves a fitted threshold alike. A fraction p of a size means
+    max(1, round(p·size)) dimensions, as their tables show, a half going to the even number (R's and IEEE's rule).
+
+    Parameters
+    ----------
+    dependency : {"covariance", "correlation"}
+        What the decomposed matrices hold: covariances, as in the paper; or correlations, the covariances of features
+        and labels at unit variance, so that the features' scales do not choose the directions. It is the directions
+        only that differ: what is projected are X and Y as they are, neither centred nor standardised, as in the paper.
+        A constant feature or label has correlation 0 with all, itself included.
+
+    Attributes
+    ----------
+    feature_directions_ : array of shape (d, D)
+        U, with orthonormal columns.
+    directions_ : array of shape (K', K)
+        V, with orthonormal rows.
+    mean_ : array of shape (K,)
+        0: what decoding adds.
+    n_components_ : int
+        K', the number of dimensions of the code.
+    """
+
+    feature_directions_: Array
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "dependency": [StrOptions({"covariance", "correlation"})],
+    }
+
+    def __init__(self, n_components: float | int | None = None, dependency: str = "covariance"):
+        super().__init__(n_components)
+        self.dependency = dependency
+
+    def fit_moments(self, moments: Moments) -> DualSpace:
+        """Find the directions from the moments of a training set (parameters and data are not checked again)."""
+        self.n_features_in_ = moments.n_features
+        self.mean_ = np.zeros(moments.n_labels)
+        self.feature_directions_, self.directions_ = self._find_both(moments)
+        self.n_components_ = len(self.directions_)
+        return self
+
+    def _find_both(self, moments: Moments) -> tuple[Array, Array]:
+        """U (d×D) and V (K'×K): the method itself."""
+        raise NotImplementedError
+
+    def n_dimensions(self, n_components: float | int | None, n_labels: int) -> int:
+        """How many dimensions of the code `n_components` means."""
+        return n_kept(n_components, n_labels, rounding="nearest")
+
+    def transform(self, X: Any) -> Array:
+        """The reduced features XU (n×D) of X (n×d, dense or CSR)."""
+        check_is_fitted(self, "directions_")
+        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64) @ self.feature_directions_
+
+    def unreduced(self, weights: Array) -> Array:
+        """The weights UW (d×q) that do on the features what `weights` (D×q) do on the reduced ones."""
+        return self.feature_directions_ @ weights
+
+    def transform_moments(self, moments: Moments) -> Moments:
+        """The moments of the reduced features, from those of the features."""
+        return moments.map_features(self.feature_directions_)
+
+
+def unit_labels(moments: Moments) -> Array:
+    """1/√T_kk of each label (K,), 0 where it is constant.
+
+    T keeps rounding of labels that became constant when rows were taken away: 1e-12 of the largest sum of squares, at
+    most, which no label that varies comes near.
+    """
+    spread = np.diag(moments.yy)
+    return inverse_root(spread, 1e-12 * float(np.max(spread + moments.n * moments.mean_y**2, initial=0.0)))

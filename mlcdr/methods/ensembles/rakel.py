@@ -1,0 +1,125 @@
+"""RAkEL: an ensemble of label powersets, each of a few labels.
+
+Source: Tsoumakas, Katakis & Vlahavas 2011, "Random k-labelsets for multilabel classification".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import ceil, comb
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval
+
+from mlcdr.methods.classifiers.label_powerset import LabelPowerset
+from mlcdr.methods.multilabel import Array, ChecksOfLabels, MultilabelClassifier
+from mlcdr.numerics.moments import Moments
+
+
+def check_labelsets(labelsets: Any, n_labels: int) -> None:
+    """Raise a ValueError where sets that are given are not of so many labels."""
+    if labelsets is None:
+        return
+    labels = set(range(n_labels))
+    for chosen in labelsets:
+        if not (isinstance(chosen, list | tuple | np.ndarray) and 0 < len(chosen) == len(labels & {*chosen})):
+            raise ValueError(f"labelsets: a set holds some of the labels 0, …, {n_labels - 1}, once each")
+    if not len(labelsets):
+        raise ValueError("labelsets: none is given (null draws them)")
+
+
+class RAkEL(MultilabelClassifier):
+    """ŷ_l = 1 where more than half of the label powersets of sets R_1, …, R_m ∋ l say so; |R_i| = k.
+
+    Overlapping (RAkEL_o): m different sets, drawn at random from all that there are. Disjoint (RAkEL_d): the labels in
+    random order, cut into ⌈K/k⌉ sets, of which the last may be smaller. A label in none of the sets is not predicted.
+    Scores are the share of the votes less ½. Cost: m fits of the base to 2^k classes at most.
+
+    Parameters
+    ----------
+    base : estimator or None
+        As in `LabelPowerset`.
+    k : int
+        The labels of a set (all, where there are fewer).
+    n_models : int or None
+        m, of overlapping sets; None: 2K. As many as there are different sets, at most.
+    disjoint : bool
+        Whether the sets are disjoint, so that n_models does not matter.
+    labelsets : list of lists of int, or None
+        The sets themselves, of labels counted from 0, instead of random ones.
+    random_state : int, RandomState instance or None
+        Draws the sets.
+
+    Attributes
+    ----------
+    labelsets_ : list of arrays
+        R_1, …, R_m, each ascending.
+    models_ : list of LabelPowerset
+        One for each set.
+    """
+
+    component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
+    at_most: ClassVar[dict[str, str]] = {"k": "labels"}
+    checks_of_labels: ClassVar[ChecksOfLabels] = {"labelsets": check_labelsets}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "base": [HasMethods(["fit", "predict"]), None],
+        "k": [Interval(Integral, 1, None, closed="left")],
+        "n_models": [Interval(Integral, 1, None, closed="left"), None],
+        "disjoint": ["boolean"],
+        "labelsets": [list, tuple, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        base: Any = None,
+        k: int = 3,
+        n_models: int | None = None,
+        disjoint: bool = False,
+        labelsets: Sequence[Sequence[int]] | None = None,
+        random_state: Any = None,
+    ):
+        self.base = base
+        self.k = k
+        self.n_models = n_models
+        self.disjoint = disjoint
+        self.labelsets = labelsets
+        self.random_state = random_state
+
+    def _fit_rows(self, X: Any, Y: Array) -> None:
+        self._n_labels = Y.shape[1]
+        self.labelsets_ = self._draw(self._n_labels)
+        self.models_ = [
+            LabelPowerset(self.base).fit_moments(Moments.from_arrays(X, Y[:, chosen])) for chosen in self.labelsets_
+        ]
+
+    def _draw(self, n_labels: int) -> list[NDArray[np.intp]]:
+        if self.labelsets is not None:
+            check_labelsets(self.labelsets, n_labels)
+            return [np.sort(np.asarray(chosen, dtype=np.intp)) for chosen in self.labelsets]
+        rng = check_random_state(self.random_state)
+        k = min(self.k, n_labels)
+        if self.disjoint:
+            labels = rng.permutation(n_labels)
+            return [np.sort(labels[i * k : (i + 1) * k]) for i in range(ceil(n_labels / k))]
+        there_are = comb(n_labels, k)
+        m = min(2 * n_labels if self.n_models is None else self.n_models, there_are)
+        if there_are <= 4 * m:  # where most are drawn, drawing until they differ would take long
+            every = list(combinations(range(n_labels), k))
+            return [np.array(every[i]) for i in rng.choice(there_are, m, replace=False)]
+        drawn: dict[tuple[int, ...], None] = {}
+        while len(drawn) < m:
+            drawn[tuple(sorted(rng.choice(n_labels, k, replace=False).tolist()))] = None
+        return [np.array(chosen) for chosen in drawn]
+
+    def _scores(self, X: Any) -> Array:
+        votes, voters = np.zeros((X.shape[0], self._n_labels)), np.zeros(self._n_labels)
+        for chosen, model in zip(self.labelsets_, self.models_, strict=True):
+            votes[:, chosen] += model._labels(X)
+            voters[chosen] += 1
+        return votes / np.maximum(voters, 1.0) - 0.5

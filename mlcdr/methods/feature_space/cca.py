@@ -1,0 +1,62 @@
+"""Canonical correlation analysis (CCA) of features and labels, regularised.
+
+The class is not called `CCA`, since scikit-learn gives a meaning of its own to that name.
+
+Source: Hotelling 1936; Sun, Ji & Ye 2011; Xu et al. 2016, section 6.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from mlcdr.methods.feature_space.dependence import DependenceFeatureSpace
+from mlcdr.methods.feature_space.linear import Array, eigen
+from mlcdr.numerics.moments import Moments
+
+
+class LabelCCA(DependenceFeatureSpace):
+    """C(T + r′I)⁻¹Cᵀp = λ(S + rI)p, C = XᵀY_c (d×K), T = Y_cᵀY_c (K×K), S = XᵀX (d×d), labels ±1.
+
+    λ is the square of the canonical correlation (r = r′ = 0); at most rank(Y_c) are positive. Cost: d³/3 + d²K, shared
+    with a ridge regression with α = r, and 18K³.
+
+    Parameters
+    ----------
+    n_components : int, float, {"eigenvalues": float} or None
+        Number of dimensions, as in `LinearFeatureSpace`.
+    alpha : float
+        The ridge r ≥ 0 of the features.
+    label_alpha : float or None
+        The ridge r′ ≥ 0 of the labels; None means r. With 0, label combinations that do not vary are left out.
+    norm : {"metric", "unit"}
+        Length of the directions, as in `ScaledFeatureSpace`.
+    solver : {"auto", "dense", "implicit"}
+        How to find the directions, as in `DependenceFeatureSpace`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DependenceFeatureSpace._parameter_constraints,
+        "label_alpha": [Interval(Real, 0, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        alpha: float = 0.1,
+        label_alpha: float | None = None,
+        norm: str = "metric",
+        solver: str = "auto",
+    ):
+        super().__init__(n_components, alpha, norm, solver)
+        self.label_alpha = label_alpha
+
+    def _label_codes(self, moments: Moments) -> Array:
+        """L (K×k) = 2(4T + r′I)^(-½), T of {0, 1} labels: in the axes of T, of which those that vary."""
+        values, vectors = eigen(4 * moments.yy)
+        kept = values > 8 * len(values) * np.finfo(float).eps * np.max(values, initial=0.0)
+        ridge = self.alpha if self.label_alpha is None else self.label_alpha
+        return 2 * vectors[:, kept] / np.sqrt(values[kept] + ridge)

@@ -1,0 +1,97 @@
+"""Convex semi-supervised feature selection (CSFS): a row-sparse regression that fills in the labels it lacks.
+
+Source: Chang, Nie, Yang & Huang 2014 (AAAI); Sun 2017 (thesis), equation (6.48), which has no intercept.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from mlcdr.methods.feature_space.linear import label_sets
+from mlcdr.methods.feature_space.selection import Array, FeatureSelector
+from mlcdr.numerics import row_sparse
+from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.sums import dense
+
+
+class CSFS(FeatureSelector):
+    """Scores ‖W_j‖₂ of the W (d×K) of min Σ_i c_i‖Wᵀx_i − ỹ_i‖² + α‖W‖₂,₁ over W and 0 ≤ ỹ_i ≤ 1.
+
+    The sum is over labelled rows, with c_i = 1 and ỹ_i = y_i, and unlabelled ones, with c_i = s and ỹ_i free: in turn
+    ỹ_i is Wᵀx_i cut off at 0 and 1, and W a weighted ridge regression on X̃ (N×d, not centred). Jointly convex; the
+    objective, with Σ√(‖·‖² + ε) for the norm, does not rise (`numerics.row_sparse`). The unlabelled begin at ỹ = 0.
+    Cost of an iteration: d³/3 (or N³/3 if smaller) and NdK; the scatter of X̃ is made once.
+
+    Parameters
+    ----------
+    n_features : int, float or None
+        Number of features, as in `FeatureSelector`.
+    alpha : float
+        α > 0.
+    unlabelled_weight : float
+        s > 0.
+    tol : float
+        Relative change of the objective at which to stop.
+    max_iter : int
+        Most iterations.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d, K)
+        W.
+    objective_ : array of shape (iterations,)
+        The objective after each iteration.
+    """
+
+    uses_unlabelled: ClassVar[bool] = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **FeatureSelector._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "unlabelled_weight": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_features: float | int | None = None,
+        alpha: float = 1.0,
+        unlabelled_weight: float = 0.1,
+        tol: float = 1e-5,
+        max_iter: int = 100,
+    ):
+        super().__init__(n_features)
+        self.alpha = alpha
+        self.unlabelled_weight = unlabelled_weight
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
+        X, Y, unlabelled = moments.rows()[0], label_sets(moments), moments.unlabelled
+        n, d = X.shape
+        rows = X if unlabelled is None else row_sparse.stacked(X, unlabelled)
+        c = np.where(np.arange(rows.shape[0]) < n, 1.0, self.unlabelled_weight)
+        filled = np.vstack([Y, np.zeros((rows.shape[0] - n, Y.shape[1]))])
+        scatter = row_sparse.weighted_scatter(rows, c) if rows.shape[0] >= d else None
+        penalty = np.full(d, self.alpha)
+        W = np.zeros((0, 0))
+
+        def step() -> float:
+            nonlocal W, penalty
+            if scatter is None:
+                W = row_sparse.penalised(rows, c, penalty, filled)
+            else:
+                matrix = scatter + np.diag(penalty)
+                W = row_sparse.positive_solver(matrix)(rows.T @ (c[:, None] * filled))
+            said = dense(rows @ W)
+            filled[n:] = np.clip(said[n:], 0.0, 1.0)
+            penalty = self.alpha * row_sparse.weights(W)
+            return float(c @ row_sparse.squared_lengths(said - filled)) + self.alpha * row_sparse.norm(W)
+
+        objective = row_sparse.descend(step, self.tol, self.max_iter)
+        return row_sparse.lengths(W), {"coef_": W, "objective_": objective}

@@ -1,0 +1,117 @@
+"""Directions of greatest dependence on the labels, at unit variance: C L Lᵀ Cᵀ p = λ(S + rI)p."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mlcdr.methods.feature_space.implicit import SOLVERS
+from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, dependence, eigen
+from mlcdr.numerics.linalg import IllConditioned
+from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.principal import GRADIENTS_FROM, conjugate_gradients
+
+
+class ScaledFeatureSpace(LinearFeatureSpace):
+    """Base of the methods whose M is not I, so that the length of P's columns can be chosen.
+
+    Parameters
+    ----------
+    n_components : int, float, {"eigenvalues": float} or None
+        Number of dimensions, as in `LinearFeatureSpace`.
+    norm : {"metric", "unit"}
+        Length of the directions: "metric", PᵀMP = I, as the optimisation problems have it (new features of like
+        variance); "unit", each of Euclidean length 1. It matters to learners that penalise coefficients.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinearFeatureSpace._parameter_constraints,
+        "norm": [StrOptions({"metric", "unit"})],
+    }
+
+    def __init__(self, n_components: Any = None, norm: str = "metric"):
+        super().__init__(n_components)
+        self.norm = norm
+
+    def _positive(self, moments: Moments) -> tuple[Array, Array]:
+        values, components = super()._positive(moments)
+        if self.norm == "unit":
+            components = components / np.linalg.norm(components, axis=1, keepdims=True)
+        return values, components
+
+
+class DependenceFeatureSpace(ScaledFeatureSpace):
+    """Base of the methods that see dependence on at most K label codes, and regularise by a ridge.
+
+    With codes Z = Y_c L (L K×k) and H = X(S + rI)⁻¹Xᵀ, the eigenvectors u of ZᵀHZ (k×k) give all directions there are:
+    p = (S + rI)⁻¹XᵀZu/√λ. So the d×d eigenproblem never arises: the cost is that of a ridge regression of the labels
+    (d³/3 + d²K, shared by all methods with the same r, and with the learner), and 9k³. For r = 0 the inverse is the
+    pseudo-inverse: p lies in the range of Xᵀ.
+
+    Parameters
+    ----------
+    n_components : int, float, {"eigenvalues": float} or None
+        Number of dimensions, as in `LinearFeatureSpace`.
+    alpha : float
+        The ridge r ≥ 0.
+    norm : {"metric", "unit"}
+        Length of the directions, as in `ScaledFeatureSpace`.
+    solver : {"auto", "dense", "implicit"}
+        "dense" factorises S + rI (or the n×n side), "implicit" solves by conjugate gradients on v ↦ Xᵀ(Xv), for r > 0:
+        4nd (or 4 nnz(X)) for each code, about 16√κ times, κ the condition of S + rI at unit diagonal. "auto": implicit
+        where min(n, d) ≥ 15000, the rows are at hand and r > 0, if it converges; else dense.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ScaledFeatureSpace._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "solver": [StrOptions(set(SOLVERS))],
+    }
+
+    def __init__(self, n_components: Any = None, alpha: float = 0.1, norm: str = "metric", solver: str = "auto"):
+        super().__init__(n_components, norm)
+        self.alpha = alpha
+        self.solver = solver
+
+    def _label_codes(self, moments: Moments) -> Array:
+        """L (K×k), for labels of {0, 1}."""
+        return 2.0 * np.eye(moments.n_labels)
+
+    def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
+        return directions_of_codes(moments, self._label_codes(moments), self.alpha, self.solver)
+
+
+def dependent_directions(codes: Moments, ridge: float) -> tuple[Array, Array]:
+    """λ > 0 and p (as columns, PᵀMP = I) of CCᵀp = λMp, M = S + rI, where C is that of the `codes`."""
+    values, vectors = eigen(codes.explained(ridge))
+    kept = values > 0
+    values, vectors = values[kept], vectors[:, kept]
+    return values, codes.coefficients(ridge) @ (vectors / np.sqrt(values))
+
+
+def directions_of_codes(moments: Moments, codes: Array, ridge: float, solver: str) -> tuple[Array, Array]:
+    """As `dependent_directions`, of the codes Y_c L with L (K×k); by one of the solvers of `DependenceFeatureSpace`."""
+    if solver == "implicit" and ridge <= 0:
+        raise ValueError("solver='implicit' needs a ridge above 0")
+    if not dependence(moments).any():
+        return np.zeros(0), np.zeros((moments.n_features, 0))
+    large = moments.has_rows and min(moments.n, moments.n_features) >= GRADIENTS_FROM and ridge > 0
+    if solver == "implicit" or (solver == "auto" and large):
+        try:
+            return _by_gradients(moments, moments.xy @ codes, ridge)
+        except IllConditioned:
+            if solver == "implicit":
+                raise
+    return dependent_directions(moments.map_labels(moments.mean_y, codes), ridge)
+
+
+def _by_gradients(moments: Moments, xy: Array, ridge: float) -> tuple[Array, Array]:
+    times = moments.scatter_operator()
+    found = conjugate_gradients(lambda a: times(a) + ridge * a, moments.spread() + ridge, xy)
+    explained = xy.T @ found
+    values, vectors = eigen((explained + explained.T) / 2)
+    kept = values > 0
+    return values[kept], found @ (vectors[:, kept] / np.sqrt(values[kept]))

@@ -1,0 +1,31 @@
+"""Gain ratio: information gain for each bit that the feature itself has.
+
+Source: Quinlan 1993.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlcdr.methods.feature_space.information_gain import InformationGain
+from mlcdr.methods.feature_space.selection import Array
+from mlcdr.numerics.information import entropy
+from mlcdr.numerics.moments import Moments
+
+
+class GainRatio(InformationGain):
+    """Scores I(X_m; Y_j) / H(X_m), the mean or the largest over the labels j; 0 for a constant feature.
+
+    Parameters
+    ----------
+    n_features : int, float or None
+        Number of features, as in `FeatureSelector`.
+    over : {"mean", "max"}
+        How the labels' ratios make one score.
+    discretise : {"mean_std", "published_code", "equal_frequency"} or None
+        As in `InformationSelector`.
+    """
+
+    def _gains(self, moments: Moments) -> Array:
+        own = entropy(self._variables(moments)[0])[:, None]
+        return np.divide(self._information(moments), own, out=np.zeros((len(own), moments.n_labels)), where=own > 0)

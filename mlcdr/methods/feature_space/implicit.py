@@ -1,0 +1,80 @@
+"""Linear extractors that can do without the d×d scatter, where rows and features are both many."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace
+from mlcdr.numerics.linalg import IllConditioned, n_kept, signed
+from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.principal import Operator, lanczos
+
+SOLVERS = ("auto", "dense", "implicit")
+# Below this size of the smaller side the dense route takes seconds, and one eigendecomposition serves all sizes.
+LANCZOS_FROM = 5000
+
+
+class ImplicitFeatureSpace(LinearFeatureSpace):
+    """Base of the methods G p = λp with PᵀP = I whose G (d×d) is cheap to apply to a vector.
+
+    Two solvers. "dense" finds all eigenvectors, of G or, where d > n, of its image in coordinates of the rows' axes:
+    9·min(n, d)³ and the square matrix. "implicit" finds the m wanted by Lanczos' iteration on v ↦ Gv, with
+    4nd (or 4 nnz(X)) for a product and a few times m products; to the same accuracy, but for clusters. "auto" is
+    implicit where min(n, d) ≥ 5000, the rows are at hand, and n_components is a number that means at most a tenth of
+    min(n, d) dimensions; and dense wherever implicit does not converge, or overlooks some of an eigenvalue that repeats
+    ("implicit" raises then). The implicit solver iterates for each m anew; `eigenvalues_` are the m found then, and
+    `n_positive_` counts these, but `eigenvalue_share_` is of all there are, since tr G is known.
+
+    Parameters
+    ----------
+    n_components : int, float, {"eigenvalues": float} or None
+        Number of dimensions, as in `LinearFeatureSpace`; for the implicit solver, a number below d.
+    solver : {"auto", "dense", "implicit"}
+        How to find the directions.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinearFeatureSpace._parameter_constraints,
+        "solver": [StrOptions(set(SOLVERS))],
+    }
+
+    def __init__(self, n_components: Any = None, solver: str = "auto"):
+        super().__init__(n_components)
+        self.solver = solver
+
+    def _spectrum(self, moments: Moments, key: tuple[Any, ...]) -> tuple[Array, Array, float]:
+        m = self._number(moments)
+        if m is not None:
+            try:
+                return moments.once((*key, "implicit", m), lambda: self._leading(moments, m))
+            except IllConditioned:
+                if self.solver == "implicit":
+                    raise
+        return super()._spectrum(moments, key)
+
+    def _number(self, moments: Moments) -> int | None:
+        """How many directions the implicit solver is to find; None: it is not for this."""
+        numeric = isinstance(self.n_components, int | float | np.number)
+        wanted = n_kept(self.n_components, moments.n_features) if numeric else moments.n_features
+        if self.solver == "implicit":
+            if wanted >= moments.n_features:
+                raise ValueError("solver='implicit' needs n_components, a number below that of the features")
+            return wanted
+        side = min(moments.n, moments.n_features)
+        large = self.solver == "auto" and moments.has_rows and side >= LANCZOS_FROM
+        return wanted if large and 10 * wanted <= side else None
+
+    def _leading(self, moments: Moments, m: int) -> tuple[Array, Array, float]:
+        times, trace = self._operator(moments)
+        if trace <= 0:
+            return np.zeros(0), np.zeros((0, moments.n_features)), 0.0
+        values, vectors = lanczos(times, moments.n_features, m)
+        positive = values > self._floor(moments, values)
+        return values[positive], signed(vectors[:, positive]), trace
+
+    def _operator(self, moments: Moments) -> tuple[Operator, float]:
+        """A ↦ GA (d×q), and tr G."""
+        raise NotImplementedError

@@ -1,0 +1,47 @@
+"""Information gain of each feature by itself.
+
+Source: Yang & Pedersen 1997 (also for the mean and the largest over labels).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from mlcdr.methods.feature_space.informative import InformationSelector
+from mlcdr.methods.feature_space.selection import Array
+from mlcdr.numerics.moments import Moments
+
+
+class InformationGain(InformationSelector):
+    """Scores I(X_m; Y_j), the mean or the largest over the labels j.
+
+    Cost: the counts of all pairs of a feature and a label.
+
+    Parameters
+    ----------
+    n_features : int, float or None
+        Number of features, as in `FeatureSelector`.
+    over : {"mean", "max"}
+        How the labels' gains make one score.
+    discretise : {"mean_std", "published_code", "equal_frequency"} or None
+        As in `InformationSelector`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **InformationSelector._parameter_constraints,
+        "over": [StrOptions({"mean", "max"})],
+    }
+
+    def __init__(self, n_features: float | int | None = None, over: str = "mean", discretise: str | None = "mean_std"):
+        super().__init__(n_features, discretise)
+        self.over = over
+
+    def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
+        gains = self._gains(moments)
+        return np.round(gains.mean(axis=1) if self.over == "mean" else gains.max(axis=1), 12), {}
+
+    def _gains(self, moments: Moments) -> Array:
+        return self._information(moments)

@@ -1,0 +1,60 @@
+"""What the selectors by information share: features made discrete, their informations, and greedy choice."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from mlcdr.methods.feature_space.selection import Array, FeatureSelector
+from mlcdr.numerics.discretise import RULES, discretised
+from mlcdr.numerics.information import Variables, joint_entropy, mutual_information
+from mlcdr.numerics.moments import Moments
+
+
+class InformationSelector(FeatureSelector):
+    """Base of the selectors by information, in bits, of discrete features.
+
+    Parameters
+    ----------
+    n_features : int, float or None
+        Number of features, as in `FeatureSelector`.
+    discretise : {"mean_std", "published_code", "equal_frequency"} or None
+        How numeric features are cut (`numerics.discretise`); None: they are discrete.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **FeatureSelector._parameter_constraints,
+        "discretise": [StrOptions(set(RULES)), None],
+    }
+
+    def __init__(self, n_features: float | int | None = None, discretise: str | None = "mean_std"):
+        super().__init__(n_features)
+        self.discretise = discretise
+
+    def _variables(self, moments: Moments) -> tuple[Variables, Variables]:
+        """The features, made discrete, and the labels."""
+
+        def both() -> tuple[Variables, Variables]:
+            X, Y = moments.rows()
+            return Variables.of(discretised(X, self.discretise)), Variables.of(Y)
+
+        return moments.once(("variables", self.discretise or "none"), both)
+
+    def _information(self, moments: Moments) -> Array:
+        """I(X_m; Y_j) (d×K)."""
+        X, Y = self._variables(moments)
+        return moments.once(("information", self.discretise or "none"), lambda: mutual_information(X, Y))
+
+    def _joint_with_labels(self, moments: Moments) -> Array:
+        """H(Y_j, X_m) (K×d)."""
+        X, Y = self._variables(moments)
+        return moments.once(("joint with labels", self.discretise or "none"), lambda: joint_entropy(Y, X))
+
+
+def by_place(order: list[int]) -> Array:
+    """Scores (d,) that rank features in this order: d for the first, …, 1 for the last."""
+    scores = np.empty(len(order))
+    scores[order] = np.arange(len(order), 0, -1)
+    return scores

@@ -1,0 +1,204 @@
+"""What the linear feature extractors share: x' = Pᵀ(x − x̄), with P's columns in the order of their eigenvalues.
+
+A method of this kind is its directions P, and nothing else differs; so each one's file holds just how it finds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import ClassifierTags
+from sklearn.utils._param_validation import Interval, InvalidParameterError
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mlcdr.numerics.linalg import n_kept, signed
+from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.sums import dense
+
+Array = NDArray[np.float64]
+
+
+class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the extractors whose directions solve an eigenproblem G p = λ M p, G and M made of moments.
+
+    S (d×d), C (d×K) and T (K×K) are the centred sums of `Moments`, with labels coded ±1 as in Xu et al. 2016. The
+    methods see to that themselves: the C of ±1 labels is twice that of {0, 1} labels, and T four times.
+
+    Directions with a positive eigenvalue only are kept (above rounding, about 1e-15·d of the largest): beyond them any
+    direction is as good as any other. They are linearly independent, in descending order of eigenvalue, with
+    PᵀMP = I unless a method says otherwise (so orthonormal where M = I); the sign of each makes its entry of largest
+    magnitude positive. They are nested: all numbers of dimensions share one eigendecomposition, kept with the moments.
+
+    Parameters
+    ----------
+    n_components : int, float, {"eigenvalues": float} or None
+        Number of dimensions m: an int, a fraction p of the d features (max(1, ⌊pd⌋)), the fewest whose eigenvalues sum
+        to at least the share t of all positive ones (`{eigenvalues: 0.999}`; (15) of Xu et al. 2016), or None for all
+        directions with a positive eigenvalue. An int or a fraction that exceeds their number means all of them.
+
+    Attributes
+    ----------
+    components_ : array of shape (m, d)
+        Pᵀ: the directions, as rows.
+    eigenvalues_ : array of shape (n_positive_,)
+        All positive eigenvalues λ that were computed, descending; the first m are those of the directions. Where a
+        method does not say otherwise, these are all there are.
+    n_positive_ : int
+        Their number.
+    eigenvalue_share_ : float
+        The share of the sum of all positive eigenvalues that the first m have; NaN where there is none.
+    mean_ : array of shape (d,)
+        x̄, the mean of the training features.
+    n_components_ : int
+        m.
+    """
+
+    components_: Array
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), dict, None],
+    }
+
+    def __init__(self, n_components: Any = None):
+        self.n_components = n_components
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if isinstance(self.n_components, Mapping):
+            share: Any = self.n_components.get("eigenvalues")
+            number = isinstance(share, Real) and not isinstance(share, bool)
+            if set(self.n_components) != {"eigenvalues"} or not number or not 0 < share <= 1:
+                raise InvalidParameterError(
+                    f"The 'n_components' parameter of {type(self).__name__} must be, if not a number, "
+                    f"{{eigenvalues: t}} with 0 < t <= 1. Got {dict(self.n_components)!r} instead."
+                )
+
+    def fit(self, X: Any, y: Any = None) -> LinearFeatureSpace:
+        """Find the directions from features X (n×d, dense or CSR) and labels y (n×K of {0, 1}, dense or CSR; or n).
+
+        A dense y may hold any two values (such as ±1), of which the larger means that the label is there. Methods that
+        do not look at labels take any y.
+
+        Raises
+        ------
+        ValueError
+            When y holds other values, or X and y do not fit together or are not finite.
+        """
+        self._validate_params()
+        if not self.__sklearn_tags__().target_tags.required:
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+            return self.fit_moments(Moments.from_arrays(X, np.zeros((X.shape[0], 0))))
+        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64)
+        return self.fit_moments(Moments.from_arrays(X, binary_labels(y[:, None] if y.ndim == 1 else y)))
+
+    def fit_moments(self, moments: Moments) -> LinearFeatureSpace:
+        """Find the directions from the moments of a training set (parameters and data are not checked again)."""
+        self.n_features_in_ = moments.n_features
+        self.mean_ = moments.mean_x
+        params = {name: value for name, value in self.get_params(deep=False).items() if name != "n_components"}
+        key = ("feature space", type(self), *sorted(params.items()))
+        values, components, total = self._spectrum(moments, key)
+        self.n_positive_ = len(values)
+        self.n_components_ = self._size(values)
+        self.eigenvalues_, self.components_ = values, components[: self.n_components_]
+        self.eigenvalue_share_ = float(np.sum(values[: self.n_components_])) / total if total > 0 else float("nan")
+        return self
+
+    def _spectrum(self, moments: Moments, key: tuple[Any, ...]) -> tuple[Array, Array, float]:
+        """The positive eigenvalues, their directions as rows, and the sum of all positive eigenvalues there are."""
+        values, components = moments.once(key, lambda: self._positive(moments))
+        return values, components, float(np.sum(values))
+
+    def _positive(self, moments: Moments) -> tuple[Array, Array]:
+        values, vectors = self._find_directions(moments)
+        order = np.argsort(-values, kind="stable")
+        order = order[values[order] > self._floor(moments, values)]
+        return values[order], signed(vectors[:, order])
+
+    @staticmethod
+    def _floor(moments: Moments, values: Array) -> float:
+        """What rounding may leave of an eigenvalue that is 0."""
+        return rounding(moments) * float(np.max(np.abs(values), initial=0.0))
+
+    def _size(self, values: Array) -> int:
+        if isinstance(self.n_components, Mapping):
+            reached = np.cumsum(values) >= self.n_components["eigenvalues"] * np.sum(values)
+            return min(int(np.count_nonzero(~reached)) + 1, len(values))
+        if self.n_components is None:
+            return len(values)
+        return min(n_kept(self.n_components, self.n_features_in_), len(values))
+
+    def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
+        """Eigenvalues (any order, any sign) and eigenvectors as columns (d×…): the method itself."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Array:
+        """(X − x̄)P (n×m)."""
+        check_is_fitted(self, "components_")
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        return X @ self.components_.T - self.components_ @ self.mean_
+
+    def transform_moments(self, moments: Moments) -> Moments:
+        """The moments of the new features, from the moments of the old ones."""
+        return moments.map_features(self.components_.T, self.mean_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        tags.classifier_tags = ClassifierTags(multi_class=False)  # labels are there or not
+        return tags
+
+
+def binary_labels(Y: Any) -> Any:
+    """Y (n×K) of {0, 1}: as it is, or of two other values the larger as 1."""
+    values = np.unique(Y.data if sp.issparse(Y) else Y)
+    if set(values.tolist()) <= {0, 1}:
+        return Y
+    if sp.issparse(Y):
+        raise ValueError("a sparse y must hold label sets: an n×K matrix of 0 and 1")
+    if len(values) > 2:
+        raise ValueError(
+            f"Only binary classification is supported for each label: y must hold 0 and 1, found {len(values)} values"
+        )
+    return np.searchsorted(values, Y).astype(np.float64)
+
+
+def rounding(moments: Moments) -> float:
+    """The share of its largest eigenvalue that rounding may leave of another, in a matrix made of S (d×d)."""
+    return float(8 * max(moments.n_features, 8) * np.finfo(float).eps)
+
+
+def dependence(moments: Moments) -> Array:
+    """C (d×K), exactly 0 where it is nothing but rounding: of features and labels uncorrelated by design."""
+    c = moments.xy
+    return c if dependent(c, moments.spread(), moments.label_spread()) else np.zeros_like(c)
+
+
+def dependent(c: Array, spread: Array, label_spread: Array) -> bool:
+    """Whether any of C is above rounding: ‖C‖ above 1e-12 of √(tr S · tr T), given the diagonals of S and T."""
+    return bool(np.sum(c**2) > 1e-24 * np.sum(spread) * np.sum(label_spread))
+
+
+def eigen(matrix: Array, metric: Array | None = None) -> tuple[Array, Array]:
+    """All eigenvalues of G p = λ M p (M positive definite; None: I) and the p as columns, with PᵀMP = I."""
+    if not len(matrix):
+        return np.zeros(0), np.zeros((0, 0))
+    return scipy.linalg.eigh(matrix, metric, check_finite=False)
+
+
+def label_sets(moments: Moments) -> Array:
+    """Y (n×K), dense, of {0, 1}; the rows must be at hand."""
+    return (dense(moments.rows()[1]) > 0).astype(np.float64)

@@ -1,0 +1,135 @@
+"""Multi-label informed feature selection (MIFS): a row-sparse regression on a latent space of the labels.
+
+Source: Jian, Li, Shu & Liu 2016 (IJCAI); Sun 2017 (thesis), equation (6.49).
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg
+from sklearn.utils._param_validation import Interval
+
+from mlcdr.methods.feature_space.linear import label_sets
+from mlcdr.methods.feature_space.selection import Array, FeatureSelector
+from mlcdr.numerics import graphs, row_sparse
+from mlcdr.numerics.linalg import n_kept
+from mlcdr.numerics.moments import Moments
+
+
+class MIFS(FeatureSelector):
+    """Scores ‖W_j‖₂ of min ‖XW − V‖² + α‖W‖₂,₁ + β‖Y − VPᵀ‖² + γTr(VᵀL_xV) over W (d×k), V (n×k) and P (K×k).
+
+    L_x is the Laplacian of the graph of neighbours of the labelled rows X (n×d, not centred). W, V and P are solved for
+    in turn, each exactly: V's equations V + γL_xV + βVPᵀP = XW + βYP part into one sparse system for each eigenvector
+    of PᵀP. The objective, with Σ√(‖·‖² + ε) for the norm, does not rise (`numerics.row_sparse`). But it has no minimum
+    worth having: with V shrinking to 0 and P growing all terms but the third go to 0, so that what is found depends on
+    the start, the k leading singular vectors of Y, V = U_k S_k, and on `tol`. (The papers descend along gradients, from
+    a random start.) Cost of an iteration: min(n, d)³/3, a scatter, and k sparse factorisations.
+
+    Parameters
+    ----------
+    n_features : int, float or None
+        Number of features, as in `FeatureSelector`.
+    alpha, beta, gamma : float
+        α > 0, β > 0 and γ ≥ 0.
+    n_components : int, float or None
+        k: an int, a fraction of the labels (max(1, ⌊pK⌋)), or None for as many as labels; no more than the rank of Y.
+    n_neighbors : int
+        Neighbours in the graph (all others, where there are fewer).
+    sigma : float
+        σ of its weights exp(−d²/σ²).
+    tol : float
+        Relative change of the objective at which to stop.
+    max_iter : int
+        Most iterations.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d, k)
+        W.
+    objective_ : array of shape (iterations,)
+        The objective after each iteration.
+    """
+
+    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
+    sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **FeatureSelector._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "gamma": [Interval(Real, 0, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "sigma": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_features: float | int | None = None,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        gamma: float = 1.0,
+        n_components: float | int | None = 0.3,
+        n_neighbors: int = 5,
+        sigma: float = 1.0,
+        tol: float = 1e-5,
+        max_iter: int = 100,
+    ):
+        super().__init__(n_features)
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.sigma = sigma
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
+        X, Y = moments.rows()[0], label_sets(moments)
+        n, d = X.shape
+        graph = moments.once(
+            ("graph of labelled rows", self.n_neighbors, self.sigma),
+            lambda: graphs.heat_graph(X, self.n_neighbors, self.sigma),
+        )
+        laplacian = self.gamma * graphs.laplacian(graph)
+        V = _leading_codes(Y, n_kept(self.n_components, moments.n_labels))
+        W = np.zeros((d, V.shape[1]))
+        h, penalty = np.ones(n), np.full(d, self.alpha)
+
+        def step() -> float:
+            nonlocal V, W, penalty
+            P = scipy.linalg.lstsq(V, Y)[0].T
+            W = row_sparse.penalised(X, h, penalty, V)
+            V = self._codes(X @ W, Y, P, laplacian)
+            penalty = self.alpha * row_sparse.weights(W)
+            value = np.sum((X @ W - V) ** 2) + self.beta * np.sum((Y - V @ P.T) ** 2) + np.sum(V * (laplacian @ V))
+            return float(value) + self.alpha * row_sparse.norm(W)
+
+        objective = row_sparse.descend(step, self.tol, self.max_iter)
+        return row_sparse.lengths(W), {"coef_": W, "objective_": objective}
+
+    def _codes(self, image: Array, Y: Array, P: Array, laplacian: Any) -> Array:
+        """V (n×k) that is best for XW = `image` (n×k) and P (K×k)."""
+        values, vectors = scipy.linalg.eigh(P.T @ P)
+        right = (image + self.beta * Y @ P) @ vectors
+        ones = np.ones(len(Y))
+        columns = [
+            row_sparse.graph_solver((1 + self.beta * max(value, 0.0)) * ones, laplacian)(right[:, i])
+            for i, value in enumerate(values)
+        ]
+        return np.column_stack(columns) @ vectors.T
+
+
+def _leading_codes(Y: Array, k: int) -> Array:
+    """U_k S_k (n×k) of Y = U S Vᵀ, up to the rank of Y (1 at least)."""
+    left, sizes, _ = scipy.linalg.svd(Y, full_matrices=False)
+    rank = int(np.count_nonzero(sizes > 1e-10 * max(float(sizes[0]), 1.0)))
+    kept = max(1, min(k, rank))
+    return left[:, :kept] * sizes[:kept]

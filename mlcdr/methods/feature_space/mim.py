@@ -1,0 +1,31 @@
+"""Mutual information maximisation (MIM), of one label or (multi-label MIM) of all.
+
+Source: Lewis 1992; Sechidis, Nikolaou & Brown 2014; Sun 2017, Table 4.1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlcdr.methods.feature_space.informative import InformationSelector
+from mlcdr.methods.feature_space.selection import Array
+from mlcdr.numerics.moments import Moments
+
+
+class MIM(InformationSelector):
+    """Scores Σ_j I(X_m; Y_j): (4.40) with β = γ = 0. With a single label, that of Lewis.
+
+    Cost: the counts of all pairs of a feature and a label.
+
+    Parameters
+    ----------
+    n_features : int, float or None
+        Number of features, as in `FeatureSelector`.
+    discretise : {"mean_std", "published_code", "equal_frequency"} or None
+        As in `InformationSelector`.
+    """
+
+    def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
+        return np.round(self._information(moments).sum(axis=1), 12), {}

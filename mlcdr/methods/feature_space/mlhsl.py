@@ -1,0 +1,134 @@
+"""Multi-label hypergraph spectral learning (MHSL), on a graph of nearest neighbours among the label sets.
+
+Source: Sun, Ji & Ye 2008; the graph is that of MLC Toolbox (Kimura, Sun & Kudo 2017), which calls the method MHSL.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import gen_batches
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace
+from mlcdr.methods.feature_space.linear import Array, eigen, label_sets
+from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.numerics.moments import Moments
+
+_ENTRIES = 2**22  # of the distances held at a time
+
+
+class MLHSL(ScaledFeatureSpace):
+    """G p = λ(S + rI)p, G = X_cᵀLX_c (d×d), L = D^(-½)WD^(-½) (n×n, sparse): neighbours by label set come close.
+
+    W (n×n) has the cosine of the label sets of i and j where one of the two is among the k neighbours of the other, D
+    its row sums. Neighbours are the nearest by number of labels that differ; of equally near ones the first rows, among
+    which an instance may or may not find itself: the list of k + 1 is one for all that have a label set, and the
+    instance, if on it, is struck off. So the order of rows matters where label sets repeat. An instance without labels
+    has cosine 0 with all, and does not count. G is indefinite; directions with λ > 0 are kept.
+    Solved in the coordinates of PCA's axes. Cost: u²K + un for the neighbours among u distinct label sets, nkd (sparse:
+    k·nnz(X)) + nd² for G, and, beside PCA's (shared), 13d³; where d > n a thin SVD of X, and the same in the
+    coordinates of its axes. No n×n matrix is made dense.
+
+    Parameters
+    ----------
+    n_components : int, float, {"eigenvalues": float} or None
+        Number of dimensions, as in `LinearFeatureSpace`.
+    n_neighbors : int
+        k (all others, where there are fewer).
+    alpha : float
+        The ridge r > 0.
+    norm : {"metric", "unit"}
+        Length of the directions, as in `ScaledFeatureSpace`.
+    variant : {"text", "mlc_toolbox"}
+        The program of MLC Toolbox has L = D^(½)WD^(½), and takes the directions in the order of |λ|, those with λ < 0
+        among them: `eigenvalues_` are |λ| then.
+    """
+
+    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ScaledFeatureSpace._parameter_constraints,
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "variant": [StrOptions({"text", "mlc_toolbox"})],
+    }
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        n_neighbors: int = 10,
+        alpha: float = 1.0,
+        norm: str = "metric",
+        variant: str = "text",
+    ):
+        super().__init__(n_components, norm)
+        self.n_neighbors = n_neighbors
+        self.alpha = alpha
+        self.variant = variant
+
+    def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
+        space = moments.rank_coordinates()
+        graph = self._normalised(neighbour_graph(label_sets(moments), self.n_neighbors))
+        scatter = _scatter(*space.rows(), graph)
+        # in PCA's coordinates S is diagonal, and no feature that depends on others is left
+        axes = PCA().fit_moments(space.moments)
+        scaled = axes.components_.T / np.sqrt(axes.eigenvalues_ + self.alpha)  # PᵀMP = I
+        values, vectors = eigen(scaled.T @ scatter @ scaled)
+        if self.variant == "mlc_toolbox":
+            values = np.abs(values)
+        return values, space.lift(scaled @ vectors)
+
+    def _normalised(self, graph: sp.csr_array) -> sp.csr_array:
+        degrees = np.asarray(graph.sum(axis=1)).ravel()
+        if self.variant == "mlc_toolbox":
+            scale = np.sqrt(degrees)
+        else:
+            scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+        return sp.csr_array(sp.diags_array(scale) @ graph @ sp.diags_array(scale))
+
+
+def neighbour_graph(Y: Array, k: int) -> sp.csr_array:
+    """W (n×n, symmetric) of label sets Y (n×K of {0, 1}, dense): cosines between neighbours, as in `MLHSL`."""
+    n = len(Y)
+    sets, member = np.unique(Y, axis=0, return_inverse=True)
+    member = member.ravel()
+    k = min(k, n - 1)
+    candidates = _first_of_each(member, k + 1)
+    sizes = sets.sum(axis=1)
+    nearest, cosines = np.empty((len(sets), k + 1), dtype=np.intp), np.empty((len(sets), k + 1))
+    for block in gen_batches(len(sets), max(1, _ENTRIES // max(len(candidates), 1))):
+        common = sets[block] @ sets.T
+        differing = sizes[block, None] + sizes - 2 * common
+        keys = differing[:, member[candidates]].astype(np.int64) * n + candidates
+        found = np.sort(np.partition(keys, k, axis=1)[:, : k + 1], axis=1) % n
+        lengths = np.sqrt(sizes[block, None] * sizes[member[found]])
+        nearest[block] = found
+        cosines[block] = np.take_along_axis(common, member[found], axis=1) / np.maximum(lengths, 1)
+    rows, columns, weights = np.repeat(np.arange(n), k + 1), nearest[member].ravel(), cosines[member].ravel()
+    others = rows != columns
+    directed = sp.csr_array((weights[others], (rows[others], columns[others])), shape=(n, n))
+    graph = sp.csr_array(directed.maximum(directed.T))
+    graph.eliminate_zeros()
+    return graph
+
+
+def _first_of_each(member: NDArray[np.intp], k: int) -> NDArray[np.intp]:
+    """The first k rows of each group, given every row's group: nobody's k nearest are others."""
+    order = np.argsort(member, kind="stable")
+    starts = np.searchsorted(member[order], member[order])
+    return np.sort(order[np.arange(len(member)) - starts < k])
+
+
+def _scatter(rows: Any, mean: Array, graph: sp.csr_array) -> Array:
+    """Σ_ij L_ij (x_i − x̄)(x_j − x̄)ᵀ (d×d), of rows X (n×d, dense or sparse)."""
+    if not sp.issparse(rows):
+        centred = rows - mean
+        return centred.T @ (graph @ centred)
+    degrees = np.asarray(graph.sum(axis=1)).ravel()
+    pull = rows.T @ degrees
+    product = (rows.T @ (graph @ rows)).toarray()
+    return product - np.outer(mean, pull) - np.outer(pull, mean) + degrees.sum() * np.outer(mean, mean)

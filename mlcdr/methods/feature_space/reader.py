@@ -1,0 +1,315 @@
+"""READER: robust semi-supervised feature selection by a row-sparse regression on embedded labels.
+
+Source: Sun 2017 (thesis), sections 6.3 and 6.4; the options, its author's program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mlcdr.methods.feature_space.linear import label_sets
+from mlcdr.methods.feature_space.selection import Array, FeatureSelector
+from mlcdr.numerics import graphs, row_sparse
+from mlcdr.numerics.linalg import n_kept
+from mlcdr.numerics.moments import Moments
+
+_SMALL = 2000  # features and embedded rows together, up to which the constrained problem is solved by default
+
+
+class READER(FeatureSelector):
+    """Scores ‖W_j‖₂ of the features from (6.17), over W (d×k) and an embedding V (n×k) of the label sets,
+
+        min ‖XW − V‖₂,₁ + α‖W‖₂,₁ + βTr(WᵀX̃ᵀL_xX̃W) + γTr(VᵀL_yV),
+
+    with X (n×d) the labelled rows, X̃ (N×d) these and the unlabelled ones, none of them centred, L_x and L_y the
+    Laplacians of their graphs of p neighbours (`heat_graph`, (6.13); `label_graph`, (6.16)).
+
+    algorithm "constrained" (Algorithm 12): U = [W; V] are the k eigenvectors of E u = λ F u with the largest λ, (6.25);
+    then F is weighted anew. The E-orthonormal U of the text, UᵀEU = I, lower Tr(UᵀFU), so that Σ√(‖·‖² + ε), which is
+    the objective but for 1.5e-8 a row (`numerics.row_sparse`), does not rise after the first iteration (Theorem 5). The
+    author's program scales U to UᵀFU = I (`variant`): an F that changes is no constraint, and its objective does rise
+    at times. Neither converges to *the* optimum: UᵀEU = I is no convex set. It is less than (6.17) asks for, too, where
+    W and V have constraints of their own; an instance without a neighbour of labels, say with none, is in none.
+
+    algorithm "alternating" (Algorithm 13) has no constraint: V and then W are solved for in turn, (6.37), and weighted
+    anew. The optimum of that is W = V = 0. What is found on the way there depends on the start, W uniform in [0, 1],
+    and on `tol`. The objective does not rise from the first iteration on (in the sense above); the first one may raise
+    it, since the weights begin at 1. The printed algorithm has XW − Y (of other widths) where (6.37) has XW − V, and α
+    where that has α²: with H_M of the rows of αW, as Theorem 4 has it, the latter is α/2‖W_j‖, and is taken. An
+    instance without a neighbour of labels, say with none, is fitted exactly from the first iteration on, by a V_i that
+    nothing else holds; it has a weight of 3e7 then, and keeps W where it is along x_i. With d such instances W can
+    hardly move any more, and rounding has a say in the scores. So it has where there are few features to many labels
+    and the objective runs to nothing, a fiftieth and less of the first.
+
+    Without embedding (γ = 0) V is Y, and both algorithms are the iteration for W, which is convex. version "improved"
+    (6.43) has N rows in the first norm, with weights c_a and c_b for labelled and unlabelled ones, and an L_Y of them
+    all. That is the Laplacian of the sum that (6.42) begins with; the matrix printed there lacks its degrees between
+    labelled and unlabelled rows and is indefinite: the objective would have no lower bound.
+
+    Cost of an iteration: a sparse factorisation of H_n + γL_y and d³/3 + nd² (nnz(row)² for a sparse row); constrained,
+    nd products with the factor besides, and products for Lanczos' iteration. No matrix over the rows is dense, but of
+    the constrained problem's where N + n is 500 at most (4,000 if Lanczos' iteration fails).
+
+    Parameters
+    ----------
+    n_features : int, float or None
+        Number of features, as in `FeatureSelector`.
+    alpha, beta, gamma : float
+        α > 0, β ≥ 0 and γ ≥ 0: row sparsity; manifold term (0: none, and unlabelled rows are of use to the constraint
+        alone); label embedding (0: none).
+    n_components : int, float or None
+        k: an int, a fraction of the labels (max(1, ⌊pK⌋)), or None for as many as labels. Without embedding k is K.
+    algorithm : {"auto", "constrained", "alternating"}
+        "auto": constrained where features and rows of V are 2000 at most together.
+    loss : {"l21", "squared"}
+        The norm of XW − V: ℓ2,1, or the squared Frobenius norm (READER-F).
+    version : {"plain", "improved"}
+        (6.17) or (6.43).
+    label_weights : pair of float
+        c_a > c_b ≥ 0 of the improved version.
+    n_neighbors : int
+        p (all others, where there are fewer).
+    sigma : float
+        σ of (6.13). The author's program has exp(−d²/2), which is σ = √2, where the text has σ = 1.
+    variant : {"text", "published_code"}
+        Scaling of U in the constrained algorithm: UᵀEU = I, or UᵀFU = I.
+    tol : float
+        Relative change of the objective at which to stop (text 1e-5, program 1e-3).
+    max_iter : int
+        Most iterations.
+    random_state : int, RandomState instance or None
+        Seed of the alternating algorithm's start.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d, k)
+        W.
+    objective_ : array of shape (iterations,)
+        The objective after each iteration.
+    scores_, ranking_, n_components_ : as in `FeatureSelector`
+    """
+
+    uses_unlabelled: ClassVar[bool] = True
+    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
+    sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **FeatureSelector._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "beta": [Interval(Real, 0, None, closed="left")],
+        "gamma": [Interval(Real, 0, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+        "algorithm": [StrOptions({"auto", "constrained", "alternating"})],
+        "loss": [StrOptions({"l21", "squared"})],
+        "version": [StrOptions({"plain", "improved"})],
+        "label_weights": ["array-like"],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "sigma": [Interval(Real, 0, None, closed="neither")],
+        "variant": [StrOptions({"text", "published_code"})],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_features: float | int | None = None,
+        alpha: float = 1.0,
+        beta: float = 0.1,
+        gamma: float = 10.0,
+        n_components: float | int | None = 0.3,
+        algorithm: str = "auto",
+        loss: str = "l21",
+        version: str = "plain",
+        label_weights: tuple[float, float] = (1.0, 0.1),
+        n_neighbors: int = 5,
+        sigma: float = 1.0,
+        variant: str = "text",
+        tol: float = 1e-5,
+        max_iter: int = 100,
+        random_state: Any = None,
+    ):
+        super().__init__(n_features)
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.n_components = n_components
+        self.algorithm = algorithm
+        self.loss = loss
+        self.version = version
+        self.label_weights = label_weights
+        self.n_neighbors = n_neighbors
+        self.sigma = sigma
+        self.variant = variant
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        pair = row_sparse.pair_of_weights(self.label_weights)
+        if pair is None or not pair[0] > pair[1] >= 0:
+            raise ValueError(f"label_weights must be two numbers c_a > c_b >= 0, got {self.label_weights}")
+
+    def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
+        problem = self._problem(moments)
+        k = n_kept(self.n_components, moments.n_labels)
+        if self.gamma == 0:
+            coef, objective = without_embedding(problem, label_sets(moments), self.tol, self.max_iter)
+        elif self._is_constrained(problem):
+            coef, _, objective = constrained(problem, k, self.variant, self.tol, self.max_iter)
+        else:
+            start = check_random_state(self.random_state).uniform(size=(moments.n_features, k))
+            coef, _, objective = alternating(problem, start, self.tol, self.max_iter)
+        return row_sparse.lengths(coef), {"coef_": coef, "objective_": objective}
+
+    def _is_constrained(self, problem: Problem) -> bool:
+        if self.algorithm == "auto":
+            return sum(problem.X.shape) <= _SMALL
+        return self.algorithm == "constrained"
+
+    def _problem(self, moments: Moments) -> Problem:
+        X, unlabelled = moments.rows()[0], moments.unlabelled
+        n = X.shape[0]
+        everything = X if unlabelled is None else row_sparse.stacked(X, unlabelled)
+        of_rows = moments.once(
+            ("row graph", self.n_neighbors, self.sigma),
+            lambda: graphs.heat_graph(everything, self.n_neighbors, self.sigma),
+        )
+        of_labels = moments.once(
+            ("label graph", self.n_neighbors), lambda: graphs.label_graph(label_sets(moments), self.n_neighbors)
+        )
+        manifold = None
+        if self.beta > 0:
+            key = ("manifold", self.n_neighbors, self.sigma)
+            manifold = self.beta * moments.once(key, lambda: row_sparse.between(everything, graphs.laplacian(of_rows)))
+        scale, rows = np.ones(n), X
+        if self.version == "improved" and self.gamma > 0:
+            a, b = map(float, self.label_weights)
+            of_labels, scale = a * of_labels, np.full(n, a)
+            if b > 0:  # else nothing is said of the unlabelled rows of V
+                of_labels, rows = _extended(of_labels, b * of_rows, n), everything
+                scale = np.where(np.arange(everything.shape[0]) < n, a, b)
+        return Problem(
+            rows,
+            scale,
+            self.alpha,
+            manifold,
+            self.gamma * graphs.laplacian(of_labels),
+            row_sparse.times_rows(everything, np.sqrt(graphs.degrees(of_rows))),
+            np.sqrt(graphs.degrees(of_labels)),
+            self.loss == "l21",
+        )
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The data of (6.17) or (6.43), with r rows in the first norm.
+
+    X (r×d); c (r,) the weights of its rows; α; `manifold` (d×d) βX̃ᵀL_xX̃, or None; `embedding` (r×r, sparse) γL_y;
+    `root_x` (N×d) D_x^½X̃ and `root_y` (r,) D_y^½ of the constraint; and whether the loss is ℓ2,1.
+    """
+
+    X: Any
+    c: Array
+    alpha: float
+    manifold: Array | None
+    embedding: Any
+    root_x: Any
+    root_y: Array
+    robust: bool = True
+
+    def row_weights(self, residual: Array | None) -> Array:
+        """c²H_n (r,) at a residual XW − V; at the start (None) H_n is I, and always where the loss is squared."""
+        return self.c**2 if residual is None or not self.robust else row_sparse.weights(residual, self.c)
+
+    def feature_weights(self, W: Array | None) -> Array:
+        """α²H_M (d,) at W; at the start (None) H_M is I."""
+        d = self.X.shape[1]
+        return np.full(d, self.alpha**2) if W is None else row_sparse.weights(W, self.alpha)
+
+    def objective(self, W: Array, residual: Array, V: Array | None) -> float:
+        """(6.17) or (6.43); without its last term where V is None."""
+        squares = self.c**2 * row_sparse.squared_lengths(residual)
+        value = np.sum(np.sqrt(squares) if self.robust else squares) + self.alpha * row_sparse.norm(W)
+        if self.manifold is not None:
+            value += np.sum(W * (self.manifold @ W))
+        if V is not None:
+            value += np.sum(V * (self.embedding @ V))
+        return float(value)
+
+
+def without_embedding(problem: Problem, Y: Array, tol: float, max_iter: int) -> tuple[Array, Array]:
+    """W (d×K) and the objectives, with V = Y (r×K) as it is: a convex problem."""
+    W = residual = None
+
+    def step() -> float:
+        nonlocal W, residual
+        h, penalty = problem.row_weights(residual), problem.feature_weights(W)
+        W = row_sparse.penalised(problem.X, h, penalty, Y, problem.manifold)
+        residual = problem.X @ W - Y
+        return problem.objective(W, residual, None)
+
+    objective = row_sparse.descend(step, tol, max_iter)
+    assert W is not None
+    return W, objective
+
+
+def alternating(problem: Problem, start: Array, tol: float, max_iter: int) -> tuple[Array, Array, Array]:
+    """Algorithm 13 from W = `start` (d×k): W, V (r×k) and the objectives."""
+    W, V = start, np.zeros((0, 0))
+    h, penalty = problem.row_weights(None), problem.feature_weights(None)
+
+    def step() -> float:
+        nonlocal W, V, h, penalty
+        V = row_sparse.graph_solver(h, problem.embedding)(h[:, None] * (problem.X @ W))
+        W = row_sparse.penalised(problem.X, h, penalty, V, problem.manifold)
+        residual = problem.X @ W - V
+        h, penalty = problem.row_weights(residual), problem.feature_weights(W)
+        return problem.objective(W, residual, V)
+
+    objective = row_sparse.descend(step, tol, max_iter)
+    return W, V, objective
+
+
+def constrained(problem: Problem, k: int, variant: str, tol: float, max_iter: int) -> tuple[Array, Array, Array]:
+    """Algorithm 12: W (d×k), V (r×k) and the objectives; fewer columns where E has not rank k.
+
+    Raises
+    ------
+    ValueError
+        When E is 0: no two rows are near enough for the graphs' weights.
+    """
+    scaled_by = "constraint" if variant == "text" else "objective"
+    W = V = np.zeros((0, 0))
+    h, penalty = problem.row_weights(None), problem.feature_weights(None)
+    if not (problem.root_y.any() or abs(problem.root_x).max() > 0):
+        raise ValueError(
+            "no two rows are near enough for a weight in either graph (or there is one sample only), so that there is "
+            "no constraint: take a larger sigma, or the alternating algorithm"
+        )
+
+    def step() -> float:
+        nonlocal W, V, h, penalty
+        root_y = sp.diags_array(problem.root_y)
+        _, W, V = row_sparse.coupled_eigenvectors(
+            problem.X, None, h, penalty, problem.manifold, problem.embedding, problem.root_x, root_y, k, scaled_by
+        )
+        residual = problem.X @ W - V
+        h, penalty = problem.row_weights(residual), problem.feature_weights(W)
+        return problem.objective(W, residual, V)
+
+    objective = row_sparse.descend(step, tol, max_iter)
+    return W, V, objective
+
+
+def _extended(of_labels: Any, of_rows: Any, n: int) -> Any:
+    """The graph (N×N) of labelled rows by their labels, and of all other pairs by their features; (6.42)."""
+    return sp.csr_array(sp.block_array([[of_labels, of_rows[:n, n:]], [of_rows[n:, :n], of_rows[n:, n:]]]))

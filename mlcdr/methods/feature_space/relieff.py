@@ -1,0 +1,95 @@
+"""ReliefF: features that differ between near instances with and without a label, and not among those with it.
+
+Source: Kononenko 1994; Spolaôr, Cherman, Monard & Lee 2013 (labels one by one, scores averaged).
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import manhattan_distances
+from sklearn.utils._param_validation import Interval
+
+from mlcdr.methods.feature_space.selection import Array, FeatureSelector
+from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.sums import dense
+
+_DISTANCES = 2**21  # at a time
+_DIFFERENCES = 2**22
+
+
+class ReliefF(FeatureSelector):
+    """Scores 1/K Σ_j 1/n Σ_i ( mean_(r ∈ M_ij) δ_m(i, r) − mean_(r ∈ H_ij) δ_m(i, r) ) of the features m.
+
+    H_ij and M_ij are the k nearest of the other instances that agree and that disagree with i on label j (fewer, if
+    there are not so many), by Σ_m δ_m, with δ_m(i, r) = |x_im − x_rm| / (max x_m − min x_m), 0 for a constant feature.
+    Of instances equally near, the first in the data set are taken. With two classes this is ReliefF as Kononenko has
+    it, with all instances for a sample. A label that is the same in all rows does not count. Cost: n²d for the
+    distances, n²K to select, and 2nkKd; no n×n matrix is kept.
+
+    Parameters
+    ----------
+    n_features : int, float or None
+        Number of features, as in `FeatureSelector`.
+    n_neighbors : int
+        k (all others, where there are fewer).
+    """
+
+    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **FeatureSelector._parameter_constraints,
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, n_features: float | int | None = None, n_neighbors: int = 10):
+        super().__init__(n_features)
+        self.n_neighbors = n_neighbors
+
+    def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
+        X, Y = moments.rows()
+        labels = dense(Y) > 0
+        labels = labels[:, labels.any(axis=0) & ~labels.all(axis=0)]
+        low, high = (np.ravel(dense(getattr(X, edge)(axis=0))) for edge in ("min", "max"))
+        unit = np.divide(1.0, high - low, out=np.zeros(X.shape[1]), where=high > low)
+        scaled = sp.csr_array(X @ sp.diags_array(unit)) if sp.issparse(X) else (X - low) * unit
+        if sp.issparse(scaled):  # distances want short indices
+            scaled.indices, scaled.indptr = scaled.indices.astype(np.int32), scaled.indptr.astype(np.int32)
+        scores = np.zeros(X.shape[1])
+        step = max(1, _DISTANCES // X.shape[0])
+        for start in range(0, X.shape[0], step):
+            block = np.arange(start, min(start + step, X.shape[0]))
+            distances = manhattan_distances(scaled[block], scaled)
+            distances = np.round(distances, 9)
+            distances[np.arange(len(block)), block] = np.inf
+            weights = np.zeros_like(distances)
+            for label in labels.T:
+                agrees = label[block][:, None] == label
+                for among, sign in ((agrees, -1.0), (~agrees, 1.0)):
+                    self._weigh(weights, np.where(among, distances, np.inf), sign)
+            scores += _weighted_differences(scaled, block, weights)
+        return scores / (X.shape[0] * max(labels.shape[1], 1)), {}
+
+    def _weigh(self, weights: Array, distances: Array, sign: float) -> None:
+        """Add ±1/k at the k nearest of each row that are at a finite distance."""
+        k = min(self.n_neighbors, distances.shape[1])
+        limit = np.partition(distances, k - 1, axis=1)[:, [k - 1]]
+        nearer = distances < limit
+        tied = (distances == limit) & np.isfinite(distances)
+        chosen = nearer | (tied & (np.cumsum(tied, axis=1) <= k - nearer.sum(axis=1, keepdims=True)))
+        found = chosen.sum(axis=1, keepdims=True)
+        weights += sign * chosen / np.maximum(found, 1)
+
+
+def _weighted_differences(X: Any, block: Any, weights: Array) -> Array:
+    """Σ w_ir |x_i − x_r| (d,) over the rows i of a block and all rows r."""
+    i, r = np.nonzero(weights)
+    total = np.zeros(X.shape[1])
+    step = max(1, _DIFFERENCES // X.shape[1])
+    for start in range(0, len(i), step):
+        part = slice(start, start + step)
+        apart = abs(X[block[i[part]]] - X[r[part]])
+        total += apart.T @ weights[i[part], r[part]]
+    return total

@@ -1,0 +1,81 @@
+"""Semi-supervised canonical correlation analysis (SCCA): between CCA of the labelled rows and PCA of all.
+
+Source: Kimura, Kameoka, Sugiyama et al. 2013 (SemiCCA); Sun 2017 (thesis), equations (6.50) and (6.51).
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import validate_data
+
+from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, binary_labels, dependence, eigen
+from mlcdr.numerics import row_sparse, sums
+from mlcdr.numerics.moments import Moments
+
+
+class SCCA(LinearFeatureSpace):
+    """The parts w_x (d) of the eigenvectors w = (w_x, w_y) of B w = λ C w, d + K of them,
+
+        B = β [ 0   C_xy ]  + (1−β) [ S̃  0 ]        C = β [ S  0 ]  + (1−β) I,
+              [ C_xyᵀ  0 ]          [ 0  T ]              [ 0  T ]
+
+    with S, C_xy and T of the labelled rows and S̃ of these and the unlabelled ones, each centred about its own mean
+    (the text does not say), and labels of {0, 1}. β = 0 is PCA, in which labels and features know nothing of each
+    other; β = 1 is CCA, where C may be singular and is therefore excluded. Sums, not means: S̃ grows with the unlabelled
+    rows. The first d with a positive eigenvalue and some w_x are the directions; they need be neither orthogonal nor
+    independent. Cost: about 9(d + K)³.
+
+    Parameters
+    ----------
+    n_components : int, float, {"eigenvalues": float} or None
+        Number of dimensions, as in `LinearFeatureSpace`.
+    beta : float
+        β, from 0 to 1, excluded.
+    """
+
+    uses_unlabelled: ClassVar[bool] = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinearFeatureSpace._parameter_constraints,
+        "beta": [Interval(Real, 0, 1, closed="left")],
+    }
+
+    def __init__(self, n_components: Any = None, beta: float = 0.5):
+        super().__init__(n_components)
+        self.beta = beta
+
+    def fit(self, X: Any, y: Any = None, X_unlabelled: Any = None) -> SCCA:
+        """As in `LinearFeatureSpace`, with rows `X_unlabelled` (u×d) that have no labels."""
+        if X_unlabelled is None:
+            super().fit(X, y)
+            return self
+        self._validate_params()
+        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64)
+        rows = validate_data(
+            self, X_unlabelled, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0
+        )
+        moments = Moments.from_arrays(X, binary_labels(y[:, None] if y.ndim == 1 else y))
+        self.fit_moments(moments.with_unlabelled(rows))
+        return self
+
+    def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
+        beta, d, k = self.beta, moments.n_features, moments.n_labels
+        within, between = moments.xx, moments.yy
+        everywhere = within
+        if moments.unlabelled is not None:
+            rows = row_sparse.stacked(moments.rows()[0], moments.unlabelled)
+            everywhere = sums.symmetric(sums.scatter(rows, sums.total(rows) / rows.shape[0]))
+        cross = beta * dependence(moments)
+        left = np.block([[(1 - beta) * everywhere, cross], [cross.T, (1 - beta) * between]])
+        zeros = np.zeros((d, k))
+        right = np.block([[beta * within, zeros], [zeros.T, beta * between]]) + (1 - beta) * np.eye(d + k)
+        values, vectors = eigen(left, right)
+        of_features = vectors[:d]
+        # of an eigenvector of the labels alone nothing is left to be a direction
+        there = np.flatnonzero(row_sparse.lengths(of_features.T) > 1e-10 * row_sparse.lengths(vectors.T))
+        there = there[::-1][:d]
+        return values[there], of_features[:, there]

@@ -1,0 +1,107 @@
+"""Wrapper: features chosen one after the other by how well a learner does with them.
+
+Source: Kohavi & John 1997 (forward selection).
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from mlcdr.methods.feature_space.informative import by_place
+from mlcdr.methods.feature_space.selection import Array, FeatureSelector
+from mlcdr.metrics import METRICS, Counts, Outcome
+from mlcdr.numerics.information import first_best
+from mlcdr.numerics.linalg import n_kept
+from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.sums import dense
+
+_JUDGED_BY_LABELS = {name for name, metric in METRICS.items() if metric.needs == "labels"}
+
+
+class Wrapper(FeatureSelector):
+    """Greedy: the next feature is the one with which, beside those chosen, a learner has the best metric in
+    cross-validation on the training set; of equally good ones the first.
+
+    A regressor says that a label is there above ½. Features that are not chosen count as the last, in their old order.
+    Cost: about m·d fits for each fold, of m wanted features of d; a sweep fits each m by itself.
+
+    Parameters
+    ----------
+    n_features : int, float or None
+        Number of features, as in `FeatureSelector`.
+    learner : estimator or None
+        A multi-output regressor or a multi-label classifier. None: least squares.
+    metric : str
+        Of label sets, by its name in `mlcdr metrics`.
+    folds : int
+        Number of folds, drawn by `random_state` (as many as rows, where there are fewer).
+    random_state : int, RandomState instance or None
+        Seed of the folds.
+    """
+
+    serves_all_sizes: ClassVar[bool] = False
+    at_most: ClassVar[dict[str, str]] = {"folds": "rows"}
+    component_parameters: ClassVar[dict[str, str]] = {"learner": "learner"}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **FeatureSelector._parameter_constraints,
+        "learner": [HasMethods(["fit", "predict"]), None],
+        "metric": [StrOptions(_JUDGED_BY_LABELS)],
+        "folds": [Interval(Integral, 2, None, closed="left")],
+        "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_features: float | int | None = 0.1,
+        learner: Any = None,
+        metric: str = "hamming_loss",
+        folds: int = 3,
+        random_state: Any = None,
+    ):
+        super().__init__(n_features)
+        self.learner = learner
+        self.metric = metric
+        self.folds = folds
+        self.random_state = random_state
+
+    def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
+        d, wanted = moments.n_features, n_kept(self.n_features, moments.n_features, name="n_features")
+        order = check_random_state(self.random_state).permutation(moments.n)
+        held_out = [fold for fold in np.array_split(order, min(self.folds, moments.n)) if len(fold) < moments.n]
+        parts = [moments.without(np.sort(fold)) for fold in held_out]
+        chosen: list[int] = []
+        while len(chosen) < wanted < d:
+            left = [m for m in range(d) if m not in chosen]
+            worth = [self._worth(parts, held_out, moments, np.sort([*chosen, m])) for m in left]
+            chosen.append(left[first_best(np.array(worth))])
+        return by_place([*chosen, *(m for m in range(d) if m not in chosen)]), {}
+
+    def _worth(self, parts: list[Moments], held_out: list[Any], moments: Moments, features: Any) -> float:
+        """The metric with these features, summed over the folds; the larger the better."""
+        X, Y = moments.rows()
+        metric, total = METRICS[self.metric], 0.0
+        for part, fold in zip(parts, held_out, strict=True):
+            said = self._said(part.select_features(features), X[:, features][fold])
+            labels = said > (0 if self.learner is not None and is_classifier(self.learner) else 0.5)
+            value = metric.compute(Outcome(Counts(dense(Y[fold]), labels)), **metric.parameters)
+            total += value if metric.higher_is_better else -value
+        return total
+
+    def _said(self, part: Moments, new: Any) -> Array:
+        """What the learner, fitted to a part, says of new rows."""
+        if self.learner is None:
+            weights = part.coefficients()
+            return new @ weights + (part.mean_y - part.mean_x @ weights)
+        learner = clone(self.learner)
+        if hasattr(learner, "fit_moments"):
+            learner.fit_moments(part)
+        else:
+            rows, labels = part.rows()
+            learner.fit(rows, dense(labels))
+        return dense(learner.predict(new)).reshape(new.shape[0], -1)

@@ -1,0 +1,113 @@
+"""Clustering-based local multi-label classification (CLMLC): clusters of a supervised projection, each with a chain of
+meta-labels.
+
+Source: Sun 2017, chapter 8 (Sun, Kudo & Kimura 2016).
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mlcdr.methods.classifiers.meta_label_chain import MetaLabelChain
+from mlcdr.methods.feature_space.opls import OPLS
+from mlcdr.methods.instance_space.clusters import ClusteredClassifier
+from mlcdr.methods.multilabel import Array
+from mlcdr.numerics.meta_labels import VARIANTS
+from mlcdr.numerics.moments import Moments
+
+
+class CLMLC(ClusteredClassifier):
+    """h_c(z), z = Uᵀ(x − x̄) (m×1), for the cluster c with the centre nearest to z (Algorithms 16-18).
+
+    U (d×m): U₁ = (S + γI)⁻¹C the ridge regression of the centred labels, H = U₁ᵀC = U_H Λ U_Hᵀ (K×K) its leading m
+    eigenpairs, U = U₁U_H Λ^(-½), which solves CCᵀu = λ(S + γI)u (8.6): the feature step `opls`. Directions with λ = 0,
+    of labels that no row has, are none (the author's program has NaN for them). In each cluster labels are grouped into
+    meta-labels, which form a chain (`mlcdr.methods.classifiers.meta_label_chain`).
+    Cost: d³/3 + d²K + 9K³ for U, shared with other methods' moments; nKm an iteration of k-means; a cluster with N^c
+    rows and L^c labels (m + L^c)²N^c for the sums that all its models share, and (m + L^c)³ for the models, where they
+    are linear. Nothing larger than X, Y, n×m and K×d is held.
+
+    Parameters
+    ----------
+    classifier : estimator or None
+        The multi-label classifier of a meta-label; as in `ClusteredClassifier`.
+    n_clusters : int
+        K, the clusters; where there are fewer rows, as many as rows.
+    n_components : int
+        m, at most; there are no more than features, labels and directions with λ > 0.
+    alpha : float
+        γ > 0.
+    meta_labels : {"spectral", "label_rows"} or None
+        How labels are grouped, as in `MetaLabelChain`. None: not at all, the classifier fits all labels of a cluster.
+    meta_label_size : int
+        How many labels are a meta-label, on average (all, where there are fewer): there are n = ⌈L^c/size⌉.
+    n_members : int
+        How many classifiers vote in a meta-label.
+    variant : {"text", "published_code"}
+        Details of the meta-labels, as in `MetaLabelChain`. The author's program is `published_code` with
+        `meta_labels: label_rows`.
+    clusterer, random_state
+        As in `ClusteredClassifier`.
+
+    Attributes
+    ----------
+    projection_ : OPLS
+        U and x̄.
+    n_components_ : int
+        The directions there are.
+    """
+
+    at_most: ClassVar[dict[str, str]] = {
+        **ClusteredClassifier.at_most,
+        "n_components": "labels",
+        "meta_label_size": "labels",
+    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ClusteredClassifier._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "meta_labels": [StrOptions({"spectral", "label_rows"}), None],
+        "meta_label_size": [Interval(Integral, 1, None, closed="left")],
+        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "variant": [StrOptions(set(VARIANTS))],
+    }
+
+    def __init__(
+        self,
+        classifier: Any = None,
+        n_clusters: int = 20,
+        n_components: int = 30,
+        alpha: float = 1.0,
+        meta_labels: str | None = "spectral",
+        meta_label_size: int = 5,
+        n_members: int = 2,
+        variant: str = "text",
+        clusterer: Any = None,
+        random_state: Any = None,
+    ):
+        super().__init__(classifier, n_clusters, clusterer, random_state)
+        self.n_components = n_components
+        self.alpha = alpha
+        self.meta_labels = meta_labels
+        self.meta_label_size = meta_label_size
+        self.n_members = n_members
+        self.variant = variant
+
+    def _learn_encoding(self, moments: Moments) -> Array:
+        self.projection_ = OPLS(min(self.n_components, moments.n_features), alpha=self.alpha).fit_moments(moments)
+        self.n_components_ = self.projection_.n_components_
+        return self._encode(moments.rows()[0])
+
+    def _encode(self, X: Any) -> Array:
+        if not self.n_components_:  # no label depends on any feature
+            return np.zeros((X.shape[0], 1))
+        return X @ self.projection_.components_.T - self.projection_.components_ @ self.projection_.mean_
+
+    def _local(self) -> Any:
+        if self.meta_labels is None:
+            return super()._local()
+        return MetaLabelChain(self.classifier, self.meta_labels, self.meta_label_size, self.n_members, self.variant)

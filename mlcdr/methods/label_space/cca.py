@@ -1,0 +1,126 @@
+"""Canonical correlation analysis (CCA) as label-space reduction: the labels' canonical variates are the code.
+
+Source: Hotelling 1936; Sun, Ji & Ye 2011, section 2; Chen & Lin 2012, section 2.2 and equation (2), which leaves the
+decoding open.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from mlcdr.methods.label_space.hat import HatLabelSpace
+from mlcdr.methods.label_space.linear import Array, as_dense
+from mlcdr.numerics.linalg import leading_eigenvectors, signed
+from mlcdr.numerics.moments import Moments
+
+
+class CanonicalCodes(HatLabelSpace):
+    """V = UᵀW (M×K), W = (ZᵀZ + r′I)^(-½): t = Vz, ẑ = V⁺t; U: the M leading eigenvectors of WZᵀHZW (K×K), as columns.
+
+    With r = r′ = 0 (`alpha`, `label_alpha`) the rows of V are the labels' directions of canonical correlation with the
+    features, equation (2): VZᵀZVᵀ = I, and the eigenvalues are the squared canonical correlations ρ², the share of each
+    code's variance that least squares explains. So PLST's matrix is ZᵀZ, CPLST's ZᵀHZ, and this one's the
+    latter relative to the former. A ridge r makes H = X(XᵀX + rI)⁺Xᵀ. Combinations of labels that do not vary have no
+    canonical variate: with q of them, the last q of K rows of V are 0, as are their codes and eigenvalues.
+
+    V's rows are not orthogonal, so Vᵀ does not decode. The Moore-Penrose inverse does: of all label vectors whose code
+    is nearest to t (as a rule, all that have the code t) V⁺t + ȳ is the one nearest to ȳ. It is not the regression of
+    the labels on their codes, which would be ZᵀZVᵀt. With V = RᵀQᵀ from the QR factorisation Vᵀ = QR (K×M, Q with
+    orthonormal columns), V⁺t = Qc, Rᵀc = t, and the first m entries of c come of the first m of t: the directions are
+    nested, and so is their decoding, at M²/2 + KM an instance.
+
+    Cost: the split's factorisation, about r K² for ZᵀHZ (r the rank of X), 20K³ and 2KM².
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        Number of dimensions M, as in `LinearLabelSpace`.
+    alpha : float
+        Ridge r ≥ 0 of the features.
+    label_alpha : float
+        Ridge r′ ≥ 0 of the labels. Canonical correlation favours combinations of labels that hardly vary, if only the
+        features explain them; r′ (in units of Σz², as ZᵀZ is) makes these less likely.
+    centre : bool
+        Whether X is centred in H, as in `HatLabelSpace`.
+    constant : bool
+        Whether a column of ones joins the features in H, as in `HatLabelSpace`.
+    rounding : {"floor", "nearest", "ceiling"}
+        What a fraction of K means, as in `LinearLabelSpace`.
+
+    Attributes
+    ----------
+    directions_ : array of shape (M, K)
+        V, its rows signed so that the entry of largest magnitude is positive; unit scatter of the codes, not unit
+        length.
+    basis_ : array of shape (K, k)
+        Q, of the k rows of V that are not 0.
+    mixing_ : array of shape (k, k)
+        R, upper triangular.
+    eigenvalues_ : array of shape (M,)
+        Those of WZᵀHZW, descending: ρ² where r = r′ = 0.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **HatLabelSpace._parameter_constraints,
+        "label_alpha": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: float | int | None = None,
+        alpha: float = 0.0,
+        label_alpha: float = 0.0,
+        centre: bool = True,
+        constant: bool = False,
+        rounding: str = "floor",
+    ):
+        super().__init__(n_components, alpha, centre, constant, rounding)
+        self.label_alpha = label_alpha
+
+    def _find_directions(self, moments: Moments, n: int) -> Array:
+        values, vectors = moments.once("label axes", lambda: scipy.linalg.eigh(moments.yy, check_finite=False))
+        # rounding leaves some of what does not vary: here of the labels, or of the rows that were taken away
+        kept = values > 1e-12 * max(moments.n, np.max(values, initial=0.0))
+        whitening = vectors[:, kept] / np.sqrt(values[kept] + self.label_alpha)
+        relative = whitening.T @ self._explained(moments) @ whitening
+        found = min(n, len(relative))
+        self.eigenvalues_, directions = np.zeros(n), np.zeros((n, moments.n_labels))
+        if found:
+            self.eigenvalues_[:found], u = leading_eigenvectors(relative, found)
+            directions[:found] = signed(whitening @ u.T)
+        self.basis_, self.mixing_ = scipy.linalg.qr(directions[:found].T, mode="economic", check_finite=False)
+        return directions
+
+    def decode(self, codes: Array) -> Array:
+        """Label scores V⁺t + ȳ (n×K) of codes t (n×m) in the first m ≤ M dimensions, V's first m rows."""
+        check_is_fitted(self, "directions_")
+        inner = self._orthonormal(codes)
+        return inner @ self.basis_[:, : inner.shape[1]].T + self.mean_
+
+    def _orthonormal(self, codes: Array) -> Array:
+        """The c of each code (n×min(m, k)): coordinates in `basis_` of the label vectors that the codes decode to."""
+        m = min(codes.shape[1], len(self.mixing_))
+        return scipy.linalg.solve_triangular(self.mixing_[:m, :m], codes[:, :m].T, trans="T", check_finite=False).T
+
+    def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:
+        """As in `LinearLabelSpace`, of the decoded codes: what no code can tell of Z, and what predicted ones miss.
+
+        With P = V⁺V the projection on the rows of V, ‖Z − ZP‖²/n and ‖ZP − r(X)(V⁺)ᵀ‖²/n, for the first 1, …, M
+        dimensions; they sum to ‖Y − ŷ‖²/n.
+        """
+        z = as_dense(Y) - self.mean_
+        true, said = z @ self.basis_, self._orthonormal(codes)
+        total = np.sum(z**2)
+        if said.shape[1] == 0:  # no label varies
+            return np.full(codes.shape[1], total / len(z)), np.zeros(codes.shape[1])
+        encoding = total - np.cumsum(np.sum(true**2, axis=0))
+        prediction = np.cumsum(np.sum((said - true[:, : said.shape[1]]) ** 2, axis=0))
+        encoding[encoding < 1e-12 * total] = 0.0  # nothing but rounding is left
+        at = np.minimum(np.arange(codes.shape[1]), said.shape[1] - 1)
+        return encoding[at] / len(z), prediction[at] / len(z)

@@ -1,0 +1,63 @@
+"""ZᵀHZ, the labels' scatter that a regression on the features explains: what OCCA and CPLST diagonalise."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval
+
+from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
+from mlcdr.numerics.moments import Moments
+
+
+class HatLabelSpace(LinearLabelSpace):
+    """Base of the reducers that look at the features through the hat matrix H = X(XᵀX + αI)⁺Xᵀ.
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        Number of dimensions M, as in `LinearLabelSpace`.
+    alpha : float
+        Ridge α of the hat matrix, as in the authors' later program. 0 is the paper's least squares, H the orthogonal
+        projection on the range of X; with α > 0 the directions no longer minimise the paper's criterion, which would
+        have 2H − H² in place of H (its equation (8)).
+    centre : bool
+        Whether X is centred in H. True is the regression with intercept that the paper's results come from; the
+        authors' later program leaves X as it is.
+    constant : bool
+        Whether a column of ones joins the features in H, its coefficient penalised like the others (MLC Toolbox). Only
+        where X is not centred: centred, that column is 0 and changes nothing.
+    rounding : {"floor", "nearest", "ceiling"}
+        What a fraction of K means, as in `LinearLabelSpace`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinearLabelSpace._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "centre": ["boolean"],
+        "constant": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components: float | int | None = None,
+        alpha: float = 0.0,
+        centre: bool = True,
+        constant: bool = False,
+        rounding: str = "floor",
+    ):
+        super().__init__(n_components, rounding)
+        self.alpha = alpha
+        self.centre = centre
+        self.constant = constant
+
+    def _explained(self, moments: Moments) -> Array:
+        """ZᵀHZ (K×K) = BᵀB, shared by all methods of a split."""
+        return self._regressors(moments).explained(self.alpha)
+
+    def _regressors(self, moments: Moments) -> Moments:
+        """The moments of what H projects on: the features as `centre` and `constant` have them."""
+        if self.centre:
+            return moments
+        return (moments.with_constant() if self.constant else moments).uncentred()

@@ -1,0 +1,89 @@
+"""What the kernel label spaces share: whose kernel they take."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import HasMethods
+
+from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
+from mlcdr.numerics.kernels import KernelRegression
+from mlcdr.numerics.moments import Moments
+
+
+class KernelLabelSpace(LinearLabelSpace):
+    """Base of the reducers whose directions depend on what a kernel ridge regression fits of the labels.
+
+    In a method the kernel and α are said once, for the learner `kernel_ridge`, and the label space takes them from
+    there, with all that has been computed of them. A learner of another kind needs `regression`.
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        Number of dimensions M, as in `LinearLabelSpace`.
+    regression : estimator or None
+        The kernel ridge regression, with its kernel and α. None: that of the method's learner (fitted by itself, the
+        label space takes a `kernel_ridge` at its defaults).
+    rounding : {"floor", "nearest", "ceiling"}
+        What a fraction of K means, as in `LinearLabelSpace`.
+
+    Attributes
+    ----------
+    regression_ : KernelRegression
+        The regression that the directions are for.
+    """
+
+    from_labels: ClassVar[bool] = True
+    component_parameters: ClassVar[dict[str, str]] = {"regression": "learner"}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinearLabelSpace._parameter_constraints,
+        "regression": [HasMethods(["kernel_regression"]), None],
+    }
+
+    def __init__(self, n_components: float | int | None = None, regression: Any = None, rounding: str = "floor"):
+        super().__init__(n_components, rounding)
+        self.regression = regression
+
+    def fit_moments(self, moments: Moments) -> KernelLabelSpace:
+        """Find the directions from the moments of a training set, which must have their rows."""
+        return self._fit(
+            KernelRegression() if self.regression is None else self.regression.kernel_regression(), moments
+        )
+
+    def fit_moments_for(self, learner: Any, moments: Moments) -> KernelLabelSpace:
+        """`fit_moments`, for codes that `learner` is going to fit.
+
+        Raises
+        ------
+        ValueError
+            When both the learner and the label space have a kernel, or neither.
+        """
+        problem = self.misfit(learner, self.regression)
+        if problem:
+            raise ValueError(problem)
+        return self._fit((learner if self.regression is None else self.regression).kernel_regression(), moments)
+
+    @classmethod
+    def misfit(cls, learner: Any, regression: Any = None) -> str | None:
+        """Why the label space and that learner do not go together; None if they do.
+
+        The learner is an estimator, not its class: one that is made of another has a kernel if that has.
+        """
+        kernel, name = hasattr(learner, "kernel_regression"), type(learner).__name__
+        if kernel and regression is not None:
+            return f"{cls.__name__} takes the kernel of the learner {name}: leave its own `regression` out"
+        if not kernel and regression is None:
+            return (
+                f"the learner {name} has no kernel for {cls.__name__} to take: take `kernel_ridge`, "
+                f"or give the label space one of its own, `regression: {{kernel_ridge: {{...}}}}`"
+            )
+        return None
+
+    def _fit(self, regression: KernelRegression, moments: Moments) -> KernelLabelSpace:
+        self.regression_ = regression
+        super().fit_moments(moments)
+        return self
+
+    def _explained(self, moments: Moments) -> Array:
+        """Zᵀ(2KQ − QKKQ)Z (K×K), shared by all methods of a split."""
+        return self.regression_.explained(moments)

@@ -1,0 +1,203 @@
+"""What the linear label-space reducers share: a code t = V(y − ȳ) and its decoding ŷ = Vᵀt + ȳ.
+
+A method of this kind is its directions V, and nothing else differs; so each one's file holds just how it finds them.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from mlcdr.numerics.linalg import n_kept
+from mlcdr.numerics.moments import Moments
+
+Array = NDArray[np.float64]
+
+
+class LinearLabelSpace(BaseEstimator):
+    """Base of the reducers whose code is linear in the labels, with orthonormal and *nested* directions.
+
+    Nested: the first M directions are those that the method would find if M were asked for (or as good, where
+    eigenvalues are equal). So one fit with the largest M serves all smaller ones: `decode` takes codes of any
+    M ≤ `n_components_` leading columns.
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        Number of dimensions M of the code: an int, a fraction p of the K labels (max(1, ⌊pK⌋)), or None for all K.
+    rounding : {"floor", "nearest", "ceiling"}
+        The whole number that a fraction of K means: ⌊pK⌋ (Chen & Lin 2012), the nearest, a half going to the even one
+        (Pacharawongsakda & Theeramunkong 2012), or ⌈pK⌉; 1 at least.
+
+    Attributes
+    ----------
+    directions_ : array of shape (M, K)
+        V, with orthonormal rows.
+    mean_ : array of shape (K,)
+        ȳ, the mean of the training labels (or another offset, where a method takes one).
+    n_components_ : int
+        M.
+    """
+
+    nested: ClassVar[bool] = True
+    from_labels: ClassVar[bool] = False  # whether ȳ and ZᵀZ (and what a kernel regression explains) are all it asks for
+    size_parameter: ClassVar[str] = "n_components"  # the parameter that says how many dimensions the code has
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+        "rounding": [StrOptions({"floor", "nearest", "ceiling"})],
+    }
+
+    def __init__(self, n_components: float | int | None = None, rounding: str = "floor"):
+        self.n_components = n_components
+        self.rounding = rounding
+
+    def fit(self, X: Any, y: Any) -> LinearLabelSpace:
+        """Find the directions from features X (n×d, dense or CSR) and labels y (n×K, or n for one label)."""
+        self._validate_params()
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        return self.fit_moments(Moments.from_arrays(X, as_label_matrix(y, X.shape[0])))
+
+    def fit_moments(self, moments: Moments) -> LinearLabelSpace:
+        """Find the directions from the moments of a training set (parameters and data are not checked again)."""
+        self.n_features_in_ = moments.n_features
+        self.n_components_ = self.n_dimensions(self.n_components, moments.n_labels)
+        self.mean_ = moments.mean_y
+        self.directions_ = self._find_directions(moments, self.n_components_)
+        return self
+
+    def _find_directions(self, moments: Moments, n: int) -> Array:
+        """V, with `n` rows (n×K): the method itself."""
+        raise NotImplementedError
+
+    def n_dimensions(self, n_components: float | int | None, n_labels: int) -> int:
+        """How many dimensions of the code another value of `n_components` means, rounded as this estimator does."""
+        return n_kept(n_components, n_labels, self.rounding)
+
+    def largest(self, n_features: int, n_labels: int) -> int:
+        """How many dimensions the code can have."""
+        return n_labels
+
+    def encode(self, Y: Any) -> Array:
+        """The codes (Y − ȳ)Vᵀ (n×M) of label vectors Y (n×K)."""
+        check_is_fitted(self, "directions_")
+        return (as_dense(Y) - self.mean_) @ self.directions_.T
+
+    def encode_moments(self, moments: Moments) -> Moments:
+        """The moments of the codes, from the moments of the labels."""
+        return moments.map_labels(self.mean_, self.directions_.T)
+
+    def size_of(self, n_components: float | int | None) -> int:
+        """How many of the fitted dimensions another value of `n_components` means.
+
+        Raises
+        ------
+        ValueError
+            When that is more than were fitted.
+        """
+        check_is_fitted(self, "directions_")
+        size = self.n_dimensions(n_components, len(self.mean_))
+        if size > self.n_components_:
+            raise ValueError(f"{size} dimensions are asked for, {self.n_components_} were fitted")
+        return size
+
+    def decode(self, codes: Array) -> Array:
+        """Label scores tV + ȳ (n×K) of codes t (n×m) in the first m ≤ M dimensions."""
+        check_is_fitted(self, "directions_")
+        return codes @ self.directions_[: codes.shape[1]] + self.mean_
+
+    def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:
+        """The terms of the bound (1) of Chen & Lin 2012 on a test set, per instance, for the first 1, …, M dimensions.
+
+        They bound the Hamming loss of round-based decoding (not PBR's, which predicts no label it has not learned).
+
+        Parameters
+        ----------
+        Y : array or CSR of shape (n, K)
+            True labels.
+        codes : array of shape (n, M)
+            Predicted codes r(x).
+
+        Returns
+        -------
+        encoding : array of shape (M,)
+            ‖Z − ZVᵀV‖²/n with Z = Y − ȳ.
+        prediction : array of shape (M,)
+            ‖r(X) − ZVᵀ‖²/n.
+        """
+        z = as_dense(Y) - self.mean_
+        true = z @ self.directions_.T
+        total = np.sum(z**2)
+        encoding = total - np.cumsum(np.sum(true**2, axis=0))
+        encoding[encoding < 1e-12 * total] = 0.0  # nothing but rounding is left
+        prediction = np.cumsum(np.sum((codes - true) ** 2, axis=0))
+        return encoding / len(z), prediction / len(z)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def as_dense(Y: Any) -> NDArray[Any]:
+    """Y as a dense array."""
+    return Y.toarray() if sp.issparse(Y) else np.asarray(Y)
+
+
+def as_label_matrix(Y: Any, n: int) -> Any:
+    """Y as an n×K matrix of numbers (a vector becomes one column); sparse stays CSR.
+
+    Raises
+    ------
+    ValueError
+        When Y is None, not numeric, holds NaN or infinity, or has not `n` rows.
+    """
+    if Y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    Y = check_array(Y, accept_sparse="csr", ensure_2d=False, dtype="numeric", input_name="y")
+    if sp.issparse(Y) and not Y.has_canonical_format:
+        Y = Y.copy()
+        Y.sum_duplicates()
+    if Y.ndim == 1:
+        Y = Y[:, None]
+    if Y.shape[0] != n:
+        raise ValueError(f"X has {n} rows and y has {Y.shape[0]}")
+    return Y
+
+
+def as_binary(y: Any, n: int) -> tuple[Any, NDArray[Any], bool]:
+    """Label sets as an n×K matrix of {0, 1} (sparse stays CSR), the two values y had, and whether it was a vector.
+
+    Raises
+    ------
+    ValueError
+        When y holds more than two values, or has not `n` rows.
+    """
+    if sp.issparse(y):
+        matrix = as_label_matrix(y, n)
+        if not np.isin(matrix.data, (0, 1)).all():
+            raise ValueError("a sparse y must hold label sets: an n×K matrix of 0 and 1")
+        return matrix, np.array([0, 1]), False
+    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    check_classification_targets(y)
+    values, codes = np.unique(y, return_inverse=True)
+    if len(y) != n:
+        raise ValueError(f"X has {n} rows and y has {len(y)}")
+    if len(values) > 2:
+        raise ValueError(
+            f"Only binary classification is supported for each label: y must hold 0 and 1, found {len(values)} values"
+        )
+    if set(values.tolist()) <= {0, 1}:  # all labels absent, or all present, mean just that
+        values, codes = np.array([0, 1], dtype=y.dtype), np.asarray(y)
+    codes = codes.reshape(y.shape).astype(np.uint8)
+    return (codes[:, None] if y.ndim == 1 else codes), values, y.ndim == 1

@@ -1,0 +1,58 @@
+"""Partial binary relevance (PBR): learn a random choice of the labels, predict none of the others.
+
+Source: Chen & Lin 2012, section 4, after Tai & Lin 2012.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
+from mlcdr.numerics.moments import Moments
+
+
+class PBR(LinearLabelSpace):
+    """V holds M unit vectors, chosen at random; a label not chosen gets score 0 (Chen & Lin 2012, section 4).
+
+    The choices are nested: the first M of one random order of the labels.
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        Number M of labels learned, as in `LinearLabelSpace`.
+    random_state : int, RandomState instance or None
+        Seed of the order.
+    rounding : {"floor", "nearest", "ceiling"}
+        What a fraction of K means, as in `LinearLabelSpace`.
+
+    Attributes
+    ----------
+    labels_ : array of shape (M,)
+        The chosen labels, in order.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinearLabelSpace._parameter_constraints,
+        "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(self, n_components: float | int | None = None, random_state: Any = None, rounding: str = "floor"):
+        super().__init__(n_components, rounding)
+        self.random_state = random_state
+
+    def _find_directions(self, moments: Moments, n: int) -> Array:
+        order = check_random_state(self.random_state).permutation(moments.n_labels)
+        self.labels_ = order[:n]
+        return np.eye(moments.n_labels)[self.labels_]
+
+    def decode(self, codes: Array) -> Array:
+        """Label scores (n×K): code + mean for the first m chosen labels, 0 (the label is absent) for all others."""
+        chosen = self.labels_[: codes.shape[1]]
+        scores = np.zeros((len(codes), self.directions_.shape[1]))
+        scores[:, chosen] = codes + self.mean_[chosen]
+        return scores

@@ -1,0 +1,225 @@
+"""READER-LE: a label embedding that is learned with its regression, and completes the labels of unlabelled rows.
+
+Source: Sun 2017 (thesis), section 7.2; it has no public program.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import validate_data
+
+from mlcdr.methods.label_space.linear import Array, LinearLabelSpace, as_dense, as_label_matrix
+from mlcdr.numerics import graphs, row_sparse
+from mlcdr.numerics.moments import Moments
+
+
+class ReaderLE(LinearLabelSpace):
+    """P (K×k) of (7.3), with W (d×k) and the labels Y_u of the unlabelled rows:
+
+        min ‖C(X̃W − ỸP)‖₂,₁ + α‖W‖₂,₁ + βTr(WᵀX̃ᵀL_xX̃W) + γTr(PᵀỸᵀL_yỸP),    WᵀX̃ᵀD_xX̃W + PᵀP = I,
+
+    with X̃ (N×d) and Ỹ = [Y; Y_u] (N×K) of labelled rows, then unlabelled ones, and their graphs as for READER. By
+    Algorithm 14: from Y_u = 0, in turn U = [W; P] are k generalised eigenvectors, and Y_u = K₁Y + K₂X_uWPᵀ rounded,
+    (7.8), which is (M_u + γL_uu)⁻¹(M_uX_uWPᵀ − γL_ulY): a sparse system, with M = c/2‖(X̃W − ỸP)_i‖ (the printed c² does
+    not follow from (7.3)). L_y is then made anew.
+
+    Theorem 6 does not hold: rounding, the new graph, and PPᵀ taken for I in (7.8) may each raise the objective. It ends
+    when neither Y_u nor the objective (by `tol`) changes, or after `max_iter` rounds. And since a small code costs
+    little, the best P are directions in which label sets differ little: those in which none differs at all (labels
+    never positive, copies of others) are left out, as they would come first and say nothing. With k < K expect little.
+
+    The constraint binds W and P together only, so P is no isometry yet. For round-based decoding it is made one:
+    P = VᵀSBᵀ, `directions_` are V, and `coef_` is WBS⁻¹, so that XW ≈ YP reads X coef_ ≈ YVᵀ.
+
+    Where no instance has a label the code is the first label, which is 0 throughout.
+
+    As a label space it hands the codes of *all* rows, completed ones too, to whatever learner follows; Algorithm 15,
+    whose regression is `coef_` itself, is the learner `reader_le`. The codes are not nested, and not centred.
+
+    Cost of a round: as for constrained READER, with K³/3 in place of the sparse factorisation.
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        k, as in `LinearLabelSpace`.
+    alpha, beta, gamma : float
+        α > 0, β ≥ 0 and γ ≥ 0.
+    label_weights : pair of float
+        c of labelled and of unlabelled rows, both positive.
+    n_neighbors : int
+        Neighbours in the graphs (all others, where there are fewer).
+    sigma : float
+        σ of the weights exp(−d²/σ²) of the rows' graph.
+    tol : float
+        Relative change of the objective at which to stop.
+    max_iter : int
+        Most rounds.
+    rounding : {"floor", "nearest", "ceiling"}
+        What a fraction of K means, as in `LinearLabelSpace`.
+
+    Attributes
+    ----------
+    directions_ : array of shape (M, K)
+        V, orthonormal rows; M ≤ k, the rank of P.
+    coef_ : array of shape (d, M)
+        The regression of the codes on the features, without intercept.
+    completed_ : array of shape (u, K)
+        Y_u.
+    objective_ : array of shape (rounds,)
+        (7.3) after each eigenproblem.
+    """
+
+    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
+    nested: ClassVar[bool] = False
+    uses_unlabelled: ClassVar[bool] = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinearLabelSpace._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "beta": [Interval(Real, 0, None, closed="left")],
+        "gamma": [Interval(Real, 0, None, closed="left")],
+        "label_weights": ["array-like"],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "sigma": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: float | int | None = None,
+        alpha: float = 1.0,
+        beta: float = 0.1,
+        gamma: float = 1.0,
+        label_weights: tuple[float, float] = (1.0, 0.1),
+        n_neighbors: int = 5,
+        sigma: float = 1.0,
+        tol: float = 1e-5,
+        max_iter: int = 50,
+        rounding: str = "floor",
+    ):
+        super().__init__(n_components, rounding)
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.label_weights = label_weights
+        self.n_neighbors = n_neighbors
+        self.sigma = sigma
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        pair = row_sparse.pair_of_weights(self.label_weights)
+        if pair is None or min(pair) <= 0:
+            raise ValueError(f"label_weights must be two positive numbers, got {self.label_weights}")
+
+    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> ReaderLE:
+        """As in `LinearLabelSpace`, with rows `X_unlabelled` (u×d) that have no labels."""
+        self._validate_params()
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        moments = Moments.from_arrays(X, as_label_matrix(y, X.shape[0]))
+        if X_unlabelled is not None:
+            rows = validate_data(
+                self, X_unlabelled, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0
+            )
+            moments = moments.with_unlabelled(rows)
+        self.fit_moments(moments)
+        return self
+
+    def fit_moments(self, moments: Moments) -> ReaderLE:
+        """Fit from the moments of a training set that has its rows."""
+        self.n_features_in_ = moments.n_features
+        self.mean_ = np.zeros(moments.n_labels)
+        X, labels = moments.rows()[0], as_dense(moments.rows()[1]).astype(np.float64)
+        n, unlabelled = len(labels), moments.unlabelled
+        rows = X if unlabelled is None else row_sparse.stacked(X, unlabelled)
+        Y = np.vstack([labels, np.zeros((rows.shape[0] - n, labels.shape[1]))])
+        k = self.n_dimensions(self.n_components, moments.n_labels)
+        if labels.any():
+            W, P, self.objective_ = self._iterate(rows, Y, n, k)
+        else:
+            W, P = np.zeros((moments.n_features, 1)), np.eye(moments.n_labels, 1)
+            self.objective_ = np.zeros(1)
+        left, sizes, right = scipy.linalg.svd(P, full_matrices=False)
+        rank = int(np.count_nonzero(sizes > 1e-10 * float(np.max(sizes, initial=0.0))))
+        self.directions_ = np.ascontiguousarray(left[:, :rank].T)
+        self.coef_ = (W @ right[:rank].T) / sizes[:rank]
+        self.n_components_ = rank
+        self.completed_ = Y[n:].astype(np.uint8)
+        return self
+
+    def _iterate(self, X: Any, Y: Array, n: int, k: int) -> tuple[Array, Array, Array]:
+        """Algorithm 14: W, P and the objectives; `Y` is completed in place, below row n."""
+        of_rows = graphs.heat_graph(X, self.n_neighbors, self.sigma)
+        manifold = self.beta * row_sparse.between(X, graphs.laplacian(of_rows)) if self.beta > 0 else None
+        root = row_sparse.times_rows(X, np.sqrt(graphs.degrees(of_rows)))
+        a, b = map(float, self.label_weights)
+        c = np.where(np.arange(X.shape[0]) < n, a, b)
+        h, penalty = c**2, np.full(X.shape[1], self.alpha**2)
+        W = P = np.zeros((0, 0))
+
+        def step() -> float:
+            nonlocal W, P, h, penalty
+            of_labels = self.gamma * graphs.laplacian(graphs.label_graph(Y, self.n_neighbors))
+            basis = _range(Y)
+            codes = Y @ basis
+            _, W, P = row_sparse.coupled_eigenvectors(
+                X,
+                codes,
+                h,
+                penalty,
+                manifold,
+                codes.T @ (of_labels @ codes),
+                root,
+                np.eye(codes.shape[1]),
+                k,
+                "constraint",
+            )
+            residual, embedded = X @ W - codes @ P, codes @ P
+            P = basis @ P
+            h, penalty = row_sparse.weights(residual, c), row_sparse.weights(W, self.alpha)
+            value = float(c @ row_sparse.lengths(residual)) + self.alpha * row_sparse.norm(W)
+            value += float(np.sum(embedded * (of_labels @ embedded)))
+            if manifold is not None:
+                value += float(np.sum(W * (manifold @ W)))
+            return value
+
+        objective: list[float] = []
+        for _ in range(self.max_iter):
+            objective.append(step())
+            before = Y[n:].copy()
+            Y[n:] = self._completed(X, Y, n, h, (X @ W) @ P.T)
+            settled = len(objective) > 1 and abs(objective[-1] - objective[-2]) <= self.tol * objective[-2]
+            if settled and np.array_equal(before, Y[n:]):
+                break
+        return W, P, np.array(objective)
+
+    def _completed(self, X: Any, Y: Array, n: int, h: Array, image: Array) -> Array:
+        """Y_u (u×K) of {0, 1} by (7.8), from M = `h` and X̃WPᵀ = `image` (N×K)."""
+        if n == len(Y):
+            return Y[n:]
+        laplacian = self.gamma * graphs.laplacian(graphs.label_graph(Y, self.n_neighbors))
+        solve = row_sparse.graph_solver(h[n:], sp.csr_array(laplacian[n:, n:]))
+        found = solve(h[n:, None] * image[n:] - laplacian[n:, :n] @ Y[:n])
+        return (found > 0.5).astype(np.float64)
+
+    def encode_moments(self, moments: Moments) -> Moments:
+        """The moments of the codes of all rows, those that were completed behind the others."""
+        if moments.unlabelled is None:
+            return super().encode_moments(moments)
+        X, Y = moments.rows()
+        rows = row_sparse.stacked(X, moments.unlabelled)
+        return super().encode_moments(Moments.from_arrays(rows, np.vstack([as_dense(Y), self.completed_])))
+
+
+def _range(Y: Array) -> Array:
+    """An orthonormal basis (K×r) of the directions in which the label sets Y (N×K), some not empty, are not all 0."""
+    values, vectors = scipy.linalg.eigh(Y.T @ Y)
+    return vectors[:, values > 1e-10 * values[-1]]

@@ -1,0 +1,110 @@
+"""What the linear classifiers of one label share: the estimator's contract, and how scores become classes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.sums import dense
+
+Array = NDArray[np.float64]
+
+
+class LinearBinaryClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the classifiers of one label by the sign of wᵀx + b; a method has `_fit_valid`, which finds w and b.
+
+    A label that is the same in all training rows is what will be predicted.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,), or (1,) where y was constant
+        The values of y.
+    coef_ : array of shape (1, d)
+        w.
+    intercept_ : array of shape (1,)
+        b.
+    """
+
+    one_label: ClassVar[bool] = True  # so that a config which has it fit label sets is told what to write
+
+    coef_: Array
+    intercept_: Array
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit from features X (n×d, dense or CSR) and a label y (n, of two values at most).
+
+        Raises
+        ------
+        ValueError
+            When y holds more than two values, or the shapes disagree.
+        """
+        self._validate_params()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is multiclass: "
+                f"y holds {len(classes)} values"
+            )
+        if len(classes) == 1:
+            codes = codes + (1 if classes[0] in (1, True) else 0)
+        self._fit_valid(X, codes.astype(np.float64))
+        self.classes_ = classes
+        return self
+
+    def fit_moments(self, moments: Moments) -> Any:
+        """Fit from the rows of a training set with one label of {0, 1}.
+
+        Raises
+        ------
+        ValueError
+            When there are more labels.
+        """
+        X, y = self._one_label(moments)
+        self._fit_valid(X, y)
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def _one_label(self, moments: Moments) -> tuple[Any, Array]:
+        """The rows (n×d) and the label (n,) of a training set."""
+        if moments.n_labels != 1:
+            raise ValueError(
+                f"{type(self).__name__} fits one label, not {moments.n_labels}: make it the base of binary relevance "
+                f"or of a chain"
+            )
+        self.n_features_in_ = moments.n_features
+        X, y = moments.rows()
+        return X, dense(y)[:, 0].astype(np.float64)
+
+    def _fit_valid(self, X: Any, y: Array) -> None:
+        """Find w and b from checked rows X (n×d, dense or CSR) and y (n, of {0, 1}, constant or not)."""
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores wᵀx + b (n,) of X (n×d), positive for the second class."""
+        check_is_fitted(self, "classes_")
+        return self.scores(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+
+    def scores(self, X: Any) -> Array:
+        """`decision_function` of features that have been checked already."""
+        return np.asarray(X @ self.coef_[0] + self.intercept_[0])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class (n,) that the score says; at 0, the first."""
+        scores = self.decision_function(X)
+        if len(self.classes_) == 1:
+            return np.full(len(scores), self.classes_[0])
+        return self.classes_[(scores > 0).astype(np.intp)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,139 @@
+"""M5P model trees: regression trees with linear models in their leaves, by WEKA's rules.
+
+Source: Quinlan 1992, "Learning with continuous classes" (M5); Wang & Witten 1997, "Induction of model trees for
+predicting continuous classes" (M5′), as M5P of WEKA 3.9 computes it; used by Chen & Lin 2012, section 4.2.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mlcdr.methods.learners.m5.columns import Array, Columns
+from mlcdr.methods.learners.m5.compiled import WARM_UP, require_numba
+from mlcdr.methods.learners.m5.grow import grow
+from mlcdr.methods.learners.m5.models import fit_models
+from mlcdr.methods.learners.m5.prune import ModelTree, assemble, prune
+
+
+class M5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """One model tree for each output.
+
+    Growing: of all cuts x_j ≤ c that leave more than max(1, ⌊n/5⌋) rows on either side, the one with the largest
+    v^⅕ − (n_l/n) v_l^⅕ − (n_r/n) v_r^⅕, where v is the variance of the targets; a node is a leaf if it has fewer than
+    `min_instances` rows, or less than 5 % of the root's standard deviation. Each inner node has a linear model over
+    the features tested below it, simplified by Akaike's criterion (`m5/models.py`). Pruning, from the bottom up: the
+    model takes the place of the subtree if its error times (n + 2v)/(n − v), with v parameters, is not larger.
+    Smoothing: from leaf to root, a prediction p becomes (n p + 15 q)/(n + 15), with the parent's model's q.
+
+    The trees are chaotic: where a side of a cut has equal targets, its fifth root turns a rounding error into 1e-4, and
+    that decides between attributes that cut the rows alike. So the order of summation belongs to the definition. With
+    `ties="weka"` it is WEKA's, and so are the trees, but for models in which two features have the same standardised
+    coefficient, or a feature leaves Akaike's criterion as it is: there WEKA's own rounding decides what is dropped, in
+    no order that could be told from outside (found among a few binary features and small whole targets: 12 of 5,692
+    random trees of 4 to 60 rows). Features are numbers and none is missing; WEKA codes a nominal of two values by its
+    position in the declaration, and trees on 1 − x need not be those on x. The same trees for sparse and dense X.
+
+    Needs numba (optional extra `trees`). The first fit of a process loads the machine code, and where none has been
+    kept compiles it first (`warm_up`; the bench does so before it times anything). Cost of an output: for each level of
+    the tree a walk over the non-zeros and, for each feature that can be cut, over the rows ("rows"); over the rows for
+    each feature, and a sort of them as far as they tie ("weka": up to twice as dear on dense features, several times
+    on sparse ones; the other is as good, and not WEKA's where rows tie); the models' np² + p³.
+
+    Parameters
+    ----------
+    min_instances : int
+        A node with fewer rows is a leaf; one with fewer than 4 is in any case.
+    pruned : bool
+        False: the full tree, with constants in its leaves.
+    smoothed : bool
+        False: a leaf's value is its own model's.
+    ties : {"weka", "rows"}
+        The order in which rows with the same value of a feature are summed.
+
+    Attributes
+    ----------
+    trees_ : list of ModelTree
+        One for each output.
+    """
+
+    trees_: list[ModelTree]
+
+    # Each output is fitted as if it were alone, so one fit serves every leading part of a nested code.
+    independent_outputs: ClassVar[bool] = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "min_instances": [Interval(Integral, 1, None, closed="left")],
+        "pruned": ["boolean"],
+        "smoothed": ["boolean"],
+        "ties": [StrOptions({"weka", "rows"})],
+    }
+
+    def __init__(self, min_instances: int = 4, pruned: bool = True, smoothed: bool = True, ties: str = "weka"):
+        self.min_instances = min_instances
+        self.pruned = pruned
+        self.smoothed = smoothed
+        self.ties = ties
+
+    def _validate_params(self) -> None:
+        require_numba()
+        super()._validate_params()
+
+    @classmethod
+    def warm_up(cls) -> None:
+        """Load the machine code, or compile it: what else would be a part of the first fit's time.
+
+        Raises
+        ------
+        UserError
+            When numba is not installed.
+        """
+        for rows in (WARM_UP, sp.csr_array(WARM_UP)):
+            for ties in ("weka", "rows"):
+                cls(ties=ties).fit(rows, WARM_UP[:, 0]).predict(rows)
+
+    def fit(self, X: Any, y: Any) -> M5P:
+        """Grow the trees from features X (n×d, dense, CSR or CSC) and targets y (n×q or n).
+
+        Raises
+        ------
+        UserError
+            When numba is not installed.
+        """
+        self._validate_params()
+        X, y = validate_data(
+            self, X, y, accept_sparse=["csr", "csc"], multi_output=True, y_numeric=True, dtype=np.float64
+        )
+        y = np.asarray(y, dtype=np.float64)
+        self._is_vector = y.ndim == 1
+        columns = Columns.of(X)
+        self.trees_ = [self._tree(columns, target) for target in np.array(np.atleast_2d(y.T), order="C")]
+        return self
+
+    def _tree(self, columns: Columns, y: Array) -> ModelTree:
+        grown = grow(columns, y, self.min_instances, self.ties)
+        models = fit_models(columns, grown, y)
+        leaves = prune(grown, models, y) if self.pruned else np.flatnonzero(grown.feature < 0)
+        return assemble(columns, grown, models, leaves, self.smoothed)
+
+    def predict(self, X: Any) -> Array:
+        """The trees' values (n×q, or n where y was a vector) for X (n×d)."""
+        check_is_fitted(self)
+        said = self.predict_valid(validate_data(self, X, reset=False, accept_sparse=["csr", "csc"], dtype=np.float64))
+        return said[:, 0] if self._is_vector else said
+
+    def predict_valid(self, X: Any) -> Array:
+        """`predict` of features that have been checked already, as those of a data set have (always n×q)."""
+        by_column = X.tocsc() if sp.issparse(X) else X
+        return np.column_stack([tree.predict(by_column) for tree in self.trees_])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,99 @@
+"""Every output by itself: a learner fitted once for each, with nothing shared among them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.learners.linear import Array
+from mlcdr.numerics.kernels import KernelRegression
+from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.sums import dense
+
+
+def _learner_has_kernel(separate: Separate) -> bool:
+    return hasattr(separate.learner, "kernel_regression")
+
+
+class Separate(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """h_k(x) for each output k, a clone of the learner fitted to the rows and that output, as if there were no other.
+
+    What a learner of independent outputs says is the same without this; what it costs is q times the fit of one output,
+    as in programs that call a single-output regression in a loop. It is there to measure that.
+
+    Parameters
+    ----------
+    learner : estimator or None
+        A regressor. None: least squares.
+
+    Attributes
+    ----------
+    models_ : list of q estimators
+    """
+
+    component_parameters: ClassVar[dict[str, str]] = {"learner": "learner"}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"learner": [HasMethods(["fit", "predict"]), None]}
+
+    independent_outputs: ClassVar[bool] = True
+
+    def __init__(self, learner: Any = None):
+        self.learner = learner
+
+    @available_if(_learner_has_kernel)
+    def kernel_regression(self) -> KernelRegression:
+        """That of the learner, if it has one: each output is fitted with the same kernel and α."""
+        found: KernelRegression = self.learner.kernel_regression()
+        return found
+
+    def fit(self, X: Any, y: Any) -> Separate:
+        """Fit from features X (n×d, dense or CSR) and targets y (n×q or n)."""
+        self._validate_params()
+        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64)
+        self._fit_rows(X, np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1))
+        self._is_vector = np.ndim(y) == 1
+        return self
+
+    def fit_moments(self, moments: Moments) -> Separate:
+        """Fit from the rows of a training set: its sums are those of all outputs, and so not looked at."""
+        self.n_features_in_ = moments.n_features
+        X, Z = moments.rows()
+        self._fit_rows(X, dense(Z))
+        self._is_vector = False
+        return self
+
+    def _fit_rows(self, X: Any, Z: Array) -> None:
+        learner = LeastSquares() if self.learner is None else self.learner
+        self.models_ = []
+        for k in range(Z.shape[1]):
+            model = clone(learner)
+            if hasattr(model, "fit_alone"):
+                model.fit_alone(X, Z[:, k])
+            elif hasattr(model, "fit_moments"):
+                model.fit_moments(Moments.from_arrays(X, Z[:, [k]]))
+            else:
+                model.fit(X, Z[:, k])
+            self.models_.append(model)
+
+    def predict(self, X: Any) -> Array:
+        """What each model says (n×q, or n where y was a vector)."""
+        check_is_fitted(self)
+        said = self.predict_valid(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+        return said.ravel() if self._is_vector else said
+
+    def predict_valid(self, X: Any) -> Array:
+        """`predict` (n×q) of features that have been checked already, as those of a data set have."""
+        if not self.models_:
+            return np.zeros((X.shape[0], 0))
+        said = [m.predict_valid(X) if hasattr(m, "predict_valid") else m.predict(X) for m in self.models_]
+        return np.column_stack([np.asarray(each, dtype=np.float64).reshape(X.shape[0]) for each in said])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,42 @@
+"""A selector of features for all labels, asked for each label by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlcdr.methods.local_features.selector import Columns
+from mlcdr.methods.local_features.wrapped import WrappedSelector
+from mlcdr.numerics.moments import Moments
+
+
+class ForEachLabel(WrappedSelector):
+    """The features that a selector (of `mlcdr.methods.feature_space`) keeps for each label as if there were no other.
+
+    So gain ratio, ReliefF and a wrapper stand beside label-dependent features in section 3.3 of Sun 2017. Parents do
+    not matter. Cost: that of the selector, for each label.
+
+    Parameters
+    ----------
+    selector : estimator or None
+        With `n_features` and `get_support`. None: all features are kept.
+    n_features : int, float or None
+        Takes the place of the selector's own. None: its own.
+    """
+
+    _rows: tuple[Any, Any]
+    _found: dict[int, Columns]
+
+    def fit(self, X: Any, Y: Any) -> ForEachLabel:
+        """Keep features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}): a label asks by its number."""
+        self._validate_params()
+        self._rows, self._found = (X, Y), {}
+        return self
+
+    def alone(self, label: int) -> Columns | None:
+        """The features of a label."""
+        if self.selector is None:
+            return None
+        if label not in self._found:
+            X, Y = self._rows
+            self._found[label] = self._selected(Moments.from_arrays(X, Y[:, [label]]))
+        return self._found[label]

@@ -1,0 +1,47 @@
+"""A selector of the feature space in the place of one of features for a label: what the two ways to do it share."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils._param_validation import HasMethods, Interval
+
+from mlcdr.methods.local_features.selector import Columns, LocalSelector
+from mlcdr.numerics.moments import Moments
+
+
+class WrappedSelector(LocalSelector):
+    """Base of local selectors that ask a selector of `mlcdr.methods.feature_space`.
+
+    Parameters
+    ----------
+    selector : estimator or None
+        With `n_features` and `get_support`. None: all features are kept.
+    n_features : int, float or None
+        Takes the place of the selector's own. None: its own.
+    """
+
+    component_parameters: ClassVar[dict[str, str]] = {"selector": "feature_space"}
+    parts_of_all_labels: ClassVar[tuple[str, ...]] = ("selector",)
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "selector": [HasMethods(["fit", "get_support"]), None],
+        "n_features": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+    }
+
+    def __init__(self, selector: Any = None, n_features: float | int | None = None):
+        self.selector = selector
+        self.n_features = n_features
+
+    def _selected(self, moments: Moments) -> Columns:
+        """What a clone of the selector, of which there is one, keeps of a training set of which the rows are there."""
+        selector = clone(self.selector)
+        if self.n_features is not None:
+            selector.set_params(n_features=self.n_features)
+        if hasattr(selector, "fit_moments"):
+            selector.fit_moments(moments)
+        else:
+            selector.fit(*moments.rows())
+        return np.flatnonzero(selector.get_support())

@@ -1,0 +1,190 @@
+"""The contract of the multi-label classifiers: what is checked on the way in, and how label sets come out.
+
+Label powersets, chains, neighbours, ensembles and local models differ in what they learn, not in this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mlcdr.methods.label_space.linear import as_binary, as_dense
+from mlcdr.numerics.moments import Moments
+
+Array = NDArray[np.float64]
+ChecksOfLabels = Mapping[str, Callable[[Any, int], Any]]
+
+
+class MultilabelClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the multi-label classifiers: a method says what is fitted (`_fit_rows`) and what scores are (`_scores`).
+
+    A method that can be fitted from sums has `fit_moments` of its own instead of `_fit_rows`; one whose label sets are
+    not simply the labels with a positive score has `_labels`, too, or, where it finds both at once, `_answer` alone.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        The values of y: label absent, label present.
+    n_features_in_ : int
+        d.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    # parameters that only the number of labels shows to be wrong, each with what raises a ValueError then
+    checks_of_labels: ClassVar[ChecksOfLabels] = {}
+    # parameters that count "rows" of the training set or "labels", and mean all of them where there are fewer
+    at_most: ClassVar[Mapping[str, str]] = {}
+    # parameters that are components fitted to all labels, and to features that are all or some of those there are
+    parts_of_all_labels: ClassVar[tuple[str, ...]] = ()
+    hands_on_unlabelled: ClassVar[bool] = False  # whether the classifiers it is made of get the rows without labels
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit from features X (n×d, dense or CSR) and label sets y (n×K of two values; or n, for one label).
+
+        Raises
+        ------
+        ValueError
+            When the shapes disagree, a feature is not finite, y holds more than two values, or a parameter is wrong.
+        """
+        return self._fit_checked(X, y)
+
+    def _fit_checked(self, X: Any, y: Any, X_unlabelled: Any = None) -> Any:
+        """Check all that is given, and fit; `X_unlabelled` (u×d): rows without labels, for a method that uses them."""
+        self._validate_params()
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        Y, classes, is_vector = as_binary(y, X.shape[0])
+        moments = Moments.from_arrays(X, Y)
+        if X_unlabelled is not None:
+            rows = validate_data(
+                self, X_unlabelled, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0
+            )
+            moments = moments.with_unlabelled(rows)
+        self.fit_moments(moments)
+        self.classes_, self._is_vector = classes, is_vector
+        return self
+
+    def fit_moments(self, moments: Moments) -> Any:
+        """Fit from a training set of label sets {0, 1}, of which the rows are there."""
+        self._begin(moments)
+        X, Y = moments.rows()
+        self._fit_rows(X, as_dense(Y))
+        return self
+
+    def _begin(self, moments: Moments) -> None:
+        """Take down the shape of the training set.
+
+        Raises
+        ------
+        ValueError
+            When a part would learn from the rows without labels that there are, and this method hands it none.
+        """
+        if not self.hands_on_unlabelled and not _learns(self) and moments.unlabelled is not None:
+            nested = [p for part in self._handed_none().values() for p in (part if isinstance(part, list) else [part])]
+            if learning := [type(part).__name__ for part in nested if _learns(part)]:
+                raise ValueError(
+                    f"{learning[0]} learns from rows without labels, and {type(self).__name__} hands it none: use it "
+                    f"alone or in an instance space (clmlc: with `meta_labels: null`), or label all rows"
+                )
+        self.n_features_in_ = moments.n_features
+        self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
+
+    def _handed_none(self) -> dict[str, Any]:
+        """The parts, and theirs, by the names of the parameters, that get none of the rows without labels."""
+        return self.get_params()
+
+    def _fit_rows(self, X: Any, Y: Array) -> None:
+        """Fit from checked rows X (n×d, dense or CSR) and Y (n×K dense, of {0, 1}): the method itself."""
+        raise NotImplementedError
+
+    def _scores(self, X: Any) -> Array:
+        """Scores (n×K) of checked rows X (n×d), positive where a label is rather there than not: the method itself."""
+        if type(self)._answer is MultilabelClassifier._answer:
+            raise NotImplementedError
+        return self._answer(X)[0]
+
+    def _labels(self, X: Any) -> NDArray[Any]:
+        """Label sets (n×K of {0, 1} or bool) of checked rows X (n×d)."""
+        return self._answer(X)[1] > 0
+
+    def _answer(self, X: Any) -> tuple[Array, NDArray[Any]]:
+        """Scores and label sets (n×K each) of checked rows X (n×d)."""
+        scores = self._scores(X)
+        return scores, scores > 0 if type(self)._labels is MultilabelClassifier._labels else self._labels(X)
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores (n×K, or n where y was a vector) of X (n×d)."""
+        check_is_fitted(self, "classes_")
+        scores = self._scores(self._valid(X))
+        return scores.ravel() if self._is_vector else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label sets (n×K) of X (n×d), in the values and the shape that y had."""
+        check_is_fitted(self, "classes_")
+        found = self._labels(self._valid(X))
+        labels = self.classes_.take(found.astype(np.intp, copy=False), mode="clip")
+        return labels.ravel() if self._is_vector else labels
+
+    def _valid(self, X: Any) -> Any:
+        """New rows, checked."""
+        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def seeded(estimator: Any, rng: Any) -> Any:
+    """The estimator with every `random_state` in it, open or not, drawn from `rng`: so that clones of one differ."""
+    if hasattr(estimator, "get_params"):
+        names = sorted(name for name in estimator.get_params() if name.rpartition("__")[2] == "random_state")
+        estimator.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max)) for name in names})
+    return estimator
+
+
+def _learns(part: Any) -> bool:
+    """Whether a part is an estimator that learns from rows without labels itself."""
+    return not isinstance(part, type) and getattr(part, "uses_unlabelled", False) is True
+
+
+def with_part(part: Moments, rows: Any, chosen: Any = None) -> Moments:
+    """The moments of a part of a training set with the rows (u×d, or None) without labels that are its own."""
+    if rows is None:
+        return part
+    own = rows if chosen is None else rows[np.flatnonzero(chosen)]
+    return part.with_unlabelled(own) if own.shape[0] else part
+
+
+def fitted_to(classifier: Any, moments: Moments) -> Any:
+    """The classifier, fitted itself: from moments if it can be, else from their rows."""
+    if hasattr(classifier, "fit_moments"):
+        return classifier.fit_moments(moments)
+    X, Y = moments.rows()
+    if getattr(classifier, "uses_unlabelled", False) and moments.unlabelled is not None:
+        return classifier.fit(X, as_dense(Y).astype(np.uint8), X_unlabelled=moments.unlabelled)
+    return classifier.fit(X, as_dense(Y).astype(np.uint8))
+
+
+def answer(classifier: Any, X: Any, n_labels: int) -> tuple[Array, NDArray[np.bool_]]:
+    """Scores and label sets (n×K) of checked rows X (n×d), by any fitted multi-label classifier.
+
+    One without a `decision_function` has scores of ±½.
+    """
+    if isinstance(classifier, MultilabelClassifier):
+        scores, said = classifier._answer(X)
+        return scores, said > 0
+    shape = (X.shape[0], n_labels)
+    labels = np.reshape(as_dense(classifier.predict(X)), shape) > 0
+    if hasattr(classifier, "decision_function"):
+        return np.reshape(np.asarray(classifier.decision_function(X), dtype=np.float64), shape), labels
+    return np.where(labels, 0.5, -0.5), labels

@@ -1,0 +1,212 @@
+"""Cross-validation of kernel ridge regression: what every fold and every α say of rows held out, without refitting.
+
+With K = U diag(w) Uᵀ (n×n) of all rows, δ = 1/(w + α), Q = (K + αI)⁻¹ = U diag(δ) Uᵀ and A = QY, the regression on the
+rows outside a fold J misses the fold's labels by
+
+    B = Q_JJ⁻¹ A_J,    and its coefficients are    A − Q_·J B,    which are 0 on J
+
+(block inversion; for folds of one row the well-known leave-one-out formula). The targets of a fold are centred by its
+own training rows, so a column of ones goes with Y, and what is said of Y − 1ȳᵀ follows from what is said of [Y, 1].
+Nothing of the size of a fold's training set is factorised: a fold costs n|J|(|J| + 4K) for each α. For many α the
+decomposition comes first, about 9n³ once; for few, Q comes from a Cholesky factorisation, n³ for each α.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from mlcdr.numerics.kernels import Decomposition, KernelRegression, explained
+from mlcdr.numerics.memo import Memo
+from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.sums import dense
+
+Array = NDArray[np.float64]
+
+# With an α smaller than this beside tr K ≥ ‖K‖, Q is known too badly: each fold's own kernel matrix is decomposed.
+_SMALL = 1e-10
+_FEW = 6  # up to so many values of α, inverting K + αI for each is quicker than decomposing K
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What the regression on the rows outside a fold J says of the rows in it, and of its own.
+
+    Attributes
+    ----------
+    alpha : float
+        α.
+    fold : int
+        Number of the fold.
+    rows : array of shape (m,)
+        J.
+    n_training : int
+        Number of training rows.
+    mean : array of shape (K,)
+        ȳ, the mean labels of the training rows.
+    deviations : array of shape (m, K)
+        f(x) − ȳ for the rows in J: the code predicted with directions V (M×K) is `deviations @ V.T`.
+    scatter : array of shape (K, K)
+        ZᵀZ, Z = Y − ȳ of the training rows: PLST takes its eigenvectors.
+    explained : array of shape (K, K)
+        ZᵀF + FᵀZ − FᵀF, F what the regression fits of Z: kernel-CPLST takes its eigenvectors, and kernel OCCA those of
+        `explained - scatter`.
+    """
+
+    alpha: float
+    fold: int
+    rows: NDArray[np.intp]
+    n_training: int
+    mean: Array
+    deviations: Array
+    scatter: Array
+    explained: Array
+
+    def training(self, regression: KernelRegression) -> Moments:
+        """The training rows as label spaces see them: ȳ, ZᵀZ, and what `regression`, of this kernel and α, explains.
+
+        So PLST, kernel-CPLST and any other that asks no more can be fitted as in an experiment. Of the features there
+        is nothing: who asks for them gets a ValueError.
+        """
+
+        def nothing() -> Array:
+            raise ValueError("held-out scores of a kernel know no moments of the features")
+
+        moments = Moments(
+            self.n_training, np.zeros(0), self.mean, nothing, nothing, lambda: self.scatter, memo=Memo(charged=False)
+        )
+        regression.put_explained(moments, self.explained)
+        return moments
+
+    def scores(self, directions: Array) -> Iterator[Array]:
+        """Scores ȳ + (f(x) − ȳ)VᵀV (m×K) with the first 1, 2, … of orthonormal directions V (M×K); copy to keep one."""
+        result = np.tile(self.mean, (len(self.rows), 1))
+        for code, direction in zip((self.deviations @ directions.T).T, directions, strict=True):
+            result += np.outer(code, direction)
+            yield result
+
+
+def held_out(matrix: Array, Y: Any, folds: Sequence[NDArray[np.intp]], alphas: Sequence[float]) -> Iterator[HeldOut]:
+    """Every fold left out in turn, for every α: all folds of the first α, then those of the second, …
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n)
+        K of all rows, of which the lower triangle is read.
+    Y : array or CSR of shape (n, K)
+        Labels.
+    folds : sequence of arrays of int
+        The rows of each fold J; it is trained on all others.
+    alphas : sequence of float
+        α > 0.
+
+    Raises
+    ------
+    ValueError
+        When a fold is empty, names a row twice or leaves none to train on, or K + αI is not positive definite.
+    """
+    Y = dense(Y)
+    n = len(Y)
+    folds = [np.asarray(fold, dtype=np.intp) for fold in folds]
+    for i, fold in enumerate(folds):
+        if not 0 < len(fold) < n or len(np.unique(fold)) != len(fold):
+            raise ValueError(f"fold {i} must hold some of the {n} rows, each once, and leave some to train on")
+    if any(not alpha > 0 for alpha in alphas):
+        raise ValueError(f"alpha must be positive, found {min(alphas)}")
+    ones = np.column_stack([Y, np.ones(n)])
+    trace = float(np.sum(np.abs(np.diag(matrix))))
+    large = [alpha for alpha in alphas if alpha >= _SMALL * trace]
+    whole = _Decomposed.of(matrix, ones, folds) if len(large) > _FEW else _Inverted(matrix, ones, folds)
+    for alpha in alphas:
+        if alpha < _SMALL * trace:
+            for i, fold in enumerate(folds):
+                yield _directly(matrix, Y, fold, alpha, i)
+            continue
+        for i, (fold, (missed, coefficients)) in enumerate(zip(folds, whole.by_fold(alpha), strict=True)):
+            mean, scatter = _centre(Y, fold)
+            own = coefficients[:, :-1] - np.outer(coefficients[:, -1], mean)
+            deviations = Y[fold] - missed[:, :-1] - np.outer(1 - missed[:, -1], mean)
+            # Z − F is α times the coefficients: what is not explained
+            found = scatter - alpha**2 * (own.T @ own)
+            yield HeldOut(alpha, i, fold, n - len(fold), mean, deviations, scatter, found)
+
+
+@dataclass(frozen=True)
+class _Decomposed:
+    """Q by the eigendecomposition of K: for each α, the diagonal of Q in the basis U, and nothing more."""
+
+    whole: Decomposition
+    targets: Array  # Uᵀ[Y, 1]
+    parts: list[Array]  # the rows of U that are a fold's
+
+    @classmethod
+    def of(cls, matrix: Array, ones: Array, folds: Sequence[NDArray[np.intp]]) -> _Decomposed:
+        whole = Decomposition.of(np.array(matrix, order="F"))
+        return cls(whole, whole.vectors.T @ ones, [whole.vectors[fold] for fold in folds])
+
+    def by_fold(self, alpha: float) -> Iterator[tuple[Array, Array]]:
+        """B, and the coefficients in the basis U, where their inner products are the same."""
+        delta = self.whole.inverse(alpha)
+        for part in self.parts:
+            root = part * np.sqrt(delta)
+            missed = _solved(root @ root.T, part @ (delta[:, None] * self.targets), alpha)
+            yield missed, delta[:, None] * (self.targets - part.T @ missed)
+
+
+@dataclass(frozen=True)
+class _Inverted:
+    """Q by a Cholesky factorisation and inversion of K + αI for each α."""
+
+    matrix: Array
+    ones: Array
+    folds: list[NDArray[np.intp]]
+
+    def by_fold(self, alpha: float) -> Iterator[tuple[Array, Array]]:
+        """B, and the coefficients."""
+        inverse = np.array(self.matrix, order="F")
+        inverse[np.diag_indices_from(inverse)] += alpha
+        inverse, info = lapack.dpotrf(inverse, lower=1, overwrite_a=1)
+        if not info:
+            inverse, info = lapack.dpotri(inverse, lower=1, overwrite_c=1)
+        if info:
+            raise ValueError(f"K + αI is not positive definite for alpha = {alpha:.3g}: take a larger alpha")
+        diagonal = np.diag(inverse).copy()
+        inverse += inverse.T  # the upper triangle was 0
+        np.fill_diagonal(inverse, diagonal)
+        coefficients = inverse @ self.ones
+        for fold in self.folds:
+            missed = _solved(inverse[np.ix_(fold, fold)], coefficients[fold], alpha)
+            yield missed, coefficients - inverse[:, fold] @ missed
+
+
+def _solved(matrix: Array, right: Array, alpha: float) -> Array:
+    """B = Q_JJ⁻¹A_J."""
+    _, solution, info = lapack.dposv(matrix, right, lower=1)
+    if info:
+        raise ValueError(f"K + αI is not positive definite beyond rounding for alpha = {alpha:.3g}")
+    return solution
+
+
+def _centre(Y: Array, fold: NDArray[np.intp]) -> tuple[Array, Array]:
+    """ȳ and ZᵀZ of the rows outside a fold."""
+    kept = np.delete(Y, fold, axis=0)
+    mean = kept.mean(axis=0)
+    return mean, (kept - mean).T @ (kept - mean)
+
+
+def _directly(matrix: Array, Y: Array, fold: NDArray[np.intp], alpha: float, number: int) -> HeldOut:
+    """One fold by the decomposition of its training rows' kernel matrix, which makes out the limit of small α."""
+    kept = np.delete(np.arange(len(Y)), fold)
+    lower = np.tril(matrix) + np.tril(matrix, -1).T
+    values, vectors, _ = own = Decomposition.of(np.array(lower[np.ix_(kept, kept)], order="F"))
+    mean, scatter = _centre(Y, fold)
+    Z = Y[kept] - mean
+    scaled = own.inverse(alpha)[:, None] * (vectors.T @ Z)
+    deviations = lower[np.ix_(fold, kept)] @ (vectors @ scaled)
+    found = explained(Z, vectors @ (values[:, None] * scaled))
+    return HeldOut(alpha, number, fold, len(kept), mean, deviations, scatter, found)

@@ -1,0 +1,508 @@
+"""One HTML page of a results folder, which needs nothing beside it: no network, no other file.
+
+`write` leaves `report.html` in the folder: what was run and whether all of it is there, the tables that the experiment
+asks for, average ranks, each data set with its curves, numbers and tuned parameters, times, failures with their
+tracebacks, the manifest, and the command to repeat it all. A folder of a run that was interrupted, failed in part, or
+has no number yet gets its page too, which says so.
+
+The template escapes whatever it is given (names are the user's); only `Sheet.html` and `mlcdr.report.svg`, which
+escape for themselves, hand it markup. The page's policy allows its one script and its one style sheet, by their hashes,
+and `style` attributes, by which matplotlib's diagrams set their looks; under `default-src 'none'` these can load
+nothing. Pictures may only be within the page (`data:`), such as the cells of a matrix that matplotlib draws.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import itertools
+import json
+import math
+import shlex
+from collections import Counter
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from mlcdr import __version__
+from mlcdr.compare import comparison
+from mlcdr.errors import ResultsError, listing
+from mlcdr.report import svg
+from mlcdr.results import failures, results
+from mlcdr.results.manifest import read_manifest
+from mlcdr.results.metric_facts import metric_facts
+from mlcdr.results.metric_labels import metric_labels
+from mlcdr.results.ranking import is_among_best
+from mlcdr.results.results import NoResults, Point, Results
+from mlcdr.tables import layouts, output, tables, text_format
+from mlcdr.tables.curves import curve, positions
+from mlcdr.tables.sheet import DASH, Sheet, Text, text
+
+Diagrams = Callable[[Results], Mapping[str, str]]
+"""From the results to pictures of them: name → an SVG file's text."""
+
+_TIMES = ("fit_seconds", "predict_seconds")
+_DIGITS = 4
+_MOST = 5  # values of a tuned parameter that are shown
+_TRACEBACKS = 100  # kinds of failure that are shown, so that a thousand different messages do not choke the page
+
+
+def write(folder: Path, diagrams: Diagrams | None = None, without: str = "") -> Path:
+    """Write `report.html` into a results folder; nothing else in it is touched.
+
+    Parameters
+    ----------
+    folder : Path
+    diagrams : callable, optional
+        Draws the pictures that stand with the ranks.
+    without : str
+        Said where it draws none.
+
+    Raises
+    ------
+    ResultsError
+        When the folder is none, a file of it is broken, or the page cannot be written.
+    """
+    page = render(folder, diagrams, without)
+    # A lone surrogate, which YAML can spell, is no character of UTF-8.
+    return output.write(folder / "report", {"html": page.encode("utf-8", "replace")})[0]
+
+
+def render(folder: Path, diagrams: Diagrams | None = None, without: str = "") -> str:
+    """The page; parameters as of `write`.
+
+    Raises
+    ------
+    ResultsError
+        When the folder is none, or a file of it is broken.
+    """
+    problems: list[str] = []
+    found: Results | None = None
+    try:
+        found = results.load(folder)
+    except NoResults as error:
+        problems.append(str(error))
+    experiment = found.experiment if found else results.read_experiment(folder / "experiment.yaml")
+    try:
+        manifest = read_manifest(folder)
+    except ResultsError as error:
+        manifest = {}
+        problems.append(str(error))
+    packaged = files("mlcdr.report") / "templates"
+    style, script = (packaged.joinpath(f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    environment = Environment(
+        loader=PackageLoader("mlcdr.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html").render(
+        style=Markup(style),
+        script=Markup(script),
+        policy="; ".join(
+            (
+                "default-src 'none'",
+                "img-src data:",
+                f"script-src '{_hash(script)}'",
+                f"style-src-elem '{_hash(style)}'",
+                "style-src-attr 'unsafe-inline'",
+                "base-uri 'none'",
+                "form-action 'none'",
+            )
+        ),
+        version=__version__,
+        problems=problems,
+        **_overview(folder, experiment, manifest, found),
+        tables=_tables(found) if found else [],
+        ranks=_ranks(found) if found else None,
+        comparisons=_comparisons(found) if found else [],
+        diagrams=_diagrams(diagrams(found)) if found and diagrams else [],
+        without=f"No diagram: {without}." if without else "",
+        datasets=_datasets(found, manifest) if found else [],
+        times=_times(found) if found else None,
+        runs=_runs(manifest),
+        repeat=_repeat(folder, experiment, manifest),
+        config=(folder / "experiment.yaml").read_text(encoding="utf-8"),
+        manifest=json.dumps(manifest, indent=2, ensure_ascii=False) if manifest else "",
+    )
+
+
+def _hash(content: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+
+
+def _markup(sheet: Sheet, sortable: bool = True) -> Markup:
+    return Markup(sheet.html(sortable))  # escaped there
+
+
+# -------------------------------------------------------------------- what was run, and what is there of it
+
+
+def _overview(
+    folder: Path, experiment: Mapping[str, Any], manifest: Mapping[str, Any], found: Results | None
+) -> dict[str, Any]:
+    """The head of the page, and the failures."""
+    scored = failures.scored(folder)
+    names = found.datasets if found else ()
+    datasets = [*dict.fromkeys([*names, *_mapping(manifest, "datasets")])]
+    unknown = ""
+    try:
+        kinds = failures.kinds(folder, experiment, datasets, scored)
+    except ResultsError as error:
+        kinds, unknown = [], str(error)
+    failed = sum(len(kind.failures) for kind in kinds)
+    trials = _mapping(manifest, "trials")
+    planned, told = trials.get("planned"), trials.get("failed")
+    state = [f"{len(scored)}{f' of {planned}' if planned is not None else ''} trials have results."]
+    if failed:
+        state.append(f"{failed} failed.")
+    if trials.get("interrupted"):
+        state.append("The last run was interrupted; the same command goes on from there.")
+    damaged = bool(unknown) and (folder / "trials.sqlite").is_file()
+    if damaged:
+        state.append("The record of trials is damaged, so which of them failed is not known: see Failures.")
+    elif told is not None and told != failed:
+        state.append(f"The manifest of the last run counts {told} failed trials, the record has {failed}.")
+    facts = [
+        ("Data sets", listing(datasets)),
+        ("Methods", listing([str(name) for name in experiment.get("methods") or ()])),
+        ("Metrics", listing(metric_labels(experiment))),
+        ("Splits", _settings(experiment.get("splits"))),
+        ("Sweep", "; ".join(f"{k}: {_values(v)}" for k, v in (experiment.get("sweep") or {}).items())),
+        ("Last run", str(manifest.get("started", "")).replace("T", " ").replace("+00:00", " UTC")),
+    ]
+    return {
+        "name": found.name if found else str(experiment.get("name", folder.name)),
+        "description": experiment.get("description") or "",
+        "state": " ".join(state),
+        "whole": bool(scored) and len(scored) == planned and not (failed or damaged or trials.get("interrupted")),
+        "facts": [(what, value) for what, value in facts if value],
+        "failed": failed,
+        "failures_unknown": unknown,
+        "kinds": [
+            {"kind": kind, "places": failures.places(kind.failures), "example": kind.failures[0]}
+            for kind in kinds[:_TRACEBACKS]
+        ],
+        "more_kinds": max(0, len(kinds) - _TRACEBACKS),
+    }
+
+
+def _mapping(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = content.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _settings(content: Any) -> str:
+    return ", ".join(f"{k} {_values(v)}" for k, v in content.items()) if isinstance(content, Mapping) else ""
+
+
+def _values(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+# -------------------------------------------------------------------- tables, ranks, diagrams
+
+
+def _tables(found: Results) -> list[Markup | str]:
+    """The tables that the experiment asks for; in place of one that cannot be made, why."""
+    made: list[Markup | str] = []
+    for entry in tables.entries(found):
+        try:
+            made.append(_markup(tables.render(found, entry).sheet))
+        except ResultsError as error:
+            made.append(f"The table {entry.get('layout')} cannot be made: {error}")
+    return made
+
+
+def _ranks(found: Results) -> Markup | None:
+    """Each method's average rank under each metric."""
+    compared = [each for each in comparison.compare_all(found) if each.average_ranks]
+    if not compared:
+        return None
+    rows = []
+    for method in found.methods:
+        if any(method in each.average_ranks for each in compared):
+            averages = [each.average_ranks.get(method, math.nan) for each in compared]
+            best = [min(each.average_ranks.values()) for each in compared]
+            shown = [
+                Text(DASH if math.isnan(rank) else f"{rank:.2f}", "", math.isclose(rank, lowest))
+                for rank, lowest in zip(averages, best, strict=True)
+            ]
+            rows.append((text(method), *shown))
+    titles = [_title(found, each.metric) for each in compared]
+    notes = [
+        f"{title}: over {len(each.ranked)} of {len(each.ranked) + len(each.left_out)} "
+        f"{'data sets at a point of the sweep' if found.swept else 'data sets'}."
+        for title, each in zip(titles, compared, strict=True)
+        if each.left_out
+    ]
+    over = {len(each.ranked) for each in compared}
+    what = "pairs of data set and point of the sweep" if found.swept else "data sets"
+    caption = (
+        f"Average rank over {max(over)} {what}; 1 is the best" if len(over) == 1 else "Average rank; 1 is the best"
+    )
+    sheet = Sheet(text(caption), tuple(map(text, ("Method", *titles))), tuple(rows), 1, notes=tuple(notes))
+    return _markup(sheet)
+
+
+def _comparisons(found: Results) -> list[dict[str, Any]]:
+    return [
+        {"title": _title(found, each.metric), "table": _markup(each.sheet)} for each in comparison.compare_all(found)
+    ]
+
+
+def _title(found: Results, metric: str) -> str:
+    """A metric's name as a heading: `Encoding error`."""
+    title = metric_facts(found, metric).title
+    return title[:1].upper() + title[1:]
+
+
+def _diagrams(pictures: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "svg": Markup(svg.inlined(picture, f"diagram{k}", name))}  # serialised there
+        for k, (name, picture) in enumerate(pictures.items())
+    ]
+
+
+# -------------------------------------------------------------------- one data set
+
+
+def _datasets(found: Results, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    tuned = _tuned(found)
+    about = _mapping(manifest, "datasets")
+    panels = _panels(found)
+    shown = []
+    for k, dataset in enumerate(found.datasets):
+        measured = bool((found.summary["dataset"] == dataset).any())
+        facts = _mapping(about, dataset)
+        chosen = tuned.get(dataset)
+        shown.append(
+            {
+                "anchor": f"dataset-{k}",
+                "name": dataset,
+                "facts": [(key.removeprefix("n_"), _short(value)) for key, value in facts.items() if key != "notices"],
+                "notices": facts.get("notices") or [],
+                "groups": _charts(found, dataset, panels) if measured else [],
+                "legend": [
+                    {"swatch": Markup(svg.swatch(i)), "name": method}  # numbers only
+                    for i, method in enumerate(found.methods)
+                    if any(key[:2] == (dataset, method) for key in found.cells)
+                ],
+                "numbers": _markup(_numbers(found, dataset)) if measured else None,
+                "tuned": _markup(chosen) if chosen else None,
+            }
+        )
+    return shown
+
+
+def _short(value: Any) -> Any:
+    """A number as a reader wants it: manifest.json has it in full."""
+    return f"{value:.4g}" if isinstance(value, float) else value
+
+
+def _panels(found: Results) -> dict[str, tuple[str, str, str]]:
+    """What the experiment's own figures call a metric and its axis: metric → label, x label, x label of percentages."""
+    known: dict[str, tuple[str, str, str]] = {}
+    for entry in output.entries(found, "figures"):
+        try:
+            layout = layouts.load_figure(entry)
+        except ResultsError:  # a layout that is gone names nothing; `mlcdr plot` says so
+            continue
+        for panel in () if isinstance(layout.panels, str) else layout.panels:
+            known.setdefault(panel.metric, (panel.label, layout.x_label, layout.x_label_percent))
+    return known
+
+
+def _charts(
+    found: Results, dataset: str, panels: Mapping[str, tuple[str, str, str]]
+) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Curves along the last swept path that has several values; for each setting of the others, a chart a metric."""
+    several = [path for path in found.swept if len(found.values(path)) > 1]
+    if not several:
+        return []
+    path = several[-1]
+    others = [each for each in found.swept if each != path and found.values(each)]
+    values = found.values(path)
+    ticks = list(zip(positions(values), values, strict=True))
+    groups = []
+    for setting in itertools.product(*map(found.values, others)):
+        fixed = dict(zip(others, setting, strict=True))
+        charts = []
+        for metric in found.metrics:
+            lines = [
+                (k, curve(found, path, "standard_error", dataset, method, metric, fixed))
+                for k, method in enumerate(found.methods)
+            ]
+            lines = [(k, each) for k, each in lines if each.x]
+            if not lines:
+                continue
+            title = _title(found, metric)
+            label, x_label, of_percent = panels.get(metric, ("", "", ""))
+            percent = all(value.endswith("%") for value in values)
+            below = (of_percent if percent else "") or x_label or text_format.short_path(path, found.swept)
+            spoken = f"{title} on {dataset} along {path}: {listing([each.method for _, each in lines])}"
+            drawn = svg.chart(lines, ticks, below, f"{spoken}. The table below has the numbers.")
+            charts.append({"title": label or title, "svg": Markup(drawn)})  # escaped there
+        heading = ", ".join(f"{text_format.short_path(p, found.swept)} = {v}" for p, v in fixed.items())
+        if charts:
+            groups.append((heading, charts))
+    return groups
+
+
+def _numbers(found: Results, dataset: str) -> Sheet:
+    """Every mean of a data set: methods and points down, metrics across."""
+    facts = {metric: metric_facts(found, metric) for metric in found.metrics}
+    rows: list[tuple[Text, ...]] = []
+    groups = []
+    for method in found.methods:
+        first = True
+        for point in found.points_of(method):
+            cells = [_number(found, dataset, method, point, metric) for metric in found.metrics]
+            if all(cell.plain == DASH for cell in cells):
+                continue
+            if first:
+                groups.append(len(rows))
+            labels = [text(method if first or not found.swept else ""), *(text(value or DASH) for value in point)]
+            rows.append((*labels, *cells))
+            first = False
+    arrows = {True: " ↑", False: " ↓", None: ""}
+    heads = ["Method", *(text_format.short_path(path, found.swept) for path in found.swept)]
+    heads += [_title(found, metric) + arrows[fact.higher_is_better] for metric, fact in facts.items()]
+    counts = [cell.n for key, cell in found.cells.items() if key[0] == dataset]
+    notes = [f"Mean ± standard error {text_format.over_splits(counts)}. Bold: the best mean of its column"]
+    notes[0] += ", methods with the same parameters compared." if found.swept else "."
+    notes.append("↑ higher is better, ↓ lower is better.")
+    notes += [fact.note for fact in facts.values() if fact.note]
+    notes += text_format.tuning_notes(found, found.methods)
+    grouped = tuple(groups) if found.swept else ()
+    heading = text(f"All numbers of {dataset}")
+    return Sheet(heading, tuple(map(text, heads)), tuple(rows), 1 + len(found.swept), grouped, tuple(notes))
+
+
+def _number(found: Results, dataset: str, method: str, point: Point, metric: str) -> Text:
+    cell = found.cell(dataset, method, point, metric)
+    if cell is None:
+        return Text(DASH, "--")
+    at_point = [found.cell(dataset, rival, point, metric) for rival in found.methods]
+    rivals = [rival for rival in at_point if rival]
+    bold = is_among_best(cell, rivals, metric_facts(found, metric).higher_is_better, within_one_se=False)
+    setting = f"({', '.join(value for _, value in cell.setting)})" if cell.setting else ""
+    return text_format.mean_and_spread(cell.mean, cell.se, _DIGITS, bold, setting)
+
+
+def _tuned(found: Results) -> dict[str, Sheet]:
+    """Data set → which values its trials chose, and how often; from chosen.csv, which not every experiment has.
+
+    Raises
+    ------
+    ResultsError
+        When that file is broken.
+    """
+    path = found.folder / "chosen.csv"
+    if not path.is_file():
+        return {}
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file, strict=True))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ResultsError(f"{path}: not readable as CSV: {error}") from error
+    header = rows[0] if rows else []
+    if header[:2] != ["dataset", "method"] or header[-3:] != ["split", "parameter", "value"]:
+        raise ResultsError(f"{path}:1: the columns should be dataset,method,<swept …>,split,parameter,value")
+    swept = [path for k, path in enumerate(header[2:-3], start=2) if any(row[k : k + 1] != [""] for row in rows[1:])]
+    kept = [1, *(header.index(path) for path in swept)]  # a path that no tuned method has stays away
+    chosen: dict[str, dict[tuple[str, ...], Counter[str]]] = {}
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(header):
+            raise ResultsError(f"{path}:{number}: {len(row)} values where the header has {len(header)} columns")
+        *_, parameter, value = row
+        key = (*(row[k] for k in kept), parameter)
+        chosen.setdefault(row[0], {}).setdefault(key, Counter())[value] += 1
+    heads = ("Method", *(text_format.short_path(each, swept) for each in swept), "Parameter", "Chosen (how often)")
+    return {
+        dataset: Sheet(
+            text(f"Tuned parameters of {dataset}"),
+            tuple(map(text, heads)),
+            tuple(
+                (*(text(each or DASH) for each in key), text(_most_common(counts))) for key, counts in by_place.items()
+            ),
+            len(heads) - 1,
+            left=(len(heads) - 1,),
+        )
+        for dataset, by_place in chosen.items()
+    }
+
+
+def _most_common(counts: Counter[str]) -> str:
+    shown = [f"{value} ({n})" for value, n in counts.most_common(_MOST)]
+    more = len(counts) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+# -------------------------------------------------------------------- times, and how to do it again
+
+
+def _times(found: Results) -> Markup | None:
+    """What fitting and predicting took, where the experiment measured it."""
+    measured = [metric for metric in _TIMES if metric in found.metrics]
+    if not measured:
+        return None
+    spent: dict[tuple[str, str], dict[str, list[tuple[float, int]]]] = {}
+    for (dataset, method, _, metric), cell in found.cells.items():
+        if metric in measured:
+            spent.setdefault((dataset, method), {}).setdefault(metric, []).append((cell.mean, cell.n))
+    rows = []
+    for dataset, method in itertools.product(found.datasets, found.methods):
+        cells = []
+        for metric in measured:
+            each = spent.get((dataset, method), {}).get(metric, [])
+            total, n = math.fsum(mean * n for mean, n in each), sum(n for _, n in each)
+            cells += [text(f"{total / n:.4g}"), text(f"{total:.4g}")] if n else [text(DASH)] * 2
+        rows.append((text(dataset), text(method), *cells))
+    heads = ["Dataset", "Method"]
+    for metric in measured:
+        what = "Fitting" if metric == "fit_seconds" else "Predicting"
+        heads += [f"{what}, s a trial", f"{what}, s in all"]
+    note = (
+        "Wall time. Work that methods share is charged in full to each that uses it, so the sums exceed the run's time."
+    )
+    return _markup(Sheet(text("Time of each method"), tuple(map(text, heads)), tuple(rows), 2, notes=(note,)))
+
+
+def _runs(manifest: Mapping[str, Any]) -> Markup | None:
+    """The runs that computed trials of this folder."""
+    told = manifest.get("computed_by")
+    runs = [run for run in told if isinstance(run, Mapping)] if isinstance(told, list) else []
+    if not runs:
+        return None
+    heads = ("Started", "Seconds", "Trials computed", "Failed", "Jobs", "Machine", "Python", "mlcdr")
+    rows = []
+    for run in runs:
+        trials, machine = _mapping(run, "trials"), _mapping(run, "machine")
+        where = f"{machine.get('system', '')} {machine.get('processor', '')}, {machine.get('cores', '?')} cores".strip()
+        started = str(run.get("started", DASH)).replace("T", " ").replace("+00:00", " UTC")
+        cells = [run.get("seconds"), trials.get("computed"), trials.get("failed"), run.get("jobs"), where]
+        cells += [run.get("python"), run.get("mlcdr")]
+        rows.append((text(started), *(text(DASH if cell is None else str(cell)) for cell in cells)))
+    return _markup(Sheet(text("Runs that computed trials"), tuple(map(text, heads)), tuple(rows), 1, left=(5, 6, 7)))
+
+
+def _repeat(folder: Path, experiment: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The commands that repeat the experiment, and that fill in what is missing."""
+    config = shlex.quote(str(folder / "experiment.yaml"))
+    out = shlex.quote(str(folder.parent))
+    packages = [f"{name}=={version}" for name, version in _mapping(manifest, "packages").items() if version]
+    again = f"mlcdr run {config} --out again"
+    goes_on = f"mlcdr run {config} --out {out}"
+    named = str(experiment.get("name")) == folder.name  # a folder that was renamed is not the one a run would write
+    return {
+        "again": again,
+        "go_on": goes_on if named else "",
+        "packages": f"pip install {shlex.join(packages)}" if packages else "",
+    }

@@ -1,0 +1,79 @@
+"""How a number is judged beside a published one: `published/PAPER/TABLE.yaml`, beside the table's CSV.
+
+All keys are optional:
+
+    spread: standard_error     # of both numbers, over splits; or `repetitions`, or `printed`: see below
+    std: standard_deviation    # what the table calls a standard deviation is one; or `standard_error`: it is over √n
+    max_z: 3                   # how large a z agrees
+    settings: conditions       # the settings of the CSV are where to look; `results`: they are what was best
+    tolerance: 0.0005          # a difference no larger than this agrees, whatever its z
+    metrics: {}                # what the CSV calls a metric → what we do
+    datasets: {}               # what the CSV calls a data set → what we do
+    not_reproducible:          # cells that are shown but not judged
+      - {datasets: […], methods: […], metrics: […], why: …}     # a key left out means all
+
+`spread: printed` is for tables that say how far the splits lay apart, and no more than that is asked: z is the
+difference over the standard deviation that is printed.
+
+`spread: repetitions` is for tables without a spread, whose every number is one run of a protocol: z is then the
+difference over the standard deviation of our repetitions of it. Below five repetitions that says little, and z is over
+the standard error of the mean over splits instead, which for k folds is larger: about twice, as we measured.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from mlcdr.config.yaml_reader import read_yaml_text
+
+_Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NotReproducible(_Strict):
+    """Cells of a published table that no reading of the paper gives, and why."""
+
+    why: str
+    datasets: _Names = ()
+    methods: _Names = ()
+    metrics: _Names = ()
+
+    def covers(self, dataset: str, method: str, metric: str) -> bool:
+        """Whether a cell is one of them."""
+        wanted = ((self.datasets, dataset), (self.methods, method), (self.metrics, metric))
+        return all(not names or name in names for names, name in wanted)
+
+
+class Rules(_Strict):
+    """The rules for one table; the module's text explains each key."""
+
+    spread: Literal["standard_error", "repetitions", "printed"] = "standard_error"
+    std: Literal["standard_deviation", "standard_error"] = "standard_deviation"
+    max_z: float = 3.0
+    settings: Literal["conditions", "results"] = "conditions"
+    tolerance: float = 0.0005
+    metrics: dict[str, str] = {}
+    datasets: dict[str, str] = {}
+    not_reproducible: Annotated[
+        tuple[NotReproducible, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
+    ] = ()
+
+    def why_not(self, dataset: str, method: str, metric: str) -> str:
+        """Why a cell is not reproducible; empty if it is."""
+        found = (each.why for each in self.not_reproducible if each.covers(dataset, method, metric))
+        return next(found, "")
+
+
+def rules_for(table: str) -> Rules:
+    """The rules of a packaged table, `PAPER/TABLE`."""
+    path = (files("mlcdr.reproduce") / "published").joinpath(*f"{table}.yaml".split("/"))
+    if not path.is_file():
+        return Rules()
+    content: Any = read_yaml_text(path.read_text(encoding="utf-8"), f"published {table}.yaml").data
+    return Rules.model_validate(content)

@@ -1,0 +1,472 @@
+"""Ours beside theirs: the cells of a results folder against a paper's printed table.
+
+The printed tables are the package's `published/PAPER/TABLE.csv`. A cell is found by data set and method (case and
+hyphens do not matter), metric, and setting: `label_dim=20%` is the cell whose `label_space.n_components`, swept or
+fixed in the method, was written `20%` or `0.2`.
+
+How a cell is judged. `difference` is ours − published, `z` = difference / √(se² + published se²). It *agrees* if
+|z| ≤ 3 or |difference| ≤ 0.0005, else it *differs*. A table may have rules of its own (`mlcdr.reproduce.judging`), and
+cells that are known to be *not reproducible*: these are shown, not judged. Three things bound what that can say:
+
+- A printed number is rounded: the mean is known to half a unit of its last place, and so is the difference. Nothing
+  is shown to more places than the paper prints.
+- A standard error printed as 0.0000 only says that it is below 0.00005. It is taken as half of that, 0.000025: the
+  middle of what it can be.
+- A printed standard deviation becomes a standard error by √n with *our* number of splits, the papers' own not being
+  part of the tables; right where the protocol is the same.
+
+The cells of a data set come from the same splits, ours as theirs, so their z move together: ten cells at −2 are one
+deviation, not ten.
+
+Where a standard error is missing on either side there is no z: within the tolerance the cell agrees, beyond it it is
+*undecided*. A cell that the folder lacks is *not run*; one that the paper does not give, or that cannot be read, is
+*n/a*.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from mlcdr.errors import ResultsError, did_you_mean, listing
+from mlcdr.reproduce.judging import Rules, rules_for
+from mlcdr.results.results import Cell, Point, Results
+from mlcdr.tables.sheet import DASH, Sheet, Text, signed, text
+from mlcdr.tables.text_format import mean_and_spread
+
+if TYPE_CHECKING:  # its home moved in Python 3.11
+    from importlib.resources.abc import Traversable
+
+Verdict = Literal["agrees", "differs", "undecided", "not reproducible", "not run", "n/a"]
+
+FEWEST = 5
+"""Repetitions from which on their standard deviation is used."""
+_ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
+
+_HEADER = ["dataset", "method", "setting", "metric", "mean", "spread", "spread_kind", "rank", "note"]
+_PATHS = {
+    "label_dim": ("label_space.n_components", "dual_space.n_labels", "dual_space.n_components"),
+    "feature_dim": ("feature_space.n_components", "feature_space.n_features", "dual_space.n_features"),
+    "labeled": ("splits.labelled",),
+}
+_SHORT = {"label_dim": "Dim.", "feature_dim": "Dim."}
+
+
+@dataclass(frozen=True)
+class PublishedCell:
+    """One printed number. `mean` and `spread` are the text as printed, empty where there is none."""
+
+    dataset: str
+    method: str
+    setting: str
+    metric: str
+    mean: str
+    spread: str
+    spread_kind: str
+    note: str
+
+    @property
+    def digits(self) -> int:
+        """How many decimal places are printed."""
+        return len(self.mean.partition(".")[2])
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """`label_dim=20%;feature_dim=40%` as a mapping."""
+        return dict(part.split("=", 1) for part in self.setting.split(";") if "=" in part)
+
+    def standard_error(self, n: float, rules: Rules) -> float:
+        """The printed spread as a standard error over `n` splits (NaN: unknown); NaN where none is printed."""
+        if not self.spread or self.spread_kind not in ("standard_error", "std"):
+            return float("nan")
+        spread = float(self.spread)
+        if spread == 0:
+            spread = 0.25 * 10.0 ** -len(self.spread.partition(".")[2])
+        is_error = self.spread_kind == "standard_error" or rules.std == "standard_error"
+        return spread if is_error else spread / math.sqrt(n)
+
+
+@dataclass(frozen=True)
+class ComparedCell:
+    """One row of a comparison. Numbers are NaN where there are none; `setting` is what ours took of a grid.
+
+    `ours_se` is the standard error, or what the table's rules have in its place.
+    """
+
+    published: PublishedCell
+    ours: float
+    ours_se: float
+    published_mean: float
+    published_se: float
+    difference: float
+    z: float
+    verdict: Verdict
+    setting: str = ""
+
+
+@dataclass(frozen=True)
+class PublishedComparison:
+    """All cells of a published table, in its order, each with its verdict.
+
+    Attributes
+    ----------
+    table : str
+        `PAPER/TABLE`.
+    folder : str
+        The results folder.
+    rows : tuple of ComparedCell
+    only_ours : tuple of str
+        Methods of the folder that the table does not have.
+    rules : Rules
+        By which the cells were judged.
+    remarks : tuple of str
+        What else a reader of the comparison must know.
+    """
+
+    table: str
+    folder: str
+    rows: tuple[ComparedCell, ...]
+    only_ours: tuple[str, ...]
+    rules: Rules
+    remarks: tuple[str, ...] = ()
+
+    def count(self, verdict: Verdict) -> int:
+        """How many cells have this verdict."""
+        return sum(row.verdict == verdict for row in self.rows)
+
+    @property
+    def compared(self) -> int:
+        """How many cells could be judged: neither not run nor n/a nor known to be not reproducible."""
+        return len(self.rows) - self.count("not run") - self.count("n/a") - self.count("not reproducible")
+
+    @property
+    def worst(self) -> ComparedCell | None:
+        """The cell with the largest |z|: of those that differ, or of all if none does."""
+        judged = [row for row in self.rows if not math.isnan(row.z) and row.verdict != "not reproducible"]
+        differing = [row for row in judged if row.verdict == "differs"]
+        return max(differing or judged, key=lambda row: abs(row.z), default=None)
+
+    def summary(self) -> str:
+        """One line: how many cells agree, the worst, and what could not be compared."""
+        unit = {
+            "standard_error": "standard errors of the difference",
+            "printed": "printed standard deviations",
+            "repetitions": f"standard deviations of our repetitions (fewer than {FEWEST}: standard errors over splits)",
+        }[self.rules.spread]
+        within = f"within {self.rules.max_z:g} {unit} or {self.rules.tolerance:g}"
+        agreeing = f"{self.count('agrees')} of {self.compared} cells {within}"
+        parts = [agreeing]
+        if worst := self.worst:
+            cell = worst.published
+            setting = " ".join(cell.settings.values())
+            where = " ".join(filter(None, (cell.dataset, cell.method, setting)))
+            several = len({row.published.metric for row in self.rows}) > 1
+            parts.append(f"worst: {where}{' ' + cell.metric if several else ''} z={worst.z:.1f}")
+        others: tuple[Verdict, ...] = ("undecided", "not reproducible", "not run", "n/a")
+        for verdict in others:
+            if count := self.count(verdict):
+                parts.append(f"{count} {verdict}")
+        return "; ".join(parts)
+
+    def terminal(self, width: int = 80, colour: bool = False) -> str:
+        """The cells as aligned columns, with the summary below."""
+        return self._sheet().terminal(width, colour)
+
+    def _sheet(self) -> Sheet:
+        absent = self._absent()
+        shown = [row for row in self.rows if row.published.dataset not in absent]
+        keys = {tuple(row.published.settings) for row in shown}
+        single = next(iter(keys))[0] if len(keys) == 1 and len(next(iter(keys))) == 1 else ""
+        metrics = list(dict.fromkeys(row.published.metric for row in shown))
+        labels = ["Dataset", "Method"]
+        labels += [_SHORT.get(single, "Setting")] if keys != {()} else []
+        labels += ["Metric"] if len(metrics) > 1 else []
+        any_at = any(row.setting for row in shown)
+        stub = len(labels)
+        labels += ["Ours at"] if any_at else []
+        lines: list[tuple[Text, ...]] = []
+        groups = []
+        before: tuple[str, str] = ("", "")
+        for k, row in enumerate(shown):
+            cell = row.published
+            if k and cell.dataset != before[0]:
+                groups.append(k)
+            left = [cell.dataset if cell.dataset != before[0] else ""]
+            left.append(cell.method if (cell.dataset, cell.method) != before else "")
+            left += [cell.settings[single] if single else cell.setting] if keys != {()} else []
+            left += [cell.metric] if len(metrics) > 1 else []
+            at = [row.setting or DASH] if any_at else []
+            lines.append((*map(text, [*left, *at]), *_shown(row)))
+            before = (cell.dataset, cell.method)
+        header = (*labels, "Ours", "Published", "Diff.", "z", "Verdict")
+        of = f" ({metrics[0]})" if len(metrics) == 1 else ""
+        caption = text(f"{self.folder} beside {self.table}{of}")
+        reasons: dict[str, list[str]] = {}
+        for row in shown:
+            if row.verdict == "not reproducible":
+                cell = row.published
+                why = self.rules.why_not(cell.dataset, cell.method, cell.metric)
+                reasons.setdefault(why, []).append(f"{cell.dataset} {cell.method}")
+        notes = [self.summary() + ".", "The cells of a data set share their splits, so their z move together."]
+        notes += [f"Not reproducible, {listing(list(dict.fromkeys(who)))}: {why}." for why, who in reasons.items()]
+        notes += [f"No cell of {listing(absent)} in the results."] if absent else []
+        notes += [f"Not in the published table: {listing(self.only_ours)}."] if self.only_ours else []
+        notes += self.remarks
+        left_columns = (len(header) - 1,)
+        return Sheet(caption, tuple(map(text, header)), tuple(lines), stub, tuple(groups), tuple(notes), left_columns)
+
+    def _absent(self) -> list[str]:
+        """The data sets of which the results have no cell: a note says it as well as ten rows of dashes."""
+        there = {row.published.dataset for row in self.rows if row.verdict not in ("not run", "n/a")}
+        return [name for name in dict.fromkeys(row.published.dataset for row in self.rows) if name not in there]
+
+
+def names() -> list[str]:
+    """The published tables of methods' results, `PAPER/TABLE`, sorted."""
+    return sorted(name for name in _files() if any(cell.method and cell.metric for cell in _read(name)))
+
+
+def load(table: str) -> tuple[PublishedCell, ...]:
+    """The cells of a published table, `PAPER/TABLE`.
+
+    Raises
+    ------
+    ResultsError
+        When there is no such table.
+    """
+    known = names()
+    if table not in known:
+        hint = did_you_mean(table, known)
+        raise ResultsError(f"no published table {table!r}{hint} (known: {', '.join(known)})")
+    return _read(table)
+
+
+def load_facts(table: str) -> tuple[PublishedCell, ...]:
+    """The cells of a published table of data sets, `PAPER/TABLE`: facts of the data, of no method.
+
+    Raises
+    ------
+    ResultsError
+        When there is no such table.
+    """
+    known = sorted(name for name in _files() if any(not cell.method and cell.dataset for cell in _read(name)))
+    if table not in known:
+        hint = did_you_mean(table, known)
+        raise ResultsError(f"no published table of data sets {table!r}{hint} (known: {', '.join(known)})")
+    return _read(table)
+
+
+def means(table: str, metric: str) -> tuple[tuple[str, ...], tuple[str, ...], np.ndarray]:
+    """One metric of a table with a single setting: its methods, its data sets, and the means (methods × data sets).
+
+    NaN where the table has no readable mean.
+
+    Raises
+    ------
+    ResultsError
+        When there is no such table, or it has no such metric, or a method has several settings.
+    """
+    cells = load(table)
+    known = list(dict.fromkeys(cell.metric for cell in cells))
+    if metric not in known:
+        raise ResultsError(f"{table}: no metric {metric!r}{did_you_mean(metric, known)} (it has {', '.join(known)})")
+    cells = tuple(cell for cell in cells if cell.metric == metric)
+    methods, datasets = (
+        tuple(dict.fromkeys(names)) for names in zip(*((c.method, c.dataset) for c in cells), strict=True)
+    )
+    found = {(cell.method, cell.dataset): float(cell.mean or "nan") for cell in cells}
+    if len(found) < len(cells):
+        raise ResultsError(f"{table}: {metric}: several settings of one method; there is no one mean for a data set")
+    nan = float("nan")
+    return methods, datasets, np.array([[found.get((m, d), nan) for d in datasets] for m in methods])
+
+
+def compare(results: Results | Sequence[Results], table: str) -> PublishedComparison:
+    """Every cell of a published table beside ours, looked for in each of the `results` in turn.
+
+    Raises
+    ------
+    ResultsError
+        When there is no such table, or the folders have not one of its cells.
+    """
+    cells, rules = load(table), rules_for(table)
+    every = (results,) if isinstance(results, Results) else tuple(results)
+    finders = [_Finder(each, rules) for each in every]
+    rows = tuple(_judge(cell, next(filter(None, (f.find(cell) for f in finders)), None), rules) for cell in cells)
+    if all(row.verdict in ("not run", "n/a") for row in rows):
+        have = "; ".join(
+            f"{each.folder}: data sets {_few(each.datasets)}; methods {_few(each.methods)}; swept "
+            f"{'; '.join(f'{p} {_few(each.values(p))}' for p in each.swept)}; metrics {_few(each.metrics)}"
+            for each in every
+        )
+        raise ResultsError(
+            f"{listing([str(each.folder) for each in every])} has no cell of {table}. The table: data sets "
+            f"{_few(c.dataset for c in cells)}; methods {_few(c.method for c in cells)}; settings "
+            f"{_few(c.setting for c in cells)}; metrics {_few(c.metric for c in cells)}. The folder {have}"
+        )
+    theirs = {_key(cell.method) for cell in cells}
+    only_ours = tuple(dict.fromkeys(m for each in every for m in each.methods if _key(m) not in theirs))
+    return PublishedComparison(table, listing([str(each.folder) for each in every]), rows, only_ours, rules)
+
+
+def compare_all(results: Sequence[Results], table: str) -> list[PublishedComparison]:
+    """One comparison of all folders together if no cell of the table is in two of them; else one of each."""
+    if len(results) > 1:
+        cells, rules = load(table), rules_for(table)
+        finders = [_Finder(each, rules) for each in results]
+        if all(sum(finder.find(cell) is not None for finder in finders) < 2 for cell in cells):
+            return [compare(results, table)]
+    return [compare(each, table) for each in results]
+
+
+class _Finder:
+    """Finds the cell of a results folder that a published cell speaks of."""
+
+    def __init__(self, results: Results, rules: Rules):
+        self.results, self.rules = results, rules
+        self.datasets = {_key(name): name for name in results.datasets}
+        self.methods = {_key(name): name for name in results.methods}
+
+    def find(self, cell: PublishedCell) -> Cell | None:
+        """Our cell, its `se` what the rules measure a difference by."""
+        called = self.rules.datasets.get(cell.dataset, cell.dataset)
+        dataset, method = self.datasets.get(_key(called)), self.methods.get(_key(cell.method))
+        if dataset is None or method is None:
+            return None
+        metric = self.rules.metrics.get(cell.metric, cell.metric)
+        points = self.results.points_of(method)
+        if cell.settings and self.rules.settings == "conditions":
+            points = tuple(p for p in points if self._fits(method, p, cell.settings))
+        found = [(p, c) for p in points if (c := self.results.cell(dataset, method, p, metric))]
+        # Without a setting in the table, or with further swept parameters, several may fit: then none is the one.
+        if len(found) != 1:
+            return None
+        ((point, ours),) = found
+        if self.rules.spread == "repetitions":
+            means = self.results.repetitions(dataset, method, point, metric)
+            if len(means) >= FEWEST:
+                ours = replace(ours, se=statistics.stdev(means))
+        return ours
+
+    def _fits(self, method: str, point: Point, settings: Mapping[str, str]) -> bool:
+        for key, wanted in settings.items():
+            if not any(same_amount(self._written(method, point, path), wanted) for path in _PATHS.get(key, (key,))):
+                return False
+        return True
+
+    def _written(self, method: str, point: Point, path: str) -> str:
+        """The value of a parameter, swept or fixed; empty if the method has none."""
+        swept = self.results.swept
+        return point[swept.index(path)] if path in swept else self._fixed(method, path)
+
+    def _fixed(self, method: str, path: str) -> str:
+        """The value of a parameter that the method's own config fixes, empty if it does not."""
+        methods: Any = self.results.experiment.get("methods")
+        place = methods.get(method) if isinstance(methods, Mapping) else None
+        family, _, parameter = path.partition(".")
+        if family == "splits":
+            splits: Any = self.results.experiment.get("splits")
+            return str(splits.get(parameter, "")) if isinstance(splits, Mapping) else ""
+        component = place.get(family) if isinstance(place, Mapping) else None
+        if not (isinstance(component, Mapping) and len(component) == 1):
+            return ""
+        params = next(iter(component.values()))
+        return str(params.get(parameter, "")) if isinstance(params, Mapping) else ""
+
+
+def same_amount(ours: str, theirs: str) -> bool:
+    """Whether two written amounts are the same: equal as text, or equal as shares (`20%`, `0.2`).
+
+    A whole number is a count, never a share: `1` is one dimension, `1.0` and `100%` are all of them.
+
+    Examples
+    --------
+    >>> same_amount("0.2", "20%"), same_amount("1.0", "100%"), same_amount("1", "100%")
+    (True, True, False)
+    """
+    if ours == theirs:
+        return ours != ""
+    a, b = _share(ours), _share(theirs)
+    return a is not None and b is not None and math.isclose(a, b, rel_tol=1e-9)
+
+
+def _share(written: str) -> float | None:
+    if match := re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", written):
+        return float(match[1]) / 100
+    return float(written) if re.fullmatch(r"\d*\.\d+", written) and float(written) <= 1 else None
+
+
+def _judge(cell: PublishedCell, ours: Cell | None, rules: Rules) -> ComparedCell:
+    nan = float("nan")
+    mean = float(cell.mean) if cell.mean else nan
+    if ours is None:
+        verdict: Verdict = "not run" if cell.mean else "n/a"
+        return ComparedCell(cell, nan, nan, mean, cell.standard_error(nan, rules), nan, nan, verdict)
+    published_se = cell.standard_error(ours.n, rules)
+    difference = ours.mean - mean
+    if rules.spread == "printed":
+        spread = published_se * math.sqrt(ours.n)
+    else:
+        spread = ours.se if rules.spread == "repetitions" else math.hypot(ours.se, published_se)
+    z = difference / spread if spread > 0 else nan
+    if math.isnan(difference):
+        verdict = "n/a"
+    elif rules.why_not(cell.dataset, cell.method, cell.metric):
+        verdict = "not reproducible"
+    elif abs(difference) <= rules.tolerance + _ROUNDING or abs(z) <= rules.max_z:
+        verdict = "agrees"
+    else:
+        verdict = "undecided" if math.isnan(z) else "differs"
+    setting = ",".join(value for _, value in ours.setting)
+    return ComparedCell(cell, ours.mean, ours.se, mean, published_se, difference, z, verdict, setting)
+
+
+def _shown(row: ComparedCell) -> tuple[Text, ...]:
+    """Ours, published, difference, z, verdict; none to more places than the paper prints."""
+    cell, digits, nothing = row.published, row.published.digits, Text(DASH, "--")
+    ours = nothing if math.isnan(row.ours) else mean_and_spread(row.ours, row.ours_se, digits or 4)
+    published = text(cell.mean + (f" ± {cell.spread}" if cell.spread else "")) if cell.mean else nothing
+    difference = nothing if math.isnan(row.difference) else text(signed(row.difference, digits))
+    z = nothing if math.isnan(row.z) else text(signed(row.z, 1))
+    return ours, published, difference, z, Text(row.verdict, row.verdict, bold=row.verdict == "differs")
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[^\w+]|_", "", name.casefold())  # BR+ is not BR
+
+
+def _few(items: Any) -> str:
+    unique = [item for item in dict.fromkeys(items) if item]
+    return ", ".join(unique[:8]) + (" …" if len(unique) > 8 else "") if unique else "none"
+
+
+def _packaged() -> Traversable:
+    return files("mlcdr.reproduce") / "published"
+
+
+def _files() -> list[str]:
+    papers = [paper for paper in _packaged().iterdir() if paper.is_dir()]
+    return [
+        f"{paper.name}/{table.name.removesuffix('.csv')}"
+        for paper in papers
+        for table in paper.iterdir()
+        if table.name.endswith(".csv")
+    ]
+
+
+def _read(table: str) -> tuple[PublishedCell, ...]:
+    """The rows of a table; none if the file is of another kind (ranks, complexities, facts)."""
+    content = _packaged().joinpath(*f"{table}.csv".split("/")).read_text(encoding="utf-8")
+    rows = csv.DictReader(io.StringIO(content))
+    if rows.fieldnames != _HEADER:
+        return ()
+    return tuple(PublishedCell(**{name: row[name] for name in _HEADER if name != "rank"}) for row in rows)

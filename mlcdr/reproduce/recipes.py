@@ -1,0 +1,224 @@
+"""What of the papers can be reproduced, and by which configs.
+
+The configs are found by their names, and nothing lists them twice:
+
+    configs/PAPER/TABLE.yaml            the experiment behind published/PAPER/TABLE.csv (or behind a figure)
+    configs/PAPER/TABLE_VARIANT.yaml    the same in another way
+
+A file is a variant where its name begins with that of a published table, or of another config beside it, and `_`. Two
+variants mean something: `small` is the table in minutes, and `large` holds the data sets that TABLE.yaml leaves out, so
+that the two together are the whole table. Any other (`as_stated`) is one more reading of the same table, asked for by
+its full name. A config's `name:` is `PAPER_TABLE` or `PAPER_TABLE_VARIANT`, so that its results are found again.
+
+A table without a `small` config has a reduction instead: the data sets of at most a million values, and a fifth of the
+repeats (20 at most, one at least).
+
+The configs are those of the source checkout, or, in an installed package, its own copy (`mlcdr/configs`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from mlcdr.config.loading import load_experiment
+from mlcdr.data.files import Part, checkout_folder, data_folders, is_path, locate
+from mlcdr.data.sources import find
+from mlcdr.errors import DataError, UserError, did_you_mean
+from mlcdr.experiment.model import Experiment
+from mlcdr.reproduce import published
+
+SMALL, LARGE = "small", "large"
+_MAX_VALUES = 1_000_000  # instances × features of what counts as a small data set
+_MAX_REPEATS = 20
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A config that comes with mlcdr and what it reproduces.
+
+    Attributes
+    ----------
+    name : str
+        `PAPER/CONFIG`: what `mlcdr reproduce` takes.
+    path : Path
+        The config.
+    of : str
+        `PAPER/TABLE`: the table or figure that it is a reading of; its own name unless it is a variant.
+    variant : str
+        What follows the table's name, empty if nothing does.
+    table : str
+        The published table to compare with; empty where the paper prints no numbers.
+    """
+
+    name: str
+    path: Path
+    of: str
+    variant: str
+    table: str
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        """The experiment, whether or not its data sets are at hand."""
+        return load_experiment(self.path, look_up=False)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One experiment of a reproduction: a config, what is changed in it (`--set`), and a line that says so."""
+
+    recipe: Recipe
+    overrides: tuple[str, ...] = ()
+    said: str = ""
+
+
+def config_folder() -> Path:
+    """The folder of the configs: the checkout's, or the package's own copy."""
+    checkout = checkout_folder()
+    return checkout.parent / "configs" if checkout is not None else Path(__file__).parents[1] / "configs"
+
+
+def recipes() -> dict[str, Recipe]:
+    """All configs of papers, by name, sorted."""
+    found = sorted(config_folder().glob("*/*.yaml"))
+    tables = published.names()
+    stems = [f"{path.parent.name}/{path.stem}" for path in found]
+    result = {}
+    for name, path in zip(stems, found, strict=True):
+        table = max(_beginnings(name, tables), key=len, default="")
+        of = table or min(_beginnings(name, stems), key=len)
+        result[name] = Recipe(name, path, of, name[len(of) + 1 :], table)
+    return result
+
+
+def _beginnings(name: str, known: Iterable[str]) -> list[str]:
+    """Those of the known names that a name is, or continues with `_`."""
+    return [each for each in known if name == each or name.startswith(f"{each}_")]
+
+
+def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
+    """The experiments that reproduce `PAPER/TABLE`, or all tables and figures of `PAPER`.
+
+    Parameters
+    ----------
+    target : str
+        `PAPER`, or `PAPER/CONFIG` (a variant may be named in full).
+    small : bool
+        In minutes: TABLE_small.yaml, or the reduction.
+    large : bool
+        With TABLE_large.yaml.
+
+    Raises
+    ------
+    UserError
+        When there is no such paper, table or part.
+    """
+    known = recipes()
+    target = target.strip("/")
+    if small and large:
+        raise UserError("--small and --large do not go together; choose one")
+    if target in known:
+        wanted = [known[target]]
+    else:
+        wanted = [each for each in known.values() if each.name.startswith(f"{target}/") and not each.variant]
+    if not wanted:
+        papers = dict.fromkeys(name.partition("/")[0] for name in known)
+        hint = did_you_mean(target, [*known, *papers])
+        raise UserError(f"nothing here reproduces {target!r}{hint}; `mlcdr reproduce` lists what can be reproduced")
+    if small:
+        return [_small(each, known) for each in wanted]
+    result = [Step(each) for each in wanted]
+    if large:
+        larger = [known[name] for each in wanted if (name := f"{each.name}_{LARGE}") in known]
+        if not larger:
+            having = [each.of for each in known.values() if each.variant == LARGE]
+            raise UserError(f"{target} has no part of its own for large data sets (having one: {', '.join(having)})")
+        result += [Step(each) for each in larger]
+    return result
+
+
+def _small(recipe: Recipe, known: dict[str, Recipe]) -> Step:
+    ready = known.get(f"{recipe.name}_{SMALL}")
+    if ready is not None:
+        return Step(ready, said=f"small: {ready.experiment.description or ready.path.name}")
+    experiment = recipe.experiment
+    named = [spec.name for spec in experiment.datasets]
+    sizes = {name: _n_values(name) for name in named}
+    kept = [name for name in named if sizes[name] <= _MAX_VALUES] or [min(named, key=sizes.__getitem__)]
+    plain = [spec.plain() for spec in experiment.datasets if spec.name in kept]
+    changes = [f"datasets={json.dumps(plain)}", f"name={experiment.name}_{SMALL}"]
+    told = [f"{len(kept)} of {len(named)} data sets ({', '.join(kept)})"]
+    repeats = getattr(experiment.splits, "repeats", 1)
+    if repeats > 1:
+        fewer = max(1, min(repeats // 5, _MAX_REPEATS))
+        changes.append(f"splits.repeats={fewer}")
+        told.append(f"{fewer} of {repeats} repeats")
+    return Step(recipe, tuple(changes), f"small: {', '.join(told)}")
+
+
+def _n_values(name: str) -> float:
+    known = find(name)
+    facts = known.statistics if known else {}
+    return float(facts.get("n_instances", 0)) * float(facts.get("n_features", 0))
+
+
+def missing(experiments: Sequence[Experiment]) -> list[str]:
+    """The data sets of some experiments that the catalogue knows and that are not at hand."""
+    names: dict[str, None] = {}
+    for experiment in experiments:
+        part: Part = "predefined" if experiment.splits.kind == "predefined" else "full"
+        for spec in experiment.datasets:
+            if is_path(spec.name) or find(spec.name) is None:
+                continue  # what is wrong with it the config's own check says, with its line
+            try:
+                locate(spec.name, part)
+            except DataError:
+                names[spec.name] = None
+    return list(names)
+
+
+def require_data(experiments: Sequence[Experiment], target: str) -> None:
+    """Refuse to begin without the data sets, in one line that says how to get them.
+
+    Raises
+    ------
+    DataError
+        When some are not at hand.
+    """
+    names = missing(experiments)
+    if names:
+        looked = ", ".join(str(folder) for folder in data_folders())
+        raise DataError(f"{target} needs {', '.join(names)}, in none of {looked}; {how_to_get(names)}")
+
+
+def how_to_get(names: Sequence[str]) -> str:
+    """What to type to get data sets of the catalogue."""
+    entries = [entry for name in names if (entry := find(name)) is not None]
+    fetchable = [entry.name for entry in entries if entry.fetchable]
+    by_hand = [entry.name for entry in entries if not entry.fetchable]
+    told = [f"`mlcdr datasets fetch {' '.join(fetchable)}` downloads them"] if fetchable else []
+    told += [f"`mlcdr datasets info {name}` says how to get {name}" for name in by_hand]
+    return "; ".join(told)
+
+
+def printed_cells(recipe: Recipe) -> int:
+    """How many numbers the published table of a recipe has; 0 without one."""
+    return len(published.load(recipe.table)) if recipe.table else 0
+
+
+def experiment_of(step: Step, overrides: Sequence[str] = ()) -> Experiment:
+    """The experiment of a step, with `--set` options of the user's, whether or not its data sets are at hand."""
+    return load_experiment(step.recipe.path, [*step.overrides, *overrides], look_up=False)
+
+
+def by_experiment_name() -> dict[str, tuple[Recipe, str]]:
+    """The name of an experiment, which names its results folder → the recipe, and the variant it is run as."""
+    known = recipes().values()
+    reduced = {
+        f"{each.experiment.name}_{SMALL}": (each, f"{each.variant}_{SMALL}" if each.variant else SMALL)
+        for each in known
+    }
+    return reduced | {each.experiment.name: (each, each.variant) for each in known}

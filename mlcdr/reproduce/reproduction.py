@@ -1,0 +1,338 @@
+"""How far the published tables are reproduced: a page made of what results folders hold, and of nothing else.
+
+A results folder belongs to a published table if its experiment bears the name of a config that comes with mlcdr (see
+`mlcdr.reproduce.recipes`). The folders of TABLE.yaml and TABLE_large.yaml are compared together, those of any other
+variant by themselves. What a folder's experiment has otherwise than the config of its name is said beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mlcdr.config.yaml_reader import read_yaml
+from mlcdr.data.files import short_name
+from mlcdr.errors import ConfigError, ResultsError, listing
+from mlcdr.reproduce import published, recipes
+from mlcdr.reproduce.published import ComparedCell, PublishedComparison, Verdict
+from mlcdr.reproduce.recipes import LARGE, Recipe, Step
+from mlcdr.results.manifest import read_manifest
+from mlcdr.results.record import duration
+from mlcdr.results.results import Results, load
+from mlcdr.tables.sheet import DASH, Sheet, Text, text
+
+_WORST = 5  # cells shown of each table
+_JUDGED: tuple[Verdict, ...] = ("agrees", "differs", "undecided")
+_APART: tuple[Verdict, ...] = ("not reproducible", "not run", "n/a")
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A published table beside the results folders that reproduce it.
+
+    Attributes
+    ----------
+    table : str
+        `PAPER/TABLE`.
+    variant : str
+        Of the configs; `large` counts as a part of the table itself, which has none.
+    comparison : PublishedComparison
+    results : tuple of Results
+        The folders.
+    notes : tuple of str
+        What must be known of the folders: changes to the config, trials that failed, runs that were broken off.
+    """
+
+    table: str
+    variant: str
+    comparison: PublishedComparison
+    results: tuple[Results, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def worst(self) -> list[ComparedCell]:
+        """The judged cells with the largest |z|, or without a z the largest difference; those that differ first."""
+        judged = [row for row in self.comparison.rows if row.verdict in _JUDGED]
+        order = {"differs": 0, "undecided": 1, "agrees": 2}
+
+        def badness(row: ComparedCell) -> tuple[int, float, float]:
+            return order[row.verdict], -(0.0 if math.isnan(row.z) else abs(row.z)), -abs(row.difference)
+
+        return sorted(judged, key=badness)[:_WORST]
+
+
+@dataclass(frozen=True)
+class Status:
+    """All that a folder of results folders says of the published tables.
+
+    `unread` are folders of a config's name that hold no results that can be compared, each with why.
+    """
+
+    folder: Path
+    found: tuple[Reproduction, ...]
+    absent: tuple[str, ...]
+    unread: tuple[tuple[str, str], ...]
+
+    def markdown(self) -> str:
+        """The page."""
+        parts = ["# Reproduction status\n"]
+        parts.append(
+            f"Written by `mlcdr reproduction-status` from the results stored in `{self.folder}`; not to be edited. "
+            "A cell agrees within three standard errors of the difference, or within its table's tolerance.\n"
+        )
+        if self.found:
+            parts.append(self._overview().markdown())
+        if self.absent:
+            parts.append(f"Published tables without results here: {', '.join(self.absent)}.\n")
+        parts += [f"`{name}` cannot be compared: {why}\n" for name, why in self.unread]
+        parts += [_section(each) for each in self.found]
+        return "\n".join(parts)
+
+    def _overview(self) -> Sheet:
+        header = ("Table", "Variant", "Cells", "Compared", "Agree", "Differ", "Undecided", "Not repr.", "Not run")
+        rows = []
+        for each in self.found:
+            beside = each.comparison
+            counts = [beside.count(v) for v in (*_JUDGED, "not reproducible", "not run")]
+            cells = [each.table, each.variant or DASH, str(len(beside.rows)), str(beside.compared), *map(str, counts)]
+            rows.append(tuple(map(text, [*cells, _seconds(each), _date(each)])))
+        labels = tuple(map(text, [*header, "Wall time", "Date"]))
+        return Sheet(text("At a glance"), labels, tuple(rows), stub=2, left=(10,))
+
+
+_PROTOCOL = ("kind", "repeats", "folds", "train_size")
+"""Of the splits' settings, those that make a protocol; the seed does not."""
+
+
+def beside(results: Sequence[Results], table: str) -> list[PublishedComparison]:
+    """`published.compare_all`, with a remark where the splits are not those that give the printed numbers.
+
+    Raises
+    ------
+    ResultsError
+        When there is no such table, or the folders have not one of its cells.
+    """
+    remarks = tuple(note for each in results if (note := _other_protocol(each, table)))
+    compared = published.compare_all(results, table)
+    mine = [remarks] * len(compared)
+    if len(compared) == len(results) > 1:
+        mine = [tuple(filter(None, [_other_protocol(each, table)])) for each in results]
+    return [replace(each, remarks=notes) for each, notes in zip(compared, mine, strict=True)]
+
+
+def _other_protocol(results: Results, table: str) -> str:
+    """In which settings the splits differ from those of the config that is named after a table; empty if in none.
+
+    The config of the table's large data sets (`TABLE_large`) may have splits of its own, which are as right.
+    """
+    known = recipes.recipes()
+    named = [known[name] for name in (table, f"{table}_{recipes.LARGE}") if name in known]
+    if not named:
+        return ""
+    splits: list[Mapping[str, Any]] = []
+    for content in (results.experiment, *(recipe.experiment.resolved() for recipe in named)):
+        found = content.get("splits")
+        splits.append({"repeats": 1, **found} if isinstance(found, Mapping) else {})
+    ours, theirs, *_ = splits
+    differing = [key for key in _PROTOCOL if ours.get(key) != theirs.get(key)]
+    for recipe, each in zip(named, splits[1:], strict=True):
+        whole = recipe.variant != recipes.LARGE or {spec.name for spec in recipe.experiment.datasets}.issuperset(
+            results.datasets
+        )
+        if whole and all(ours.get(key) == each.get(key) for key in _PROTOCOL):
+            return ""
+    shown = [", ".join(f"{key} {each.get(key, DASH)}" for key in differing) for each in (ours, theirs)]
+    return f"The splits of {results.folder} have {shown[0]}; those that give the printed numbers have {shown[1]}."
+
+
+def status(folder: Path) -> Status:
+    """What the results folders in `folder` (or `folder` itself, if it is one) say of the published tables.
+
+    Raises
+    ------
+    ResultsError
+        When there is no such folder.
+    """
+    if not folder.is_dir():
+        raise ResultsError(f"{folder}: no such folder; `mlcdr reproduce PAPER/TABLE` makes results")
+    known = recipes.by_experiment_name()
+    groups: dict[tuple[str, str], list[tuple[Recipe, Results]]] = {}
+    unread: list[tuple[str, str]] = []
+    for place in _results_folders(folder):
+        try:
+            recipe, variant = known.get(_experiment_name(place), (None, ""))
+            if recipe is None or not recipe.table:
+                continue
+            results = load(place)
+            for table in _tables(recipe, results):
+                groups.setdefault((table, "" if variant == LARGE else variant), []).append((recipe, results))
+        except (ResultsError, ConfigError) as error:
+            unread.append((place.name, " ".join(str(error).split())))
+    found: list[Reproduction] = []
+    for (table, variant), members in sorted(groups.items()):
+        every = [each for _, each in members]
+        try:
+            compared = published.compare_all(every, table)
+        except ResultsError as error:
+            unread += [(each.folder.name, " ".join(str(error).split())) for each in every]
+            continue
+        parts = [members] if len(compared) == 1 else [[member] for member in members]
+        for beside, part in zip(compared, parts, strict=True):
+            notes = tuple(note for recipe, each in part for note in _notes(recipe, variant, each))
+            found.append(Reproduction(table, variant, beside, tuple(each for _, each in part), notes))
+    there = {each.table for each in found}
+    absent = tuple(name for name in published.names() if name not in there)
+    return Status(folder, tuple(found), absent, tuple(unread))
+
+
+def _results_folders(folder: Path) -> list[Path]:
+    if (folder / "experiment.yaml").is_file():
+        return [folder]
+    return sorted(child for child in folder.iterdir() if (child / "experiment.yaml").is_file())
+
+
+def _tables(recipe: Recipe, results: Results) -> list[str]:
+    """The published tables that a run holds: its config's, and others that it is laid out as."""
+    listed = results.experiment.get("tables")
+    layouts = [each.get("layout") for each in listed or () if isinstance(each, Mapping)]
+    return list(dict.fromkeys([recipe.table, *(name for name in layouts if name in published.names())]))
+
+
+def _experiment_name(folder: Path) -> str:
+    content = read_yaml(folder / "experiment.yaml").data
+    return str(content.get("name")) if isinstance(content, Mapping) else ""
+
+
+def _notes(recipe: Recipe, variant: str, results: Results) -> list[str]:
+    """What a reader of the numbers of one folder must know."""
+    name = results.folder.name
+    notes = []
+    changed = list(_changes(_expected(recipe, variant), results.experiment))
+    if changed:
+        notes.append(f"`{name}` is not what the config {recipe.name} says: {'; '.join(changed)}.")
+    try:
+        trials = read_manifest(results.folder).get("trials", {})
+    except ResultsError as error:
+        return [*notes, f"{' '.join(str(error).split())}: the last run was broken off, or never ended."]
+    if trials.get("failed"):
+        notes.append(f"`{name}`: {trials['failed']} of {trials.get('planned')} trials failed.")
+    if trials.get("interrupted"):
+        notes.append(f"`{name}`: the last run was interrupted; the means are of what was done.")
+    return notes
+
+
+def _expected(recipe: Recipe, variant: str) -> dict[str, Any]:
+    """The experiment as the config, or its reduction, has it."""
+    if variant.endswith(recipes.SMALL) and not recipe.variant.endswith(recipes.SMALL):
+        (step,) = recipes.steps(recipe.name, small=True)
+        return recipes.experiment_of(step).resolved()
+    return recipes.experiment_of(Step(recipe)).resolved()
+
+
+def _changes(expected: Mapping[str, Any], stored: Mapping[str, Any]) -> Iterator[str]:
+    """`key.path: 4 (config: 100)` for what bears on the numbers; where the folds were found does not."""
+    ours, theirs = (dict(_flat(_bearing(each))) for each in (stored, expected))
+    for path in dict.fromkeys([*theirs, *ours]):
+        if ours.get(path) != theirs.get(path):
+            shown = [json.dumps(each[path], ensure_ascii=False) if path in each else "none" for each in (ours, theirs)]
+            yield f"{path}: {shown[0]} (config: {shown[1]})"
+
+
+def _bearing(experiment: Mapping[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {
+        key: experiment[key] for key in ("datasets", "metrics", "sweep", "methods") if key in experiment
+    }
+    kept["datasets"] = [_spelt(entry) for entry in kept.get("datasets") or []]
+    splits = experiment.get("splits")
+    if isinstance(splits, Mapping):
+        kept["splits"] = {key: value for key, value in {"repeats": 1, **splits}.items() if key != "folders"}
+    plain: dict[str, Any] = json.loads(json.dumps(kept))
+    return plain
+
+
+def _spelt(entry: Any) -> Any:
+    """A data set by the name that the catalogue gives it, options kept."""
+    if isinstance(entry, Mapping) and len(entry) == 1:
+        ((name, options),) = entry.items()
+        return {short_name(str(name)): options}
+    return short_name(str(entry))
+
+
+def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, value
+
+
+# -------------------------------------------------------------------- a table's section
+
+
+def _section(each: Reproduction) -> str:
+    beside = each.comparison
+    title = f"## {each.table}{f' ({each.variant})' if each.variant else ''}\n"
+    lines = [f"- {_protocol(found)}" for found in each.results]
+    lines.append(f"- Result: {beside.summary()}.")
+    lines.append(f"- Wall time {_seconds(each)}, {_date(each)}.")
+    lines += [f"- Note: {note}" for note in each.notes]
+    reasons: dict[str, list[str]] = {}
+    for row in beside.rows:
+        cell = row.published
+        if row.verdict == "not reproducible":
+            why = beside.rules.why_not(cell.dataset, cell.method, cell.metric)
+            reasons.setdefault(why, []).append(f"{cell.dataset} {cell.method}")
+    lines += [
+        f"- Not reproducible ({len(who)}), {listing(list(dict.fromkeys(who)))}: {why}." for why, who in reasons.items()
+    ]
+    return "\n".join([title, *lines, "", _worst_sheet(each.worst).markdown()])
+
+
+def _protocol(found: Results) -> str:
+    splits = found.experiment.get("splits")
+    facts = dict(splits) if isinstance(splits, Mapping) else {}
+    kind = str(facts.pop("kind", "?"))
+    settings = ", ".join(f"{key} {value}" for key, value in facts.items() if key != "folders")
+    description = str(found.experiment.get("description") or found.name)
+    return f"`{found.folder.name}`: {description}. Splits: {kind}{f', {settings}' if settings else ''}."
+
+
+def _worst_sheet(rows: Sequence[ComparedCell]) -> Sheet:
+    header = ("Dataset", "Method", "Setting", "Metric", "Ours", "Published", "Difference", "z", "Verdict")
+    lines: list[tuple[Text, ...]] = []
+    for row in rows:
+        cell = row.published
+        digits = cell.digits or 4
+        z = DASH if math.isnan(row.z) else f"{row.z:+.1f}"
+        numbers = (f"{row.ours:.{digits}f}", cell.mean, f"{row.difference:+.{digits}f}", z, row.verdict)
+        lines.append(tuple(map(text, (cell.dataset, cell.method, cell.setting or DASH, cell.metric, *numbers))))
+    return Sheet(text("The cells that lie farthest off"), tuple(map(text, header)), tuple(lines), stub=4, left=(8,))
+
+
+def _runs(each: Reproduction) -> Iterator[Mapping[str, Any]]:
+    """What the manifests say of each run that computed trials."""
+    for found in each.results:
+        try:
+            manifest = read_manifest(found.folder)
+        except ResultsError:  # said in the notes
+            continue
+        yield from manifest.get("computed_by") or []
+
+
+def _seconds(each: Reproduction) -> str:
+    """The wall time of all runs that computed something, and how many workers they had."""
+    runs = list(_runs(each))
+    if not runs:
+        return DASH
+    workers = sorted({int(run.get("jobs", 1)) for run in runs})
+    several = f"{'–'.join(map(str, dict.fromkeys((workers[0], workers[-1]))))} worker{'s' * (workers[-1] > 1)}"
+    return f"{duration(sum(float(run.get('seconds', 0)) for run in runs))} ({several})"
+
+
+def _date(each: Reproduction) -> str:
+    dates = [str(run.get("started", ""))[:10] for run in _runs(each)]
+    return max(dates, default=DASH)

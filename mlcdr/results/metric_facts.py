@@ -1,0 +1,75 @@
+"""What a report must know of a metric: how to print its name, which way is better, what 0/0 counted as."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlcdr.errors import listing
+from mlcdr.metrics import METRICS
+from mlcdr.results.results import Results
+
+_WORDS = {"hamming": "Hamming", "f1": "F1"}
+_SHARED = (
+    "work that methods share is charged in full to each of them; the outputs of one method share it. What is known of "
+    "the whole data set (its sums, and which features depend on others) is charged to none."
+)
+_NOT_SHARED = "every output was fitted by itself, and methods, points and splits shared nothing."
+
+
+@dataclass(frozen=True)
+class MetricFacts:
+    """A metric as a report sees it.
+
+    Attributes
+    ----------
+    title : str
+        For people: `Hamming loss`.
+    higher_is_better : bool or None
+        None where mlcdr does not know the metric: then nothing is best.
+    note : str
+        The options it was computed with, its 0/0 convention, or what a time is of; empty where there is nothing to say.
+    is_time : bool
+        Whether it is a time, of which ratios mean something and differences little.
+    """
+
+    title: str
+    higher_is_better: bool | None
+    note: str
+    is_time: bool = False
+
+
+def metric_facts(results: Results, label: str) -> MetricFacts:
+    """The facts of the metric that the results folder calls `label`."""
+    name, options = _origin(results.experiment.get("metrics"), label)
+    title = " ".join(_WORDS.get(word, word) for word in label.split("_"))
+    metric = METRICS.get(name)
+    if metric is None:
+        return MetricFacts(title, None, "")
+    note = metric.convention
+    if options:
+        chosen = ", ".join(f"{key} = {value}" for key, value in options.items())
+        note = " ".join(filter(None, (f"{metric.description}; {chosen}.", metric.convention_of(options))))
+    elif metric.needs == "timing":
+        note = _SHARED if results.experiment.get("share", True) else _NOT_SHARED
+    return MetricFacts(title, metric.higher_is_better, note, metric.needs == "timing")
+
+
+def notes(facts: Iterable[MetricFacts]) -> list[str]:
+    """What is to be said below a table: one line for each note, headed by the metrics that it is true of."""
+    titles: dict[str, list[str]] = {}
+    for fact in facts:
+        titles.setdefault(fact.note, []).append(fact.title)
+    return [f"{listing(of)}: {note}" for note, of in titles.items() if note]
+
+
+def _origin(entries: Any, label: str) -> tuple[str, Mapping[str, Any]]:
+    """The metric's own name and options behind a label (`as` in `{macro_f1: {zero_division: skip, as: mine}}`)."""
+    for entry in entries if isinstance(entries, list) else []:
+        if isinstance(entry, Mapping) and len(entry) == 1:
+            ((name, written),) = entry.items()
+            options = written if isinstance(written, Mapping) else {}
+            if options.get("as", name) == label:
+                return str(name), {key: value for key, value in options.items() if key != "as"}
+    return label, {}

@@ -1,0 +1,170 @@
+"""What a run keeps of each trial beside its scores, if the config says so: `keep: {scores: true, models: true}`.
+
+The files stand in `kept/` of the results folder, by data set and method, and are named by split and the trial's key, so
+that those of a method that was edited are not taken for its new ones. They are no part of the trial: asking for them
+later computes what is missing, and changes no score on record. `kept/index.csv` lists them.
+
+`split0-KEY.npz` has arrays that any NumPy reads without pickles: `rows` (the test rows in the data set), `labels` (n×K,
+predicted), `truth` (n×K), `label_names`, and, of a method with scores, `scores` (n×K): how far each lies above its
+threshold. `split0-KEY.skops` or `.joblib` is the model (`mlcdr.run.models`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlcdr.data.dataset import Dataset
+from mlcdr.errors import ResultsError
+from mlcdr.experiment.model import KeepSpec
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.run.models import ENDINGS, Model, write_model
+from mlcdr.whole_files import TEMPORARY, write_whole
+
+if TYPE_CHECKING:
+    from mlcdr.experiment.trials import Trial
+
+FOLDER = "kept"
+INDEX = "index.csv"
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """What is kept of each trial of a results folder, and where.
+
+    Attributes
+    ----------
+    folder : Path
+        `kept/` of the results folder.
+    scores, models : bool
+    """
+
+    folder: Path
+    scores: bool
+    models: bool
+
+    @classmethod
+    def of(cls, spec: KeepSpec, results: Path) -> Keeping | None:
+        """That of an experiment; None where nothing is to be kept."""
+        wanted = spec.scores or spec.models
+        return cls(results.resolve() / FOLDER, spec.scores, spec.models) if wanted else None
+
+    def _stem(self, trial: Trial) -> Path:
+        return self.folder / _name(trial.dataset) / _name(trial.method) / f"split{trial.split}-{trial.key}"
+
+    def scores_file(self, trial: Trial) -> Path:
+        """Where the scores and label sets of a trial stand."""
+        stem = self._stem(trial)
+        return stem.with_name(f"{stem.name}.npz")
+
+    def model_file(self, trial: Trial) -> Path | None:
+        """Where the model of a trial stands; None if it is not there."""
+        stem = self._stem(trial)
+        paths = (stem.with_name(stem.name + ending) for ending in ENDINGS)
+        return next((path for path in paths if path.is_file()), None)
+
+    def lacks(self, trial: Trial) -> bool:
+        """Whether anything that is to be kept of a trial is not there."""
+        return (self.scores and not self.scores_file(trial).is_file()) or (
+            self.models and self.model_file(trial) is None
+        )
+
+    def keep(
+        self, trial: Trial, model: ComposedClassifier, dataset: Dataset, rows: NDArray[np.intp], X: Any, Y: Any
+    ) -> None:
+        """Write what is to be kept of a trial: of a fitted model, and what it says of the test rows X of the data set.
+
+        Raises
+        ------
+        ResultsError
+            When it cannot be written.
+        """
+        with self._told():
+            if self.scores:
+                arrays: dict[str, Any] = {
+                    "rows": np.asarray(rows),
+                    "labels": np.asarray(model.predict(X), dtype=np.uint8),
+                    "truth": np.asarray(Y, dtype=np.uint8),
+                    "label_names": np.array(dataset.label_names, dtype=np.str_),
+                }
+                if model.has_scores:
+                    arrays["scores"] = model.decision_function(X)
+                image = io.BytesIO()
+                np.savez_compressed(image, **arrays)
+                write_whole(self.scores_file(trial), image.getvalue())
+            if self.models:
+                point = "; ".join(f"{path} = {value}" for path, value in trial.point)
+                about = {"dataset": trial.dataset, "method": trial.method, "point": point, "split": str(trial.split)}
+                whole = Model(model, dataset.feature_names, dataset.label_names, about)
+                write_model(self._stem(trial), whole, X)
+
+    def begin(self) -> None:
+        """Make the folder, and remove what a killed run left half written.
+
+        Raises
+        ------
+        ResultsError
+            When it cannot be written.
+        """
+        with self._told():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for path in self.folder.rglob(f"{TEMPORARY}*"):
+                path.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ResultsError(f"{self.folder}: cannot be written: {error.strerror or error}") from error
+
+    def write_index(self, trials: Iterable[Trial], swept: Sequence[str]) -> dict[str, Any]:
+        """Write `index.csv`: a line for each trial of which something is kept, with paths below `kept/`.
+
+        Returns
+        -------
+        dict
+            What the manifest says: the index, how many files there are of each kind, and their bytes.
+
+        Raises
+        ------
+        ResultsError
+            When it cannot be written.
+        """
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["dataset", "method", *swept, "split", "key", "scores", "model"])
+        counts = {"scores": 0, "models": 0, "bytes": 0}
+        for trial in trials:
+            found = (self.scores_file(trial) if self.scores_file(trial).is_file() else None, self.model_file(trial))
+            if not any(found):
+                continue
+            point = dict(trial.point)
+            left = [trial.dataset, trial.method, *(point.get(path, "") for path in swept), trial.split, trial.key]
+            writer.writerow([*left, *("" if p is None else p.relative_to(self.folder).as_posix() for p in found)])
+            counts["scores"] += found[0] is not None
+            counts["models"] += found[1] is not None
+            counts["bytes"] += sum(path.stat().st_size for path in found if path is not None)
+        with self._told():
+            write_whole(self.folder / INDEX, text.getvalue())
+        return {"index": f"{FOLDER}/{INDEX}", **counts}
+
+
+def forget(results: Path) -> None:
+    """Remove all that is kept in a results folder."""
+    shutil.rmtree(results / FOLDER, ignore_errors=True)
+
+
+def _name(text: str) -> str:
+    """`text` as a folder's name; two that become one are told apart by their files' keys."""
+    return re.sub(r"[^\w.+-]", "_", text).lstrip(".") or "_"

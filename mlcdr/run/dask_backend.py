@@ -1,0 +1,233 @@
+"""Groups of trials computed on many machines: workers of a Dask cluster that somebody else has started.
+
+A data set and its splits go to the scheduler once, from there to one worker, and from worker to worker: each of them
+gets them once, and needs no files of its own. A task is a group of trials and the name of its data set. The scheduler
+keeps what it was sent, so that a worker that dies costs what it was computing, and a worker that comes later gets what
+it lacks. The trials of a group whose workers died are computed again at the end, each alone, and one that ends its
+workers even so is recorded as crashed. Who may connect to the scheduler may run any code on it and on the workers, as
+always with Dask: use TLS, or a network of one's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import uuid
+from asyncio import CancelledError
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from threadpoolctl import threadpool_limits
+
+from mlcdr import __version__
+from mlcdr.errors import ConfigError, UserError
+from mlcdr.experiment.data_source import DataSource, Handed
+from mlcdr.experiment.digests import PROGRAM
+from mlcdr.experiment.trials import Score
+from mlcdr.run.computing import Group
+from mlcdr.run.workers import Finished, finished
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+# What decides the last digits of a score, beside the methods' own source code.
+_DECIDING = ("numpy", "scipy", "scikit-learn")
+CONNECT_SECONDS = 15
+
+
+class SchedulerLost(Exception):
+    """The scheduler is gone, and with it what was under way; what was finished is recorded."""
+
+
+def compute_on_cluster(pending: Sequence[Group], scheduler: str) -> Generator[Finished, None, None]:
+    """What comes of each group as it is finished, in any order.
+
+    Parameters
+    ----------
+    pending : sequence of Group
+    scheduler : str
+        Its address (`tcp://…`, `tls://…`), or the path of the scheduler file that `dask scheduler --scheduler-file` and
+        dask-jobqueue write.
+
+    Raises
+    ------
+    UserError
+        When there is no scheduler, or a worker has another version of the program or of what decides the last digits.
+    SchedulerLost
+        When there is none any more.
+    """
+    if not pending:
+        return
+    client = _connect(scheduler)
+    with contextlib.closing(_Work(client)) as work, _losing(scheduler):
+        yield from work.compute(pending)
+
+
+class _Work:
+    """The futures of one run on one client."""
+
+    def __init__(self, client: Client):
+        self.client = client
+        self.run = uuid.uuid4().hex[:8]  # keys of two runs on one scheduler are apart
+        self.data: dict[DataSource, Future] = {}
+        self.groups: dict[Future, Group] = {}
+
+    def compute(self, pending: Sequence[Group]) -> Iterator[Finished]:
+        from distributed import KilledWorker, as_completed
+
+        for source in dict.fromkeys(group.source for group in pending):
+            self.data[source] = self._hand_over(source)
+        suspects = []
+        for future in as_completed([self._submit(group) for group in pending], loop=self.client.loop):
+            group = self.groups.pop(future)
+            try:
+                yield self._outcome(future)
+            except KilledWorker:
+                suspects.append(group)
+        # Dask blames whatever a dead worker had before it. One trial at a time, with nothing beside it, is to blame.
+        for group in [replace(each, trials=(trial,)) for each in suspects for trial in each.trials]:
+            future = self._submit(group)
+            try:
+                yield self._outcome(future)
+            except KilledWorker as error:
+                yield Finished([Score(group.trials[0].key, None, _crash(error))], 0.0, "worker died")
+            del self.groups[future]
+
+    @staticmethod
+    def _outcome(future: Future) -> Finished:
+        """What a task returned. Where the worker that had it died before it was fetched (`lost`), another computes it
+        again, and `result` waits for that; `cancelled` is what becomes of all futures when the scheduler is gone.
+        """
+        if future.status == "cancelled":
+            raise SchedulerLost
+        outcome: Finished = future.result()
+        return outcome
+
+    def _hand_over(self, source: DataSource) -> Future:
+        """The data set on the cluster, as what a task returns: the scheduler can have it made again."""
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
+            key = f"mlcdr-data-{source.name.rpartition('/')[2]}-{self.run}-{len(self.data)}"
+            future = self.client.submit(_keep, Handed.of(source), key=key, pure=True)
+        # before any task: those would all go to the first worker that has it
+        if self.client.scheduler_info(n_workers=0)["n_workers"] > 1:
+            self.client.replicate([future])
+        return future
+
+    def _submit(self, group: Group) -> Future:
+        label = group.source.name.rpartition("/")[2]
+        future = self.client.submit(
+            _work,
+            group,
+            self.data[group.source],
+            _versions(group),
+            key=f"mlcdr-{label}-split{group.split}-{uuid.uuid4().hex[:12]}",
+            priority=-group.split,
+        )
+        self.groups[future] = group
+        return future
+
+    def close(self) -> None:
+        """Let the cluster forget what is not finished, and leave it."""
+        with contextlib.suppress(Exception):  # the scheduler may be gone
+            if self.client.status == "running":
+                self.client.cancel([*self.groups, *self.data.values()], force=True)
+        self.groups.clear()
+        self.data.clear()
+        with contextlib.suppress(Exception):
+            self.client.close(timeout=5)
+
+
+def n_threads(scheduler: str) -> int:
+    """How many groups the cluster's workers compute at a time, as it is now."""
+    client = _connect(scheduler)
+    try:
+        return int(client.scheduler_info(n_workers=0)["total_threads"])
+    finally:
+        client.close()
+
+
+def _connect(scheduler: str) -> Client:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise UserError("--backend dask needs Dask: pip install 'mlcdr[dask]'") from None
+    try:
+        address = scheduler if "://" in scheduler else json.loads(Path(scheduler).read_text())["address"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UserError(f"--scheduler {scheduler}: neither an address (tcp://host:8786) nor a scheduler file") from None
+    try:
+        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="mlcdr")
+    except (OSError, ValueError) as error:
+        told = str(error).partition("\n")[0] or type(error).__name__
+        raise UserError(f"--scheduler {scheduler}: no scheduler answers there: {told}") from None
+
+
+@contextlib.contextmanager
+def _losing(scheduler: str) -> Iterator[None]:
+    """Every way in which the client learns that the scheduler is gone, as `SchedulerLost`."""
+    from distributed.client import FutureCancelledError
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except (SchedulerLost, CancelledError, FutureCancelledError, CommClosedError, ConnectionError) as error:
+        raise SchedulerLost(f"the scheduler at {scheduler} is lost ({type(error).__name__}: {error})") from error
+
+
+def _crash(error: Any) -> str:
+    last = getattr(error.last_worker, "address", "")
+    return f"crashed: its workers died (killed, or out of memory), the last was {last}"
+
+
+# -------------------------------------------------------------------- in a worker
+
+
+def _keep(handed: Handed) -> Handed:
+    return handed
+
+
+def _work(group: Group, handed: Handed, versions: Mapping[str, str]) -> Finished:
+    """What comes of a group, by a worker that computes as the parent would."""
+    _begin(os.getpid())
+    here = _versions(group)
+    apart = [f"{name} {versions[name]} and {here[name]}" for name in versions if versions[name] != here[name]]
+    if apart:
+        raise ConfigError([f"the run and worker {_address()} differ, restart the workers: {'; '.join(apart)}"])
+    if group.keeping is not None and not group.keeping.folder.parent.is_dir():
+        raise ConfigError([f"keep: worker {_address()} does not see {group.keeping.folder.parent}"])
+    return finished(group, handed)
+
+
+@cache
+def _begin(process: int) -> None:
+    """Once in a worker: one BLAS thread, as everywhere, for good."""
+    threadpool_limits(1)
+
+
+def _address() -> str:
+    from distributed import get_worker
+
+    return str(get_worker().address)
+
+
+def _versions(group: Group) -> dict[str, str]:
+    """Whatever a trial's scores depend on beside its data: packages, and the source code of each method."""
+    components = {f"{c.family} {c.name}": c for trial in group.trials for c in trial.spec.components()}
+    versions = {"mlcdr": f"{__version__} ({PROGRAM})", **{name: _version(name) for name in _DECIDING}}
+    return versions | {name: component.version() for name, component in components.items()}
+
+
+@cache
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "missing"

@@ -1,0 +1,357 @@
+"""Worker processes that may die: the groups of a run are computed by processes that can be killed one by one.
+
+Each worker has a pipe of its own, and nothing else that it shares with anybody: one that is killed, wherever it stands,
+locks nobody out, and the run knows which group it had. Those trials are tried again, alone, when nobody else computes:
+first those together that one fit serves, then each by itself. The trial that ends its worker again is `crashed`.
+
+Limits are held from outside, so that a trial in compiled code ends, too: the run looks at the clock (which does not
+jump when the system's time is set) and at the worker's resident memory in /proc every twentieth of a second, and kills
+it. What grows by more than the machine has within that time, the system's own killer ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+import joblib
+from joblib.externals.loky.backend import get_context
+from threadpoolctl import threadpool_limits
+
+from mlcdr.errors import UserError
+from mlcdr.experiment.data_source import Handed
+from mlcdr.experiment.model import LimitsSpec
+from mlcdr.experiment.trials import Score, by_family
+from mlcdr.run.computing import Group, run_group
+
+_LOOK = 0.05  # seconds between two looks at the memory of a worker
+_STARTS = 3  # workers in a row that die before they have begun anything
+_ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMBA_NUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+    ),
+    "1",
+)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What came of a group, or of a part of one.
+
+    Attributes
+    ----------
+    scores : sequence of Score
+    seconds : float
+        That it took its worker.
+    crashed : str
+        What ended the worker with these trials: a signal's name (`SIGKILL`), `exit 3`, `seconds` or `memory` (the limit
+        that was passed); empty where nothing did.
+    """
+
+    scores: Sequence[Score]
+    seconds: float
+    crashed: str = ""
+
+
+class WorkersGone(Exception):
+    """Worker processes die before they compute anything."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A group in its turn; `again`: how often its trials have ended a worker."""
+
+    group: Group
+    again: int = 0
+    fresh: bool = False  # wants a worker that has computed nothing yet
+
+
+def finished(group: Group, handed: Handed | None = None) -> Finished:
+    """Compute a group in this process, with the data set that is handed over, if one is."""
+    for trial in group.trials:
+        for component in trial.family.components():
+            for cls in component.classes():
+                _warm_up(cls)
+    start = time.perf_counter()
+    return Finished(run_group(group, handed), time.perf_counter() - start)
+
+
+@cache
+def _warm_up(cls: type) -> None:
+    """Once in a process, before it is timed: what a class has to load or compile (its `warm_up`, if it has one)."""
+    if hasattr(cls, "warm_up"):
+        with contextlib.suppress(Exception):  # the trials that use it will say so
+            cls.warm_up()
+
+
+def computed(pending: Sequence[Group], jobs: int, limits: LimitsSpec) -> Generator[Finished, None, None]:
+    """What comes of the groups, in any order, computed by `jobs` processes; to close it is to end them.
+
+    With limits, the trials that one fit serves are a task of their own, to which the limits apply; they share nothing
+    with those of other methods then. A trial that is ended costs the work of its task, and nobody else's.
+
+    Raises
+    ------
+    UserError
+        When a data set cannot be had any more, or the limits cannot be held on this system.
+    WorkersGone
+        When no worker comes to life.
+    """
+    if limits.memory is not None and _resident(os.getpid()) is None:
+        raise UserError("limits.memory: cannot be held here; it needs /proc, which tells how much a process has")
+    parts = (part for group in pending for part in (_families(group) if limits.any else [group]))
+    pool = _Pool(jobs, limits)
+    try:
+        suspects: list[_Task] = []
+        yield from pool.work((_Task(part) for part in parts), suspects, jobs)
+        while suspects:  # alone: nobody else takes memory, or gets into the way
+            again, suspects = suspects, []
+            yield from pool.work(again, suspects, 1)
+    finally:
+        pool.close()
+
+
+def _families(group: Group) -> list[Group]:
+    """A group for each fit, which may serve several trials."""
+    return [replace(group, trials=tuple(trials)) for trials in by_family(group.trials)]
+
+
+class _Worker:
+    """A process and the run's end of its pipe."""
+
+    def __init__(self) -> None:
+        context = get_context("loky")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, os.getpid()), env=_ONE_THREAD)
+        try:
+            with signals_held_back():  # it comes to life as deaf to them as this is now
+                self.process.start()
+        except BaseException:
+            if self.process.pid is not None:
+                self.kill()
+            raise
+        theirs.close()  # when the worker dies its pipe ends
+        self.task: _Task | None = None
+        self.begun = 0.0
+        self.ready = False
+        self.used = False
+
+    def give(self, task: _Task) -> bool:
+        """Hand it a task; False if it is dead."""
+        try:
+            self.pipe.send(task.group)
+        except OSError:
+            return False
+        self.task, self.begun, self.used = task, time.monotonic(), True
+        return True
+
+    def kill(self) -> None:
+        """End it, with all that it may have started, and wait until it is gone."""
+        lives, pid = self.process.exitcode is None, self.process.pid
+        with contextlib.suppress(OSError, AttributeError):  # it leads no group yet, or such a system has none
+            os.killpg(pid, signal.SIGKILL)
+        if lives:  # the number of one that is gone may be somebody else's
+            with contextlib.suppress(OSError):
+                os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+        self.process.join()
+        self.pipe.close()
+
+    def died_of(self) -> str:
+        """The signal, or the exit code, of a worker whose pipe has ended."""
+        self.process.join(timeout=5.0)
+        code = self.process.exitcode
+        if code is None:  # it lives, and has closed its pipe
+            return "a closed pipe"
+        if code >= 0:
+            return f"exit {code}"
+        try:
+            return signal.Signals(-code).name
+        except ValueError:
+            return f"signal {-code}"
+
+
+class _Pool:
+    def __init__(self, jobs: int, limits: LimitsSpec):
+        self._limits = limits
+        self._workers: list[_Worker] = []
+        self._stillborn = 0
+
+    def work(self, tasks: Iterable[_Task], suspects: list[_Task], jobs: int) -> Iterator[Finished]:
+        """What comes of the tasks; those whose worker died, and that are to be tried again, are put to `suspects`."""
+        left = deque(tasks)
+        while len(self._workers) > jobs:
+            self._workers.pop().kill()
+        while left or any(worker.task for worker in self._workers):
+            idle = sum(worker.task is None for worker in self._workers)
+            for _ in range(min(jobs - len(self._workers), len(left) - idle)):
+                self._workers.append(_Worker())
+            for worker in [each for each in self._workers if each.ready and each.task is None]:
+                if left and left[0].fresh and worker.used:
+                    self._workers.remove(worker)
+                    worker.kill()
+                elif left and worker.give(left[0]):
+                    left.popleft()  # one that is dead has an end of file in its pipe, which is seen below
+            if not self._workers:
+                continue
+            watching = self._limits.any and any(worker.task for worker in self._workers)
+            wait([worker.pipe for worker in self._workers], _LOOK if watching else None)
+            for worker in list(self._workers):
+                yield from self._heard(worker, suspects)
+            for worker in list(self._workers):
+                yield from self._limited(worker, suspects)
+
+    def _heard(self, worker: _Worker, suspects: list[_Task]) -> Iterator[Finished]:
+        """What a worker has to say: that it is ready, what came of its task, or that it died."""
+        try:
+            if not worker.pipe.poll():
+                return
+            message = worker.pipe.recv()
+        except (EOFError, OSError):  # in the middle of a message, even
+            self._workers.remove(worker)
+            cause, task = worker.died_of(), worker.task
+            worker.kill()
+            if task is not None:
+                yield from _ended(task, cause, suspects)
+            elif not worker.ready:
+                self._stillborn += 1
+                if self._stillborn == _STARTS:
+                    raise WorkersGone(f"worker processes die as they start ({cause})") from None
+            return
+        self._stillborn = 0
+        worker.ready, worker.task = True, None
+        if isinstance(message, Exception):
+            raise message
+        if message is not None:
+            yield message
+
+    def _limited(self, worker: _Worker, suspects: list[_Task]) -> Iterator[Finished]:
+        """End a worker whose task has passed a limit."""
+        task = worker.task
+        if task is None or not self._limits.any:
+            return
+        seconds, memory = self._limits.seconds, self._limits.bytes
+        cause = ""
+        if seconds is not None and time.monotonic() - worker.begun > seconds:
+            cause = "seconds"
+        elif memory is not None and (_resident(worker.process.pid) or 0) > memory:
+            cause = "memory"
+        if cause and not worker.pipe.poll():  # it may just have finished
+            self._workers.remove(worker)
+            worker.kill()
+            yield from _ended(task, cause, suspects, self._limits)
+
+    def close(self) -> None:
+        """End all workers."""
+        for worker in self._workers:
+            worker.kill()
+        self._workers.clear()
+
+
+def _ended(task: _Task, cause: str, suspects: list[_Task], limits: LimitsSpec | None = None) -> Iterator[Finished]:
+    """Of a task that ended its worker: what is to be tried again, or else the trial that is `crashed`.
+
+    A trial that takes too long takes as long again. One that takes too much memory is tried again in a new process, for
+    earlier trials leave some behind.
+    """
+    fits = _families(task.group)
+    if cause != "seconds" and task.again == 0:
+        suspects += [_Task(fit, 1, cause == "memory") for fit in fits]
+    elif cause != "seconds" and len(task.group.trials) > 1:
+        suspects += [_Task(replace(task.group, trials=(t,)), 2, cause == "memory") for t in task.group.trials]
+    else:
+        error = f"crashed: {_told(cause, limits)}"
+        yield Finished([Score(trial.key, None, error) for trial in task.group.trials], 0.0, cause)
+
+
+def _told(cause: str, limits: LimitsSpec | None) -> str:
+    if cause == "seconds" and limits is not None:
+        return f"took longer than limits.seconds, {limits.seconds:g} s"
+    if cause == "memory" and limits is not None:
+        return f"took more memory than limits.memory, {limits.memory}"
+    likely = " (out of memory?)" if cause == "SIGKILL" else ""
+    return f"its worker process was ended by {cause}{likely}, and again when it was tried alone"
+
+
+def _resident(pid: int | None) -> int | None:
+    """The bytes of memory that a process has in use; None where nobody says, or it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return None
+
+
+# -------------------------------------------------------------------- in the worker
+
+
+def _serve(pipe: Connection, parent: int) -> None:
+    """A worker's life: compute what comes through the pipe, one group after another."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.setpgid(0, 0)  # so that what a trial starts ends with it
+    with contextlib.suppress(OSError):  # where memory runs out, rather this process than the run
+        Path("/proc/self/oom_score_adj").write_text("500")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run, which ends the workers
+    if hasattr(signal, "pthread_sigmask"):
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    _watch_parent(parent)
+    # As within joblib's own workers: a trial that asks for several jobs gets threads, not processes of its own.
+    with threadpool_limits(1), joblib.parallel_config("threading", n_jobs=1):
+        answer: Any = None
+        while True:
+            try:
+                pipe.send(answer)
+                group = pipe.recv()
+            except (EOFError, OSError):  # the run is gone
+                return
+            try:
+                answer = finished(group)
+            except UserError as error:
+                answer = error
+            except Exception as error:  # a bug of ours, whose traceback is lost on the way
+                answer = RuntimeError("".join(traceback.format_exception(error)))
+
+
+def _watch_parent(parent: int) -> None:
+    """End this worker process when `parent` is gone: a run that was killed must leave nobody behind."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        with contextlib.suppress(OSError, AttributeError):
+            if os.getpgrp() == os.getpid():
+                os.killpg(0, signal.SIGKILL)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True, name="watch-parent").start()
+
+
+@contextlib.contextmanager
+def signals_held_back() -> Iterator[None]:
+    """SIGINT and SIGTERM wait until the block ends; what is started in it hears them only if it asks to."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # or else it is started with the first worker, and lets signals through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,343 @@
+"""Figures of a data set: label correlations, label imbalance, label sets, and its instances in two dimensions.
+
+After Sun 2017, Figures 2.2 and 9.1 (correlations), 2.3 (the most frequent labels) and 1.2 (the projection).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize, PowerNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from mlcdr.data.dataset import Dataset
+from mlcdr.methods.feature_space.opls import OPLS
+from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.numerics.information import mutual_information
+from mlcdr.numerics.moments import Moments
+from mlcdr.tables import label_pairs, layouts, styles
+from mlcdr.tables.figures import STYLE, save
+from mlcdr.tables.label_pairs import Array
+
+Order = Literal["auto", "file", "frequency", "similar"]
+ORDERS: tuple[Order, ...] = ("auto", "file", "frequency", "similar")
+Projection = Literal["opls", "pca"]
+PROJECTIONS: tuple[Projection, ...] = ("opls", "pca")
+
+_INCH = 25.4
+_NAMED = 24  # labels up to which a heat map has their names
+_FEW = 60  # labels up to which they stand in the file's order if no other is asked for
+_CHANCE = 3.0  # standard deviations, 1/√n, of a correlation of independent variables
+_MOST = 15  # labels, and label sets, that are shown by name
+_COLOURED = 6  # label sets that have a colour of their own
+_QUIET = "#b8b8b8"
+_UNDEFINED = "#e6e6e6"
+_LONGEST = 34  # letters of a name
+
+
+def write_all(dataset: Dataset, folder: Path, order: Order = "auto", projection: Projection = "opls") -> list[Path]:
+    """Write the figures of a data set into a folder, each as SVG and PNG.
+
+    Raises
+    ------
+    ResultsError
+        When a file cannot be written.
+    """
+    made: dict[str, Callable[[], Figure]] = {
+        "label_correlations": lambda: correlations(dataset, order),
+        "label_imbalance": lambda: imbalance(dataset),
+        "label_sets": lambda: label_sets(dataset),
+        "projection": lambda: projected(dataset, projection),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, make in made.items():
+        stem = folder / f"{layouts.file_name(dataset.name)}_{name}"
+        written += save(make(), stem, f"{dataset.name}: {name.replace('_', ' ')}")
+    return written
+
+
+# -------------------------------------------------------------------- label correlations
+
+
+def correlations(dataset: Dataset, order: Order = "auto") -> Figure:
+    """Heat maps of four measures for all pairs of labels; the diagonal, which says nothing of a pair, is left out."""
+    counts = label_pairs.pair_counts(dataset.Y)
+    n_labels = len(counts)
+    if order == "auto":
+        order = "file" if n_labels <= _FEW else "similar"
+    at = _ordered(counts, order)
+    residual = label_pairs.residual_correlation(dataset.X, dataset.Y)
+    drawn = [
+        ("(a) Mutual information (bits)", mutual_information(dataset.Y, dataset.Y)),
+        ("(b) Jaccard index", label_pairs.jaccard(counts)),
+        (
+            "(c) Conditional: share of the column's\ninstances that have the row's label",
+            label_pairs.conditional(counts),
+        ),
+        ("(d) Residual: correlation of what ridge\nregression on the features leaves", residual),
+    ]
+    names = [_short(dataset.label_names[j], 18) for j in at] if n_labels <= _NAMED else []
+    room = 1.3 * max(map(len, names), default=0)  # millimetres for names
+    side = 66.0 + 0.9 * len(names) + room
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(2 * (side + 18) / _INCH, (2 * (side + 14) + 12) / _INCH), layout="constrained")
+        for ax, (title, values) in zip(figure.subplots(2, 2).ravel(), drawn, strict=True):
+            chance = _CHANCE / math.sqrt(dataset.n_instances) if values is residual else None
+            _heat_map(ax, values[np.ix_(at, at)], names, chance)
+            ax.set_title(title, loc="left")
+        heading = f"{dataset.name}: how its {n_labels} labels go together"
+        figure.suptitle(heading, fontsize=9.5, fontweight="bold", parse_math=False)
+        orders = {"frequency": "the most frequent first", "similar": "those with a large Jaccard index together"}
+        note = (
+            f"Labels: {orders.get(order, 'in the order of the file')}. Diagonal left out; grey: not defined.\n"
+            f"Colours of (a) to (c) by the square root. Independent labels are within "
+            f"±{_CHANCE / math.sqrt(dataset.n_instances):.2g} in (d)."
+        )
+        figure.supxlabel(note, fontsize=7.0)
+    return figure
+
+
+def _ordered(counts: Any, order: Order) -> Any:
+    if order == "frequency":
+        return np.argsort(-np.diag(counts), kind="stable")
+    return label_pairs.similar_together(counts) if order == "similar" else np.arange(len(counts))
+
+
+def _heat_map(ax: Axes, values: Array, names: Sequence[str], chance: float | None) -> None:
+    """One measure; `chance`: how large a signed one is of independent labels."""
+    np.fill_diagonal(values, np.nan)
+    shown = np.abs(values[np.isfinite(values) & (values != 0)])
+    most = float(shown.max(initial=0.0)) or 1.0
+    top = most if names else float(np.quantile(shown, 0.99)) if len(shown) else 1.0  # few strong ones hide all others
+    norm: Normalize = PowerNorm(0.5, vmin=0.0, vmax=top)
+    colours = "magma_r"
+    ticks = np.array([0.0, 0.05, 0.25, 0.5, 1.0]) * top
+    if chance is not None:
+        top = max(top, 2 * chance)
+        norm, colours = Normalize(-top, top), "PuOr"
+        ticks = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) * top
+    ax.set_facecolor(_UNDEFINED)
+    smooth = "nearest" if len(values) <= 2 * _FEW else "auto"
+    image = ax.imshow(values, cmap=colours, norm=norm, aspect="equal", interpolation=smooth)
+    beyond = "neither" if top >= most else "max" if chance is None else "both"
+    bar = ax.figure.colorbar(image, ax=ax, pad=0.02, fraction=0.05, extend=beyond)
+    bar.set_ticks([float(f"{tick:.2g}") if abs(tick) < top else float(tick) for tick in ticks])
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.2g}".replace("-", "−")))
+    bar.ax.minorticks_off()
+    bar.ax.tick_params(labelsize=6.5)
+    ax.grid(False)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    ax.tick_params(length=0)
+    if names:
+        ax.set_xticks(range(len(names)), names, rotation=90, parse_math=False, fontsize=6.0)
+        ax.set_yticks(range(len(names)), names, parse_math=False, fontsize=6.0)
+    else:
+        step = next(s for p in range(9) for s in (10**p, 2 * 10**p, 5 * 10**p) if len(values) / s <= 8)
+        numbers = [1, *range(step, len(values) + 1, step)] if step > 1 else list(range(1, len(values) + 1))
+        ax.set_xticks([number - 1 for number in numbers], [str(number) for number in numbers])
+        ax.set_yticks([number - 1 for number in numbers], [str(number) for number in numbers])
+
+
+# -------------------------------------------------------------------- labels and label sets
+
+
+def imbalance(dataset: Dataset) -> Figure:
+    """How many instances have the most frequent labels, and how unlike in frequency all of them are."""
+    counts = label_pairs.pair_counts(dataset.Y)
+    own = np.diag(counts)
+    order = np.argsort(-own, kind="stable")
+    ratios = label_pairs.imbalance(counts)
+    there = np.isfinite(ratios)
+    named = order[:_MOST]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(180 / _INCH, (26 + max(4.2 * len(named), 44)) / _INCH), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        _bars(left, [dataset.label_names[j] for j in named], own[named], dataset.n_instances)
+        left.set_title(f"(a) {'Labels' if len(own) <= _MOST else f'The {_MOST} most frequent labels'}", loc="left")
+        right.plot(
+            np.arange(1, there.sum() + 1), own[order][: there.sum()], color=styles.COLOURS[0], drawstyle="steps-mid"
+        )
+        right.set_xlabel("Label, by frequency")
+        right.set_ylabel("Instances with it")
+        if own.max(initial=0) > 10 * own[own > 0].min(initial=own.max(initial=0)):
+            right.set_yscale("log")
+            right.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+        else:
+            right.set_ylim(0)
+        right.xaxis.set_major_locator(MaxNLocator(integer=True))
+        right.set_xlabel("Label, by frequency")
+        right.set_ylabel("Instances with it")
+        right.set_title("(b) All labels", loc="left")
+        figure.suptitle(f"{dataset.name}: label imbalance", fontsize=9.5, fontweight="bold", parse_math=False)
+        figure.supxlabel(_ratio_note(ratios), fontsize=7.0)
+    return figure
+
+
+def _ratio_note(ratios: Array) -> str:
+    """Mean and variation of the imbalance ratio, Sun 2017, (3.10), over the labels that are there."""
+    there = ratios[np.isfinite(ratios)]
+    none = len(ratios) - len(there)
+    without = f" {none} label{'s have' if none > 1 else ' has'} no instance." if none else ""
+    if not len(there):
+        return without.strip()
+    variation = f", its coefficient of variation {there.std(ddof=1) / there.mean():.2f}" if len(there) > 1 else ""
+    what = "Imbalance ratio (the most frequent label's instances over a label's)"
+    return f"{what}: mean {there.mean():.1f}{variation}.{without}"
+
+
+def label_sets(dataset: Dataset) -> Figure:
+    """The most frequent label sets, how many instances each set has, and how many labels each instance."""
+    found = label_pairs.label_sets(dataset.Y)
+    sizes = np.array([len(labels) for labels in found.sets])[found.of_rows]
+    named = list(range(min(_MOST, len(found.sets))))
+    single = int((found.counts == 1).sum())
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(180 / _INCH, (26 + max(4.2 * len(named), 66)) / _INCH), layout="constrained")
+        grid = figure.add_gridspec(2, 2)
+        left = figure.add_subplot(grid[:, 0])
+        _bars(
+            left,
+            [_set_name(found.sets[k], dataset.label_names) for k in named],
+            found.counts[named],
+            dataset.n_instances,
+        )
+        left.set_title(
+            f"(a) {'Label sets' if len(found.sets) <= _MOST else f'The {_MOST} most frequent label sets'}", loc="left"
+        )
+        ranks = figure.add_subplot(grid[0, 1])
+        ranks.plot(np.arange(1, len(found.counts) + 1), found.counts, color=styles.COLOURS[0], drawstyle="steps-mid")
+        ranks.set_xscale("log")
+        ranks.set_yscale("log")
+        for axis in (ranks.xaxis, ranks.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+        ranks.set_xlabel("Label set, by frequency")
+        ranks.set_ylabel("Instances with it")
+        ranks.set_title("(b) All label sets", loc="left")
+        many = figure.add_subplot(grid[1, 1])
+        heights = np.bincount(sizes)
+        many.bar(np.arange(len(heights)), heights, width=0.9, color=styles.COLOURS[0])
+        many.xaxis.set_major_locator(MaxNLocator(integer=True))
+        many.grid(False, axis="x")
+        many.set_xlabel("Labels of an instance")
+        many.set_ylabel("Instances")
+        many.set_title(f"(c) Labels an instance: mean {sizes.mean():.2f}", loc="left")
+        figure.suptitle(f"{dataset.name}: label sets", fontsize=9.5, fontweight="bold", parse_math=False)
+        told = f"{len(found.sets):,} different label sets in {dataset.n_instances:,} instances"
+        figure.supxlabel(f"{told}; {single:,} of them occur once.", fontsize=7.0)
+    return figure
+
+
+def _bars(ax: Axes, names: Sequence[str], counts: Any, n: int) -> None:
+    """Bars with names at their left and numbers at their right, the first on top."""
+    ax.barh(np.arange(len(names)), counts, height=0.75, color=styles.COLOURS[0])
+    ax.set_yticks(range(len(names)), [_short(name, _LONGEST) for name in names], parse_math=False)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    for k, count in enumerate(counts):
+        ax.annotate(
+            f"{count:,} ({count / n:.0%})", (count, k), (3, 0), textcoords="offset points", va="center", fontsize=6.5
+        )
+    ax.set_xlim(0, max(1.0, 1.3 * max(counts, default=1)))
+    ax.set_xlabel("Instances")
+    ax.tick_params(axis="y", length=0)
+    ax.grid(False, axis="y")
+
+
+def _short(name: str, longest: int) -> str:
+    return name if len(name) <= longest else name[: longest - 1] + "…"
+
+
+def _set_name(labels: Sequence[int], names: Sequence[str]) -> str:
+    """A label set by its labels, those that have room; the number of the others."""
+    if not labels:
+        return "no label"
+    written = names[labels[0]]
+    for k, label in enumerate(labels[1:], start=1):
+        rest = f" + {len(labels) - k}"
+        if len(f"{written}, {names[label]}") + (len(rest) if k < len(labels) - 1 else 0) > _LONGEST:
+            return _short(written, _LONGEST - len(rest)) + rest
+        written += f", {names[label]}"
+    return written
+
+
+# -------------------------------------------------------------------- the instances in two dimensions
+
+
+def projected(dataset: Dataset, projection: Projection = "opls") -> Figure:
+    """The instances in two dimensions, those of the most frequent label sets in colours and markers, the others grey.
+
+    `opls` is the supervised projection of CLMLC (regularised by 1), which Figure 1.2 of the thesis shows; where it has
+    fewer than two directions (one label, say) the first principal components of the features stand in.
+    """
+    Z, called = coordinates(dataset, projection)
+    found = label_pairs.label_sets(dataset.Y)
+    with mpl.rc_context({**STYLE, "axes.grid": False}):
+        figure = Figure(figsize=(150 / _INCH, 105 / _INCH), layout="constrained")
+        ax = figure.subplots()
+        size = float(np.clip(9000 / max(dataset.n_instances, 1), 2.0, 16.0))
+        coloured = min(_COLOURED, len(found.sets))
+        rest = found.of_rows >= coloured
+        if rest.any():
+            others = f"{len(found.sets) - coloured:,} other sets ({int(rest.sum()):,})"
+            ax.scatter(
+                Z[rest, 0],
+                Z[rest, 1],
+                s=0.6 * size,
+                color=_QUIET,
+                linewidths=0,
+                label=others,
+                rasterized=True,
+                zorder=1,
+            )
+        for k in range(coloured):
+            of_set = found.of_rows == k
+            name = _set_name(found.sets[k], dataset.label_names)
+            look: dict[str, Any] = {
+                "marker": styles.marker(k),
+                "facecolors": "none",
+                "edgecolors": styles.colour(k),
+                "linewidths": 0.6,
+            }
+            label = f"{name} ({found.counts[k]:,})"
+            ax.scatter(Z[of_set, 0], Z[of_set, 1], s=size, alpha=0.8, label=label, rasterized=True, zorder=2, **look)
+        ax.set_xlabel(called[0])
+        ax.set_ylabel(called[1])
+        ax.tick_params(labelbottom=False, labelleft=False, length=0)
+        handles, labels = ax.get_legend_handles_labels()
+        if rest.any():  # the grey ones were drawn first, and are told last
+            handles, labels = [*handles[1:], handles[0]], [*labels[1:], labels[0]]
+        legend = figure.legend(
+            handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=7.0, markerscale=1.3
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+        heading = f"{dataset.name}: {dataset.n_instances:,} instances by label set"
+        figure.suptitle(heading, fontsize=9.5, fontweight="bold", parse_math=False)
+    return figure
+
+
+def coordinates(dataset: Dataset, projection: Projection) -> tuple[Array, tuple[str, str]]:
+    """Two coordinates of each instance (n×2), and what they are; zeros where the features have no second direction."""
+    moments = Moments.from_arrays(dataset.X, dataset.Y)
+    columns: list[Array] = []
+    called: list[str] = []
+    spaces: list[tuple[str, Any]] = [("Principal component", PCA(n_components=None if min(dataset.X.shape) < 2 else 2))]
+    if projection == "opls":
+        spaces.insert(0, ("OPLS direction", OPLS(n_components=None if dataset.n_features < 2 else 2, alpha=1.0)))
+    for name, space in spaces:
+        if len(columns) < 2:
+            Z = space.fit_moments(moments).transform(dataset.X)
+            called += [f"{name} {j + 1}" for j in range(Z.shape[1])]
+            columns += list(Z.T)
+    while len(columns) < 2:
+        columns.append(np.zeros(dataset.n_instances))
+        called.append("(no second direction)")
+    return np.column_stack(columns[:2]), (called[0], called[1])

@@ -1,0 +1,333 @@
+"""Figures of a results folder: curves along a sweep, boxes over splits, bars, accuracy against time, heat maps.
+
+`write_all` writes those that the experiment asks for into `figures/` of the results folder, as SVG and PNG. What a
+layout can say, and which figures it makes, stands in `mlcdr.tables.layouts`; `fitting` finds those that show an
+experiment which asks for none.
+
+A method keeps its colour and marker in all figures of an experiment (`mlcdr.tables.styles`). The same results give
+the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from mlcdr.errors import ResultsError, did_you_mean
+from mlcdr.results.metric_facts import metric_facts
+from mlcdr.results.results import Results
+from mlcdr.tables import layouts, output, panels
+from mlcdr.tables.curves import positions
+from mlcdr.tables.layouts import TIMES, FigureLayout
+from mlcdr.tables.panels import Spot, metric_title, shown_datasets
+from mlcdr.tables.text_format import SPREADS, over_splits, short_path
+
+_LEGEND = 6  # entries in a row of the legend, at most
+_SWATCH, _LETTER = 0.7, 0.066  # inches of a legend's entry: line and gaps, and each letter
+_MILLIMETRES = 25.4  # an inch
+_ROW = 58.0  # millimetres of height for each row of panels, where a layout does not say
+_NARROWEST = 50.0  # millimetres of width for each column of panels
+_PNG_DPI = 300
+
+STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same letters everywhere
+    "font.size": 8.0,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8.0,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "legend.fontsize": 8.0,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 4.0,
+    "mathtext.fontset": "dejavusans",
+    "figure.constrained_layout.w_pad": 0.08,  # inches
+    "figure.constrained_layout.h_pad": 0.06,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "mlcdr",
+}
+
+
+def render(results: Results, entry: Mapping[str, Any], *subject: str) -> Figure:
+    """One of the figures that an entry of `figures:` describes.
+
+    Parameters
+    ----------
+    results : Results
+    entry : mapping
+        `{"layout": NAME or FILE.yaml}` and any key of the layout that shall differ from it.
+    subject : str
+        What the figure is of, as `subjects` gives it: with panels of metrics, the data set.
+
+    Raises
+    ------
+    ResultsError
+        When the layout cannot be read or does not fit the results: a panel's metric, or its swept path, is not there.
+    """
+    layout = _settled(results, entry)
+    _check(results, layout, str(entry["layout"]), subject)
+    with mpl.rc_context(STYLE):
+        return _draw(results, layout, dict(zip(layout.apart, subject, strict=True)))
+
+
+def subjects(results: Results, entry: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """What each of an entry's figures is of: a data set, a metric, a method, or several of them, in this order.
+
+    Raises
+    ------
+    ResultsError
+        When the layout cannot be read.
+    """
+    layout = _settled(results, entry)
+    every = list(itertools.product(*(_possible(results, layout)[each] for each in layout.apart)))
+    if "method" not in layout.apart:
+        return every
+    at = layout.apart.index("method")
+    axes = [path for path in layout.paths if path not in layout.at]
+    return [each for each in every if not any(results.lacks(each[at], path) for path in axes)]
+
+
+def write_all(results: Results, asked: Sequence[Mapping[str, Any]] | None = None) -> list[Path]:
+    """Write every figure of the experiment into `figures/` of its folder, each as `.svg` and `.png`.
+
+    The stem is the layout's name with `_` for `/`, and the data set's (metric's, method's) name where there are
+    several. `asked`: the entries to draw, in place of the experiment's own.
+
+    Raises
+    ------
+    ResultsError
+        As `render`; or when a file cannot be written.
+    """
+    asked = output.entries(results, "figures") if asked is None else asked
+    written = []
+    for entry, stem in zip(asked, output.stems(asked), strict=True):
+        layout = _settled(results, entry)
+        several = [len(_all_there(results, layout)[each]) > 1 for each in layout.apart]
+        for subject in subjects(results, entry):
+            figure = render(results, entry, *subject)
+            told = [layouts.file_name(each) for each, needed in zip(subject, several, strict=True) if needed]
+            title = f"{results.name}: {', '.join(subject)}" if subject else results.name
+            written += save(figure, results.folder / "figures" / "_".join([stem, *told]), title)
+    return written
+
+
+def fitting(results: Results) -> list[dict[str, Any]]:
+    """Entries of generic figures for an experiment, by what it sweeps and measures.
+
+    Nothing swept: boxes over the splits. One parameter: curves. Two or more: a heat map of the last two for each method
+    that has both, the others at their first values. Methods and a time: accuracy against time.
+    """
+    swept = [path for path in results.swept if len(results.values(path)) > 1]
+    judged = [m for m in results.metrics if not metric_facts(results, m).is_time]
+    chosen: dict[str, Any] = {"metrics": judged or list(results.metrics)}
+    rest = {path: results.values(path)[0] for path in swept[:-2]}
+    both = [m for m in results.methods if len(swept) > 1 and not any(results.lacks(m, path) for path in swept[-2:])]
+    found: list[dict[str, Any]] = []
+    if not swept:
+        found.append({"layout": "boxes", **chosen})
+    elif len(swept) == 1:
+        found.append({"layout": "curves", **chosen})
+    elif both:
+        found.append({"layout": "heatmap", **chosen, "at": rest})
+    else:  # no method has two of them: each sees its own
+        found += [
+            {"layout": "curves", **chosen, "x": path, "at": {p: results.values(p)[0] for p in swept if p != path}}
+            for path in swept
+        ]
+    if judged and any(name in results.metrics for name in TIMES):
+        found.append({"layout": "time", **chosen})
+    return found
+
+
+def _settled(results: Results, entry: Mapping[str, Any]) -> FigureLayout:
+    sizes = {path: len(results.values(path)) for path in results.swept}
+    layout = layouts.load_figure(entry).settled(sizes, results.metrics)
+    # what runs from the best to the fastest is no judgement, and is not drawn against itself
+    if layout.draw == "scatter" and layout.chosen_metrics is None:
+        judged = tuple(m for m in results.metrics if not metric_facts(results, m).is_time)
+        layout = layout.model_copy(update={"metrics": judged})
+    return layout
+
+
+def _all_there(results: Results, layout: FigureLayout) -> dict[str, tuple[str, ...]]:
+    """Dimension → what the experiment has there, or will have."""
+    metrics = layout.chosen_metrics or results.metrics
+    return {"dataset": layout.datasets or results.datasets, "metric": metrics, "method": results.methods}
+
+
+def _possible(results: Results, layout: FigureLayout) -> dict[str, tuple[str, ...]]:
+    """Dimension → what has results."""
+    wanted = layout.methods or results.methods
+    return _all_there(results, layout) | {
+        "dataset": shown_datasets(results, layout),
+        "method": tuple(m for m in wanted if (results.summary["method"] == m).any()),
+    }
+
+
+def save(figure: Figure, stem: Path, title: str) -> list[Path]:
+    """Write `stem`.svg and `stem`.png, without a date, so that the same figure gives the same bytes.
+
+    Raises
+    ------
+    ResultsError
+        When a file cannot be written.
+    """
+    about: dict[str, dict[str, Any]] = {
+        "svg": {"Date": None, "Creator": "mlcdr", "Title": title},
+        "png": {"Software": "mlcdr", "Title": title},
+    }
+    contents = {}
+    for ending, metadata in about.items():
+        image = io.BytesIO()
+        with mpl.rc_context(STYLE):
+            figure.savefig(image, format=ending, dpi=_PNG_DPI, metadata=metadata)
+        contents[ending] = image.getvalue()
+    return output.write(stem, contents)
+
+
+def _check(results: Results, layout: FigureLayout, name: str, subject: tuple[str, ...]) -> None:
+    where = f"{results.folder}: layout {name}"
+    swept = ", ".join(results.swept) or "nothing"
+    for axis in ("x", "y"):
+        path = getattr(layout, axis)
+        if path == "auto" and layout.draw == "heatmap":
+            raise ResultsError(f"{where}: a heat map needs two swept parameters (swept there: {swept})")
+        if path not in results.swept and path in layout.paths:
+            raise ResultsError(f"{where}: {axis}: {path} is not swept (swept there: {swept})")
+    for path in layout.paths:
+        if path not in results.swept:
+            raise ResultsError(f"{where}: {path} is not swept (swept there: {swept})")
+    for path, value in layout.at.items():
+        if value not in results.values(path):
+            there = ", ".join(results.values(path))
+            raise ResultsError(f"{where}: at: {path} has no value {value} (it has: {there})")
+    wanted = [*(layout.chosen_metrics or ()), *([layout.x] if layout.draw == "scatter" else [])]
+    missing = [metric for metric in wanted if metric not in results.metrics]
+    if missing == ["auto"]:
+        raise ResultsError(
+            f"{where}: the results have no time; add {' or '.join(TIMES[:2])} to `metrics:` and run again"
+        )
+    if missing:
+        hint = did_you_mean(missing[0], results.metrics)
+        raise ResultsError(
+            f"{where}: the results have no {', '.join(missing)}{hint} (measured: {', '.join(results.metrics)}); "
+            "add it to `metrics:` and run again"
+        )
+    unknown = [dataset for dataset in layout.datasets or () if dataset not in results.datasets]
+    if unknown:
+        raise ResultsError(f"{where}: no data set {unknown[0]!r} (there are: {', '.join(results.datasets)})")
+    kinds = {"dataset": "data set", "metric": "metric", "method": "method"}
+    known = {"dataset": results.datasets, "metric": results.metrics, "method": results.methods}
+    for dimension, each in zip(layout.apart, subject, strict=True):
+        if each not in known[dimension]:
+            raise ResultsError(f"{where}: no {kinds[dimension]} {each!r} (there are: {', '.join(known[dimension])})")
+    if layout.draw == "curves" and layout.x_scale == "log" and min(positions(results.values(layout.x)), default=1) <= 0:
+        raise ResultsError(f"{where}: x_scale: log shows positive values only, and {layout.x} has others")
+    several = [path for path in results.swept if len(results.values(path)) > 1]
+    others = [path for path in several if path not in layout.paths] if layout.draw != "scatter" else []
+    if others and layout.draw == "curves":
+        raise ResultsError(
+            f"{where}: {', '.join(others)} is swept too, so a method has several curves; a figure shows one sweep "
+            "(`at:` chooses a value, `lines:` draws a line for each, `draw: heatmap` shows two sweeps)"
+        )
+    if others:
+        raise ResultsError(f"{where}: {', '.join(others)} is swept too; choose a value by `at:`")
+
+
+def _spots(results: Results, layout: FigureLayout, subject: Mapping[str, str]) -> tuple[list[Spot], int]:
+    """The panels of one figure, row by row, and how many stand side by side."""
+    if not isinstance(layout.panels, str):
+        spots = [Spot(**subject, metric=panel.metric, title=panel.title, label=panel.label) for panel in layout.panels]
+        return spots, min(layout.columns, len(spots))
+    there = _possible(results, layout)
+    kinds = [kind.removesuffix("s") for kind in layout.panels.split("_by_")]
+    spots = [
+        Spot(**{**subject, **dict(zip(kinds, each, strict=True))})
+        for each in itertools.product(*(there[kind] for kind in kinds))
+    ]
+    return spots, len(there[kinds[1]]) if len(kinds) > 1 else min(layout.columns, len(spots))
+
+
+def _draw(results: Results, layout: FigureLayout, subject: Mapping[str, str]) -> Figure:
+    spots, columns = _spots(results, layout, subject)
+    rows = math.ceil(len(spots) / columns)
+    natural = (max(170.0, _NARROWEST * columns), 16.0 + _ROW * rows)
+    width, height = (side / _MILLIMETRES for side in layout.size or natural)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    methods = _legend_order(results, layout)
+    shown: dict[str, Any] = {}
+    for spot, ax in zip(spots, axes, strict=False):
+        for label, handle in panels.draw(ax, results, layout, spot, methods).items():
+            shown.setdefault(label, handle)
+    for ax in axes[len(spots) :]:
+        ax.set_visible(False)
+    told = {**subject, "metric": metric_title(results, subject.get("metric", ""))}
+    heading = ", ".join(told[each] for each in layout.apart) or results.name
+    figure.suptitle(heading, fontsize=9.5, fontweight="bold", parse_math=False)
+    remark = _what_is_shown(results, layout, spots)
+    order = [method for method in methods if method in shown] if layout.lines == "methods" else list(shown)
+    handles = [shown[label] for label in order]
+    if handles:
+        legend = figure.legend(
+            handles,
+            order,
+            loc="outside lower center",
+            ncols=_legend_columns(order, width),
+            frameon=False,
+            handlelength=3.0,
+            title=remark,
+            title_fontsize=7.0,
+        )
+        for written in legend.get_texts():
+            written.set_parse_math(False)  # a method's name is the user's: a dollar sign in it is a dollar sign
+    elif remark:
+        figure.supxlabel(remark, fontsize=7.0)
+    return figure
+
+
+def _legend_columns(labels: Sequence[str], width: float) -> int:
+    """How many entries stand side by side: rows of one length, none wider than the figure (in inches)."""
+    room = max(1, min(_LEGEND, int(width / (_SWATCH + _LETTER * max(map(len, labels))))))
+    return math.ceil(len(labels) / math.ceil(len(labels) / room))
+
+
+def _what_is_shown(results: Results, layout: FigureLayout, spots: Sequence[Spot]) -> str:
+    """What lines, bands, boxes and colours stand for."""
+    counts = [
+        cell.n
+        for key, cell in results.cells.items()
+        if any(spot.dataset in ("", key[0]) and spot.metric in ("", key[-1]) for spot in spots)
+    ]
+    if not counts:
+        return ""
+    over = over_splits(counts)
+    spread = SPREADS.get(layout.band) if max(counts) > 1 else None
+    said = f"Mean{f' and {spread}' if spread else ''} {over}"
+    if layout.draw == "boxes":
+        said = f"Box: quartiles {over}; line: median; marker: mean; whiskers: within 1.5 times the box"
+    elif layout.draw == "heatmap":
+        said = f"Mean {over}; the brighter, the better; framed: the best"
+    fixed = ", ".join(f"{short_path(path, results.swept)} = {value}" for path, value in layout.at.items())
+    return f"{said}; {fixed}" if fixed else said
+
+
+def _legend_order(results: Results, layout: FigureLayout) -> list[str]:
+    first = [method for method in layout.methods if method in results.methods]
+    rest = [method for method in results.methods if method not in first]
+    measured = set(results.summary["method"])
+    return [method for method in (*first, *rest) if method in measured]

@@ -1,0 +1,135 @@
+"""How labels go together: four measures for all pairs; and how often each label and label set is there.
+
+Mutual information is `numerics.information`'s; all others but the residual correlation come from C = YᵀY (K×K), a
+sparse product where Y is sparse. The thesis of Sun (2017) shows mutual information (Figure 2.2) and "four criterions"
+(Figure 9.1) without saying which: these are ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.numerics.moments import Moments
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+_FOLDS = 5
+_FLAT = 1e-12  # of a label's own variance: what rounding leaves of residuals that are none
+
+
+def pair_counts(Y: Any) -> Counts:
+    """C (K×K): C_jk instances have both labels j and k, C_jj label j; of label sets Y (n×K of {0, 1}, dense or CSR)."""
+    if sparse.issparse(Y):
+        Y = sparse.csr_array(Y, dtype=np.int64)
+        return np.asarray((Y.T @ Y).toarray(), dtype=np.int64)
+    Y = np.asarray(Y, dtype=np.float64)  # of whole numbers below 2⁵³, by the quick product
+    return np.rint(Y.T @ Y).astype(np.int64)
+
+
+def jaccard(counts: Counts) -> Array:
+    """|j ∧ k| / |j ∨ k| (K×K), from C; 0 for two labels that no instance has."""
+    own = np.diag(counts)
+    either = own[:, None] + own[None, :] - counts
+    return np.divide(counts, either, out=np.zeros(counts.shape), where=either > 0)
+
+
+def conditional(counts: Counts) -> Array:
+    """P(Y_j = 1 | Y_k = 1) (K×K; row j, column k), from C; NaN where no instance has label k."""
+    own = np.diag(counts)
+    return np.divide(counts, own[None, :], out=np.full(counts.shape, np.nan), where=own[None, :] > 0)
+
+
+def residual_correlation(X: Any, Y: Any, seed: int = 0) -> Array:
+    """Pearson's correlation of what a ridge regression on the features leaves of each pair of labels (K×K).
+
+    It is dependence given the features, as far as a linear model goes: labels that go together because the features say
+    so have none. Each instance is predicted by a model (α = 1) that has not seen it, five folds in all, so that more
+    features than instances do not explain everything away. NaN where nothing is left of a label, or there are fewer
+    than two instances.
+
+    X (n×d) and Y (n×K) may be sparse; of Y there is a dense copy of one fold at a time.
+    """
+    n, n_labels = Y.shape
+    if n < 2:
+        return np.full((n_labels, n_labels), np.nan)
+    everything = Moments.from_arrays(X, Y)
+    order = np.random.default_rng(seed).permutation(n)
+    products, sums = np.zeros((n_labels, n_labels)), np.zeros(n_labels)
+    for fold in np.array_split(order, min(_FOLDS, n)):
+        fold = np.sort(fold)
+        model = Ridge().fit_moments(everything.without(fold))
+        Y_fold = Y[fold].toarray() if sparse.issparse(Y) else np.asarray(Y[fold])
+        left = Y_fold - model.predict(X[fold]).reshape(len(fold), n_labels)
+        products += left.T @ left
+        sums += left.sum(axis=0)
+    covariance = products / n - np.outer(sums, sums) / n**2
+    share = np.asarray(Y.sum(axis=0), dtype=np.float64).ravel() / n
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    deviation[(deviation**2 <= _FLAT) | (share == 0) | (share == 1)] = np.nan
+    return np.clip(covariance / np.outer(deviation, deviation), -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class LabelSets:
+    """The different label sets of a data set, the most frequent first, then in the order of appearance.
+
+    Attributes
+    ----------
+    sets : tuple of tuple of int
+        The labels of each.
+    counts : ndarray
+        How many instances have it.
+    of_rows : ndarray of shape (n,)
+        The number of each instance's set.
+    """
+
+    sets: tuple[tuple[int, ...], ...]
+    counts: Counts
+    of_rows: NDArray[np.intp]
+
+
+def label_sets(Y: Any) -> LabelSets:
+    """The different label sets of Y (n×K of {0, 1}, dense or CSR)."""
+    rows = sparse.csr_array(Y)
+    rows.eliminate_zeros()
+    rows.sort_indices()
+    known: dict[bytes, int] = {}
+    first: list[tuple[int, ...]] = []
+    of_rows = np.empty(rows.shape[0], dtype=np.intp)
+    for i, (start, stop) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True)):
+        labels = rows.indices[start:stop]
+        key = labels.tobytes()
+        if key not in known:
+            known[key] = len(first)
+            first.append(tuple(map(int, labels)))
+        of_rows[i] = known[key]
+    counts = np.bincount(of_rows, minlength=len(first))
+    order = np.argsort(-counts, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return LabelSets(tuple(first[k] for k in order), counts[order], place[of_rows])
+
+
+def imbalance(counts: Counts) -> Array:
+    """IR(Y_j) = max_k |k| / |j| (K) of Sun 2017, (3.10), from C; infinite for a label that no instance has."""
+    own = np.diag(counts).astype(np.float64)
+    return np.divide(own.max(initial=0.0), own, out=np.full(len(own), np.inf), where=own > 0)
+
+
+def similar_together(counts: Counts) -> NDArray[np.intp]:
+    """An order of the labels in which those with a large Jaccard index stand together (average linkage)."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    if len(counts) < 3:
+        return np.arange(len(counts))
+    distances = 1.0 - jaccard(counts)
+    np.fill_diagonal(distances, 0.0)
+    return np.asarray(leaves_list(linkage(squareform(distances, checks=False), "average")), dtype=np.intp)

@@ -1,0 +1,314 @@
+"""A sheet: a finished table of text, and how it looks in Markdown, in LaTeX, in HTML and on a terminal.
+
+A sheet knows nothing of results. `tables`, `published` and `comparison` decide what stands in it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mlcdr.errors import printable
+
+DASH = "–"
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+_GAP = "  "
+_LATEX_MANY = 5  # from so many columns of numbers on, a table is wide in LaTeX
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",  # the straight quote is not in LaTeX's default encoding
+    "–": "--",
+    "−": r"$-$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "†": r"\dag{}",
+    "‡": r"\ddag{}",
+    "↓": r"$\downarrow$",
+    "↑": r"$\uparrow$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "∩": r"$\cap$",
+    "∪": r"$\cup$",
+    "Σ": r"$\Sigma$",
+    "‖": r"$\|$",
+    "²": r"$^2$",
+    "χ": r"$\chi$",
+    "α": r"$\alpha$",
+    "∞": r"$\infty$",
+    "ᵀ": r"$^{\top}$",
+}
+
+
+def escape_latex(text: str) -> str:
+    """`text` as LaTeX shows it literally (pdflatex, no package beyond the kernel's own)."""
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def escape_markdown(text: str) -> str:
+    """`text` as Markdown shows it literally inside a table cell or a paragraph."""
+    return re.sub(r"([\\|*<`\[\]]|(?<!\w)_|_(?!\w))", r"\\\1", text)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A piece of text in its two spellings: as people read it, and in LaTeX."""
+
+    plain: str
+    latex: str
+    bold: bool = False
+
+
+def text(plain: str) -> Text:
+    """Text with nothing special in it; its LaTeX is escaped."""
+    return Text(plain, escape_latex(plain))
+
+
+def template(pattern: str, **values: str) -> Text:
+    """A layout's text: `{name}` is replaced, and what stands between dollar signs is mathematics in LaTeX.
+
+    Only the pattern's own dollar signs count, never those of a value.
+
+    Raises
+    ------
+    KeyError, ValueError, IndexError
+        When the pattern names a value that is not given or its braces do not match.
+    """
+    parts = pattern.split("$")
+    if len(parts) % 2 == 0:
+        raise ValueError("a dollar sign has no partner")
+    plain = "".join(part.format(**values) for part in parts)
+    escaped = {name: escape_latex(value) for name, value in values.items()}
+    latex = "".join(
+        "$" + part.format(**escaped) + "$" if k % 2 else _template_latex(part, escaped) for k, part in enumerate(parts)
+    )
+    return Text(plain, latex)
+
+
+def _template_latex(part: str, escaped: dict[str, str]) -> str:
+    """The pattern's own text escaped, its `{name}`s filled in."""
+    pieces = re.split(r"(\{\w*\})", part)
+    return "".join(p.format(**escaped) if p.startswith("{") else escape_latex(p) for p in pieces)
+
+
+def signed(value: float, digits: int) -> str:
+    """`+0.0004`, `−1.2`; a value that rounds to nothing has no sign."""
+    plain = f"{value:+.{digits}f}"
+    return plain[1:] if float(plain) == 0 else plain.replace("-", "−")
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of text.
+
+    Attributes
+    ----------
+    caption : Text
+    header : tuple of Text
+        One for each column.
+    rows : tuple of rows
+        A row is a tuple of Text, as long as the header.
+    stub : int
+        How many leading columns are row labels: set flush left, and repeated when a wide table is broken into blocks.
+        The columns after them are set flush right, but for those in `left`.
+    groups : tuple of int
+        Rows before which a new group begins (a data set): set off by a little space.
+    notes : tuple of str
+        Set below the table.
+    """
+
+    caption: Text
+    header: tuple[Text, ...]
+    rows: tuple[tuple[Text, ...], ...]
+    stub: int
+    groups: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+    left: tuple[int, ...] = ()
+
+    def markdown(self) -> str:
+        """A GitHub-flavoured Markdown table, its columns aligned in the source too."""
+
+        def show(cell: Text) -> str:
+            escaped = escape_markdown(cell.plain)
+            return f"**{escaped}**" if cell.bold else escaped
+
+        grid = [[show(c) for c in row] for row in (self.header, *self.rows)]
+        widths = [max(3, *(len(row[j]) for row in grid)) for j in range(len(self.header))]
+        rule = ["-" * w if self._is_left(j) else "-" * (w - 1) + ":" for j, w in enumerate(widths)]
+        lines = ["| " + " | ".join(self._pad(row, widths)) + " |" for row in grid]
+        lines.insert(1, "| " + " | ".join(rule) + " |")
+        notes = [escape_markdown(note) + "  " for note in self.notes]
+        body = [escape_markdown(self.caption.plain), "", *lines]
+        return "\n".join([*body, "", *notes] if notes else body) + "\n"
+
+    def latex(self, label: str = "") -> str:
+        """A LaTeX `table` in the manner of booktabs. Its first line names the packages that the document must load."""
+
+        def show(cell: Text) -> str:
+            if not cell.bold:
+                return cell.latex
+            if cell.latex.startswith("$"):
+                return r"$\mathbf{" + cell.latex.strip("$") + "}$"
+            return r"\textbf{" + cell.latex + "}"
+
+        columns = "".join("l" if self._is_left(j) else "r" for j in range(len(self.header)))
+        # A wide table is set smaller and closer, and shrunk further only as far as the page demands.
+        wide = len(columns) - self.stub >= _LATEX_MANY
+        packages = "booktabs,graphicx" if wide else "booktabs"
+        lines = [rf"% needs \usepackage{{{packages}}}", r"\begin{table}", r"  \centering"]
+        lines.append(rf"  \caption{{{self.caption.latex}}}")
+        if label:
+            lines.append(rf"  \label{{{label}}}")
+        if wide:
+            lines.append(r"  \footnotesize\setlength{\tabcolsep}{3pt}%")
+            lines.append(r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%")
+        lines += [rf"  \begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"    \toprule"]
+        lines += ["    " + " & ".join(map(show, self.header)) + r" \\", r"    \midrule"]
+        for k, row in enumerate(self.rows):
+            if k and k in self.groups:
+                lines.append(r"    \addlinespace")
+            lines.append("    " + " & ".join(map(show, row)).lstrip() + r" \\")
+        lines += [r"    \bottomrule", r"  \end{tabular}" + ("}" if wide else "")]
+        if self.notes:
+            notes = r" \\ ".join(map(escape_latex, self.notes))
+            lines.append(rf"  \par\smallskip\parbox{{\linewidth}}{{\footnotesize {notes}}}")
+        return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+    def html(self, sortable: bool = False) -> str:
+        """An HTML `table` in a box that scrolls sideways and can have the focus; its notes below. All text is escaped.
+
+        Heads are `th` with a scope. A label that is left out in all rows of a group but the first is there in each, so
+        that each row says whose it is wherever it is sorted to, in a span of class `again` for a style sheet to hide.
+        The class `sortable` is for a script; the head of the last column of labels, which a style sheet may want
+        to keep in sight, is of the class `last-label`.
+        """
+        head = "".join(
+            f'<th scope="col"{self._side(j, "last-label" if j == self.stub - 1 else "")}>{_html(cell)}</th>'
+            for j, cell in enumerate(self.header)
+        )
+        body = []
+        above: tuple[Text, ...] = ()
+        for k, row in enumerate(self.rows):
+            cells, labels = [], list(row[: self.stub])
+            for j, cell in enumerate(row):
+                if j >= self.stub:
+                    cells.append(f"<td{self._side(j)}>{_html(cell)}</td>")
+                    continue
+                again = bool(above) and j < self.stub - 1 and not cell.plain
+                labels[j] = above[j] if again else cell
+                shown = f'<span class="again">{_html(labels[j])}</span>' if again else _html(cell)
+                cells.append(f'<th scope="row"{self._side(j)}>{shown}</th>')
+            above = tuple(labels)
+            group = ' class="group"' if k and k in self.groups else ""
+            body.append(f"<tr{group}>{''.join(cells)}</tr>")
+        caption = html.escape(self.caption.plain)
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
+        lines = [
+            f'<div class="scroll" role="group" tabindex="0" aria-label="{caption}">',
+            '<table class="sortable">' if sortable else "<table>",
+            f"<caption><span>{caption}</span></caption>",
+            f"<thead><tr>{head}</tr></thead>",
+            "<tbody>",
+            *body,
+            "</tbody>",
+            "</table>",
+            "</div>",
+            *([f'<ul class="notes">{notes}</ul>'] if notes else []),
+        ]
+        return "\n".join(lines) + "\n"
+
+    def terminal(self, width: int = 80, colour: bool = False) -> str:
+        """Aligned columns. Bold is the terminal's bold if `colour`, else a `*` behind the number.
+
+        A table wider than `width` is set closer if that is enough, and else broken into blocks of columns, each with
+        the row labels; nothing is cut off.
+        """
+        marked = not colour and any(c.bold for row in self.rows for j, c in enumerate(row) if not self._is_left(j))
+
+        def show(cell: Text, j: int) -> str:
+            # Where some have a star, every number keeps a place for it, so that the digits stay in line.
+            plain = printable(cell.plain)
+            return plain + ("*" if cell.bold else " ") if marked and not self._is_left(j) else plain
+
+        grid = [[show(cell, j) for j, cell in enumerate(row)] for row in (self.header, *self.rows)]
+        narrow = [[cell.replace(" ± ", "±") for cell in row] for row in grid]
+        if len(self._blocks(_widths(grid), width)) > 1 == len(self._blocks(_widths(narrow), width)):
+            grid = narrow
+        widths = _widths(grid)
+        lines = _wrap(printable(self.caption.plain), width)
+        for block in self._blocks(widths, width):
+            lines.append("")
+            total = sum(widths[j] for j in block) + len(_GAP) * (len(block) - 1)
+            for k, row in enumerate(grid):
+                if k - 1 in self.groups and k > 1:
+                    lines.append("")
+                cells = self._pad(row, widths)
+                if colour and k:
+                    cells = [_embolden(c) if self.rows[k - 1][j].bold else c for j, c in enumerate(cells)]
+                lines.append(_GAP.join(cells[j] for j in block).rstrip())
+                if k == 0:
+                    lines.append("─" * total)
+        if self.notes:
+            lines.append("")
+        star = ["* stands for bold."] if marked else []
+        for note in [*self.notes, *star]:
+            lines += _wrap(printable(note), width)
+        return "\n".join(lines) + "\n"
+
+    def _side(self, j: int, *more: str) -> str:
+        """The `class` of a cell in column `j`."""
+        classes = " ".join(filter(None, ("left" if self._is_left(j) else "", *more)))
+        return f' class="{classes}"' if classes else ""
+
+    def _is_left(self, j: int) -> bool:
+        return j < self.stub or j in self.left
+
+    def _pad(self, row: Sequence[str], widths: Sequence[int]) -> list[str]:
+        pads: list[Callable[[str, int], str]] = [str.ljust if self._is_left(j) else str.rjust for j in range(len(row))]
+        return [pad(cell, w) for pad, cell, w in zip(pads, row, widths, strict=True)]
+
+    def _blocks(self, widths: Sequence[int], width: int) -> list[list[int]]:
+        """The columns of each block: the row labels and as many others as fit (at least one)."""
+        stub = list(range(self.stub))
+        blocks: list[list[int]] = [stub]
+        for j in range(self.stub, len(widths)):
+            block = [*blocks[-1], j]
+            fits = sum(widths[i] for i in block) + len(_GAP) * (len(block) - 1) <= width
+            if fits or len(blocks[-1]) == self.stub:
+                blocks[-1] = block
+            else:
+                blocks.append([*stub, j])
+        return blocks
+
+
+def _html(cell: Text) -> str:
+    escaped = html.escape(cell.plain)
+    return f"<strong>{escaped}</strong>" if cell.bold else escaped
+
+
+def _widths(grid: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*grid, strict=True)]
+
+
+def _embolden(padded: str) -> str:
+    bare = padded.strip()
+    return padded.replace(bare, f"{_BOLD}{bare}{_PLAIN}", 1) if bare else padded
+
+
+def _wrap(line: str, width: int) -> list[str]:
+    return textwrap.wrap(line, max(width, 20), break_long_words=False, break_on_hyphens=False) or [""]

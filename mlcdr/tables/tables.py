@@ -1,0 +1,472 @@
+"""Tables in a paper's layout, from a results folder.
+
+`render` makes one `Table`, which can be printed as Markdown, LaTeX, CSV or on a terminal; `write_all` writes those that
+the experiment asks for into `tables/` of the results folder. What a layout can say stands in `mlcdr.tables.layouts`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mlcdr.errors import ResultsError, did_you_mean, listing
+from mlcdr.results.metric_facts import MetricFacts, metric_facts
+from mlcdr.results.metric_facts import notes as metric_notes
+from mlcdr.results.ranking import is_among_best, ranks, same
+from mlcdr.results.results import Cell, Results
+from mlcdr.tables import layouts, output
+from mlcdr.tables.layouts import TableLayout
+from mlcdr.tables.sheet import DASH, Sheet, Text, template, text
+from mlcdr.tables.text_format import (
+    SPREADS,
+    csv_text,
+    mean_and_spread,
+    number,
+    over_splits,
+    short_path,
+    tuning_notes,
+    unfilled,
+)
+
+_BOLD = {
+    "one_standard_error": "Bold: within one standard error of the best of its data set",
+    "best": "Bold: the best of its data set",
+}
+
+Place = dict[str, str]
+"""Where a cell stands: the value of each of dataset, method, metric and the swept paths."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A rendered table.
+
+    Attributes
+    ----------
+    sheet : Sheet
+        What is shown.
+    columns, records
+        The same as plain data: the CSV's header, and one record a cell.
+    label : str
+        LaTeX's label.
+    """
+
+    sheet: Sheet
+    columns: tuple[str, ...]
+    records: tuple[tuple[str, ...], ...]
+    label: str
+
+    def markdown(self) -> str:
+        """As a Markdown table, with caption and notes."""
+        return self.sheet.markdown()
+
+    def latex(self) -> str:
+        """As a LaTeX `table` in the manner of booktabs."""
+        return self.sheet.latex(self.label)
+
+    def csv(self) -> str:
+        """One row a cell, numbers in full; empty where there is none."""
+        return csv_text(self.columns, self.records)
+
+    def terminal(self, width: int = 80, colour: bool = False) -> str:
+        """For a terminal of `width` characters."""
+        return self.sheet.terminal(width, colour)
+
+
+def entries(results: Results) -> list[dict[str, Any]]:
+    """The tables the experiment asks for; the generic one if it asks for none."""
+    return output.entries(results, "tables")
+
+
+def render(results: Results, entry: Mapping[str, Any]) -> Table:
+    """The table that an entry of `tables:` describes.
+
+    Parameters
+    ----------
+    results : Results
+    entry : mapping
+        `{"layout": NAME or FILE.yaml, "metric": …}` and any key of the layout that shall differ from it.
+
+    Raises
+    ------
+    ResultsError
+        When the layout cannot be read, or does not fit the results.
+    """
+    layout = layouts.load_table(entry)
+    return _Builder(results, layout, str(entry["layout"])).table()
+
+
+def write_all(results: Results) -> list[Path]:
+    """Write every table of the experiment into `tables/` of its folder, each as `.md`, `.tex` and `.csv`.
+
+    Raises
+    ------
+    ResultsError
+        As `render`; or when a file cannot be written.
+    """
+    asked = entries(results)
+    written = []
+    for entry, stem in zip(asked, output.stems(asked), strict=True):
+        table = render(results, entry)
+        forms = {"md": table.markdown(), "tex": table.latex(), "csv": table.csv()}
+        contents = {ending: content.encode() for ending, content in forms.items()}
+        written += output.write(results.folder / "tables" / stem, contents)
+    return written
+
+
+class _Builder:
+    """Puts one table together."""
+
+    def __init__(self, results: Results, layout: TableLayout, name: str):
+        self.results, self.layout, self.name = results, layout, name
+        self.column_paths = self._column_paths()
+        self.across = self._across()
+        self.down = self._down()
+        self.labelled = tuple(name for name in self.down if name in layout.row_labels)
+        self.stub = tuple(name for name in self.down if name not in layout.row_labels)
+        self.domain: dict[str, tuple[str, ...]] = {
+            "dataset": results.datasets,
+            "method": layout.methods or results.methods,
+            "metric": self._metrics(),
+            **{path: results.values(path) for path in results.swept},
+        }
+        if len(self.column_paths) > 1:
+            values = (value for path in self.column_paths for value in results.values(path))
+            self.domain[self.across] = tuple(dict.fromkeys(values))
+        if not self.domain[self.across]:
+            raise ResultsError(f"{results.folder}: no method of the experiment has the parameter {self.across}")
+        self.facts = {metric: metric_facts(results, metric) for metric in self.domain["metric"]}
+        self._check_options()
+
+    def _column_paths(self) -> tuple[str, ...]:
+        """The swept paths along the columns: several where they mean one thing."""
+        columns = self.layout.columns
+        if columns == "auto":
+            return self.results.swept[-1:]
+        names = (columns,) if isinstance(columns, str) else columns
+        known = tuple(self._known("columns", name) for name in names)
+        if len(known) != 1 and not (known and set(known) <= set(self.results.swept)):
+            raise ResultsError(f"layout {self.name}: columns: a list must be one of swept paths")
+        return tuple(name for name in known if name in self.results.swept)
+
+    def _across(self) -> str:
+        """What the columns are; of several swept paths the first one's name stands for all."""
+        if self.column_paths:
+            return self.column_paths[0]
+        return "metric" if self.layout.columns == "auto" else str(self.layout.columns)
+
+    def _down(self) -> tuple[str, ...]:
+        rows = tuple(self._known("rows", name) for name in self.layout.rows)
+        columns = self.column_paths or (self.across,)
+        held = {*rows, *columns}
+        if len(held) < len(rows) + len(columns) or not {"dataset", "method"} <= held:
+            raise ResultsError(
+                f"layout {self.name}: rows and columns together must hold dataset and method, each name once"
+            )
+        return rows + tuple(path for path in self.results.swept if path not in held)
+
+    def _check_options(self) -> None:
+        """What a layout may ask of some tables only."""
+        layout, where = self.layout, f"layout {self.name}"
+        if layout.average_rank and self.across != "method":
+            raise ResultsError(f"{where}: average_rank: needs methods as columns, not {self.across}")
+        strange = [path for path in layout.row_labels if path not in self.down or path not in self.results.swept]
+        if strange or (layout.row_labels and "method" not in self.down):
+            raise ResultsError(f"{where}: row_labels: {', '.join(strange) or 'method'} is not among the rows")
+        if layout.relative_to is not None and layout.relative_to not in self.results.methods:
+            hint = did_you_mean(layout.relative_to, self.results.methods)
+            raise ResultsError(f"{where}: relative_to: no method {layout.relative_to!r}{hint} in {self.results.folder}")
+
+    def _known(self, key: str, name: str) -> str:
+        swept = self.results.swept
+        if name in ("dataset", "method", "metric", *swept):
+            return name
+        raise ResultsError(
+            f"layout {self.name}: {key}: {name} is not swept in {self.results.folder} "
+            f"(swept there: {', '.join(swept) or 'nothing'}); the layout generic suits any experiment"
+        )
+
+    def _metrics(self) -> tuple[str, ...]:
+        known, wanted = self.results.metrics, self.layout.metrics
+        if self.layout.metric is not None:
+            wanted = (self.layout.metric,)
+        for metric in wanted or ():
+            if metric not in known:
+                hint = did_you_mean(metric, known)
+                raise ResultsError(f"{self.results.folder}: no metric {metric!r}{hint} (measured: {', '.join(known)})")
+        wanted = wanted or known
+        return wanted if "metric" in (self.across, *self.down) else wanted[:1]
+
+    def table(self) -> Table:
+        rows = self._row_places()
+        columns = self.domain[self.across]
+        along = self.column_paths or (self.across,)
+        grid = [[{**self._default(), **row, **dict.fromkeys(along, value)} for value in columns] for row in rows]
+        cells = [[self._cell(place) for place in places] for places in grid]
+        bold = self._bold(grid, cells)
+        self.digits = self._digits(itertools.chain(*grid), itertools.chain(*cells))
+        outer = self.down[0]
+        groups = [k for k in range(1, len(rows)) if rows[k][outer] != rows[k - 1][outer]] if len(self.down) > 1 else []
+        shown: list[tuple[Text, ...]] = []
+        starts = []
+        for k, row in enumerate(rows):
+            if k in groups:
+                starts.append(len(shown))
+            numbers = [
+                Text("", "") if self._left_blank(row, j, len(columns)) else self._show(grid[k][j], cell, bold[k][j])
+                for j, cell in enumerate(cells[k])
+            ]
+            shown.append((*self._labels(rows, k), *numbers))
+            if self.layout.average_rank and (k + 1 in groups or k + 1 == len(rows)):
+                first = max([0, *(start for start in groups if start <= k)])
+                shown.append(self._average_ranks(grid[first : k + 1], cells[first : k + 1]))
+        header = (*(text(self._head(name)) for name in self.stub), *self._column_heads(columns))
+        visible = [
+            cell
+            for row, found in zip(rows, cells, strict=True)
+            for j, cell in enumerate(found)
+            if not self._left_blank(row, j, len(columns))
+        ]
+        notes = self._notes(visible, any(b for row in bold for b in row))
+        sheet = Sheet(self._caption(), header, tuple(shown), len(self.stub), tuple(starts), notes)
+        parts = (self.results.name, layouts.stem({"layout": self.name}), *filter(None, [self.layout.metric]))
+        label = "tab:" + layouts.file_name("-".join(parts)).replace("_", "-")
+        return Table(sheet, *self._records(itertools.chain(*grid), itertools.chain(*cells)), label)
+
+    def _digits(self, grid: Iterable[Place], cells: Iterable[Cell | None]) -> dict[str, int]:
+        """Decimal places of each metric: the layout's; or 4, and for times as many as show two of the shortest."""
+        if self.layout.digits is not None:
+            return dict.fromkeys(self.facts, self.layout.digits)
+        shortest: dict[str, float] = {}
+        for place, cell in zip(grid, cells, strict=True):
+            if cell and cell.mean > 0:
+                shortest[place["metric"]] = min(cell.mean, shortest.get(place["metric"], math.inf))
+        return {
+            metric: min(max(1, 1 - math.floor(math.log10(shortest[metric]))), 6)
+            if facts.is_time and metric in shortest
+            else 4
+            for metric, facts in self.facts.items()
+        }
+
+    def _lacks_columns(self, method: str) -> bool:
+        """Whether a method has none of the swept parameters along the columns."""
+        return bool(self.column_paths) and all(self.results.lacks(method, path) for path in self.column_paths)
+
+    def _left_blank(self, row: Place, j: int, n_columns: int) -> bool:
+        """Whether column `j` stays empty because the row's one number stands in the last column."""
+        return self.layout.lacking == "last" and j < n_columns - 1 and self._lacks_columns(row.get("method", ""))
+
+    def _average_ranks(self, grid: list[list[Place]], cells: list[list[Cell | None]]) -> tuple[Text, ...]:
+        """The row below a group: each method's average rank over the rows in which all of them have a number."""
+        labels = [text("average rank" if name == self.stub[-1] else "") for name in self.stub]
+        blocks = []
+        for places, row in zip(grid, cells, strict=True):
+            better = self.facts[places[0]["metric"]].higher_is_better
+            means = {place["method"]: cell.mean for place, cell in zip(places, row, strict=True) if cell}
+            if better is not None and len(means) == len(places) > 1:
+                blocks.append(ranks(means, better))
+        if not blocks:
+            return (*labels, *(Text(DASH, "--") for _ in grid[0]))
+        averages = [sum(block[place["method"]] for block in blocks) / len(blocks) for place in grid[0]]
+        best = min(averages)
+        wanted = self.layout.bold != "none"
+        return (*labels, *(Text(f"{a:.2f}", f"${a:.2f}$", wanted and same(a, best)) for a in averages))
+
+    def _default(self) -> Place:
+        """The one metric of a table that has no place for metrics."""
+        return {"metric": self.domain["metric"][0]}
+
+    def _row_places(self) -> list[Place]:
+        """The rows: every combination that the methods have, ordered by `down`, its first name slowest."""
+        paths = [name for name in self.down if name in self.results.swept]
+        fixed = [name for name in self.down if name not in paths]
+        places: list[Place] = []
+        for values in itertools.product(*(self.domain[name] for name in fixed)):
+            place = dict(zip(fixed, values, strict=True))
+            methods = [place["method"]] if "method" in place else self.domain["method"]
+            points = dict.fromkeys(
+                tuple(point[self.results.swept.index(path)] for path in paths)
+                for method in methods
+                for point in self.results.points_of(method)
+            )
+            if len(points) > 1 and "method" not in place:  # a method without the parameter has its number in every row
+                points.pop(("",) * len(paths), None)
+            places += [{**place, **dict(zip(paths, point, strict=True))} for point in points or [("",) * len(paths)]]
+        order = {name: {value: k for k, value in enumerate(("", *self.domain[name]))} for name in self.down}
+        return sorted(places, key=lambda place: [order[name][place[name]] for name in self.down])
+
+    def _cell(self, place: Place) -> Cell | None:
+        point = tuple(place[path] for path in self.results.swept)
+        cell = self.results.cell(place["dataset"], place["method"], point, place["metric"])
+        if self.layout.relative_to is None or cell is None:
+            return cell
+        reference = self.results.cell(place["dataset"], self.layout.relative_to, point, place["metric"])
+        if reference is None or reference.mean == 0:
+            return None
+        return Cell(cell.mean / reference.mean, math.nan, math.nan, min(cell.n, reference.n))
+
+    def _bold(self, grid: list[list[Place]], cells: list[list[Cell | None]]) -> list[list[bool]]:
+        def group(place: Place) -> tuple[str, ...]:
+            return (place["dataset"], place["metric"], place[self.across] if self.across in self.results.swept else "")
+
+        rivals: dict[tuple[str, ...], list[Cell]] = {}
+        for place, cell in zip(itertools.chain(*grid), itertools.chain(*cells), strict=True):
+            if cell:
+                rivals.setdefault(group(place), []).append(cell)
+        within = self.layout.bold == "one_standard_error"
+        return [
+            [
+                self.layout.bold != "none"
+                and cell is not None
+                and is_among_best(cell, rivals[group(place)], self.facts[place["metric"]].higher_is_better, within)
+                for place, cell in zip(places, row, strict=True)
+            ]
+            for places, row in zip(grid, cells, strict=True)
+        ]
+
+    def _labels(self, rows: list[Place], k: int) -> list[Text]:
+        """The row's labels; an outer label stands only in the first row of its group."""
+        labels: list[Text] = []
+        fresh = k == 0
+        for name in self.stub:
+            fresh = fresh or name == self.stub[-1] or rows[k][name] != rows[k - 1][name]
+            value = rows[k][name]
+            path = next((path for path in self.labelled if name == "method" and rows[k][path]), None)
+            if path is not None:
+                pattern = self.layout.row_labels[path]
+                labels.append(self._filled(f"row_labels.{path}", pattern, method=value, value=rows[k][path]))
+            else:
+                labels.append(text(self._value(name, value) if fresh else ""))
+        return labels
+
+    def _value(self, name: str, value: str) -> str:
+        if value in self.layout.names and name in ("dataset", "method", "metric"):
+            return self.layout.names[value]
+        if name == "metric":
+            return self.facts[value].title
+        return value or DASH
+
+    def _show(self, place: Place, cell: Cell | None, bold: bool) -> Text:
+        if cell is None:
+            return Text(DASH, "--")
+        spread = {"standard_error": cell.se, "std": cell.std, "none": None}[self.layout.spread]
+        pattern = self.layout.settings.get(place["method"])
+        raised = self._setting(pattern, place["dataset"], dict(cell.setting)) if pattern and cell.setting else ""
+        return mean_and_spread(cell.mean, spread, self.digits[place["metric"]], bold, raised)
+
+    def _setting(self, pattern: str, dataset: str, taken: Mapping[str, str]) -> str:
+        """A layout's `settings` text with the values that were taken of the grid."""
+
+        def value(match: re.Match[str]) -> str:
+            path, of = match.groups()
+            if path not in taken:
+                raise ResultsError(f"layout {self.name}: settings: {path} is not tuned (tuned: {', '.join(taken)})")
+            written = taken[path]
+            if of and written.endswith("%"):
+                d, k = (self.results.facts(dataset)[key] for key in ("n_features", "n_labels"))
+                return str(round(float(written[:-1]) * min(d, k) / d))
+            return written.removesuffix("%")
+
+        return re.sub(r"\{([\w.]+)(:features)?\}", value, pattern)
+
+    def _head(self, name: str) -> str:
+        headers = self.layout.headers
+        plain = {"dataset": headers.dataset, "method": headers.method, "metric": headers.metric}
+        return plain.get(name) or short_path(name, self.results.swept)
+
+    def _column_heads(self, columns: Sequence[str]) -> list[Text]:
+        if self.across not in self.results.swept:
+            return [text(self._value(self.across, value)) for value in columns]
+        headers, path = self.layout.headers, short_path(self.across, self.results.swept)
+        heads = []
+        for k, value in enumerate(columns):
+            key = "other" if k else "first"
+            pattern = headers.other if k else headers.first
+            if not k and value.endswith("%") and headers.percent_of:
+                pattern += f" {headers.percent_of}"
+            heads.append(self._filled(f"headers.{key}", pattern, value=value, path=path))
+        return heads
+
+    def _caption(self) -> Text:
+        values = {
+            "metric": listing([fact.title for fact in self.facts.values()]),
+            "methods": listing(self.domain["method"]),
+            "datasets": listing(self.domain["dataset"]),
+            "experiment": self.results.name,
+            "reference": self.layout.relative_to or "",
+        }
+        return self._filled("caption", self.layout.caption, **values)
+
+    def _filled(self, key: str, pattern: str, **values: str) -> Text:
+        try:
+            return template(pattern, **values)
+        except (KeyError, ValueError, IndexError) as error:
+            what = f"{{{error.args[0]}}} is unknown" if isinstance(error, KeyError) else str(error)
+            known = ", ".join(f"{{{name}}}" for name in values)
+            raise ResultsError(f"layout {self.name}: {key}: {what} (known: {known})") from error
+
+    def _notes(self, cells: list[Cell | None], bold: bool) -> tuple[str, ...]:
+        present = [cell for cell in cells if cell]
+        notes = list(self.layout.notes)
+        if present:
+            spread = SPREADS.get(self.layout.spread)
+            what = f"Mean ± {spread}" if spread else "Mean"
+            if self.layout.relative_to is not None:
+                what = f"Mean, divided by that of {self.layout.relative_to} on the same data set,"
+            notes.append(f"{what} {over_splits(c.n for c in present)}.")
+        notes += tuning_notes(self.results, self.domain["method"])
+        if bold:
+            column = "" if self.across in ("dataset", "method") else " and column"
+            if self.across == "method" and "metric" in self.down:
+                column = " and metric"
+            notes.append(f"{_BOLD[self.layout.bold]}{column}.")
+        if self.layout.average_rank:
+            notes.append("Average rank: over the rows above it in which every method has a number.")
+        notes += _notes_on_metrics(self.facts, self.layout.bold != "none")
+        repeated = [m for m in self.domain["method"] if self._lacks_columns(m)]
+        if repeated:
+            has = "have" if len(repeated) > 1 else "has"
+            paths = [short_path(path, self.results.swept) for path in self.column_paths]
+            none = " or ".join(filter(None, [", ".join(paths[:-1]), paths[-1]]))
+            where = {
+                "repeat": "the same number stands in every column",
+                "last": "the number stands in the last column only",
+            }
+            notes.append(f"{listing(repeated)} {has} no {none}: {where[self.layout.lacking]}.")
+        if any(cell is None for cell in cells):
+            notes.append(f"{DASH}: no result (not run, failed, or not defined).")
+            notes += unfilled(self.results)
+        if self.layout.spread != "none" and any(cell.n == 1 for cell in present):
+            notes.append(f"± {DASH}: a single split has no {SPREADS[self.layout.spread]}.")
+        return tuple(notes)
+
+    def _records(
+        self, places: Iterable[Place], cells: Iterable[Cell | None]
+    ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+        """The plain data: one record for each cell of the results, once even where the table repeats it."""
+        keys = ["dataset", "method", *self.results.swept]
+        keys += ["metric"] if len(self.domain["metric"]) > 1 else []
+        spread = {"standard_error": ("se",), "std": ("std",), "none": ()}[self.layout.spread]
+        records: dict[tuple[str, ...], tuple[str, ...]] = {}
+        for place, cell in zip(places, cells, strict=True):
+            own = {**place, **{p: "" for p in self.results.swept if self.results.lacks(place["method"], p)}}
+            values = [number(getattr(cell, name)) if cell else "" for name in ("mean", *spread)]
+            if self.results.grids:
+                values.append(";".join(f"{path}={value}" for path, value in cell.setting) if cell else "")
+            key = tuple(own[name] for name in keys)
+            records[key] = (*key, *values)
+        last = ("setting",) if self.results.grids else ()
+        return (*keys, "mean", *spread, *last), tuple(records.values())
+
+
+def _notes_on_metrics(facts: Mapping[str, MetricFacts], bold: bool) -> list[str]:
+    notes = metric_notes(facts.values())
+    unknown = [fact.title for fact in facts.values() if fact.higher_is_better is None]
+    if unknown and bold:
+        notes.append(f"{listing(unknown)}: mlcdr does not know which way is better, so nothing is bold.")
+    return notes

@@ -1,0 +1,79 @@
+"""What tables, comparisons, figures and the report say alike: numbers, their spread, and what must be noted of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+
+from mlcdr.errors import listing
+from mlcdr.results.best import grids
+from mlcdr.results.results import Results
+from mlcdr.tables.sheet import DASH, Text, escape_latex
+
+SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
+
+
+def csv_text(header: Sequence[str], records: Iterable[Sequence[str]]) -> str:
+    """Comma-separated text, quoted where it must be."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(records)
+    return out.getvalue()
+
+
+def number(value: float) -> str:
+    """A number in full, empty if it is NaN."""
+    return "" if math.isnan(value) else repr(float(value))
+
+
+def mean_and_spread(mean: float, spread: float | None, digits: int, bold: bool = False, raised: str = "") -> Text:
+    """`0.2069 ± 0.0008`; an unknown spread (NaN) is a dash, and None leaves it out. `raised`: a superscript."""
+    plain = latex = f"{mean:.{digits}f}"
+    if spread is not None:
+        known = not math.isnan(spread)
+        plain += f" ± {spread:.{digits}f}" if known else f" ± {DASH}"
+        latex += rf" \pm {spread:.{digits}f}" if known else r" \pm \mbox{--}"
+    if raised:
+        plain += f" {raised}"
+        latex += rf"^{{\mathrm{{{escape_latex(raised)}}}}}"
+    return Text(plain, f"${latex}$", bold)
+
+
+def over_splits(counts: Iterable[int]) -> str:
+    """`over 100 splits`, or `over 98 to 100 splits`."""
+    low, high = min(found := list(counts)), max(found)
+    return f"over {low} to {high} splits" if low != high else f"over {high} split{'s' if high > 1 else ''}"
+
+
+def tuning_notes(results: Results, methods: Sequence[str]) -> list[str]:
+    """What must be said of methods whose parameters were chosen by what has seen the test rows."""
+    best = [method for method in methods if method in results.grids]
+    once = [method for method in methods if method in grids(results.experiment, "dataset")]
+    notes = []
+    if best:
+        notes.append(f"{listing(best)}: of each grid the best on the test rows for each metric, which flatters.")
+    if once:
+        notes.append(
+            f"{listing(once)}: parameters chosen once for a data set, by all its rows, those of the tests too."
+        )
+    return [f"{note} `tune: {{scope: split}}` chooses honestly." for note in notes]
+
+
+def unfilled(results: Results) -> list[str]:
+    """What is said of swept values at which no trial of any method has a result."""
+    by_path: dict[str, list[str]] = {}
+    for path, value in results.without_result:
+        by_path.setdefault(path, []).append(value)
+    return [
+        f"No method has a result at {short_path(path, results.swept)} = {', '.join(values)}."
+        for path, values in by_path.items()
+    ]
+
+
+def short_path(path: str, swept: Sequence[str]) -> str:
+    """A swept path's last name, if no other swept path ends in it."""
+    last = path.rsplit(".", 1)[-1]
+    return path if sum(p.rsplit(".", 1)[-1] == last for p in swept) > 1 else last
