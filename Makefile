@@ -1,5 +1,5 @@
 # make run    the main job: creates the environment, runs configs/yeast_cplst.yaml on the embedded data, prints the table
-# make test   lint, types, layering, tests
+# make test   lint, types, layering, tests; make test-all also the slow tests
 # The other targets reproduce published tables and figures, and measure. PYTHON=... chooses the interpreter.
 
 PYTHON ?= python3
@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 0
 READY  := $(VENV)/.ready
 
-.PHONY: run test lint machine-code bench bench-scale torture fuzz audit data docs golden clean reproduction-status
+.PHONY: run test test-all flake lint machine-code bench bench-scale torture fuzz audit data docs golden clean reproduction-status
 .PHONY: reproduce-chen-lin-2012-table3 reproduce-chen-lin-2012-table3-as-stated reproduce-chen-lin-2012-figure1
 .PHONY: reproduce-chen-lin-2012-table2
 .PHONY: reproduce-chen-lin-2012-table4 reproduce-chen-lin-2012-table4-small reproduce-chen-lin-2012-table4-large
@@ -40,6 +40,18 @@ run: $(READY)
 test: $(READY)
 	$(MAKE) --no-print-directory --jobs 2 lint machine-code
 	$(BIN)/python -m pytest -n 2
+
+# With the tests marked slow, of which a faster one shows the main point; every night.
+test-all: $(READY)
+	$(MAKE) --no-print-directory --jobs 2 lint machine-code
+	$(BIN)/python -m pytest -n 2 -m ""
+
+# The tests of runs that are killed, or shared by processes and machines: ROUNDS times, beside LOAD processes that
+# compute without end. A round that fails or hangs is shown; needs a machine that does nothing else.
+ROUNDS ?= 30
+LOAD ?= 6
+flake: $(READY) machine-code
+	$(BIN)/python -m tests.flake --rounds $(ROUNDS) --load $(LOAD)
 
 # Of the model trees and C4.5, compiled here once; all processes of the tests load it.
 machine-code: $(READY)

@@ -7,11 +7,15 @@ skips.
 
 from __future__ import annotations
 
+import faulthandler
+import multiprocessing
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +64,43 @@ def reference() -> Callable[[str], Path]:
         return Path(root) / name
 
     return get
+
+
+def _without_faulthandler(target: Callable, *args: Any) -> None:
+    faulthandler.disable()  # pytest's, which shows every thread of a process that a signal ends
+    target(*args)
+
+
+class _Forks:
+    """What `mlcdr.run.workers` uses of loky's context, but each process is a fork."""
+
+    def __init__(self) -> None:
+        self._context = multiprocessing.get_context("fork")
+        self.Pipe = self._context.Pipe
+
+    def Process(self, target: Callable, args: tuple, env: dict[str, str]) -> Any:
+        process = self._context.Process(target=_without_faulthandler, args=(target, *args))
+        start = process.start
+
+        def begin() -> None:
+            with warnings.catch_warnings():  # other threads of the tests hold no lock that a worker takes
+                warnings.simplefilter("ignore", DeprecationWarning)
+                start()
+
+        process.start = begin  # type: ignore[method-assign]
+        return process
+
+
+@pytest.fixture
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are forks of this process, with its imports: a new interpreter costs two seconds of computing each.
+
+    For tests of what the run makes of its workers; how they are started is left to others.
+    """
+    from mlcdr.run import workers
+
+    if "fork" in multiprocessing.get_all_start_methods():
+        monkeypatch.setattr(workers, "get_context", lambda _: _Forks())
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def command(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[st
     """As `tests.small.command`."""
     line = list(map(str, arguments))
     begun = Prepared(line, cwd, {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"})
-    out, err = begun.communicate(timeout=120)
+    out, err = begun.communicate(timeout=300)
     assert begun.returncode is not None
     return subprocess.CompletedProcess(line, begun.returncode, out, err)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import shutil
 import signal
@@ -95,7 +96,7 @@ def command(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess
     """`mlcdr` with these arguments, in a process of its own, as on a terminal of 100 columns wherever the tests run."""
     line = [sys.executable, "-m", "mlcdr", *map(str, arguments)]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "COLUMNS": "100", **environment}
-    return subprocess.run(line, cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
+    return subprocess.run(line, cwd=cwd, env=env, capture_output=True, text=True, timeout=300)
 
 
 class Failing(ClassifierMixin, BaseEstimator):
@@ -135,7 +136,7 @@ class Guess(ClassifierMixin, BaseEstimator):
 class Deadly(ClassifierMixin, BaseEstimator):
     """A classifier that ends its process, or goes on for ever, on the training set whose features sum to `total`.
 
-    `how`: a signal's name, `exit`, `memory` (more and more of it), `compiled` (a loop in C that hears nothing),
+    `how`: a signal's name, `exit`, `memory` (more and more of it), `compiled` (C that keeps the interpreter's lock),
     `child` (waits for a process of its own, whose number is put into `once`). With `once` (a path)
     only the first to come, who leaves that file behind; without `total` on any.
     """
@@ -161,13 +162,14 @@ class Deadly(ClassifierMixin, BaseEstimator):
             for _ in range(100):  # 1 GB in all, or the machine might go with it
                 taken.append(np.ones(10**7 // 8))
                 time.sleep(0.02)
+            time.sleep(100)  # to look at this process's memory may take long on a loaded machine
             raise RuntimeError("nobody minded")
         if self.how == "child":
             child = subprocess.Popen(["sleep", "1000"])
             Path(self.once).write_text(str(child.pid))
             child.wait()
         if self.how == "compiled":
-            sum(range(10**11))
+            ctypes.PyDLL(None).sleep(1000)
         os.kill(os.getpid(), signal.Signals[self.how])
 
     def predict(self, X: Any) -> Any:

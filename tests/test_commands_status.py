@@ -120,10 +120,12 @@ def test_while_it_runs_and_when_it_is_killed(here: Path, mlcdr: Callable[..., Ou
         process.kill()
         process.wait(30)
     gate.close(1)
+    end = time.monotonic() + 100
     process = subprocess.Popen(line, env={**os.environ, "PYTHONPATH": f"{ROOT}:{here}"})
     try:
         while sum(status == "done" for status in kept(Path("results/small")).status.values()) < 9:
             assert time.monotonic() < end
+            assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 130

@@ -106,6 +106,7 @@ def test_everything_in_it_is_seeded(arff: Path) -> None:
     assert len(set(seeds.values())) == 3
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_the_same_numbers_for_any_number_of_jobs(arff: Path, tmp_path: Path) -> None:
     an_experiment = of(arff, {"A": CLMLC_20, "B": CLMLC_20})
     frames = [pd.read_csv(run(an_experiment, tmp_path / str(jobs), jobs=jobs).folder / "scores.csv") for jobs in (1, 2)]

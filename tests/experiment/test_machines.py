@@ -9,9 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from mlcdr.run import computing
 from mlcdr.run.dask_backend import SchedulerLost, _Work, n_threads
 from mlcdr.run.runner import RunReport, read_manifest, run
 from tests import small
-from tests.small import FOUR, Gate
+from tests.small import FOUR, Gate, Outcome
 
 distributed = pytest.importorskip("distributed")
 
@@ -66,9 +66,8 @@ class Cluster:
         common = ["--scheduler-file", str(self.file), "--no-dashboard"]
         places = list(inside) or [()] * (1 + workers)
         self.scheduler = self._start(places[0], "scheduler", "--host", host, "--port", "0", *common)
-        while not self.file.exists():
-            assert self.scheduler.poll() is None, "the scheduler did not start"
-            time.sleep(0.05)
+        until(lambda: self.file.exists() or self.scheduler.poll() is not None)
+        assert self.scheduler.poll() is None, "the scheduler did not start"
         kind = "--nanny" if nanny else "--no-nanny"  # a process that starts the worker anew when it dies
         for place in places[1:]:
             self._start(place, "worker", *common, "--nthreads", "1", "--preload", str(folder / "blind.py"), kind)
@@ -156,17 +155,11 @@ class Beside:
     """A run in a thread of its own, while the test does harm."""
 
     def __init__(self, *arguments: Any, **options: Any):
-        self.report: RunReport | None = None
-        self._thread = threading.Thread(target=lambda: self._run(*arguments, **options))
-        self._thread.start()
-
-    def _run(self, *arguments: Any, **options: Any) -> None:
-        self.report = run(*arguments, **options)
+        self._pool = ThreadPoolExecutor(1)
+        self._report = self._pool.submit(run, *arguments, **options)
 
     def end(self) -> RunReport:
-        self._thread.join(100)
-        assert self.report is not None
-        return self.report
+        return self._report.result(300)
 
 
 def gated(arff: Path, gate: Path, repeats: int = 6) -> Any:
@@ -179,11 +172,10 @@ def gated(arff: Path, gate: Path, repeats: int = 6) -> Any:
 
 
 def until(there: Callable[[], bool]) -> None:
-    for _ in range(6000):
-        if there():
-            return
+    end = time.monotonic() + 300
+    while not there():
+        assert time.monotonic() < end, "waited in vain"
         time.sleep(0.01)
-    raise AssertionError("waited in vain")
 
 
 def test_scores_are_those_of_loky_from_workers_that_read_no_file(quiet: Cluster, arff: Path, tmp_path: Path) -> None:
@@ -193,7 +185,7 @@ def test_scores_are_those_of_loky_from_workers_that_read_no_file(quiet: Cluster,
         datasets=[str(arff), str(other)],
         methods={"PLST": FOUR["PLST"], "Guess": {"learner": "tests.small.Guess"}, "R": {"learner": {"ridge": 2.0}}},
     )
-    expected = run(experiment, tmp_path / "loky", jobs=2)
+    expected = run(experiment, tmp_path / "loky")
     with quiet.client() as client:
         before = sum(len(log) for log in client.run(_data_sent).values())
         report = run(experiment, tmp_path / "dask", backend="dask", scheduler=quiet.address)
@@ -348,17 +340,20 @@ def test_where_there_is_no_scheduler(arff: Path, tmp_path: Path, monkeypatch: py
     assert not (tmp_path / "small").exists()
 
 
-def test_the_command_line(quiet: Cluster, arff: Path, tmp_path: Path) -> None:
+def test_the_command_line(
+    quiet: Cluster, arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]
+) -> None:
     import yaml
 
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "e.yaml").write_text(yaml.safe_dump(small.plain(arff)))
-    done = small.command("run", "e.yaml", "-q", "--backend", "dask", "--scheduler", quiet.address, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = mlcdr("run", "e.yaml", "-q", "--backend", "dask", "--scheduler", quiet.address)
+    assert done.code == 0, done.err
     expected = run(small.experiment(arff), tmp_path / "here")
     assert (tmp_path / "results" / "small" / "scores.csv").read_bytes() == scores(expected)
-    wrong = small.command("run", "e.yaml", "--backend", "dask", cwd=tmp_path)
-    assert wrong.returncode == 2
-    assert "go together" in wrong.stderr
+    wrong = mlcdr("run", "e.yaml", "--backend", "dask")
+    assert wrong.code == 2
+    assert "go together" in wrong.err
 
 
 # Run beside the scheduler: what the test cannot do from where it is.
@@ -427,6 +422,7 @@ def network_of(process: int | str) -> str:
     return str(Path(f"/proc/{process}/ns/net").readlink())
 
 
+@pytest.mark.slow  # the same on one network: test_scores_are_those_of_loky_from_workers_that_read_no_file
 def test_across_network_namespaces(arff: Path, tmp_path: Path) -> None:
     """Scheduler and run in one network, each worker in one of its own: nothing goes by loopback."""
     import json

@@ -20,7 +20,7 @@ from mlcdr.run import runner
 from mlcdr.run.computing import run_group
 from mlcdr.run.runner import RunReport, read_manifest, run
 from mlcdr.run.workers import Finished
-from tests import small
+from tests import prepared, small
 from tests.small import FOUR, SIZES, Guess
 
 MIXED = {
@@ -29,6 +29,9 @@ MIXED = {
     "Guess": {"learner": "tests.small.Guess"},
     "Ridge": {"learner": {"ridge": {"alpha": 2.0}}},
 }
+
+
+pytestmark = pytest.mark.usefixtures("forked_workers")
 
 
 @pytest.fixture
@@ -91,7 +94,7 @@ def test_changed_data_run_again_in_the_same_process(arff: Path, tmp_path: Path) 
     run(experiment, tmp_path / "grown")
     small.write_dataset(arff.parent, seed=9)
     assert counts(run(experiment, tmp_path / "grown")) == (16, 0, 16)
-    fresh = small.command("run", "grown/small/experiment.yaml", "--out", "new", "-j", "1", "-q", cwd=tmp_path)
+    fresh = prepared.command("run", "grown/small/experiment.yaml", "--out", "new", "-j", "1", "-q", cwd=tmp_path)
     assert fresh.returncode == 0, fresh.stderr
     paths = [tmp_path / out / "small" / "scores.csv" for out in ("grown", "new")]
     assert paths[0].read_bytes() == paths[1].read_bytes()

@@ -208,6 +208,7 @@ def test_the_test_rows_of_a_split_are_not_seen(arff: Path, tmp_path: Path) -> No
     assert found[0] == found[1]
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_choices_are_the_same_for_any_jobs_and_survive_a_rerun(arff: Path, tmp_path: Path) -> None:
     methods = {"A": tuned(), "B": tuned("dataset", "f1"), "C": tuned("test")}
     files = []

@@ -82,7 +82,7 @@ class Run:
 
     def end(self) -> tuple[int, str]:
         """Exit code and standard error."""
-        _, errors = self.process.communicate(timeout=120)
+        _, errors = self.process.communicate(timeout=300)
         return self.process.returncode, errors
 
     def nobody_stays(self) -> None:
@@ -124,7 +124,7 @@ def until(
     true: Callable[[], object],
     what: str,
     process: subprocess.Popen[str] | Prepared | None = None,
-    seconds: float = 100.0,
+    seconds: float = 300.0,
 ) -> None:
     end = time.monotonic() + seconds
     while not true():

@@ -80,7 +80,7 @@ def test_kill_9_of_the_run(folder: Path, gate: Gate, tmp_path: Path, jobs: str) 
     goes_on(folder, gate, tmp_path, "-j", jobs)
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.5])
+@pytest.mark.parametrize("delay", [pytest.param(0.0, marks=pytest.mark.slow), 0.5])
 def test_kill_9_while_the_workers_start(folder: Path, gate: Gate, tmp_path: Path, delay: float) -> None:
     gate.close(0)
     run = Run(folder, tmp_path, "-j", "2")
@@ -110,7 +110,7 @@ def test_kill_9_of_a_worker(folder: Path, gate: Gate, tmp_path: Path) -> None:
         (signal.SIGINT, "-j 2"),
         (signal.SIGINT, "-j 2 --backend threading"),
         (signal.SIGTERM, "-j 1"),
-        (signal.SIGTERM, "-j 2"),
+        pytest.param(signal.SIGTERM, "-j 2", marks=pytest.mark.slow),
     ],
     ids=lambda each: getattr(each, "name", each),
 )

@@ -1,0 +1,78 @@
+"""`make flake`: the tests of concurrent runs, again and again on a loaded machine; the exit code is 1 if any fails.
+
+A test that depends on how fast the machine is fails here at last. A round that is not over in its time is ended, and
+pytest shows before that where each thread stood.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TESTS = (
+    "tests/faults",
+    "tests/experiment/test_machines.py",
+    "tests/experiment/test_runner.py",
+    "tests/experiment/test_store.py",
+    "tests/experiment/test_workers.py",
+    "tests/test_commands_status.py",
+)
+STUCK = 900  # seconds that one test may take
+PATIENCE = 7200  # seconds that a round may take
+
+
+def compute() -> None:
+    """Load a core for ever."""
+    while True:
+        sum(range(10**6))
+
+
+def run_round(tests: list[str]) -> tuple[str, str]:
+    """(`passed`, `failed` or `hung`, what pytest printed)."""
+    line = [sys.executable, "-m", "pytest", "-n", "2", "-m", "", "-o", f"faulthandler_timeout={STUCK}", *tests]
+    process = subprocess.Popen(
+        line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    try:
+        printed, _ = process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        return "hung", process.communicate()[0]
+    return "failed" if process.returncode else "passed", printed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make flake")
+    parser.add_argument("tests", nargs="*", default=list(TESTS))
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--load", type=int, default=6)
+    options = parser.parse_args()
+    load = [multiprocessing.Process(target=compute, daemon=True) for _ in range(options.load)]
+    for process in load:
+        process.start()
+    outcomes: Counter[str] = Counter()
+    for number in range(1, options.rounds + 1):
+        start = time.monotonic()
+        outcome, printed = run_round(options.tests)
+        outcomes[outcome] += 1
+        print(f"round {number}: {outcome}, {time.monotonic() - start:.0f} s", flush=True)
+        if outcome != "passed":
+            print(printed, flush=True)
+    for process in load:
+        process.kill()
+    print(", ".join(f"{outcomes[name]} {name}" for name in ("passed", "failed", "hung")))
+    return 0 if set(outcomes) == {"passed"} else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
