@@ -19,9 +19,12 @@ from typing import Any
 
 import pytest
 
-from tests.small import Outcome
-
 os.environ.setdefault("MPLBACKEND", "agg")
+# As in a run, and before numpy is imported: on small matrices more threads wait for one another more than they compute.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from tests.small import Outcome
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -375,7 +375,7 @@ def test_idsr_beyond_the_rank_of_tall_and_wide_data_has_one_basis():
     rng = np.random.default_rng(3)
     B = (rng.random((1200, 25)) < 0.4).astype(float)
     X, Y = np.tile(np.hstack([B, 1 - B]), (1, 20)), (B[:, :3] + B[:, 3:6] > 1).astype(np.uint8)
-    for n_features in (None, 0.2, 25):
+    for n_features in (0.2, 25):
         classifier = ComposedClassifier(LeastSquares(), dual_space=IDSR(n_features), threshold=Maximise())
         assert np.mean(classifier.fit(X, Y).predict(X) != Y) < 0.05
         moments = Moments.from_arrays(X, Y)

@@ -48,8 +48,15 @@ def loop(K, Y, folds, alphas):
 
 
 @pytest.mark.parametrize("few", [0, 10], ids=["decomposed", "inverted"])
-@pytest.mark.parametrize("kind", ["five", "uneven", "of one row", "not all rows", "overlapping"])
-@pytest.mark.parametrize("kernel", [Kernel("gaussian", 0.1), Kernel("linear"), Kernel("poly", 0.1, 2)], ids=str)
+@pytest.mark.parametrize(
+    ("kernel", "kind"),
+    [
+        *((Kernel("linear"), kind) for kind in ("five", "uneven", "of one row", "not all rows", "overlapping")),
+        (Kernel("gaussian", 0.1), "uneven"),
+        (Kernel("poly", 0.1, 2), "overlapping"),
+    ],
+    ids=str,
+)
 def test_a_plain_loop_gives_the_same(kernel, kind, few, monkeypatch):
     X, Y = problem("plain")
     Y = Y.astype(float)

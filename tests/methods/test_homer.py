@@ -53,16 +53,23 @@ def by_recursion(node, base, X, Y, new, rows):
     return said
 
 
-@pytest.mark.parametrize("clustering", ["balanced", "kmeans", "random"])
-def test_the_tree_is_walked_as_the_paper_says(clustering):
+@pytest.mark.parametrize(
+    ("clustering", "base"),
+    [
+        ("balanced", BinaryRelevance(Ridge(0.5))),
+        ("kmeans", LabelPowerset()),
+        ("random", ClassifierChain(LogisticRegression())),
+    ],
+    ids=["balanced", "kmeans", "random"],
+)
+def test_the_tree_is_walked_as_the_paper_says(clustering, base):
     X, Y = many_labels()
-    for base in (BinaryRelevance(Ridge(0.5)), LabelPowerset(), ClassifierChain(LogisticRegression())):
-        found = HOMER(base, k=3, clustering=clustering, random_state=1).fit(X[:110], Y[:110])
-        expected = by_recursion(found.root_, base, X[:110], Y[:110], X[110:], np.arange(110))
-        np.testing.assert_array_equal(found.predict(X[110:]), expected)
-        np.testing.assert_array_equal(found.decision_function(X[110:]) > 0, expected)
-        sparse = HOMER(base, k=3, clustering=clustering, random_state=1).fit(as_sparse(X[:110]), Y[:110])
-        np.testing.assert_array_equal(sparse.predict(as_sparse(X[110:])), expected)
+    found = HOMER(base, k=3, clustering=clustering, random_state=1).fit(X[:110], Y[:110])
+    expected = by_recursion(found.root_, base, X[:110], Y[:110], X[110:], np.arange(110))
+    np.testing.assert_array_equal(found.predict(X[110:]), expected)
+    np.testing.assert_array_equal(found.decision_function(X[110:]) > 0, expected)
+    sparse = HOMER(base, k=3, clustering=clustering, random_state=1).fit(as_sparse(X[:110]), Y[:110])
+    np.testing.assert_array_equal(sparse.predict(as_sparse(X[110:])), expected)
 
 
 @pytest.mark.parametrize("clustering", ["balanced", "random"])
