@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 0
 READY  := $(VENV)/.ready
 
-.PHONY: run test test-all flake lint machine-code bench bench-scale torture fuzz audit data docs golden clean reproduction-status
+.PHONY: run test test-all flake lint machine-code bounds bench bench-scale torture fuzz audit data docs golden clean reproduction-status
 .PHONY: reproduce-chen-lin-2012-table3 reproduce-chen-lin-2012-table3-as-stated reproduce-chen-lin-2012-figure1
 .PHONY: reproduce-chen-lin-2012-table2
 .PHONY: reproduce-chen-lin-2012-table4 reproduce-chen-lin-2012-table4-small reproduce-chen-lin-2012-table4-large
@@ -56,6 +56,10 @@ flake: $(READY) machine-code
 # Of the model trees and C4.5, compiled here once; all processes of the tests load it.
 machine-code: $(READY)
 	$(BIN)/python -c 'from mlcdr.methods.learners import c45, m5p; m5p.M5P.warm_up(); c45.C45.warm_up()'
+
+# Every compiled loop with its indices checked: machine code of its own, so that none without checks is loaded.
+bounds: $(READY)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/bounds $(BIN)/python -m pytest tests/methods/test_c45.py tests/methods/test_m5p.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

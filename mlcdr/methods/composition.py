@@ -18,12 +18,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.label_space.identity import Identity
 from mlcdr.methods.label_space.linear import as_binary, as_dense
 from mlcdr.methods.learners.linear import LinearLearner
 from mlcdr.methods.thresholds import Fixed, Round
+from mlcdr.numerics.entry import as_csr, checked
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
@@ -103,13 +104,11 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         for part in (self.learner, self.label_space, self.dual_space, self.threshold, *(self.feature_space or ())):
             if hasattr(part, "_parameter_constraints"):
                 part._validate_params()
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = checked(self, X)
         Y, classes, is_vector = as_binary(y, X.shape[0])
         moments = Moments.from_arrays(X, Y)
         if X_unlabelled is not None:
-            moments = moments.with_unlabelled(
-                validate_data(self, X_unlabelled, reset=False, accept_sparse="csr", dtype=np.float64)
-            )
+            moments = moments.with_unlabelled(checked(self, X_unlabelled, reset=False))
         self.fit_moments(moments)
         self.classes_, self._is_vector = classes, is_vector
         return self
@@ -196,7 +195,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """Label sets (n×K) of X (n×d), in the values and the shape that y had."""
         check_is_fitted(self, "learner_")
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        X = checked(self, X, reset=False)
         labels = self.classes_.take(self.labels_of(self.output(X), self._leading), mode="clip")
         return labels.ravel() if self._is_vector else labels
 
@@ -206,7 +205,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         Positive where the label is predicted (but for what a threshold falls back on).
         """
         check_is_fitted(self, "learner_")
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        X = checked(self, X, reset=False)
         if self.label_space_ is None:
             scores = _scores(self.learner_, self._transform(X))
             if self.threshold is not None:
@@ -343,7 +342,7 @@ def _reduced(step: Any, X: Any) -> Any:
 
     That says as little, and what follows has no need to know of n×0 matrices: it learns from the labels alone.
     """
-    found = step.transform(X)
+    found = as_csr(step.transform(X))
     return found if found.shape[1] else np.zeros((X.shape[0], 1))
 
 

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.label_space.linear import as_binary, as_dense
+from mlcdr.numerics.entry import checked
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
@@ -58,13 +59,11 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
         self._validate_params()
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = checked(self, X)
         Y, classes, is_vector = as_binary(y, X.shape[0])
         moments = Moments.from_arrays(X, Y)
         if X_unlabelled is not None:
-            rows = validate_data(
-                self, X_unlabelled, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0
-            )
+            rows = checked(self, X_unlabelled, reset=False, ensure_min_samples=0)
             moments = moments.with_unlabelled(rows)
         self.fit_moments(moments)
         self.classes_, self._is_vector = classes, is_vector
@@ -133,7 +132,7 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _valid(self, X: Any) -> Any:
         """New rows, checked."""
-        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        return checked(self, X, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

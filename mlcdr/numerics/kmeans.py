@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
+
+from mlcdr.numerics.entry import checked
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -62,7 +64,7 @@ class SingleStartKMeans(ClusterMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> SingleStartKMeans:
         """Find the clusters of X (n×d, dense or CSR)."""
         self._validate_params()
-        return self.fit_valid(validate_data(self, X, accept_sparse="csr", dtype=np.float64))
+        return self.fit_valid(checked(self, X))
 
     def fit_valid(self, X: Any) -> SingleStartKMeans:
         """`fit` to rows of float64 that have been checked already, without a look at the parameters."""
@@ -94,9 +96,7 @@ class SingleStartKMeans(ClusterMixin, BaseEstimator):
     def predict(self, X: Any) -> Index:
         """The cluster (n,) of each row of X (n×d)."""
         check_is_fitted(self)
-        return nearest_centre(
-            validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64), self.cluster_centers_
-        )
+        return nearest_centre(checked(self, X, reset=False), self.cluster_centers_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from mlcdr.numerics import factorisation, linalg, principal, row_sums, sums
+from mlcdr.numerics.entry import as_csr
 from mlcdr.numerics.memo import Memo
 from mlcdr.numerics.row_sums import AllRows, RowsLeft, WeightedRows
 
@@ -99,6 +100,7 @@ class Moments:
         ValueError
             When X and Y differ in their number of rows, or there is none.
         """
+        X, Y = as_csr(X), as_csr(Y)
         n = X.shape[0]
         if n != Y.shape[0] or n == 0:
             raise ValueError(f"X has {n} rows and Y has {Y.shape[0]}: they must agree, and there must be one at least")

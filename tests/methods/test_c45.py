@@ -223,3 +223,22 @@ def test_awkward_classes_and_names():
     built = Component.parse("learner", {"rakel": {"base": {"c45": {"min_instances": 4}}, "random_state": 1}}).build()
     by_hand = RAkEL(C45(min_instances=4), random_state=1).fit(X, Y)
     np.testing.assert_array_equal(built.fit(sp.csr_array(X), Y).predict(X), by_hand.predict(X))
+
+
+@pytest.mark.parametrize("largest", [1.0, 1e300, 1.5e308, np.finfo(float).max])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_middle_of_a_cut_near_the_largest_number(sign, largest):
+    """The sum of two such numbers is infinite: a cut there left all rows on one side, again and again."""
+    x = sign * largest * np.array([0.9, 0.9, 0.9, 1.0, 1.0, 1.0])
+    for X in (x[:, None], np.column_stack([np.zeros(6), x])):
+        model = C45().fit(X, x > x.mean() if largest == 1 else x == x.max())
+        assert model.tree_.threshold[0] == x.min()
+        np.testing.assert_array_equal(model.predict(X), x == x.max())
+
+
+def test_the_middle_is_to_the_bit_that_of_the_sum():
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal(100_000) * 10.0 ** rng.integers(-300, 300, 100_000)
+    b = a + np.abs(rng.standard_normal(100_000)) * 10.0 ** rng.integers(-5, 300, 100_000)
+    a, b = a[b - a > 1e-5], b[b - a > 1e-5]
+    np.testing.assert_array_equal(a / 2 + b / 2, (a + b) / 2)

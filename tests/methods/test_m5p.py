@@ -409,6 +409,17 @@ def test_rounding_in_a_threshold():
     assert np.isfinite(model.predict(X[:, None])).all()
 
 
+@pytest.mark.parametrize("form", [np.array, sp.csr_array])
+def test_numbers_whose_squares_overflow_are_refused(form):
+    """Infinite sums of squares made every prediction not a number, and no word of it."""
+    x = np.arange(-4.0, 8.0)[:, None]
+    with pytest.raises(ValueError, match="a feature of 7e\\+160 is too large: scale it"):
+        M5P().fit(form(x * 1e160), x[:, 0])
+    with pytest.raises(ValueError, match="a target of 7e\\+160 is too large: scale it"):
+        M5P().fit(form(x), x[:, 0] * 1e160)
+    assert np.isfinite(M5P().fit(form(x * 1e144), x[:, 0]).predict(form(x * 1e144))).all()
+
+
 def test_order_of_summation():
     """Ten equal targets on the right have the variance 0 in exact arithmetic; the score knows the rounding of its sums.
 

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
+from mlcdr.numerics.entry import checked
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments, inverse_root
 
@@ -73,7 +74,7 @@ class DualSpace(TransformerMixin, LinearLabelSpace):
     def transform(self, X: Any) -> Array:
         """The reduced features XU (n×D) of X (n×d, dense or CSR)."""
         check_is_fitted(self, "directions_")
-        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64) @ self.feature_directions_
+        return checked(self, X, reset=False) @ self.feature_directions_
 
     def unreduced(self, weights: Array) -> Array:
         """The weights UW (d×q) that do on the features what `weights` (D×q) do on the reduced ones."""

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import ClassifierTags
 from sklearn.utils._param_validation import Interval, InvalidParameterError
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.numerics.entry import checked, checked_targets
 from mlcdr.numerics.linalg import n_kept, signed
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import dense
@@ -93,9 +94,9 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         self._validate_params()
         if not self.__sklearn_tags__().target_tags.required:
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+            X = checked(self, X)
             return self.fit_moments(Moments.from_arrays(X, np.zeros((X.shape[0], 0))))
-        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64)
+        X, y = checked_targets(self, X, y)
         return self.fit_moments(Moments.from_arrays(X, binary_labels(y[:, None] if y.ndim == 1 else y)))
 
     def fit_moments(self, moments: Moments) -> LinearFeatureSpace:
@@ -142,7 +143,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def transform(self, X: Any) -> Array:
         """(X − x̄)P (n×m)."""
         check_is_fitted(self, "components_")
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        X = checked(self, X, reset=False)
         return X @ self.components_.T - self.components_ @ self.mean_
 
     def transform_moments(self, moments: Moments) -> Moments:

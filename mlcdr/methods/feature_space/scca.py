@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import validate_data
 
 from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, binary_labels, dependence, eigen
 from mlcdr.numerics import row_sparse, sums
+from mlcdr.numerics.entry import checked, checked_targets
 from mlcdr.numerics.moments import Moments
 
 
@@ -54,10 +54,8 @@ class SCCA(LinearFeatureSpace):
             super().fit(X, y)
             return self
         self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64)
-        rows = validate_data(
-            self, X_unlabelled, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0
-        )
+        X, y = checked_targets(self, X, y)
+        rows = checked(self, X_unlabelled, reset=False, ensure_min_samples=0)
         moments = Moments.from_arrays(X, binary_labels(y[:, None] if y.ndim == 1 else y))
         self.fit_moments(moments.with_unlabelled(rows))
         return self

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import ClassifierTags, check_array
+from sklearn.utils import ClassifierTags
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.feature_space.linear import binary_labels
+from mlcdr.numerics.entry import checked_array, checked_targets
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 
@@ -66,10 +67,10 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
             When y holds other values, or X, y and `X_unlabelled` do not fit together or are not finite.
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64)
+        X, y = checked_targets(self, X, y)
         moments = Moments.from_arrays(X, binary_labels(y[:, None] if y.ndim == 1 else y))
         if X_unlabelled is not None:
-            rows = check_array(X_unlabelled, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0)
+            rows = checked_array(X_unlabelled, dtype=np.float64, ensure_min_samples=0)
             if rows.shape[1] != X.shape[1]:
                 raise ValueError(f"X_unlabelled has {rows.shape[1]} features and X has {X.shape[1]}")
             moments = moments.with_unlabelled(rows)

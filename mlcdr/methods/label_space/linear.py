@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
+from mlcdr.numerics.entry import checked, checked_array
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 
@@ -63,7 +64,7 @@ class LinearLabelSpace(BaseEstimator):
     def fit(self, X: Any, y: Any) -> LinearLabelSpace:
         """Find the directions from features X (n×d, dense or CSR) and labels y (n×K, or n for one label)."""
         self._validate_params()
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = checked(self, X)
         return self.fit_moments(Moments.from_arrays(X, as_label_matrix(y, X.shape[0])))
 
     def fit_moments(self, moments: Moments) -> LinearLabelSpace:
@@ -164,10 +165,7 @@ def as_label_matrix(Y: Any, n: int) -> Any:
     """
     if Y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    Y = check_array(Y, accept_sparse="csr", ensure_2d=False, dtype="numeric", input_name="y")
-    if sp.issparse(Y) and not Y.has_canonical_format:
-        Y = Y.copy()
-        Y.sum_duplicates()
+    Y = checked_array(Y, ensure_2d=False, dtype="numeric", input_name="y")
     if Y.ndim == 1:
         Y = Y[:, None]
     if Y.shape[0] != n:

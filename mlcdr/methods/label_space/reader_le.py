@@ -12,10 +12,10 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import validate_data
 
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace, as_dense, as_label_matrix
 from mlcdr.numerics import graphs, row_sparse
+from mlcdr.numerics.entry import checked
 from mlcdr.numerics.moments import Moments
 
 
@@ -123,12 +123,10 @@ class ReaderLE(LinearLabelSpace):
     def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> ReaderLE:
         """As in `LinearLabelSpace`, with rows `X_unlabelled` (u×d) that have no labels."""
         self._validate_params()
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = checked(self, X)
         moments = Moments.from_arrays(X, as_label_matrix(y, X.shape[0]))
         if X_unlabelled is not None:
-            rows = validate_data(
-                self, X_unlabelled, reset=False, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0
-            )
+            rows = checked(self, X_unlabelled, reset=False, ensure_min_samples=0)
             moments = moments.with_unlabelled(rows)
         self.fit_moments(moments)
         return self

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.numerics.entry import checked
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import dense
 
@@ -45,7 +46,7 @@ class LinearBinaryClassifier(ClassifierMixin, BaseEstimator):
             When y holds more than two values, or the shapes disagree.
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = checked(self, X, y)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) > 2:
@@ -90,7 +91,7 @@ class LinearBinaryClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """Scores wᵀx + b (n,) of X (n×d), positive for the second class."""
         check_is_fitted(self, "classes_")
-        return self.scores(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+        return self.scores(checked(self, X, reset=False))
 
     def scores(self, X: Any) -> Array:
         """`decision_function` of features that have been checked already."""

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.learners.c45_tree import Array, ClassTree, fit_tree
 from mlcdr.methods.learners.m5.compiled import WARM_UP, require_numba
+from mlcdr.numerics.entry import checked
 
 
 class C45(ClassifierMixin, BaseEstimator):
@@ -93,7 +94,7 @@ class C45(ClassifierMixin, BaseEstimator):
             When numba is not installed.
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = checked(self, X, y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         confidence = self.confidence if self.pruned else 0.0
@@ -103,7 +104,7 @@ class C45(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Array:
         """The classes' shares (n×C) of the training rows in the leaf that each row of X (n×d) comes to."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        X = checked(self, X, reset=False)
         return self.tree_.shares[self.tree_.leaf_of(X)]
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -147,7 +147,7 @@ def _best_cut(run, negatives_end, rows, values, y, size, whole, zero, table, lea
             gain = (before - (table[n_left] - sum_left) - (table[size - n_left] - sum_right)) / size
             if gain > best + SAME:
                 best, best_left = gain, n_left
-                cut = (value + following) / 2
+                cut = value / 2 + following / 2  # to the bit (value + following) / 2, which can overflow
                 if cut == following:
                     cut = value
     return best, cuts, best_left, cut

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.numerics.entry import checked, checked_targets
 from mlcdr.numerics.kernels import NAMES, SOLVERS, Kernel, KernelRegression
 from mlcdr.numerics.moments import Moments
 
@@ -91,7 +92,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> KernelRidge:
         """Fit from features X (n×d, dense or CSR) and targets y (n×q or n)."""
         self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64)
+        X, y = checked_targets(self, X, y)
         y = np.asarray(y, dtype=np.float64)
         self.fit_moments(Moments.from_arrays(X, y if y.ndim == 2 else y[:, None]))
         if y.ndim == 1:
@@ -109,7 +110,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """Predictions (m×q, or m where y was a vector) of X (m×d). Cost: mn products of rows and 2mnq."""
         check_is_fitted(self)
-        return self.predict_valid(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+        return self.predict_valid(checked(self, X, reset=False))
 
     def predict_valid(self, X: Any) -> Array:
         """`predict` of features that have been checked already, as those of a data set have."""

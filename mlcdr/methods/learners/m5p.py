@@ -13,13 +13,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.learners.m5.columns import Array, Columns
 from mlcdr.methods.learners.m5.compiled import WARM_UP, require_numba
 from mlcdr.methods.learners.m5.grow import grow
 from mlcdr.methods.learners.m5.models import fit_models
 from mlcdr.methods.learners.m5.prune import ModelTree, assemble, prune
+from mlcdr.numerics.entry import checked, checked_targets
+
+LARGEST = 1e145  # of a feature or target: sums of squares of any number of these are finite
 
 
 class M5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -105,13 +108,17 @@ class M5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
         ------
         UserError
             When numba is not installed.
+        ValueError
+            When a feature or target is above 1e145 in size.
         """
         self._validate_params()
-        X, y = validate_data(
-            self, X, y, accept_sparse=["csr", "csc"], multi_output=True, y_numeric=True, dtype=np.float64
-        )
+        X, y = checked_targets(self, X, y)
         y = np.asarray(y, dtype=np.float64)
         self._is_vector = y.ndim == 1
+        for what, values in (("feature", X.data if sp.issparse(X) else X), ("target", y)):
+            size = float(np.max(np.abs(values), initial=0.0))
+            if size > LARGEST:
+                raise ValueError(f"m5p squares what it is given, and a {what} of {size:.3g} is too large: scale it")
         columns = Columns.of(X)
         self.trees_ = [self._tree(columns, target) for target in np.array(np.atleast_2d(y.T), order="C")]
         return self
@@ -125,7 +132,7 @@ class M5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """The trees' values (n×q, or n where y was a vector) for X (n×d)."""
         check_is_fitted(self)
-        said = self.predict_valid(validate_data(self, X, reset=False, accept_sparse=["csr", "csc"], dtype=np.float64))
+        said = self.predict_valid(checked(self, X, reset=False))
         return said[:, 0] if self._is_vector else said
 
     def predict_valid(self, X: Any) -> Array:

@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.linear import Array
+from mlcdr.numerics.entry import checked, checked_targets
 from mlcdr.numerics.kernels import KernelRegression
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import dense
@@ -54,7 +55,7 @@ class Separate(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Separate:
         """Fit from features X (n×d, dense or CSR) and targets y (n×q or n)."""
         self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64)
+        X, y = checked_targets(self, X, y)
         self._fit_rows(X, np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1))
         self._is_vector = np.ndim(y) == 1
         return self
@@ -83,7 +84,7 @@ class Separate(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """What each model says (n×q, or n where y was a vector)."""
         check_is_fitted(self)
-        said = self.predict_valid(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64))
+        said = self.predict_valid(checked(self, X, reset=False))
         return said.ravel() if self._is_vector else said
 
     def predict_valid(self, X: Any) -> Array:

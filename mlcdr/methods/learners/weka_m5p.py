@@ -13,9 +13,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.errors import UserError
+from mlcdr.numerics.entry import checked, checked_targets
 
 Array = NDArray[np.float64]
 
@@ -64,7 +65,7 @@ class WekaM5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> WekaM5P:
         """Fit from features X (n×d, dense or CSR) and targets y (n×q or n)."""
         self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64)
+        X, y = checked_targets(self, X, y)
         y = np.asarray(y, dtype=np.float64)
         self._is_vector = y.ndim == 1
         java_class = _started()
@@ -85,7 +86,7 @@ class WekaM5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """The trees' values (n×q, or n where y was a vector) for X (n×d)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        X = checked(self, X, reset=False)
         java_class = _started()
         rows = _instances(java_class, X)
         said = np.empty((X.shape[0], len(self.models_)))

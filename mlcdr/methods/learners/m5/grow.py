@@ -454,7 +454,7 @@ def _grow(starts, rows, values, y, min_instances, order, sorts, roots, equal):  
                 score, at = _best_cut(xs, ys, size, reach, spread, root, roots, best + SAME)
                 if at >= 0:
                     best, tested = score, j
-                    feature[node], threshold[node] = j, (xs[at] + xs[at + 1]) * 0.5
+                    feature[node], threshold[node] = j, xs[at] * 0.5 + xs[at + 1] * 0.5  # their sum can overflow
             if sorts and constants > 0:
                 if not known:
                     _find_cycles(size, cycles, keys, tied, lows, highs, equal, aside)
