@@ -85,15 +85,15 @@ def test_yaml_does_not_grow(tmp_path: Path) -> None:
         read_yaml(tmp_path / "large.yaml")
 
 
-@pytest.mark.parametrize("command", ["check", "run"])
+@pytest.mark.parametrize("command", [("check", "--trust"), ("run",)])
 def test_a_config_constructs_estimators_only(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     arff = write_dataset(tmp_path / "tiny")
     learner = f"{{subprocess.Popen: {{args: [touch, {tmp_path / 'made'}]}}}}"
     (tmp_path / "c.yaml").write_text(CONFIG.format(name="c", dataset=arff, learner=learner))
-    outcome = mlcdr(command, "c.yaml")
+    outcome = mlcdr(*command, "c.yaml")
     assert outcome.code == 2
     assert "'subprocess.Popen' is not an estimator" in outcome.err
     assert not (tmp_path / "made").exists()

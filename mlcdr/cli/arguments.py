@@ -20,3 +20,7 @@ Set = Annotated[
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Workers; 0 means one for each core.")]
 Out = Annotated[Path, typer.Option(help="The folder that holds results folders.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Trust = Annotated[
+    bool,
+    typer.Option("--trust", help="Import modules that the config names, wherever they are; say so if you know them."),
+]

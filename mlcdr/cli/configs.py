@@ -8,19 +8,19 @@ from typing import Annotated
 
 import typer
 
-from mlcdr.cli.arguments import Config, Out, Set
+from mlcdr.cli.arguments import Config, Out, Set, Trust
 from mlcdr.cli.loading import import_from_here, load, size
 from mlcdr.cli.printing import print_columns, say
 from mlcdr.errors import ConfigError, UserError
 
 
-def check(config: Config, set_: Set = None) -> None:
+def check(config: Config, set_: Set = None, trust: Trust = False) -> None:
     """Check an experiment file without running it; every mistake is reported with its line.
 
     The data sets are read, so that sizes, splits and folds are compared with them. A number that is cut down to what
     there is, such as of more neighbours than rows, is remarked.
     """
-    experiment = load(config, set_)
+    experiment = load(config, set_, trust)
     from mlcdr.config.data_checks import compared  # after the file: its mistakes are told without this one's cost
 
     found = compared(experiment)
@@ -35,12 +35,13 @@ def plan(
     config: Config,
     out: Out = Path("results"),
     set_: Set = None,
+    trust: Trust = False,
 ) -> None:
     """Say what `run` would do with an experiment, without doing it."""
     from mlcdr.results.record import duration
     from mlcdr.run.plan import survey
 
-    found = survey(load(config, set_), out)
+    found = survey(load(config, set_, trust), out)
     rows: list[tuple[str, ...]] = [
         ("data set", "rows", "features", "labels", "trials", "there", "failed", "to do", "groups", "fits", "cost")
     ]

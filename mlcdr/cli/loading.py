@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mlcdr.cli.printing import say
 from mlcdr.errors import UserError
 
 if TYPE_CHECKING:
     from mlcdr.experiment.model import Experiment
 
 
-def load(config: Path, overrides: list[str] | None) -> Experiment:
-    """The experiment, with its layouts looked up, so that nothing is found wrong after hours of computing."""
+def load(
+    config: Path, overrides: list[str] | None, trust: bool = False, announce: Callable[[str], None] | None = None
+) -> Experiment:
+    """The experiment, with its layouts looked up, so that nothing is found wrong after hours of computing.
+
+    `trust`: whether modules may be imported that are not below the config's folder; `announce` gets a line on each.
+    """
+    from mlcdr.config.imports import Imports
     from mlcdr.config.loading import load_experiment
+    from mlcdr.methods.registry import judging_imports
 
     if (config / "experiment.yaml").exists():
         raise UserError(f"{config}: a results folder; its experiment is {config / 'experiment.yaml'}")
     import_from_here()
-    return load_experiment(config, overrides or (), also=_layout_problems)
+    with judging_imports(Imports(config.absolute().parent.resolve(), trust, announce)):
+        return load_experiment(config, overrides or (), also=_layout_problems)
 
 
-def _layout_problems(experiment: Mapping[str, Any]) -> list[str]:
+def load_to_run(config: Path, overrides: list[str] | None, quiet: bool = False) -> Experiment:
+    """As `load`, of an experiment that is going to run whatever it names; each module is said before it is imported."""
+    return load(config, overrides, trust=True, announce=None if quiet else say)
+
+
+def _layout_problems(experiment: Mapping[str, Any]) -> Iterable[str]:
     """What is wrong with the tables and figures of an experiment; reporting is imported where there are any."""
     if not (experiment["tables"] or experiment["figures"]):
         return []

@@ -10,7 +10,7 @@ import typer
 
 from mlcdr.cli.arguments import Jobs, Out, Set
 from mlcdr.cli.concluding import conclude
-from mlcdr.cli.loading import all_different, load, size
+from mlcdr.cli.loading import all_different, load_to_run, size
 from mlcdr.cli.printing import print_columns, say, show
 from mlcdr.errors import ResultsError, printable
 
@@ -39,7 +39,7 @@ def reproduce(
 
     steps = recipes.steps(target, small, large)
     recipes.require_data([recipes.experiment_of(step, set_ or ()) for step in steps], target)
-    experiments = [load(step.recipe.path, [*step.overrides, *(set_ or ())]) for step in steps]
+    experiments = [load_to_run(step.recipe.path, [*step.overrides, *(set_ or ())]) for step in steps]
     all_different([step.recipe.path for step in steps], [experiment.name for experiment in experiments])
     if len(steps) > 1:
         say(f"{target}: {len(steps)} experiments, one after another")

@@ -9,7 +9,7 @@ import typer
 
 from mlcdr.cli.arguments import Configs, Folder, Jobs, Out, Quiet, Set
 from mlcdr.cli.concluding import conclude
-from mlcdr.cli.loading import all_different, load
+from mlcdr.cli.loading import all_different, load_to_run
 from mlcdr.cli.printing import failure_line, print_columns, say
 from mlcdr.errors import ResultsError, UserError
 
@@ -27,7 +27,9 @@ def run(
     ] = None,
 ) -> None:
     """Run experiments; what is already in the results folder is not computed again."""
-    experiments = [load(config, set_) for config in configs]  # before the runner: a mistake is told without its cost
+    experiments = [
+        load_to_run(config, set_, quiet) for config in configs
+    ]  # before the runner: a mistake is told without its cost
     all_different(configs, [experiment.name for experiment in experiments])
     from mlcdr.cli.progress import listener
     from mlcdr.run.runner import BACKENDS
@@ -62,7 +64,7 @@ def retry(
         raise ResultsError(f"{folder}: no such results folder; `mlcdr run CONFIG` makes one")
     if not failed:
         raise UserError(f"say `--failed` to compute what failed; `mlcdr run {config}` computes what is pending, too")
-    experiment = load(config, None)
+    experiment = load_to_run(config, None, quiet)
     if experiment.name != folder.resolve().name:
         raise ResultsError(f"{config}: name: is {experiment.name!r}; give the folder that name, which a run writes to")
     with listener(quiet) as told:

@@ -1,6 +1,7 @@
 """Whether the parts of a config agree: what it sweeps, tunes and shows with its methods, metrics and splits."""
 
 import contextlib
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,10 +13,13 @@ from mlcdr.config.problems import Problems, near, worded
 from mlcdr.config.yaml_reader import KeyPath
 from mlcdr.data.files import Part, short_name
 from mlcdr.data.sources import entry_names
-from mlcdr.experiment.model import LABELLED, MethodSpec, method_text
+from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import read_labelled
 from mlcdr.experiment.tune import TuneSpec
 from mlcdr.methods import registry
+
+MAX_TRIALS = 10_000_000
+"""Of a plan, which is kept in memory."""
 
 Check = Callable[[Mapping[str, Any]], Iterable[str]]
 """From an experiment as plain data to what is wrong with it, `tables.0: what is wrong`."""
@@ -136,15 +140,31 @@ def _check_labelled(values: Sequence[Any], here: KeyPath, fixed: bool, problems:
     """The values of a swept `splits.labelled`."""
     if fixed:
         problems.add(here, "splits.labelled is set, too; leave it out in one of the two places")
-    texts = [method_text(value) for value in values]
+    _check_repeated(values, here, problems)
     for i, value in enumerate(values):
-        if texts[i] in texts[:i]:
-            problems.add((*here, i), f"the value {texts[i]} is listed twice")
         try:
             if read_labelled(value) is None:
                 problems.add((*here, i), "must be a share or a number of rows, found nothing")
         except ValidationError as error:
             problems.add((*here, i), worded(error.errors(include_url=False)[0]))
+
+
+def _check_repeated(values: Sequence[Any], here: KeyPath, problems: Problems) -> None:
+    seen: set[str] = set()
+    for i, text in enumerate(map(method_text, values)):
+        if text in seen:
+            problems.add((*here, i), f"the value {text} is listed twice")
+        seen.add(text)
+
+
+def check_size(experiment: Experiment, problems: Problems) -> None:
+    """More trials than can be planned are refused before any of them is made."""
+    splits = getattr(experiment.splits, "repeats", 1) * getattr(experiment.splits, "folds", 1)
+    points = sum(math.prod(map(len, experiment.values_of(method).values())) for method in experiment.methods)
+    trials = len(experiment.datasets) * points * splits
+    if trials > MAX_TRIALS:
+        path: KeyPath = ("splits",) if splits > points else ("sweep",)
+        problems.add(path, f"the plan would have {trials:,} trials; {MAX_TRIALS:,} are the most")
 
 
 def check_scopes(methods: Any, hidden: bool, problems: Problems) -> None:
@@ -160,10 +180,7 @@ def _check_values(
     having: Mapping[str, MethodSpec], path: str, values: Sequence[Any], here: KeyPath, problems: Problems
 ) -> None:
     """Each value must be listed once and be possible for the methods `having` the parameter; none may set it itself."""
-    texts = [method_text(value) for value in values]
-    for i, text in enumerate(texts):
-        if text in texts[:i]:
-            problems.add((*here, i), f"the value {text} is listed twice")
+    _check_repeated(values, here, problems)
     for name, spec in having.items():
         component, keys, _ = spec.component_at(path) or (UNREADABLE, (), None)
         if keys[0] in component.params and len(keys) == 1:

@@ -14,7 +14,15 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from mlcdr.config.consistency import Check, check_layouts, check_names, check_scopes, check_sweep, check_tuning
+from mlcdr.config.consistency import (
+    Check,
+    check_layouts,
+    check_names,
+    check_scopes,
+    check_size,
+    check_sweep,
+    check_tuning,
+)
 from mlcdr.config.entries import read_dataset, read_layout, read_metric, spelt_alike
 from mlcdr.config.methods import read_method
 from mlcdr.config.overrides import apply_overrides
@@ -86,7 +94,10 @@ def _checked(
     misdirected = apply_overrides(document, overrides)
     # Twice: what is wrong without regard to any class is told before one is imported, which takes a second.
     _experiment(Problems(document, importing=False), misdirected, folder, look_up, also)
-    experiment = _experiment(Problems(document, importing=True), misdirected, folder, look_up, also)
+    problems = Problems(document, importing=True)
+    experiment = _experiment(problems, misdirected, folder, look_up, also)
+    check_size(experiment, problems)
+    problems.raise_any()
     return experiment.written_at({dotted(path): str(place) for path, place in document.places.items()})
 
 

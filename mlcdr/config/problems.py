@@ -9,6 +9,8 @@ from pydantic import ValidationError
 from mlcdr.config.yaml_reader import Document, KeyPath, Place
 from mlcdr.errors import ConfigError, did_you_mean
 
+MAX_PROBLEMS = 500
+
 
 class Problems:
     """The problems of one document, each with its key path; `raise_any` reports them all, in the file's order.
@@ -18,15 +20,24 @@ class Problems:
 
     def __init__(self, document: Document, importing: bool):
         self.document, self.importing = document, importing
-        self._found: list[tuple[KeyPath, str]] = []
+        self._found: dict[tuple[KeyPath, str], None] = {}
 
     def __len__(self) -> int:
         return len(self._found)
 
     def add(self, path: KeyPath, message: str) -> None:
-        """Record what is wrong at `path` (a key that is missing is placed where its mapping is)."""
-        if (path, message) not in self._found:
-            self._found.append((path, message))
+        """Record what is wrong at `path` (a key that is missing is placed where its mapping is).
+
+        Raises
+        ------
+        ConfigError
+            When there are more problems than anybody reads: to look for the rest could take for ever.
+        """
+        self._found[path, message] = None
+        if len(self._found) >= MAX_PROBLEMS:
+            self.raise_any(
+                [f"{self.document.place(()).source}: more than {MAX_PROBLEMS} mistakes; the others are not listed"]
+            )
 
     def places(self) -> set[KeyPath]:
         """The key paths at which something is wrong."""

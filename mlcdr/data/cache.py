@@ -10,8 +10,8 @@ import contextlib
 import json
 import os
 import tempfile
+import warnings
 import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,18 +21,6 @@ from scipy import sparse
 
 from mlcdr.data.encoding import Matrix
 from mlcdr.data.files import cache_folder
-
-_BROKEN = (
-    OSError,
-    ValueError,
-    KeyError,
-    TypeError,
-    EOFError,
-    IndexError,
-    NotImplementedError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 def _path(checksum: str) -> Path:
@@ -86,30 +74,67 @@ def save(checksum: str, X: Matrix, Y: Matrix, facts: dict[str, Any]) -> None:
 
 def load(checksum: str) -> tuple[Matrix, Matrix, dict[str, Any]] | None:
     """The X, Y and facts stored under a checksum; None if there is no such file or it is broken."""
+    path = _path(checksum)
     try:
-        with np.load(_path(checksum), allow_pickle=False) as stored:
-            header = json.loads(stored["header"].tobytes())
-            if header["checksum"] != checksum:
-                return None
-            shapes = [tuple(shape) for shape in header["shapes"]]
-            X = _matrix(stored, "X", shapes[0], header["sparse"], np.float64)
-            Y = _matrix(stored, "Y", shapes[1], header["sparse"], np.int8 if header["sparse"] else np.uint8)
-            return X, Y, header["facts"]
-    except _BROKEN:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # NumPy warns of headers and values that we never write
+            with np.load(path, allow_pickle=False) as stored:
+                _refuse_growth(stored.zip)
+                header = json.loads(stored["header"].tobytes())
+                if header["checksum"] != checksum:
+                    return None
+                (n, d), (n_of_Y, n_labels) = header["shapes"]
+                facts = _checked_facts(header["facts"])
+                X = _matrix(stored, "X", (n, d), header["sparse"], np.float64)
+                Y = _matrix(
+                    stored, "Y", (n_of_Y, n_labels), header["sparse"], np.int8 if header["sparse"] else np.uint8
+                )
+                if (n_of_Y, d, n_labels) != (n, len(facts["feature_names"]), len(facts["label_names"])):
+                    raise ValueError("sizes")
+                labels = Y.data if sparse.issparse(Y) else Y
+                if labels.size and labels.max() > 1:
+                    raise ValueError("labels")
+                return X, Y, facts
+    except Exception:  # what NumPy, zipfile, ast and tokenize raise of a damaged file is not to be listed
         return None
 
 
-def _matrix(stored: Any, key: str, shape: tuple[int, ...], is_sparse: bool, kind: type) -> Matrix:
+def _checked_facts(facts: Any) -> dict[str, Any]:
+    """The facts, which must be those that a data set has, of its types."""
+    names = ("feature_names", "label_names", "xml_label_names", "notices")
+    numbers = ("declared_features", "declared_nominal", "declared_numeric")
+    texts = all(isinstance(each, str) for key in names for each in facts[key])
+    whole = all(type(facts[key]) is int for key in numbers) and type(facts["n_train"]) in (int, type(None))
+    if not (texts and whole and set(facts) == {*names, *numbers, "n_train"}):
+        raise ValueError("facts")
+    checked: dict[str, Any] = facts
+    return checked
+
+
+def _refuse_growth(archive: zipfile.ZipFile) -> None:
+    """Raise ValueError for members that would be more in memory than in the file: we store them as they are."""
+    for member in archive.infolist():
+        if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
+            raise ValueError("compressed")
+
+
+def _matrix(stored: Any, key: str, shape: tuple[int, int], is_sparse: bool, kind: type) -> Matrix:
     if not is_sparse:
-        dense = stored[key].astype(kind, copy=False)
+        dense: np.ndarray = _array(stored, key, "fiu").astype(kind, copy=False)
         if dense.shape != shape:
             raise ValueError("shape")
         return dense
-    indices = stored[f"{key}_indices"].astype(np.int32, copy=False)
-    matrix = sparse.csr_array(
-        (stored[f"{key}_data"].astype(kind, copy=False), indices, stored[f"{key}_indptr"].astype(np.int32, copy=False)),
-        shape=shape,
-    )
+    indices, indptr = (_array(stored, f"{key}_{part}", "iu").astype(np.int32) for part in ("indices", "indptr"))
+    data: np.ndarray = _array(stored, f"{key}_data", "fiu").astype(kind, copy=False)
+    matrix = sparse.csr_array((data, indices, indptr), shape=shape)
     matrix.check_format(full_check=True)
     matrix.has_sorted_indices = True
     return matrix
+
+
+def _array(stored: Any, name: str, kinds: str) -> np.ndarray:
+    """A stored array, whose kind must be one of `kinds`."""
+    array: np.ndarray = stored[name]
+    if array.dtype.kind not in kinds:
+        raise ValueError("kind")
+    return array

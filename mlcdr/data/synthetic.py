@@ -37,6 +37,10 @@ OPTIONS = {
 }
 
 
+MAX_VALUES = 10**9
+"""Of the features and labels of all instances: 8 GB."""
+
+
 @dataclass(frozen=True)
 class Synthetic:
     """What a made data set is made from.
@@ -101,6 +105,9 @@ class Synthetic:
             if not whole and not 0 <= value <= 1:
                 raise DataError(f"synthetic: {key} must be between 0 and 1, found {value}")
         made = cls(**options)
+        values = max(made.n_instances, made.n_labels) * (made.n_features + made.n_labels)  # or the hypercubes' centres
+        if values > MAX_VALUES:
+            raise DataError(f"synthetic: {values:,} values would be made; {MAX_VALUES:,} are the most")
         if made.n_relevant < 1:
             raise DataError(f"synthetic: of {made.n_features} features none is left to be relevant")
         low, high = made.edges

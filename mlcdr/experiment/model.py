@@ -24,6 +24,9 @@ FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "threshold"
 LABELLED = "splits.labelled"
 """The one thing besides the parameters of methods that can be swept."""
 
+MAX_LABEL = 100
+"""Characters of what the user names: a method, a metric in the results."""
+
 _FOLDER_NAME = re.compile(r"[^\W_][\w.\-]{0,99}")
 
 
@@ -45,6 +48,16 @@ def _tuple(value: object) -> object:
 
 
 _Line = Annotated[str, AfterValidator(_one_line)]
+
+
+def _label(text: str) -> str:
+    if len(text) > MAX_LABEL:
+        raise ValueError(f"{text[:20] + '…'!r} has {len(text)} characters; {MAX_LABEL} at most, as it names files")
+    return text
+
+
+# What names columns, folders and files of the results.
+_Label = Annotated[_Line, AfterValidator(_label)]
 
 # What a component looks like in JSON is `schema()`'s to say, which knows the registered names.
 _Part = Annotated[InstanceOf[Component], WithJsonSchema({})]
@@ -70,7 +83,7 @@ class MetricSpec(_Spec):
 
     name: str
     params: dict[str, Any] = {}
-    label: _Line
+    label: _Label
 
     def plain(self) -> Any:
         """As a config writes it."""
@@ -173,10 +186,12 @@ def _memory(text: str) -> str:
 
 
 def _bytes(text: str) -> int:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]+)", text)
-    if match is None or match[2] not in _UNITS or float(match[1]) == 0:
-        raise ValueError(f"{text!r} is no amount of memory; write `2 GB` (units: {', '.join(_UNITS)})")
-    return int(float(match[1]) * _UNITS[match[2]])
+    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([A-Za-z]+)", text)
+    number = int(float(match[1]) * _UNITS[match[2]]) if match is not None and match[2] in _UNITS else 0
+    if number < 1:
+        shown = text if len(text) <= 40 else text[:37] + "..."
+        raise ValueError(f"{shown!r} is no amount of memory; write `2 GB` (units: {', '.join(_UNITS)})")
+    return number
 
 
 class LimitsSpec(_Spec):
@@ -185,7 +200,7 @@ class LimitsSpec(_Spec):
     seconds: Annotated[
         float | None,
         BeforeValidator(lambda value: float(value) if type(value) is int else value),
-        Field(gt=0, allow_inf_nan=False, description="Of time, by the wall clock."),
+        Field(gt=0, le=1e9, allow_inf_nan=False, description="Of time, by the wall clock."),
     ] = None
     memory: Annotated[
         str | None,
@@ -243,7 +258,8 @@ class Experiment(_Spec):
         ),
     ] = {}
     methods: Annotated[
-        dict[_Line, MethodSpec], Field(min_length=1, description="The methods to compare: a name of yours → its parts.")
+        dict[_Label, MethodSpec],
+        Field(min_length=1, description="The methods to compare: a name of yours → its parts."),
     ]
     share: Annotated[
         bool,
@@ -302,14 +318,18 @@ class Experiment(_Spec):
         Only paths that are parameters of the method take part, and `splits.labelled`; `({},)` if none is. A grid of
         which every point is run (`tune: {scope: test}`) belongs to it.
         """
+        swept = self.values_of(method)
+        return tuple(dict(zip(swept, values, strict=True)) for values in itertools.product(*swept.values()))
+
+    def values_of(self, method: str) -> dict[str, tuple[Any, ...]]:
+        """The values that each path takes in the points of a method."""
         spec = self.methods[method]
         swept = {
             path: values
             for path, values in self.sweep.items()
             if path == LABELLED or spec.with_value(path, values[0]) is not None
         }
-        swept |= spec.shown_grid
-        return tuple(dict(zip(swept, values, strict=True)) for values in itertools.product(*swept.values()))
+        return swept | spec.shown_grid
 
     def method_at(self, method: str, point: Mapping[str, Any]) -> MethodSpec:
         """The method with the values of one of its `points` put in.

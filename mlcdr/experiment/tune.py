@@ -13,6 +13,7 @@ a setting for that data set, and nothing is chosen).
             That is how many papers report; it flatters, and is named for what it is.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -23,6 +24,9 @@ from mlcdr.errors import did_you_mean
 from mlcdr.metrics import METRICS, Metric
 
 ALL_SIZES = "_all_dims"
+MAX_POINTS = 100_000
+"""Of a grid: each is fitted, and each is kept in memory."""
+
 _STEPS = {"log2": 2.0, "log10": 10.0}
 
 
@@ -39,7 +43,10 @@ def _values(written: object) -> object:
             first, last, step = (*numbers, 1)[:3]
             if step <= 0 or last < first or last > 300 or first < -300:
                 raise ValueError(right)
-            count = int((last - first) / step + 1e-9) + 1
+            count = (last - first) / step + 1e-9 + 1
+            if count > MAX_POINTS:  # before they are spelt out, which would fill any memory
+                raise ValueError(f"`{name}` gives {count:.3g} values; {MAX_POINTS:,} are the most")
+            count = int(count)
             return tuple(_STEPS[name] ** (first + i * step) for i in range(count))
     return tuple(written) if isinstance(written, list) else written
 
@@ -102,6 +109,10 @@ class TuneSpec(BaseModel):
                     raise ValueError(f"`scope: test` takes each metric's own best on the test rows; leave out `{name}`")
             if self.grids:
                 raise ValueError("`scope: test` has one grid for all data sets; leave out `grids`")
+        for grid in (self.grid, *self.grids.values()):
+            points = math.prod(map(len, grid.values()))
+            if points > MAX_POINTS:
+                raise ValueError(f"a grid has {points:,} points; {MAX_POINTS:,} are the most")
         for dataset, grid in self.grids.items():
             if set(grid) != set(self.grid):
                 raise ValueError(f"grids: that of {dataset} must be over the paths of `grid`: {', '.join(self.grid)}")

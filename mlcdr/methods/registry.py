@@ -15,9 +15,12 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
@@ -134,6 +137,17 @@ BUILT_IN: dict[str, dict[str, str]] = {
 _ENGINE = ("mlcdr.methods.composition", "mlcdr.metrics")
 
 
+# Parameters whose names mean a place to load from or to write to: `memory`, `cache_dir`, `log_file`, `model_path`.
+_PLACES = re.compile(
+    r"(.*_)?(memory|cache.*|.*(file|path|dir|folder)s?|.*(filename|director(y|ies))s?|locations?|ur[il]s?)(_.*)?", re.I
+)
+# Text that names no file but perhaps one without a suffix in the folder the command is run in.
+_WORDS = re.compile(r"[\w+ -]*")
+
+# Judges a dotted path and its module before that is imported; none where whatever asks is trusted.
+_judge: ContextVar[Callable[[str, str], None] | None] = ContextVar("judge", default=None)
+
+
 class UnknownComponent(UserError):
     """No component of that name in that family; the message lists what there is, and the nearest name."""
 
@@ -149,6 +163,26 @@ def _known(family: str) -> dict[str, str]:
 def names(family: str) -> list[str]:
     """The names a config may use in `family`, sorted (dotted paths come on top of these)."""
     return sorted(_known(family))
+
+
+@contextmanager
+def judging_imports(judge: Callable[[str, str], None]) -> Iterator[None]:
+    """Have `judge` look at each dotted path to a module beyond mlcdr, scikit-learn and plug-ins before it is imported.
+
+    It gets what was written (`learner 'my_package.Mine'`) and the module, and raises UnknownComponent to refuse it.
+    """
+    token = _judge.set(judge)
+    try:
+        yield
+    finally:
+        _judge.reset(token)
+
+
+def _is_known_module(module: str) -> bool:
+    """Whether a module may be imported whatever names it: mlcdr's, scikit-learn's, or a plug-in's entry point."""
+    if module.partition(".")[0] in ("mlcdr", "sklearn"):
+        return True
+    return any(module == target.partition(":")[0] for family in BUILT_IN for target in _known(family).values())
 
 
 def _target(family: str, name: str) -> str:
@@ -178,10 +212,13 @@ def resolve(family: str, name: str) -> type:
     Raises
     ------
     UnknownComponent
-        When there is no such name, module or class; or the plug-in cannot be imported.
+        When there is no such name, module or class; the plug-in cannot be imported; or `judging_imports` refuses it.
     """
     target = _target(family, name)
     module_name, _, class_name = target.partition(":")
+    judge = _judge.get()
+    if judge is not None and not _is_known_module(module_name):
+        judge(f"{family} {name!r}", module_name)
     try:
         found = getattr(importlib.import_module(module_name), class_name)
     except Exception as error:  # whatever a module of the user's own may raise while it is imported
@@ -193,6 +230,11 @@ def resolve(family: str, name: str) -> type:
         # To construct an estimator is to store its parameters; of another class (subprocess.Popen) it can be anything.
         raise UnknownComponent(
             f"{family} {name!r} is not an estimator: it has no get_params (scikit-learn's BaseEstimator)"
+        )
+    if _is_foreign(found) and any(base.__name__ == "_BaseComposition" for base in found.__mro__):
+        raise UnknownComponent(
+            f"{family} {name!r} is made of other estimators, which a config cannot give it; list the steps as the "
+            "method's own parts (`feature_space: [...]`, `learner:`), or write a class that makes it"
         )
     return found
 
@@ -315,7 +357,8 @@ class Component:
         Raises
         ------
         ValueError
-            (scikit-learn's `InvalidParameterError`) when a value is impossible; the message names the parameter.
+            (scikit-learn's `InvalidParameterError`) when a value is impossible, or may not be given to a class of
+            another package (`_refuse_places`); the message names the parameter.
         """
         cls = resolve(self.family, self.name)
         nested: Mapping[str, str] = getattr(cls, "component_parameters", {})
@@ -329,6 +372,8 @@ class Component:
                     raise ValueError(
                         f"a percentage means nothing to {cls.__name__}: write the value of {key!r} that it takes"
                     )
+                if _is_foreign(cls):
+                    _refuse_places(cls, key, value)
                 if check and not _is_foreign(cls):
                     _refuse_in_disguise(cls, key, value)
         estimator = cls(**values)
@@ -377,6 +422,33 @@ class Component:
             if isinstance(self.params.get(key), str | Mapping):
                 digest.update(Component.parse(family, self.params[key]).version().encode())
         return digest.hexdigest()[:16]
+
+
+def _refuse_places(cls: type, key: str, written: Any, inner: str | None = None) -> None:
+    """Raise ValueError where a value could name a place to load from, as some load pickles; a config is no program.
+
+    Of another package's class we cannot know what it does with its parameters. So one whose name means a place gets no
+    text and no list; any other gets numbers, true, false, null, words, and lists and mappings of these.
+    """
+    name = inner or key
+    shown = f"The {key!r} parameter of {cls.__name__}"
+    if written is None or isinstance(written, bool | int | float):
+        return
+    if _PLACES.fullmatch(name):
+        meant = "" if name == key else f", in {name!r},"
+        raise ValueError(f"{shown}{meant} names a place to load from or to write to, which no config may set")
+    if isinstance(written, Mapping):
+        for each, value in written.items():
+            _refuse_places(cls, key, value, str(each))
+            _refuse_places(cls, key, str(each))
+    elif isinstance(written, list | tuple):
+        for value in written:
+            _refuse_places(cls, key, value, inner)
+    elif not _WORDS.fullmatch(written):
+        raise ValueError(
+            f"{shown} must be no text that could name a file: a config may give a class of another package words "
+            f"only (letters, digits, `_`, `-`, `+`, spaces). Got {written!r} instead."
+        )
 
 
 def _refuse_in_disguise(cls: type, key: str, written: Any) -> None:
@@ -463,10 +535,17 @@ def _imported(module: ModuleType, source: str) -> Iterator[str]:
 def _is_foreign(cls: type) -> bool:
     """Whether a class is from an installed package, which does not know our conventions."""
     package = cls.__module__.partition(".")[0]
-    return package != "mlcdr" and _is_installed(sys.modules[cls.__module__])
+    module = sys.modules.get(cls.__module__)  # none of a class that misnames its module
+    return package != "mlcdr" and (module is None or _is_installed(module))
 
 
 def _is_installed(module: ModuleType) -> bool:
     """Whether a module belongs to an installed package, whose version stands for its source."""
-    file = Path(getattr(module, "__file__", None) or "/")
-    return any(file.is_relative_to(sysconfig.get_path(kind)) for kind in ("purelib", "platlib", "stdlib"))
+    return is_installed(Path(getattr(module, "__file__", None) or "/"))
+
+
+def is_installed(path: Path) -> bool:
+    """Whether a module's file is one of an installed package, or of Python itself."""
+    if {"site-packages", "dist-packages"} & set(path.parts):
+        return True
+    return any(path.is_relative_to(sysconfig.get_path(kind)) for kind in ("purelib", "platlib", "stdlib", "platstdlib"))

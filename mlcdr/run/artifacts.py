@@ -166,5 +166,6 @@ def forget(results: Path) -> None:
 
 
 def _name(text: str) -> str:
-    """`text` as a folder's name; two that become one are told apart by their files' keys."""
-    return re.sub(r"[^\w.+-]", "_", text).lstrip(".") or "_"
+    """`text` as a folder's name, of 255 bytes at most; two that become one are told apart by their files' keys."""
+    name = re.sub(r"[^\w.+-]", "_", text).lstrip(".") or "_"
+    return name.encode()[:255].decode(errors="ignore")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mlcdr.errors import ResultsError, did_you_mean
@@ -11,8 +11,8 @@ from mlcdr.tables import layouts
 from mlcdr.tables.layouts import TIMES, FigureLayout, TableLayout
 
 
-def problems(experiment: Mapping[str, Any]) -> list[str]:
-    """One line for each thing that would keep a table or figure from being made; empty if all is well.
+def problems(experiment: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each thing that would keep a table or figure from being made, as it is found.
 
     Parameters
     ----------
@@ -20,7 +20,6 @@ def problems(experiment: Mapping[str, Any]) -> list[str]:
         The resolved config as plain data (`Experiment.resolved()`), or what could be read of it: an entry of tables or
         figures that could not is None.
     """
-    found: list[str] = []
     for key, load in (("tables", layouts.load_table), ("figures", layouts.load_figure)):
         for k, entry in enumerate(experiment.get(key) or []):
             if entry is None:  # it could not be read, which has been told
@@ -29,10 +28,9 @@ def problems(experiment: Mapping[str, Any]) -> list[str]:
             try:
                 layout = load(entry if isinstance(entry, Mapping) else {"layout": entry})
             except ResultsError as error:
-                found += [f"{where}: {line}" for line in str(error).splitlines()]
+                yield from (f"{where}: {line}" for line in str(error).splitlines())
             else:
-                found += [f"{where}: {line}" for line in _unfit(layout, experiment)]
-    return found
+                yield from (f"{where}: {line}" for line in _unfit(layout, experiment))
 
 
 def _unfit(layout: TableLayout | FigureLayout, experiment: Mapping[str, Any]) -> list[str]:

@@ -60,6 +60,11 @@ def escape_latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
 
 
+def _no_argument(latex: str) -> str:
+    r"""The beginning of a line, which is no argument of the command before it: `[` and `*` would be of `\\`."""
+    return "{}" + latex if latex.lstrip().startswith(("[", "*")) else latex
+
+
 def escape_markdown(text: str) -> str:
     """`text` as Markdown shows it literally inside a table cell or a paragraph."""
     return re.sub(r"([\\|*<`\[\]]|(?<!\w)_|_(?!\w))", r"\\\1", text)
@@ -178,14 +183,14 @@ class Sheet:
             lines.append(r"  \footnotesize\setlength{\tabcolsep}{3pt}%")
             lines.append(r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%")
         lines += [rf"  \begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"    \toprule"]
-        lines += ["    " + " & ".join(map(show, self.header)) + r" \\", r"    \midrule"]
+        lines += ["    " + _no_argument(" & ".join(map(show, self.header))) + r" \\", r"    \midrule"]
         for k, row in enumerate(self.rows):
             if k and k in self.groups:
                 lines.append(r"    \addlinespace")
-            lines.append("    " + " & ".join(map(show, row)).lstrip() + r" \\")
+            lines.append("    " + _no_argument(" & ".join(map(show, row)).lstrip()) + r" \\")
         lines += [r"    \bottomrule", r"  \end{tabular}" + ("}" if wide else "")]
         if self.notes:
-            notes = r" \\ ".join(map(escape_latex, self.notes))
+            notes = r" \\ ".join(_no_argument(escape_latex(note)) for note in self.notes)
             lines.append(rf"  \par\smallskip\parbox{{\linewidth}}{{\footnotesize {notes}}}")
         return "\n".join([*lines, r"\end{table}"]) + "\n"
 

@@ -15,8 +15,8 @@ FOUR = ["hamming_loss", "encoding_error", "prediction_error", "loss_bound"]
 
 def test_an_experiment_that_fits_has_no_problem():
     config = experiment(["yeast"], ["PLST"], FOUR, {PATH: ["20%"]}, [TABLE3, "generic"], [FIGURE1])
-    assert checks.problems(config) == []
-    assert checks.problems(experiment(["yeast"], ["PLST"], FOUR)) == []
+    assert list(checks.problems(config)) == []
+    assert list(checks.problems(experiment(["yeast"], ["PLST"], FOUR))) == []
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_an_experiment_that_fits_has_no_problem():
     ],
 )
 def test_what_would_fail_is_told_before(config, expected):
-    assert checks.problems(config) == [expected]
+    assert list(checks.problems(config)) == [expected]
 
 
 @pytest.mark.parametrize("places", [{"rows": ["method"]}, {"rows": ["dataset", "method", PATH]}, {"columns": "method"}])

@@ -76,7 +76,7 @@ def asked_for(name):
                 return {"entry": entry, **reduced(plain)}
     for path in sorted(STORED.glob("*/experiment.yaml")):
         experiment = results.read_experiment(path) | {"tables": [], "figures": []}
-        if not checks.problems(experiment | {key: [name]}):
+        if not list(checks.problems(experiment | {key: [name]})):
             return {"entry": {"layout": name}, "folder": path.parent.name}
     plain = ANY
     if key == "tables":

@@ -1,0 +1,69 @@
+"""Which modules a config may have imported, and from where: a dotted path runs what stands at the module's top."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+from mlcdr.methods.registry import UnknownComponent, is_installed
+
+
+@dataclass
+class Imports:
+    """Looks at each module beyond mlcdr, scikit-learn and plug-ins that a config names, before it is imported.
+
+    Attributes
+    ----------
+    folder : Path
+        The config's. Modules below it may be imported; other packages that are installed are not below it, wherever
+        they are.
+    trust : bool
+        Whether modules from elsewhere may be imported, too.
+    announce : callable, optional
+        Gets a line on each module before it is imported: its name, and where it is.
+    """
+
+    folder: Path
+    trust: bool
+    announce: Callable[[str], None] | None = None
+    _announced: set[str] = field(default_factory=set)
+
+    def __call__(self, written: str, module: str) -> None:
+        """Judge `module`, which `written` (`learner 'my_package.Mine'`) leads to.
+
+        Raises
+        ------
+        UnknownComponent
+            When it is neither below the folder nor trusted.
+        """
+        package = module.partition(".")[0]
+        try:
+            # Of the outermost package alone: to find a module in a package imports the package.
+            spec = importlib.util.find_spec(package)
+        except ValueError:  # no name at all, or a module that was not found but made
+            spec = ModuleSpec(package, None, origin="nowhere")
+        if spec is None:  # nothing to import, as the import will say
+            return
+        places = _places(spec)
+        where = ", ".join(map(str, places)) or spec.origin or "nowhere"
+        if not (self.trust or (places and all(map(self._is_own, places)))):
+            raise UnknownComponent(
+                f"{written} is not imported: {package} ({where}) is neither a plug-in, nor scikit-learn's, nor below "
+                "the config's folder; `--trust` imports it, and runs what is in it"
+            )
+        if self.announce is not None and module not in self._announced:
+            self._announced.add(module)
+            self.announce(f"importing {module} ({where})")
+
+    def _is_own(self, place: Path) -> bool:
+        return place.is_relative_to(self.folder) and not is_installed(place)
+
+
+def _places(spec: ModuleSpec) -> list[Path]:
+    """The files or folders that a module would be read from; none for one that is a part of Python itself."""
+    if spec.has_location and spec.origin:
+        return [Path(spec.origin).resolve()]
+    return [Path(each).resolve() for each in spec.submodule_search_locations or ()]
