@@ -109,3 +109,56 @@ def test_an_option_that_changes_what_counts_at_0_has_a_convention_of_its_own() -
     assert macro_f1.conventions()[1].casefold() == f"of mean_precision_recall: {of_means}".casefold()
     for metric in METRICS.values():
         assert set(metric.instead) <= {value for values in metric.allowed.values() for value in values}
+
+
+LOSSES = {"hamming_loss", "zero_one_loss", "encoding_error", "prediction_error", "loss_bound"}
+LOSSES |= {"fit_seconds", "predict_seconds", "execution_seconds"}
+SCORES = {"hamming_score", "exact_match", "accuracy", "precision", "recall", "f1", "macro_f1", "micro_f1"}
+SIZES = {"n_dimensions", "eigenvalue_share", "objective", "n_clusters", "cluster_instances", "cluster_labels"}
+
+
+def test_every_metric_says_whether_more_is_better():
+    assert METRICS.keys() == LOSSES | SCORES | SIZES
+    assert {name for name, metric in METRICS.items() if metric.higher_is_better is False} == LOSSES
+    assert {name for name, metric in METRICS.items() if metric.higher_is_better is True} == SCORES
+    assert {name for name, metric in METRICS.items() if metric.higher_is_better is None} == SIZES
+
+
+def test_every_metric_says_what_it_is_computed_from():
+    needs = {name: metric.needs for name, metric in METRICS.items()}
+    assert {name for name in needs if needs[name] == "bound"} == {"encoding_error", "prediction_error", "loss_bound"}
+    assert {name for name in needs if needs[name] == "timing"} == {name for name in LOSSES if "seconds" in name}
+    assert {name for name in needs if needs[name] == "features"} == SIZES
+    assert len({needs[name] for name in SCORES | {"hamming_loss", "zero_one_loss"}}) == 1
+
+
+def test_sums_of_what_was_measured():
+    Y = np.eye(3, dtype=np.uint8)
+    found = Outcome(Counts(Y, Y), encoding_error=2.0, prediction_error=3.0, fit_seconds=5.0, predict_seconds=7.0)
+    metrics = (
+        "loss_bound",
+        "encoding_error",
+        "prediction_error",
+        "execution_seconds",
+        "fit_seconds",
+        "predict_seconds",
+    )
+    values = evaluate(found, {name: (name, {}) for name in metrics})
+    assert list(values.values()) == [5.0, 2.0, 3.0, 12.0, 5.0, 7.0]
+    unknown = evaluate(Outcome(Counts(Y, Y)), {name: (name, {}) for name in metrics[:3]})
+    assert np.isnan(list(unknown.values())).all()
+
+
+def test_what_is_known_of_clusters():
+    Y = np.eye(3, dtype=np.uint8)
+    spread = {
+        "instances spread": ("cluster_instances", {"of": "std"}),
+        "labels spread": ("cluster_labels", {"of": "std"}),
+    }
+    metrics = {name: (name, {}) for name in ("n_clusters", "cluster_instances", "cluster_labels")} | spread
+    found = Outcome(Counts(Y, Y), cluster_instances=np.array([1, 3]), cluster_labels=np.array([2, 8]))
+    expected = [2, 2.0, 5.0, np.std([1, 3], ddof=1), np.std([2, 8], ddof=1)]
+    np.testing.assert_allclose(list(evaluate(found, metrics).values()), expected)
+    one = Outcome(Counts(Y, Y), cluster_instances=np.array([3]), cluster_labels=np.array([2]))
+    np.testing.assert_array_equal(list(evaluate(one, metrics).values()), [1, 3, 2, np.nan, np.nan])
+    assert np.isnan(list(evaluate(Outcome(Counts(Y, Y)), metrics).values())).all()

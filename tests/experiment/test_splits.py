@@ -153,6 +153,11 @@ def test_identity_is_plain_and_names_what_matters():
     }
 
 
+def test_no_label_is_hidden_unless_asked():
+    specs = (shuffle(), kfold(), Predefined(kind="predefined"))
+    assert [len(make_splits(spec, "d", 10, n_train=7)[0].unlabelled) for spec in specs] == [0, 0, 0]
+
+
 def test_splits_behave_as_a_sequence():
     splits = make_splits(shuffle(repeats=4), "d", 10)
     assert [split.index for split in splits] == [0, 1, 2, 3]
@@ -166,6 +171,7 @@ def test_predefined():
     (split,) = make_splits(Predefined(kind="predefined"), "scene", 10, n_train=7)
     assert split.train.tolist() == list(range(7))
     assert split.test.tolist() == [7, 8, 9]
+    assert split.identity == {"kind": "predefined", "version": 1, "train_size": 7}
     with pytest.raises(DataError, match=r"enron: splits\.kind: predefined needs a train and a test file"):
         make_splits(Predefined(kind="predefined"), "enron", 10)
     with pytest.raises(DataError, match="10 of 10 rows train"):
@@ -228,6 +234,8 @@ def test_a_fold_file_is_looked_up_for_each_data_set(tmp_path, monkeypatch):
         (b"", "1: no column 'fold' in the header; found: nothing"),
         (b"0\n1\n0\n1\n", "1: no column 'fold' in the header; found: 0"),
         (b"fold,fold\n0,1\n", "1: more than one column 'fold' in the header; found: fold, fold"),
+        (b"0,1,2,3,4,5,6,7,8,9\n", f"1: no column 'fold' in the header; found: {', '.join('0123456789')}"),
+        (b"0,1,2,3,4,5,6,7,8,9,10\n", f"1: no column 'fold' in the header; found: {', '.join('0123456789')}, ..."),
         (b"fold\n0\n1\n0\n", "4: the file ends after 3 folds; d has 4 rows"),
         (b"fold\n0\n1\n0\n1\n0\n", "6: more rows than the 4 of the data set d"),
         (b"fold\n0\n1.0\n0\n1\n", "3: expected a fold number (0, 1, 2 ...), found '1.0'"),
