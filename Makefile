@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 0
 READY  := $(VENV)/.ready
 
-.PHONY: run test test-all flake mutants lint machine-code bounds bench bench-scale torture fuzz audit data docs golden clean reproduction-status
+.PHONY: run test test-all flake mutants lint machine-code count bounds bench bench-scale torture fuzz audit data docs golden clean reproduction-status
 .PHONY: reproduce-chen-lin-2012-table3 reproduce-chen-lin-2012-table3-as-stated reproduce-chen-lin-2012-figure1
 .PHONY: reproduce-chen-lin-2012-table2
 .PHONY: reproduce-chen-lin-2012-table4 reproduce-chen-lin-2012-table4-small reproduce-chen-lin-2012-table4-large
@@ -72,6 +72,10 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Lines of code of the package by folder (no docstrings, comments, blank lines), and its longest classes and functions.
+count: $(READY)
+	$(BIN)/python -m tests.count
 
 # Ratios measured in one run; no test asserts a time. Needs yeast, enron, bibtex, emotions and genbase, and about
 # half an hour; Java and python-weka-wrapper3 (the extra `weka`) for the times of WEKA.
