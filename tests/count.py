@@ -1,4 +1,4 @@
-"""Counts the lines of code of the package by folder, without docstrings, comments and blank lines; and its longest parts.
+"""Counts the lines of code of the package by folder, without docstrings, comments and blank lines.
 
 python -m tests.count
 """

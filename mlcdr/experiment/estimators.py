@@ -10,6 +10,7 @@ from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.splits import seed_sequence
 from mlcdr.experiment.trials import Trial
 from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.contracts import declared
 
 
 def build(spec: MethodSpec) -> ComposedClassifier:
@@ -57,7 +58,7 @@ def features_kept(estimator: ComposedClassifier) -> dict[str, Any]:
     an instance space, what that tells of its own, and of its clusters.
     """
     whole = estimator.learner_
-    if getattr(whole, "decomposes_instances", False):
+    if declared(whole, "decomposes_instances"):
         told = {"cluster_instances": "cluster_sizes_", "cluster_labels": "cluster_n_labels_"}
         found = {key: getattr(whole, name) for key, name in told.items() if hasattr(whole, name)}
         kept = getattr(whole, "n_components_", None)

@@ -9,6 +9,7 @@ from typing import Any
 from mlcdr.experiment.model import LABELLED, MethodSpec, method_text
 from mlcdr.experiment.outputs import independent_outputs
 from mlcdr.methods import registry
+from mlcdr.methods.contracts import LabelSpace, declared
 from mlcdr.methods.registry import Component
 from mlcdr.numerics.linalg import n_kept
 
@@ -54,14 +55,15 @@ def _size_path(spec: MethodSpec) -> str | None:
         return None
     space = registry.resolve(part.family, part.name)
     path = f"{part.family}.{size_parameter(part)}"
-    serves = getattr(space, "nested", False) and independent_outputs(spec.learner)
+    serves = declared(space, "nested", LabelSpace) and independent_outputs(spec.learner)
     return path if serves and spec.with_value(path, None) is not None else None
 
 
 def _size(spec: MethodSpec, n_labels: int) -> int:
     part = code_part(spec)
     assert part is not None
-    dimensions = getattr(part.build(check=False), "n_dimensions", n_kept)  # as its `rounding`, if any, has it
+    space = part.build(check=False)
+    dimensions = space.n_dimensions if isinstance(space, LabelSpace) else n_kept  # by its `rounding`, if it has one
     try:
         return int(dimensions(part.value(size_parameter(part)), n_labels))
     except ValueError:  # more than there are labels: that trial will say so, and must not be the one fitted for others
@@ -80,4 +82,4 @@ def size_parameter(part: Component) -> str:
 
 def size_parameter_of(space: Any) -> str:
     """The same of a space's class, or of one that is made."""
-    return str(getattr(space, "size_parameter", "n_components"))
+    return str(declared(space, "size_parameter", LabelSpace))

@@ -14,6 +14,7 @@ from sklearn.base import ClusterMixin
 from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.errors import UserError, did_you_mean
 from mlcdr.methods import registry
+from mlcdr.methods.contracts import declared
 
 
 def load_classes(path: Path) -> dict[str, type]:
@@ -88,7 +89,7 @@ def family_of(cls: type) -> str:
     """
     if not hasattr(cls, "fit"):
         return "threshold" if hasattr(cls, "apply") else ""
-    if getattr(cls, "decomposes_instances", False):
+    if declared(cls, "decomposes_instances"):
         return "instance_space"
     if issubclass(cls, ClusterMixin):
         return "clusterer"

@@ -14,7 +14,9 @@ from mlcdr.experiment.families import size_parameter_of
 from mlcdr.laws.classes import said
 from mlcdr.laws.subject import Array, Subject, count_features, of_label_sets, problem
 from mlcdr.methods import registry
+from mlcdr.methods.contracts import LabelSpace, Learner, declared, is_fitted_to_scores, takes_moments
 from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.methods.label_space.kernel import KernelLabelSpace
 from mlcdr.numerics.moments import Moments
 
 _CLOSE = 1e-6  # of the largest score: far above rounding, far below a mistake
@@ -87,7 +89,7 @@ def _says(subject: Subject, part: Any, X: Array, Y: Array) -> Array:
     """What a part by itself says of the data that it is fitted to."""
     if subject.family == "threshold":
         scores = Y + 0.1 * np.arange(Y.shape[1]) - 0.2 * X[:, :1]
-        return np.asarray((part.fit(scores, Y) if hasattr(part, "fit") else part).apply(scores), dtype=float)
+        return np.asarray((part.fit(scores, Y) if is_fitted_to_scores(part) else part).apply(scores), dtype=float)
     if subject.family == "clusterer":
         return np.asarray(part.fit_predict(X), dtype=float)
     if subject.family == "learner" and of_label_sets(part) is not part:
@@ -160,7 +162,7 @@ class _ByRows(BaseEstimator):
 
 
 def _moments(subject: Subject) -> None:
-    if not hasattr(subject.cls, "fit_moments") or hasattr(subject.cls, "fit_moments_for"):
+    if not takes_moments(subject.cls) or issubclass(subject.cls, KernelLabelSpace):
         raise DoesNotApply("is not fitted from moments")
     X, Y = problem(100)
     new = problem(seed=1)[0]
@@ -196,7 +198,7 @@ def _sizes(subject: Subject) -> None:
 def _nested(subject: Subject) -> None:
     if not _sized(subject):
         raise DoesNotApply("has no number of label dimensions")
-    if not getattr(subject.cls, "nested", False):
+    if not declared(subject.cls, "nested", LabelSpace):
         raise DoesNotApply("does not claim nested dimensions, so a sweep fits each number of them")
     X, Y = problem()
     new = problem(seed=1)[0]
@@ -210,7 +212,7 @@ def _nested(subject: Subject) -> None:
 
 
 def _independent(subject: Subject) -> None:
-    if subject.family != "learner" or not getattr(subject.cls, "independent_outputs", False):
+    if subject.family != "learner" or not declared(subject.cls, "independent_outputs", Learner):
         raise DoesNotApply("does not claim independent outputs")
     X, Y = problem()
     new = problem(seed=1)[0]

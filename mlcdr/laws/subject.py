@@ -17,6 +17,7 @@ from mlcdr.methods.chains.bayesian_classifier_chain import BayesianClassifierCha
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.instance_space.cbmlc import CBMLC
+from mlcdr.methods.label_space.kernel import KernelLabelSpace
 from mlcdr.methods.learners.kernel_ridge import KernelRidge
 from mlcdr.methods.learners.least_squares import LeastSquares
 
@@ -44,8 +45,7 @@ class Subject:
             return ComposedClassifier(LeastSquares(), feature_space=[part])
         if self.family == "local_features":  # a label beside its parent
             return ComposedClassifier(BayesianClassifierChain(root="strongest", features=part))
-        misfit = getattr(self.cls, "misfit", None)  # of label spaces that take a kernel from the learner
-        learner = KernelRidge() if misfit is not None and misfit(LeastSquares, None) else LeastSquares()
+        learner = KernelRidge() if issubclass(self.cls, KernelLabelSpace) else LeastSquares()
         return ComposedClassifier(learner, **{self.family: part})
 
     def reduced(self) -> ComposedClassifier:

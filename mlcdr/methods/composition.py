@@ -17,20 +17,32 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods import contracts
+from mlcdr.methods.contracts import (
+    LabelSpace,
+    Learner,
+    Part,
+    as_dense,
+    has_decision_function,
+    has_probabilities,
+    transform,
+    transform_moments,
+    validate_parameters,
+)
 from mlcdr.methods.label_space.identity import Identity
-from mlcdr.methods.label_space.linear import as_binary, as_dense
+from mlcdr.methods.label_space.linear import as_binary
 from mlcdr.methods.learners.linear import LinearLearner
 from mlcdr.methods.thresholds import Fixed, Round
-from mlcdr.numerics.entry import as_csr, checked
+from mlcdr.numerics.entry import checked
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
 
 
-class ComposedClassifier(ClassifierMixin, BaseEstimator):
+class ComposedClassifier(ClassifierMixin, Part):
     """A multi-label classifier made of parts.
 
     Parameters
@@ -102,8 +114,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         for part in (self.learner, self.label_space, self.dual_space, self.threshold, *(self.feature_space or ())):
-            if hasattr(part, "_parameter_constraints"):
-                part._validate_params()
+            validate_parameters(part)
         X = checked(self, X)
         Y, classes, is_vector = as_binary(y, X.shape[0])
         moments = Moments.from_arrays(X, Y)
@@ -125,8 +136,8 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
         self.feature_steps_, self._folded = [], None
         self._leading, self._decided = None, None
         for step in self.feature_space or ():
-            step, moments = _fit_step(prepared(step), moments)
-            self.feature_steps_.append(step)
+            self.feature_steps_.append(contracts.fit(prepared(step), moments))
+            moments = transform_moments(self.feature_steps_[-1], moments)
         self.learner_ = prepared(self.learner)
         if self.dual_space is not None and self.label_space is not None:
             raise ValueError("a dual space reduces the labels itself: leave `label_space` out")
@@ -137,32 +148,27 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
                     f"it cannot follow a label space; take a regressor"
                 )
             self.label_space_ = None
-            _fit(self.learner_, moments)
+            contracts.fit(self.learner_, moments)
             return self._with_threshold(moments)
         unreduced = moments
         if self.dual_space is not None:
-            self.label_space_, moments = _fit_step(prepared(self.dual_space), moments)
+            self.label_space_ = contracts.fit(prepared(self.dual_space), moments)
+            moments = transform_moments(self.label_space_, moments)
             self.feature_steps_.append(self.label_space_)
         else:
             self.label_space_ = Identity() if self.label_space is None else prepared(self.label_space)
-            if hasattr(self.label_space_, "fit_moments_for"):  # its directions are for this very learner
-                self.label_space_.fit_moments_for(self.learner_, moments)
-            else:
-                _fit(self.label_space_, moments)
-        if hasattr(self.label_space_, "encode_moments"):
-            _fit(self.learner_, self.label_space_.encode_moments(moments))
-        else:
-            X, Y = moments.rows()
-            self.learner_.fit(X, self.label_space_.encode(Y))
-        if hasattr(self.label_space_, "unreduced") and _is_linear(self.learner_):
-            # no row needs to be reduced, neither here nor in `output`
-            self._folded = self.label_space_.unreduced(self.learner_.coef_.T), self.learner_.intercept_
+            contracts.fit_label_space(self.label_space_, self.learner_, moments)
+        contracts.fit_codes(self.learner_, self.label_space_, moments)
+        if isinstance(self.label_space_, LabelSpace) and _is_linear(self.learner_):
+            weights = self.label_space_.unreduced(self.learner_.coef_.T)
+            if weights is not None:  # no row needs to be reduced, neither here nor in `output`
+                self._folded = weights, self.learner_.intercept_
         return self._with_threshold(moments if self._folded is None else unreduced)
 
     def _with_threshold(self, moments: Moments) -> ComposedClassifier:
         """Fit the threshold, if it is one to be fitted, on what the learner says of the training rows."""
         self._training, self._thresholds = None, {}
-        if hasattr(self.threshold, "fit"):
+        if contracts.is_fitted_to_scores(self.threshold):
             X, Y = moments.rows()
             self._training = self._output(X), as_dense(Y)
         self.threshold_ = self.threshold_of()
@@ -189,7 +195,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
 
     def _midway(self) -> Any:
         """The threshold where none is asked for: half-way between the scores of absence and presence."""
-        boundary = getattr(self.label_space_, "score_boundary", 0.5)
+        boundary = contracts.score_boundary(self.label_space_)
         return Round() if boundary == 0.5 else Fixed(boundary)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -211,7 +217,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
             if self.threshold is not None:
                 margins = self.threshold_.margin(scores)
             else:  # probabilities are decided at ½
-                margins = scores if hasattr(self.learner_, "decision_function") else scores - 0.5
+                margins = scores if has_decision_function(self.learner_) else scores - 0.5
         else:
             output = self.output(X)
             if self._leading is not None:
@@ -223,7 +229,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
     def has_scores(self) -> bool:
         """Whether there is a `decision_function`: a classifier's own, or that of codes that are decoded."""
         check_is_fitted(self, "learner_")
-        own = any(hasattr(self.learner_, name) for name in ("decision_function", "predict_proba"))
+        own = has_decision_function(self.learner_) or has_probabilities(self.learner_)
         return own or self.label_space_ is not None
 
     def settled(self, n_components: float | int | None = None) -> ComposedClassifier:
@@ -248,7 +254,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
             return X @ self._folded[0] + self._folded[1]
         if self.label_space_ is None and self.threshold is not None:
             return _scores(self.learner_, X)
-        if hasattr(self.learner_, "predict_valid"):
+        if isinstance(self.learner_, Learner):
             return self.learner_.predict_valid(X)
         said = as_dense(self.learner_.predict(X))
         said = said[:, None] if said.ndim == 1 else said
@@ -289,7 +295,7 @@ class ComposedClassifier(ClassifierMixin, BaseEstimator):
 
     def _transform(self, X: Any) -> Any:
         for step in self.feature_steps_ if self._folded is None else self.feature_steps_[:-1]:
-            X = _reduced(step, X)
+            X = transform(step, X)
         return X
 
     def __sklearn_tags__(self) -> Any:
@@ -311,46 +317,11 @@ def _no_labels(classifier: ComposedClassifier) -> NDArray[np.uint8]:
     return np.zeros((1, classifier.n_labels_), dtype=np.uint8)
 
 
-def _fit(part: Any, moments: Moments) -> None:
-    if hasattr(part, "fit_moments"):
-        part.fit_moments(moments)
-    else:
-        X, Y = moments.rows()
-        if getattr(part, "uses_unlabelled", False) and moments.unlabelled is not None:
-            part.fit(X, as_dense(Y), X_unlabelled=moments.unlabelled)
-        else:
-            part.fit(X, as_dense(Y))
-
-
-def _fit_step(step: Any, moments: Moments) -> tuple[Any, Moments]:
-    """Fit a transformer of the features; returns it and the moments of what it puts out."""
-    _fit(step, moments)
-    if hasattr(step, "transform_moments"):
-        reduced = step.transform_moments(moments)
-        if not reduced.n_features:
-            reduced = reduced.featureless()
-    else:
-        X, Y = moments.rows()
-        reduced = Moments.from_arrays(_reduced(step, X), Y)
-    if moments.unlabelled is None:
-        return step, reduced
-    return step, reduced.with_unlabelled(lambda: _reduced(step, moments.unlabelled))
-
-
-def _reduced(step: Any, X: Any) -> Any:
-    """The features (n×m) that a step makes of X (n×d); one that is 0 throughout where it leaves none.
-
-    That says as little, and what follows has no need to know of n×0 matrices: it learns from the labels alone.
-    """
-    found = as_csr(step.transform(X))
-    return found if found.shape[1] else np.zeros((X.shape[0], 1))
-
-
 def _scores(classifier: Any, X: Any) -> Array:
     """A classifier's scores (n×K): `decision_function`, or the probability of each label being 1."""
-    if hasattr(classifier, "decision_function"):
+    if has_decision_function(classifier):
         return np.asarray(classifier.decision_function(X), dtype=np.float64)
-    if hasattr(classifier, "predict_proba"):
+    if has_probabilities(classifier):
         probabilities = classifier.predict_proba(X)
         if isinstance(probabilities, list):  # scikit-learn: one n×2 array a label, n×1 where only one class was seen
             columns = [

@@ -5,23 +5,22 @@ Label powersets, chains, neighbours, ensembles and local models differ in what t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mlcdr.methods.label_space.linear import as_binary, as_dense
+from mlcdr.methods.contracts import Part, as_dense, declared, has_decision_function
+from mlcdr.methods.label_space.linear import as_binary
 from mlcdr.numerics.entry import checked
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
-ChecksOfLabels = Mapping[str, Callable[[Any, int], Any]]
 
 
-class MultilabelClassifier(ClassifierMixin, BaseEstimator):
+class MultilabelClassifier(ClassifierMixin, Part):
     """Base of the multi-label classifiers: a method says what is fitted (`_fit_rows`) and what scores are (`_scores`).
 
     A method that can be fitted from sums has `fit_moments` of its own instead of `_fit_rows`; one whose label sets are
@@ -34,15 +33,6 @@ class MultilabelClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_ : int
         d.
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
-    # parameters that only the number of labels shows to be wrong, each with what raises a ValueError then
-    checks_of_labels: ClassVar[ChecksOfLabels] = {}
-    # parameters that count "rows" of the training set or "labels", and mean all of them where there are fewer
-    at_most: ClassVar[Mapping[str, str]] = {}
-    # parameters that are components fitted to all labels, and to features that are all or some of those there are
-    parts_of_all_labels: ClassVar[tuple[str, ...]] = ()
-    hands_on_unlabelled: ClassVar[bool] = False  # whether the classifiers it is made of get the rows without labels
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit from features X (n×d, dense or CSR) and label sets y (n×K of two values; or n, for one label).
@@ -153,7 +143,7 @@ def seeded(estimator: Any, rng: Any) -> Any:
 
 def _learns(part: Any) -> bool:
     """Whether a part is an estimator that learns from rows without labels itself."""
-    return not isinstance(part, type) and getattr(part, "uses_unlabelled", False) is True
+    return not isinstance(part, type) and declared(part, "uses_unlabelled") is True
 
 
 def with_part(part: Moments, rows: Any, chosen: Any = None) -> Moments:
@@ -162,16 +152,6 @@ def with_part(part: Moments, rows: Any, chosen: Any = None) -> Moments:
         return part
     own = rows if chosen is None else rows[np.flatnonzero(chosen)]
     return part.with_unlabelled(own) if own.shape[0] else part
-
-
-def fitted_to(classifier: Any, moments: Moments) -> Any:
-    """The classifier, fitted itself: from moments if it can be, else from their rows."""
-    if hasattr(classifier, "fit_moments"):
-        return classifier.fit_moments(moments)
-    X, Y = moments.rows()
-    if getattr(classifier, "uses_unlabelled", False) and moments.unlabelled is not None:
-        return classifier.fit(X, as_dense(Y).astype(np.uint8), X_unlabelled=moments.unlabelled)
-    return classifier.fit(X, as_dense(Y).astype(np.uint8))
 
 
 def answer(classifier: Any, X: Any, n_labels: int) -> tuple[Array, NDArray[np.bool_]]:
@@ -184,6 +164,6 @@ def answer(classifier: Any, X: Any, n_labels: int) -> tuple[Array, NDArray[np.bo
         return scores, said > 0
     shape = (X.shape[0], n_labels)
     labels = np.reshape(as_dense(classifier.predict(X)), shape) > 0
-    if hasattr(classifier, "decision_function"):
+    if has_decision_function(classifier):
         return np.reshape(np.asarray(classifier.decision_function(X), dtype=np.float64), shape), labels
     return np.where(labels, 0.5, -0.5), labels

@@ -14,14 +14,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
+
+from mlcdr.methods.contracts import Threshold
 
 Scores = NDArray[np.float64]
 Labels = NDArray[np.uint8]
 
 
-class Fixed(BaseEstimator):
+class Fixed(Threshold):
     """Predict a label where its score exceeds `value`.
 
     Parameters
@@ -59,7 +60,7 @@ class Fixed(BaseEstimator):
         return scores - (np.nextafter(self.value, -np.inf) if self.ties == "present" else self.value)
 
 
-class Round(BaseEstimator):
+class Round(Threshold):
     """Round-based decoding: the nearest of 0 and 1, with ½ going to 0 (Tai & Lin 2012)."""
 
     def apply(self, scores: Scores) -> Labels:
@@ -94,7 +95,7 @@ class Zero(Fixed):
         self.ties = ties
 
 
-class RCut(BaseEstimator):
+class RCut(Threshold):
     """Rank-based cut: every instance gets the n labels with its highest scores (Yang 2001, RCut).
 
     Of labels with equal scores the first of the data set's order comes first. No score is too low, so that label sets
@@ -136,7 +137,7 @@ class RCut(BaseEstimator):
         return np.argsort(-scores, axis=1, kind="stable")
 
 
-class PCut(BaseEstimator):
+class PCut(Threshold):
     """Proportional cut: a label gets the share of the instances it is given that it had in training (Yang 2001, PCut).
 
     With a share p_k of the training instances positive, the round(p_k·n) highest of the n scores of label k are
@@ -205,7 +206,7 @@ def _proportional_cuts(scores: Scores, shares: Any) -> Scores:
     return np.select([chosen == 0, chosen == n, middle < above], [np.inf, -np.inf, middle], below)
 
 
-class Maximise(BaseEstimator):
+class Maximise(Threshold):
     """For each label the threshold that serves the training instances best (SCut of Yang 2001).
 
     The training scores of a label are sorted in descending order, and each place where two of them differ is tried as

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.splits import KFold, make_splits
 from mlcdr.experiment.tune import Criterion, TuneSpec
-from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
 from mlcdr.run import choose_kernel

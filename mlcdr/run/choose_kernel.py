@@ -16,8 +16,16 @@ from numpy.typing import NDArray
 from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.tune import Criterion
 from mlcdr.methods import registry
+from mlcdr.methods.contracts import (
+    LabelSpace,
+    as_dense,
+    declared,
+    fit_label_space,
+    has_kernel,
+    is_fitted_to_scores,
+    score_boundary,
+)
 from mlcdr.methods.label_space.identity import Identity
-from mlcdr.methods.label_space.linear import as_dense
 from mlcdr.methods.thresholds import Fixed
 from mlcdr.metrics import Counts, Outcome
 from mlcdr.numerics.held_out import HeldOut, held_out
@@ -31,12 +39,12 @@ def applies(spec: MethodSpec) -> bool:
     """Whether `totals` can stand in for fitting this method in every fold."""
     if spec.feature_space or spec.dual_space is not None or spec.instance_space is not None:
         return False
-    if not hasattr(registry.resolve("learner", spec.learner.name), "kernel_regression"):
+    if not has_kernel(registry.resolve("learner", spec.learner.name)):
         return False
-    if spec.threshold is not None and hasattr(registry.resolve("threshold", spec.threshold.name), "fit"):
+    if spec.threshold is not None and is_fitted_to_scores(registry.resolve("threshold", spec.threshold.name)):
         return False
     space = spec.label_space
-    return space is None or getattr(registry.resolve("label_space", space.name), "from_labels", False)
+    return space is None or declared(registry.resolve("label_space", space.name), "from_labels", LabelSpace)
 
 
 def totals(
@@ -128,10 +136,7 @@ def _predicted(family: MethodSpec, regression: KernelRegression, held: HeldOut) 
     """The predicted codes (m×M) of a fold, the label space that decodes them, and the threshold."""
     space = Identity() if family.label_space is None else family.label_space.build(check=False)
     training = held.training(regression)
-    if hasattr(space, "fit_moments_for"):
-        space.fit_moments_for(family.learner.build(check=False), training)
-    else:
-        space.fit_moments(training)
-    default = Fixed(getattr(space, "score_boundary", 0.5))  # as a method without a threshold has it
+    fit_label_space(space, family.learner.build(check=False), training)
+    default = Fixed(score_boundary(space))  # as a method without a threshold has it
     threshold = family.threshold.build(check=False) if family.threshold else default
     return space.encode(held.mean + held.deviations), space, threshold

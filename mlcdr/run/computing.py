@@ -29,7 +29,7 @@ from mlcdr.experiment.trials import Score, Trial, by_family
 from mlcdr.experiment.tune import Criterion
 from mlcdr.methods.component_changes import separated
 from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.contracts import LabelSpace, as_dense, is_fitted_to_scores
 from mlcdr.metrics import METRICS, Counts, Outcome, evaluate
 from mlcdr.numerics.memo import Memo, metered
 from mlcdr.numerics.moments import Moments
@@ -212,7 +212,7 @@ class _Work:
         if part is None or spec.with_value(path, 1) is None:
             return [spec]
         space = part.build(check=False)
-        largest = space.largest(self.n_features, self.n_labels) if hasattr(space, "largest") else self.n_labels
+        largest = space.largest(self.n_features, self.n_labels) if isinstance(space, LabelSpace) else self.n_labels
         sizes = range(1, largest + 1)
         return [sized for size in sizes if (sized := spec.with_value(path, size)) is not None]
 
@@ -262,9 +262,9 @@ def _run_family(
         wanted = {METRICS[name].needs for _, name, _ in group.metrics}
         space, code = estimator.label_space_, code_part(family)
         parameter = size_parameter(code) if code is not None else ""
-        learned = hasattr(estimator.threshold, "fit")
+        learned = is_fitted_to_scores(estimator.threshold)
         features = features_kept(estimator) if "features" in wanted else {}
-        bound = space.error_terms(Y_test, output) if "bound" in wanted and hasattr(space, "error_terms") else None
+        bound = space.error_terms(Y_test, output) if "bound" in wanted and isinstance(space, LabelSpace) else None
     except Exception as error:
         return [Score(trial.key, None, _explain(error)) for trial in trials]
     scores = []

@@ -23,7 +23,7 @@ from mlcdr.config.loading import experiment_from
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
 from mlcdr.experiment.trials import plan
-from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.moments import Moments
 from mlcdr.run.computing import groups, run_group
 from tests.benchmarks.table3 import timed

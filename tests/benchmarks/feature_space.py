@@ -21,8 +21,8 @@ import scipy.linalg
 from threadpoolctl import threadpool_limits
 
 from mlcdr.data.dataset import load_dataset
+from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.feature_space.mvmd import MVMD
-from mlcdr.methods.label_space.linear import as_dense
 from mlcdr.numerics.moments import Moments
 
 ROUNDS = {"bibtex": 3}

@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 from mlcdr.config.loading import experiment_from
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.trials import plan
-from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 from mlcdr.run.computing import groups, run_group

@@ -13,7 +13,7 @@ from mlcdr.config.loading import experiment_from
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.splits import KFold, make_splits
-from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.run import choose_kernel

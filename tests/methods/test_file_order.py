@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.numerics import factorisation
 from mlcdr.numerics.file_order import FileOrder, FileOrderCholesky

@@ -9,11 +9,11 @@ from sklearn.base import clone
 
 from mlcdr.methods import registry
 from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.feature_space.mvmd import MVMD
 from mlcdr.methods.label_space.cplst import CPLST
 from mlcdr.methods.label_space.identity import Identity
 from mlcdr.methods.label_space.kernel import KernelLabelSpace
-from mlcdr.methods.label_space.linear import as_dense
 from mlcdr.methods.label_space.occa import OCCA
 from mlcdr.methods.label_space.pbr import PBR
 from mlcdr.methods.label_space.plst import PLST

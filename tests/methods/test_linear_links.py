@@ -10,7 +10,7 @@ from mlcdr.methods.chains.binary_relevance import BinaryRelevance
 from mlcdr.methods.chains.br_plus import BRPlus
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.chains.links import Link
-from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.numerics.moments import Moments, beside

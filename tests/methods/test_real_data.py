@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.cplst import CPLST
-from mlcdr.methods.label_space.linear import as_dense
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.numerics.moments import Moments
 

@@ -15,8 +15,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mlcdr.methods.chains.directed import DirectedChain
 from mlcdr.methods.chains.links import LinkedClassifier
 from mlcdr.methods.chains.trees import Array, components, in_order, rooted, spanning_forest
+from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.local_features.selector import LocalSelector
-from mlcdr.methods.multilabel import ChecksOfLabels
 from mlcdr.numerics.information import entropy, first_best, mutual_information
 from mlcdr.numerics.moments import Moments
 

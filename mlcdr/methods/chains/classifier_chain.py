@@ -16,8 +16,8 @@ from mlcdr.methods.chains.directed import DirectedChain
 from mlcdr.methods.chains.linear import LinearLinks
 from mlcdr.methods.chains.links import Array, LinkedClassifier
 from mlcdr.methods.chains.order import order_of
+from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.local_features.selector import LocalSelector
-from mlcdr.methods.multilabel import ChecksOfLabels
 from mlcdr.numerics.moments import Moments
 
 

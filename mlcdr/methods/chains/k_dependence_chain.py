@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mlcdr.methods.chains.directed import DirectedChain
 from mlcdr.methods.chains.links import Array, LinkedClassifier
 from mlcdr.methods.chains.order import order_of
+from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.local_features.selector import LocalSelector
-from mlcdr.methods.multilabel import ChecksOfLabels
 from mlcdr.numerics.forward_selection import parents_in_order
 from mlcdr.numerics.information import Variables, mutual_information
 from mlcdr.numerics.linalg import n_kept

@@ -19,7 +19,14 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.contracts import (
+    as_dense,
+    declared,
+    fit_selector,
+    has_decision_function,
+    has_probabilities,
+    takes_moments,
+)
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.logistic_regression import CERTAIN, LogisticRegression
 from mlcdr.methods.local_features.selector import LocalSelector
@@ -67,7 +74,7 @@ class Link:
         model = clone(base)
         if isinstance(model, LogisticRegression) and near is not None:
             return cls(model.fit_moments(part, near.model), 0.0, columns)
-        if hasattr(model, "fit_moments") and not isinstance(model, MultilabelClassifier):
+        if takes_moments(model) and not isinstance(model, MultilabelClassifier):
             return cls(model.fit_moments(part), 0.0, columns)
         X, y = part.rows()
         y = as_dense(y)[:, 0]
@@ -82,9 +89,9 @@ class Link:
         if self.model is None:
             return np.full(X.shape[0], self.constant)
         seen = self._seen(X, said)
-        if hasattr(self.model, "decision_function"):
+        if has_decision_function(self.model):
             return np.asarray(self.model.decision_function(seen), dtype=np.float64)
-        if hasattr(self.model, "predict_proba"):
+        if has_probabilities(self.model):
             return self.model.predict_proba(seen)[:, 1] - 0.5
         return np.asarray(self.model.predict(seen), dtype=np.float64).reshape(X.shape[0]) - 0.5
 
@@ -125,7 +132,7 @@ Of = Callable[[Link, Any, Array | None], Array]  # what is asked of a link: `Lin
 
 
 def _is_probabilistic(classifier: LinkedClassifier) -> bool:
-    return hasattr(classifier._own_base(), "predict_proba")
+    return has_probabilities(classifier._own_base())
 
 
 class LinkedClassifier(MultilabelClassifier):
@@ -160,7 +167,7 @@ class LinkedClassifier(MultilabelClassifier):
 
     def _handed_none(self) -> dict[str, Any]:
         parts = super()._handed_none()
-        if getattr(parts.get("features"), "hands_on_unlabelled", False):  # it gets the training set as it is
+        if declared(parts.get("features"), "hands_on_unlabelled"):  # it gets the training set as it is
             return {name: part for name, part in parts.items() if not name.startswith("features__")}
         return parts
 
@@ -171,10 +178,7 @@ class LinkedClassifier(MultilabelClassifier):
         """The selector of features, fitted; one that leaves them all, if there is none."""
         if self.features is None:
             return LocalSelector()
-        selector: Any = clone(self.features)
-        fitted: LocalSelector = (
-            selector.fit_moments(moments) if hasattr(selector, "fit_moments") else selector.fit(*moments.rows())
-        )
+        fitted: LocalSelector = fit_selector(clone(self.features), moments)
         return fitted
 
     def _fit_links(self, base: Any, moments: Moments) -> None:

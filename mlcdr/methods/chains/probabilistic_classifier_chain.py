@@ -17,8 +17,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.chains.links import Array
+from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.learners.logistic_regression import LogisticRegression
-from mlcdr.methods.multilabel import ChecksOfLabels
 
 _MOST_EXACT = 15
 _MOST_NODES = 2**18

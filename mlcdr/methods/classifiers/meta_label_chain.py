@@ -17,10 +17,10 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.chains.linear import LinearLinks
-from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.contracts import as_dense, fit_label_sets
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.ridge import Ridge
-from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, fitted_to, seeded
+from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, seeded
 from mlcdr.numerics.meta_labels import VARIANTS, Index, label_affinity, row_groups, spectral_groups
 from mlcdr.numerics.moments import Moments, beside
 
@@ -149,7 +149,9 @@ class MetaLabelChain(MultilabelClassifier):
         X, Y = moments.rows()
         for group in self.groups_:
             part = moments.with_labels(before, group.tolist()) if before else Moments.from_arrays(X, Y[:, group])
-            members.append([fitted_to(seeded(clone(classifier), rng), part) for _ in range(self._n_members(group))])
+            members.append(
+                [fit_label_sets(seeded(clone(classifier), rng), part) for _ in range(self._n_members(group))]
+            )
             before += group.tolist()
         return members
 

@@ -18,9 +18,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
-from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.contracts import ChecksOfLabels, as_dense, fit_label_sets
 from mlcdr.methods.learners.linear_svm import LinearSVM
-from mlcdr.methods.multilabel import Array, ChecksOfLabels, MultilabelClassifier, answer, fitted_to, seeded, with_part
+from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, seeded, with_part
 from mlcdr.numerics.admm import lasso
 from mlcdr.numerics.meta_labels import VARIANTS, Index, label_affinity, spectral_groups
 from mlcdr.numerics.moments import Moments
@@ -148,7 +148,7 @@ class MLSF(MultilabelClassifier):
         for group, v in zip(self.groups_, self.coefficients_.T, strict=True):
             part = Moments.from_arrays(_features(X, v), Y[:, group])
             loose = None if moments.unlabelled is None else _features(moments.unlabelled, v)
-            self.models_.append(fitted_to(seeded(clone(prototype), rng), with_part(part, loose)))
+            self.models_.append(fit_label_sets(seeded(clone(prototype), rng), with_part(part, loose)))
         return self
 
     def _groups(self, X: Any, Y: Array, rng: Any) -> list[Index]:

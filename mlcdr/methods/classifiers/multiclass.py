@@ -15,6 +15,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import get_tags
 
+from mlcdr.methods.contracts import fit, has_decision_function, has_probabilities
 from mlcdr.methods.multilabel import Array
 from mlcdr.numerics.moments import Moments
 
@@ -34,9 +35,7 @@ class MultiClass:
         if not is_classifier(base):
             model, indicators = clone(base), np.zeros((len(codes), n_classes))
             indicators[np.arange(len(codes)), codes] = 1.0
-            if hasattr(model, "fit_moments"):
-                return cls(model.fit_moments(Moments.from_arrays(X, indicators)), n_classes)
-            return cls(model.fit(X, indicators), n_classes)
+            return cls(fit(model, Moments.from_arrays(X, indicators)), n_classes)
         several = get_tags(base).classifier_tags.multi_class
         return cls((clone(base) if several else OneVsRestClassifier(clone(base))).fit(X, codes), n_classes)
 
@@ -46,10 +45,10 @@ class MultiClass:
             return np.zeros((X.shape[0], 1))
         if not is_classifier(self.model):
             return np.asarray(self.model.predict(X), dtype=np.float64)
-        if hasattr(self.model, "decision_function"):
+        if has_decision_function(self.model):
             said = np.asarray(self.model.decision_function(X), dtype=np.float64)
             return np.column_stack((-said, said)) if said.ndim == 1 else said
-        if hasattr(self.model, "predict_proba"):
+        if has_probabilities(self.model):
             return np.asarray(self.model.predict_proba(X), dtype=np.float64)
         return np.eye(self.n_classes)[self.predict(X)]
 

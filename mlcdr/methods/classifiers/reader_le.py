@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.reader_le import ReaderLE
 from mlcdr.methods.multilabel import Array, MultilabelClassifier
 from mlcdr.numerics.linalg import n_kept

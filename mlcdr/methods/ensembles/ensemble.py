@@ -18,8 +18,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
-from mlcdr.methods.label_space.linear import as_dense
-from mlcdr.methods.multilabel import Array, MultilabelClassifier, fitted_to, seeded
+from mlcdr.methods.contracts import as_dense, fit_label_sets
+from mlcdr.methods.multilabel import Array, MultilabelClassifier, seeded
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 
@@ -94,7 +94,7 @@ class Ensemble(MultilabelClassifier):
             member = ClassifierChain(order="random") if self.of is None else clone(of_label_sets(self.of))
             part = by_column[:, columns]
             part = sp.csr_array(part)[rows] if sp.issparse(part) else part[rows]
-            member = fitted_to(seeded(member, seeds), Moments.from_arrays(part, Y[rows]))
+            member = fit_label_sets(seeded(member, seeds), Moments.from_arrays(part, Y[rows]))
             self.members_.append(member)
             self.features_.append(columns)
 

@@ -17,7 +17,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 
 from mlcdr.methods.classifiers.label_powerset import LabelPowerset
-from mlcdr.methods.multilabel import Array, ChecksOfLabels, MultilabelClassifier
+from mlcdr.methods.contracts import ChecksOfLabels
+from mlcdr.methods.multilabel import Array, MultilabelClassifier
 from mlcdr.numerics.moments import Moments
 
 

@@ -13,11 +13,12 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import ClassifierTags
 from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.contracts import FeatureStep
 from mlcdr.numerics.entry import checked, checked_targets
 from mlcdr.numerics.linalg import n_kept, signed
 from mlcdr.numerics.moments import Moments
@@ -26,7 +27,7 @@ from mlcdr.numerics.sums import dense
 Array = NDArray[np.float64]
 
 
-class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureStep):
     """Base of the extractors whose directions solve an eigenproblem G p = λ M p, G and M made of moments.
 
     S (d×d), C (d×K) and T (K×K) are the centred sums of `Moments`, with labels coded ±1 as in Xu et al. 2016. The

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import ClassifierTags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.contracts import FeatureStep
 from mlcdr.methods.feature_space.linear import binary_labels
 from mlcdr.numerics.entry import checked_array, checked_targets
 from mlcdr.numerics.linalg import n_kept
@@ -24,7 +24,7 @@ from mlcdr.numerics.moments import Moments
 Array = NDArray[np.float64]
 
 
-class FeatureSelector(SelectorMixin, BaseEstimator):
+class FeatureSelector(SelectorMixin, FeatureStep):
     """Base of the selectors: the m features with the largest scores, in their old order.
 
     The scores are found once for all m, and kept with the moments: a sweep over m costs one fit. Of features with equal
@@ -45,7 +45,6 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
         m.
     """
 
-    uses_unlabelled: ClassVar[bool] = False  # whether it learns from rows without labels, too
     serves_all_sizes: ClassVar[bool] = True  # whether it scores all features, however many are wanted
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

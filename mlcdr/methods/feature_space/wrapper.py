@@ -13,6 +13,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from mlcdr.methods.contracts import fit
 from mlcdr.methods.feature_space.informative import by_place
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
 from mlcdr.metrics import METRICS, Counts, Outcome
@@ -98,10 +99,5 @@ class Wrapper(FeatureSelector):
         if self.learner is None:
             weights = part.coefficients()
             return new @ weights + (part.mean_y - part.mean_x @ weights)
-        learner = clone(self.learner)
-        if hasattr(learner, "fit_moments"):
-            learner.fit_moments(part)
-        else:
-            rows, labels = part.rows()
-            learner.fit(rows, dense(labels))
+        learner = fit(clone(self.learner), part, np.float64)
         return dense(learner.predict(new)).reshape(new.shape[0], -1)

@@ -13,9 +13,9 @@ from sklearn.utils._param_validation import HasMethods, Interval
 
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
-from mlcdr.methods.label_space.linear import as_dense
+from mlcdr.methods.contracts import as_dense, fit_label_sets
 from mlcdr.methods.learners.ridge import Ridge
-from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, fitted_to, seeded, with_part
+from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, seeded, with_part
 from mlcdr.numerics.kmeans import SingleStartKMeans, means_of, nearest_centre
 from mlcdr.numerics.moments import Moments
 
@@ -95,7 +95,7 @@ class ClusteredClassifier(MultilabelClassifier):
             model = seeded(clone(prototype), rng)
             if len(present):
                 part = Moments.from_arrays(rows[members], own[:, present])
-                model = fitted_to(model, with_part(part, loose, joins == cluster))
+                model = fit_label_sets(model, with_part(part, loose, joins == cluster))
             self.models_.append((present, model if len(present) else None))
         self.cluster_sizes_ = np.bincount(self.cluster_of_row_, minlength=n_clusters)
         self.cluster_n_labels_ = np.array([len(present) for present, _ in self.models_])

@@ -19,7 +19,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance, of_label_sets
-from mlcdr.methods.multilabel import Array, MultilabelClassifier, fitted_to
+from mlcdr.methods.contracts import fit_label_sets, has_decision_function
+from mlcdr.methods.multilabel import Array, MultilabelClassifier
 from mlcdr.numerics.moments import Moments
 
 Indices = NDArray[np.intp]
@@ -115,7 +116,7 @@ class HOMER(MultilabelClassifier):
         groups = [labels[group] for group in self._divide(local.T @ local, rng)]
         meta = np.column_stack([Y[np.ix_(rows, group)].any(axis=1) for group in groups]).astype(np.float64)
         part = X if len(rows) == X.shape[0] else X[rows]
-        model = fitted_to(clone(base), Moments.from_arrays(part, meta))
+        model = fit_label_sets(clone(base), Moments.from_arrays(part, meta))
         children: list[Node | int] = []
         for group, there in zip(groups, meta.T > 0, strict=True):
             if len(group) == 1:
@@ -174,7 +175,7 @@ def _below(child: Node | int) -> list[int]:
 def _margins(model: Any, X: Any, said: Mask) -> NDArray[Any]:
     """A model's scores, positive where it predicts (±½ where it has none, or does not go by their sign)."""
     without = said - 0.5
-    if not hasattr(model, "decision_function"):
+    if not has_decision_function(model):
         return without
     scores = np.asarray(model.decision_function(X), dtype=np.float64).reshape(said.shape)
     return np.asarray(np.where((scores > 0) == said, scores, without))

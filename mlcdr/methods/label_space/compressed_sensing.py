@@ -15,7 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mlcdr.methods.label_space.linear import Array, LinearLabelSpace, as_dense
+from mlcdr.methods.contracts import as_dense
+from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.methods.label_space.sparse_recovery import cosamp, orthogonal_matching_pursuit
 from mlcdr.numerics.moments import Moments
 

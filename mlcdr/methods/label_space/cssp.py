@@ -13,7 +13,8 @@ import scipy.linalg
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.label_space.linear import Array, LinearLabelSpace, as_dense
+from mlcdr.methods.contracts import as_dense
+from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.moments import Moments
 
 

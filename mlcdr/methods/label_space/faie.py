@@ -12,8 +12,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.hat import HatLabelSpace
-from mlcdr.methods.label_space.linear import Array, as_dense
+from mlcdr.methods.label_space.linear import Array
 from mlcdr.numerics.linalg import leading_eigenvectors
 from mlcdr.numerics.moments import Moments, inverse_root
 

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mlcdr.methods.label_space.linear import Array, LinearLabelSpace, as_dense
+from mlcdr.methods.contracts import as_dense
+from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 

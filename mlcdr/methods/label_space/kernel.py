@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import HasMethods
 
+from mlcdr.methods.contracts import has_kernel
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.kernels import KernelRegression
 from mlcdr.numerics.moments import Moments
@@ -69,7 +70,7 @@ class KernelLabelSpace(LinearLabelSpace):
 
         The learner is an estimator, not its class: one that is made of another has a kernel if that has.
         """
-        kernel, name = hasattr(learner, "kernel_regression"), type(learner).__name__
+        kernel, name = has_kernel(learner), type(learner).__name__
         if kernel and regression is not None:
             return f"{cls.__name__} takes the kernel of the learner {name}: leave its own `regression` out"
         if not kernel and regression is None:

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from mlcdr.methods.contracts import LabelSpace, as_dense
 from mlcdr.numerics.entry import checked, checked_array
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
@@ -23,7 +23,7 @@ from mlcdr.numerics.moments import Moments
 Array = NDArray[np.float64]
 
 
-class LinearLabelSpace(BaseEstimator):
+class LinearLabelSpace(LabelSpace):
     """Base of the reducers whose code is linear in the labels, with orthonormal and *nested* directions.
 
     Nested: the first M directions are those that the method would find if M were asked for (or as good, where
@@ -49,8 +49,6 @@ class LinearLabelSpace(BaseEstimator):
     """
 
     nested: ClassVar[bool] = True
-    from_labels: ClassVar[bool] = False  # whether ȳ and ZᵀZ (and what a kernel regression explains) are all it asks for
-    size_parameter: ClassVar[str] = "n_components"  # the parameter that says how many dimensions the code has
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
@@ -82,10 +80,6 @@ class LinearLabelSpace(BaseEstimator):
     def n_dimensions(self, n_components: float | int | None, n_labels: int) -> int:
         """How many dimensions of the code another value of `n_components` means, rounded as this estimator does."""
         return n_kept(n_components, n_labels, self.rounding)
-
-    def largest(self, n_features: int, n_labels: int) -> int:
-        """How many dimensions the code can have."""
-        return n_labels
 
     def encode(self, Y: Any) -> Array:
         """The codes (Y − ȳ)Vᵀ (n×M) of label vectors Y (n×K)."""
@@ -148,11 +142,6 @@ class LinearLabelSpace(BaseEstimator):
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
         return tags
-
-
-def as_dense(Y: Any) -> NDArray[Any]:
-    """Y as a dense array."""
-    return Y.toarray() if sp.issparse(Y) else np.asarray(Y)
 
 
 def as_label_matrix(Y: Any, n: int) -> Any:

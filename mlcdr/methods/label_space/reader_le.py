@@ -13,7 +13,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
-from mlcdr.methods.label_space.linear import Array, LinearLabelSpace, as_dense, as_label_matrix
+from mlcdr.methods.contracts import as_dense
+from mlcdr.methods.label_space.linear import Array, LinearLabelSpace, as_label_matrix
 from mlcdr.numerics import graphs, row_sparse
 from mlcdr.numerics.entry import checked
 from mlcdr.numerics.moments import Moments

@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.contracts import Learner
 from mlcdr.numerics.entry import checked
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import dense
@@ -17,7 +18,7 @@ from mlcdr.numerics.sums import dense
 Array = NDArray[np.float64]
 
 
-class LinearBinaryClassifier(ClassifierMixin, BaseEstimator):
+class LinearBinaryClassifier(ClassifierMixin, Learner):
     """Base of the classifiers of one label by the sign of wᵀx + b; a method has `_fit_valid`, which finds w and b.
 
     A label that is the same in all training rows is what will be predicted.
@@ -32,7 +33,7 @@ class LinearBinaryClassifier(ClassifierMixin, BaseEstimator):
         b.
     """
 
-    one_label: ClassVar[bool] = True  # so that a config which has it fit label sets is told what to write
+    one_label: ClassVar[bool] = True
 
     coef_: Array
     intercept_: Array

@@ -11,17 +11,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.contracts import Learner
 from mlcdr.methods.learners.c45_tree import Array, ClassTree, fit_tree
 from mlcdr.methods.learners.m5.compiled import WARM_UP, require_numba
 from mlcdr.numerics.entry import checked
 
 
-class C45(ClassifierMixin, BaseEstimator):
+class C45(ClassifierMixin, Learner):
     """One tree of tests x_j ≤ c for all classes.
 
     Growing: of each feature the cut with the largest information gain H − (n_l/n) H_l − (n_r/n) H_r, in bits, that

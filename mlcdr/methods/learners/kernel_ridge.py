@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.contracts import Learner
 from mlcdr.numerics.entry import checked, checked_targets
 from mlcdr.numerics.kernels import NAMES, SOLVERS, Kernel, KernelRegression
 from mlcdr.numerics.moments import Moments
@@ -18,7 +19,7 @@ from mlcdr.numerics.moments import Moments
 Array = NDArray[np.float64]
 
 
-class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class KernelRidge(MultiOutputMixin, RegressorMixin, Learner):
     """f(x) = Σ_i k(x, x_i) a_i + z̄ with A = (K + αI)⁻¹(Z − z̄) (n×q), K_ij = k(x_i, x_j) (n×n).
 
     It minimises ‖f(X) − Z‖² + α‖f − z̄‖² in the kernel's space of functions. The targets are centred, so that far from

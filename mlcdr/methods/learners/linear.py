@@ -6,16 +6,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.contracts import Learner
 from mlcdr.numerics.entry import checked, checked_targets
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
 
 
-class LinearLearner(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class LinearLearner(MultiOutputMixin, RegressorMixin, Learner):
     """A multi-output linear model fitted from moments.
 
     Attributes
@@ -29,7 +30,6 @@ class LinearLearner(MultiOutputMixin, RegressorMixin, BaseEstimator):
     coef_: Array
     intercept_: Array | float
 
-    # Each output is fitted as if it were alone, so one fit serves every leading part of a nested code.
     independent_outputs: ClassVar[bool] = True
 
     def fit(self, X: Any, y: Any) -> LinearLearner:

@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.contracts import Learner
 from mlcdr.methods.learners.m5.columns import Array, Columns
 from mlcdr.methods.learners.m5.compiled import WARM_UP, require_numba
 from mlcdr.methods.learners.m5.grow import grow
@@ -25,7 +26,7 @@ from mlcdr.numerics.entry import checked, checked_targets
 LARGEST = 1e145  # of a feature or target: sums of squares of any number of these are finite
 
 
-class M5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class M5P(MultiOutputMixin, RegressorMixin, Learner):
     """One model tree for each output.
 
     Growing: of all cuts x_j ≤ c that leave more than max(1, ⌊n/5⌋) rows on either side, the one with the largest

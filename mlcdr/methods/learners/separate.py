@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.contracts import Learner, has_kernel
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.linear import Array
 from mlcdr.numerics.entry import checked, checked_targets
@@ -19,10 +20,10 @@ from mlcdr.numerics.sums import dense
 
 
 def _learner_has_kernel(separate: Separate) -> bool:
-    return hasattr(separate.learner, "kernel_regression")
+    return has_kernel(separate.learner)
 
 
-class Separate(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class Separate(MultiOutputMixin, RegressorMixin, Learner):
     """h_k(x) for each output k, a clone of the learner fitted to the rows and that output, as if there were no other.
 
     What a learner of independent outputs says is the same without this; what it costs is q times the fit of one output,
@@ -73,13 +74,7 @@ class Separate(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.models_ = []
         for k in range(Z.shape[1]):
             model = clone(learner)
-            if hasattr(model, "fit_alone"):
-                model.fit_alone(X, Z[:, k])
-            elif hasattr(model, "fit_moments"):
-                model.fit_moments(Moments.from_arrays(X, Z[:, [k]]))
-            else:
-                model.fit(X, Z[:, k])
-            self.models_.append(model)
+            self.models_.append(model.fit_alone(X, Z[:, k]) if isinstance(model, Learner) else model.fit(X, Z[:, k]))
 
     def predict(self, X: Any) -> Array:
         """What each model says (n×q, or n where y was a vector)."""
@@ -91,7 +86,7 @@ class Separate(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """`predict` (n×q) of features that have been checked already, as those of a data set have."""
         if not self.models_:
             return np.zeros((X.shape[0], 0))
-        said = [m.predict_valid(X) if hasattr(m, "predict_valid") else m.predict(X) for m in self.models_]
+        said = [m.predict_valid(X) if isinstance(m, Learner) else m.predict(X) for m in self.models_]
         return np.column_stack([np.asarray(each, dtype=np.float64).reshape(X.shape[0]) for each in said])
 
     def __sklearn_tags__(self) -> Any:

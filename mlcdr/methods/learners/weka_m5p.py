@@ -11,17 +11,18 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.errors import UserError
+from mlcdr.methods.contracts import Learner
 from mlcdr.numerics.entry import checked, checked_targets
 
 Array = NDArray[np.float64]
 
 
-class WekaM5P(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class WekaM5P(MultiOutputMixin, RegressorMixin, Learner):
     """One of WEKA's model trees for each output; all features are numeric to it.
 
     For comparison: `m5p` is by the same rules, many times faster (its docstring says where the trees may differ). A

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+
+from mlcdr.methods.contracts import Part
 
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
 
 
-class LocalSelector(BaseEstimator):
+class LocalSelector(Part):
     """Base of the selectors: `fit` computes what serves all labels, and then each label asks for its features.
 
     A label asks twice. `alone`: what a structure among labels is learned from, when no parents are known; `beside`:
     what the label's model looks at, beside its parents. Both answer with columns of X in ascending order, or None for
     all. This base leaves all features.
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     def fit(self, X: Any, Y: Any) -> LocalSelector:
         """Prepare for features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}, dense or CSR)."""

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval
 
+from mlcdr.methods.contracts import fit_selector
 from mlcdr.methods.local_features.selector import Columns, LocalSelector
 from mlcdr.numerics.moments import Moments
 
@@ -40,8 +41,5 @@ class WrappedSelector(LocalSelector):
         selector = clone(self.selector)
         if self.n_features is not None:
             selector.set_params(n_features=self.n_features)
-        if hasattr(selector, "fit_moments"):
-            selector.fit_moments(moments)
-        else:
-            selector.fit(*moments.rows())
+        fit_selector(selector, moments)
         return np.flatnonzero(selector.get_support())

@@ -1,0 +1,277 @@
+"""What each part of a method must have and what it may offer: one base class for each kind of part.
+
+A class of this package, or of a user, derives from the base of its kind and overrides what differs; the base holds the
+default and its meaning. Classes of other packages (scikit-learn's, say) know none of this. They enter a method
+through the functions at the end of this file, which are the only place that asks an object what it can do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from mlcdr.numerics.entry import as_csr
+from mlcdr.numerics.linalg import n_kept
+from mlcdr.numerics.moments import Moments
+
+Array = NDArray[np.float64]
+ChecksOfLabels = Mapping[str, Callable[[Any, int], Any]]
+
+
+class Part(BaseEstimator):
+    """Base of all parts: a scikit-learn estimator, with what `mlcdr check` may know of its parameters.
+
+    Parts have `fit(X, Y)` on rows. One that needs only sums, or shares work with others, has `fit_moments(moments)` as
+    well, which is then called instead; `moments.rows()` gives it the rows if it needs them after all.
+
+    Attributes
+    ----------
+    component_parameters : mapping
+        Parameters that are components themselves → the family of that component (`estimator` → `learner`).
+    checks_of_labels : mapping
+        Parameters that only the number of labels K shows to be wrong → a function of the value and K that raises
+        ValueError then.
+    at_most : mapping
+        Parameters that count "rows" of the training set or "labels", and mean all of them where there are fewer.
+    sizes_of_labels : sequence
+        Parameters that count dimensions of label sets, of which there are at most K.
+    parts_of_all_labels : sequence
+        Parameters that are components fitted to all labels, and to features that are all or some of those there are.
+    uses_unlabelled : bool
+        Whether it learns from training rows without labels, too: `moments.unlabelled`, or `fit(X, Y, X_unlabelled=…)`.
+    hands_on_unlabelled : bool
+        Whether the parts it is made of get those rows.
+    decomposes_instances : bool
+        Whether it is an instance space: it wraps what the other keys of a method make.
+    """
+
+    component_parameters: ClassVar[Mapping[str, str]] = {}
+    checks_of_labels: ClassVar[ChecksOfLabels] = {}
+    at_most: ClassVar[Mapping[str, str]] = {}
+    sizes_of_labels: ClassVar[Sequence[str]] = ()
+    parts_of_all_labels: ClassVar[Sequence[str]] = ()
+    uses_unlabelled: ClassVar[bool] = False
+    hands_on_unlabelled: ClassVar[bool] = False
+    decomposes_instances: ClassVar[bool] = False
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    @classmethod
+    def warm_up(cls) -> None:
+        """Load or compile machine code, so that it is no part of the first fit's time; nothing to do by default."""
+
+
+class FeatureStep(Part):
+    """A step of the feature space: `fit` or `fit_moments`, `transform(X)` (n×d → n×m), and perhaps:
+
+    `transform_moments(moments)`: the moments of the new features from those of the old ones, with no look at the rows.
+    """
+
+
+class LabelSpace(Part):
+    """A label-space reducer: `fit` or `fit_moments`, `encode(Y)` (n×K → n×M), `decode(codes)` (n×m → scores n×K), and
+
+    perhaps `encode_moments(moments)`: the moments of the codes from those of the labels; and `error_terms(Y, codes)`,
+    the encoding and the prediction error for the first 1, …, M dimensions.
+
+    Attributes
+    ----------
+    nested : bool
+        Whether the first m dimensions of a code are the code of m dimensions, so that one fit serves all m ≤ M. Such a
+        class has `size_of(n_components)`: how many of the fitted dimensions another value means.
+    from_labels : bool
+        Whether ȳ and ZᵀZ (and what a kernel regression explains of them) are all it needs.
+    size_parameter : str
+        The parameter that says how many dimensions the code has.
+    """
+
+    nested: ClassVar[bool] = False
+    from_labels: ClassVar[bool] = False
+    size_parameter: ClassVar[str] = "n_components"
+
+    @property
+    def score_boundary(self) -> float:
+        """The score half-way between those of absence and presence."""
+        return 0.5
+
+    def n_dimensions(self, n_components: float | int | None, n_labels: int) -> int:
+        """How many dimensions of the code a value of the size parameter means."""
+        return n_kept(n_components, n_labels)
+
+    def largest(self, n_features: int, n_labels: int) -> int:
+        """How many dimensions the code can have."""
+        return n_labels
+
+    @classmethod
+    def misfit(cls, learner: Any, regression: Any = None) -> str | None:
+        """Why the label space cannot be used with that learner; None if it can."""
+        return None
+
+    def fit_moments_for(self, learner: Any, moments: Moments) -> Any:
+        """Fit, for codes that `learner` is going to fit."""
+        fit(self, moments)
+        return self
+
+    def unreduced(self, weights: Array) -> Array | None:
+        """Of a dual space: the weights (d×q) on the features that `weights` (D×q) are on the reduced ones."""
+        return None
+
+    def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array] | None:
+        """The encoding and the prediction error (M,) of label sets Y (n×K) and predicted codes (n×M), if known."""
+        return None
+
+
+class Learner(Part):
+    """A multi-output regressor, which fits codes: `fit` or `fit_moments`, and `predict(X)` (n×d → n×M).
+
+    One that is kernel ridge regression has `kernel_regression()`, which the kernel label spaces share with it.
+
+    Attributes
+    ----------
+    independent_outputs : bool
+        Whether each output is fitted as if it were alone, so that one fit serves every leading part of a nested code.
+    one_label : bool
+        Whether it fits one label only, and so has to stand in binary relevance or in a chain.
+    """
+
+    independent_outputs: ClassVar[bool] = False
+    one_label: ClassVar[bool] = False
+
+    def fit_alone(self, X: Any, z: Array) -> Any:
+        """Fit to rows X (n×d, dense or CSR) and one output z (n,), with nothing kept for another."""
+        return fit(self, Moments.from_arrays(X, z[:, None]))
+
+    def predict_valid(self, X: Any) -> Array:
+        """`predict` of features that have been checked already."""
+        predictions: Array = self.predict(X)
+        return predictions
+
+
+class Threshold(Part):
+    """From scores to label sets: `apply(scores)` gives the sets, `margin(scores)` the distance above the threshold.
+
+    One that is learned has `fit(scores, Y)`, with the scores (n×K) of the training rows and their label sets.
+    """
+
+
+# What follows is for parts of any origin: of this package, of a user, of scikit-learn.
+
+
+def declared(part: Any, name: str, contract: type[Part] = Part) -> Any:
+    """An attribute that a part (or its class) declares, or else the default of its contract."""
+    return getattr(part, name, getattr(contract, name))
+
+
+def fit(part: Any, moments: Moments, dtype: Any = None) -> Any:
+    """Fit a part to a training set: from its moments, or else from its rows (and those without labels if it uses them).
+
+    `dtype`: of the labels, where it gets rows; None leaves it.
+    """
+    if takes_moments(part):
+        return part.fit_moments(moments)
+    X, Y = moments.rows()
+    Y = as_dense(Y) if dtype is None else as_dense(Y).astype(dtype)
+    if declared(part, "uses_unlabelled") and moments.unlabelled is not None:
+        return part.fit(X, Y, X_unlabelled=moments.unlabelled)
+    return part.fit(X, Y)
+
+
+def fit_label_sets(classifier: Any, moments: Moments) -> Any:
+    """`fit` of a multi-label classifier, to label sets of whole numbers 0 and 1."""
+    return fit(classifier, moments, np.uint8)
+
+
+def fit_selector(selector: Any, moments: Moments) -> Any:
+    """Fit a selector of features to a training set: from its moments, or else from its rows (sparse labels stay so)."""
+    return selector.fit_moments(moments) if takes_moments(selector) else selector.fit(*moments.rows())
+
+
+def takes_moments(part: Any) -> bool:
+    """Whether a part is fitted from moments."""
+    return hasattr(part, "fit_moments")
+
+
+def fit_label_space(space: Any, learner: Any, moments: Moments) -> None:
+    """Fit a label space to a training set; one of this package may take something from the learner of its codes."""
+    if isinstance(space, LabelSpace):
+        space.fit_moments_for(learner, moments)
+    else:
+        fit(space, moments)
+
+
+def fit_codes(learner: Any, space: Any, moments: Moments) -> None:
+    """Fit a learner to the codes that a fitted label space makes of a training set."""
+    if hasattr(space, "encode_moments"):
+        fit(learner, space.encode_moments(moments))
+    else:
+        X, Y = moments.rows()
+        learner.fit(X, space.encode(Y))
+
+
+def transform(step: Any, X: Any) -> Any:
+    """The features (n×m) that a step makes of X (n×d); one that is 0 throughout where it leaves none.
+
+    That says as little, and what follows needs no case for n×0 matrices: it learns from the labels alone.
+    """
+    reduced = as_csr(step.transform(X))
+    return reduced if reduced.shape[1] else np.zeros((X.shape[0], 1))
+
+
+def transform_moments(step: Any, moments: Moments) -> Moments:
+    """The moments of what a fitted step makes of a training set, with the rows without labels made the same way."""
+    if hasattr(step, "transform_moments"):
+        reduced = step.transform_moments(moments)
+        if not reduced.n_features:
+            reduced = reduced.featureless()
+    else:
+        X, Y = moments.rows()
+        reduced = Moments.from_arrays(transform(step, X), Y)
+    if moments.unlabelled is None:
+        return reduced
+    return reduced.with_unlabelled(lambda: transform(step, moments.unlabelled))
+
+
+def validate_parameters(part: Any) -> None:
+    """Compare the parameters of a part with the constraints it declares, if it does.
+
+    Raises
+    ------
+    ValueError
+        (scikit-learn's `InvalidParameterError`) when a value is impossible; the message names the parameter.
+    """
+    if hasattr(part, "_parameter_constraints"):
+        part._validate_params()
+
+
+def is_fitted_to_scores(threshold: Any) -> bool:
+    """Whether a threshold, or its class, learns from scores and label sets."""
+    return hasattr(threshold, "fit")
+
+
+def score_boundary(space: Any) -> float:
+    """`LabelSpace.score_boundary` of a label space of any origin."""
+    return float(getattr(space, "score_boundary", 0.5))
+
+
+def has_kernel(learner: Any) -> bool:
+    """Whether a learner is a kernel regression, which a kernel label space can share."""
+    return hasattr(learner, "kernel_regression")
+
+
+def has_probabilities(classifier: Any) -> bool:
+    """Whether a classifier gives probabilities."""
+    return hasattr(classifier, "predict_proba")
+
+
+def has_decision_function(classifier: Any) -> bool:
+    """Whether a classifier gives scores that are positive where it predicts a label."""
+    return hasattr(classifier, "decision_function")
+
+
+def as_dense(Y: Any) -> NDArray[Any]:
+    """Y as a dense array."""
+    return Y.toarray() if sp.issparse(Y) else np.asarray(Y)
