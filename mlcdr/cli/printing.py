@@ -71,4 +71,5 @@ def listed(paths: list[Path], folder: Path) -> str:
 def failure_line(text: str, reason: str) -> str:
     """A line that says of a failed trial what happened to it."""
     crashed = "crashed: "  # the reason begins so
-    return crashed + text.replace(crashed, "", 1) if reason.startswith(crashed) else f"failed: {text}"
+    line = crashed + text.replace(crashed, "", 1) if reason.startswith(crashed) else f"failed: {text}"
+    return printable(line)

@@ -50,7 +50,7 @@ def report(folder: Folder) -> None:
     """Write report.html into a results folder: all it shows on one page, which needs no network."""
     from mlcdr.compare import diagrams
     from mlcdr.report import report as page
-    from mlcdr.results.store import read_failures
+    from mlcdr.results.record import read_failures
 
     print(page.write(folder, diagrams.texts, diagrams.WITHOUT_TESTS))
     try:

@@ -11,7 +11,8 @@ from mlcdr.cli.arguments import Configs, Folder, Jobs, Out, Quiet, Set
 from mlcdr.cli.concluding import conclude
 from mlcdr.cli.loading import all_different, load_to_run
 from mlcdr.cli.printing import failure_line, print_columns, say
-from mlcdr.errors import ResultsError, UserError
+from mlcdr.errors import ResultsError, UserError, printable
+from mlcdr.whole_files import is_own_file
 
 
 def run(
@@ -60,7 +61,7 @@ def retry(
     from mlcdr.run.runner import run as run_experiment
 
     config = folder / "experiment.yaml"
-    if not config.is_file():
+    if not is_own_file(config):
         raise ResultsError(f"{folder}: no such results folder; `mlcdr run CONFIG` makes one")
     if not failed:
         raise UserError(f"say `--failed` to compute what failed; `mlcdr run {config}` computes what is pending, too")
@@ -91,6 +92,7 @@ def status(folder: Folder) -> None:
     found = progress(folder)
     last = found.run
     told = {
+        "starting": f"is just starting, since {last.started}; it has no plan yet",
         "running": f"running since {last.started}, workers: {last.jobs}",
         "finished": f"finished at {last.ended}",
         "interrupted": f"interrupted at {last.ended}; the same command goes on from there",
@@ -99,7 +101,9 @@ def status(folder: Folder) -> None:
         else f"crashed: begun at {last.started}, its process is gone; the same command goes on from there",
         "unknown": f"begun at {last.started} on {last.host}, and not ended; only there one can see whether it runs",
     }
-    print(f"{folder}: {told[last.state]}")
+    print(printable(f"{folder}: {told[last.state]}"))
+    if last.state == "starting":
+        return
     rows: list[tuple[str, ...]] = [("data set", "method", "planned", "done", "failed", "pending")]
     counted = [(e.dataset, e.method, e.planned, e.done, e.failed, e.pending) for e in found.counts]
     totals = (found.total("planned"), found.total("done"), found.total("failed"), found.total("pending"))

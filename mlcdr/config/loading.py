@@ -27,9 +27,9 @@ from mlcdr.config.entries import read_dataset, read_layout, read_metric, spelt_a
 from mlcdr.config.methods import read_method
 from mlcdr.config.overrides import apply_overrides
 from mlcdr.config.problems import Problems, dotted, found
-from mlcdr.config.yaml_reader import Document, KeyPath, Place, dump_yaml, read_yaml
+from mlcdr.config.yaml_reader import MAX_RESOLVED, Document, KeyPath, Place, dump_yaml, read_yaml
 from mlcdr.data.files import Part, short_name
-from mlcdr.errors import DataError
+from mlcdr.errors import ConfigError, DataError
 from mlcdr.experiment.model import LABELLED, Experiment, KeepSpec, LimitsSpec, MethodSpec
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, find_fold_file
 from mlcdr.experiment.tune import TuneSpec
@@ -80,8 +80,23 @@ def experiment_from(
 
 
 def experiment_yaml(experiment: Experiment) -> str:
-    """`Experiment.resolved()` as YAML text, which `load_experiment` reads back as an equal experiment."""
-    return dump_yaml(experiment.resolved())
+    """`Experiment.resolved()` as YAML text, which `load_experiment` reads back as an equal experiment.
+
+    Raises
+    ------
+    ConfigError
+        When it is longer than what is read of a results folder.
+    """
+    text = dump_yaml(experiment.resolved())
+    size = len(text.encode())
+    if size > MAX_RESOLVED:
+        raise ConfigError(
+            [
+                f"{experiment.name}: with all defaults written out it takes {size // 1024} KiB, more than the "
+                f"{MAX_RESOLVED // 1024} KiB of a results folder; divide its methods among several experiments"
+            ]
+        )
+    return text
 
 
 def _checked(

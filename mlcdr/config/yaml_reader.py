@@ -24,6 +24,10 @@ import yaml
 from mlcdr.errors import ConfigError
 
 MAX_BYTES = 256 * 1024
+RESOLVED = "experiment.yaml"
+"""The file of a results folder that has its experiment with all defaults written out."""
+MAX_RESOLVED = 4096 * 1024
+"""Bytes of that file: what is written out of a config of MAX_BYTES takes more, as indented blocks ten times as many."""
 MAX_DEPTH = 32
 MAX_DIGITS = 40
 
@@ -110,15 +114,16 @@ def read_yaml(path: str | Path) -> Document:
     ConfigError
         If the file cannot be read or is not acceptable; each problem is one line, `file:line: what is wrong`.
     """
+    most = MAX_RESOLVED if Path(path).name == RESOLVED else MAX_BYTES
     try:
         with Path(path).open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
+            raw = file.read(most + 1)
     except FileNotFoundError:
         raise ConfigError([f"{path}: no such file"]) from None
     except OSError as error:
         raise ConfigError([f"{path}: cannot be read: {error.strerror or error}"]) from None
-    if len(raw) > MAX_BYTES:
-        raise ConfigError([f"{path}: larger than {MAX_BYTES // 1024} KiB; not an experiment file"])
+    if len(raw) > most:
+        raise ConfigError([f"{path}: larger than {most // 1024} KiB; not an experiment file"])
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ConfigError([f"{path}:1: UTF-16 text; save the file as UTF-8"])
     try:
@@ -168,16 +173,19 @@ def resolve_scalar(text: str) -> str | int | float | bool | None:
     if len(text) > MAX_DIGITS:
         raise ValueError(f"a number of more than {MAX_DIGITS} characters; put it in quotes if it is text")
     if _BASED.fullmatch(text):
-        return int(text, 0)
+        number = int(text, 0)
+        if len(str(number)) > MAX_DIGITS:
+            raise ValueError(f"a number of more than {MAX_DIGITS} digits; put it in quotes if it is text")
+        return number
     if _LEADING_ZERO.match(text):
         plain = re.sub(r"^([-+]?)0+(?=[0-9])", r"\1", text)
         raise ValueError(f"{text} is read differently by different programs; write {plain}, or '{text}' for text")
     if _INTEGER.fullmatch(text):
         return int(text)
-    number = float(text)
-    if math.isinf(number):
+    value = float(text)
+    if math.isinf(value):
         raise ValueError(f"{text} is too large for a number")
-    return number
+    return value
 
 
 class _Composer:

@@ -19,6 +19,7 @@ import hashlib
 import itertools
 import json
 import math
+import os
 import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -42,6 +43,7 @@ from mlcdr.results.results import NoResults, Point, Results
 from mlcdr.tables import layouts, output, tables, text_format
 from mlcdr.tables.curves import curve, positions
 from mlcdr.tables.sheet import DASH, Sheet, Text, text
+from mlcdr.whole_files import is_own_file
 
 Diagrams = Callable[[Results], Mapping[str, str]]
 """From the results to pictures of them: name → an SVG file's text."""
@@ -164,7 +166,7 @@ def _overview(
         state.append(f"{failed} failed.")
     if trials.get("interrupted"):
         state.append("The last run was interrupted; the same command goes on from there.")
-    damaged = bool(unknown) and (folder / "trials.sqlite").is_file()
+    damaged = bool(unknown) and os.path.lexists(folder / "trials.sqlite")
     if damaged:
         state.append("The record of trials is damaged, so which of them failed is not known: see Failures.")
     elif told is not None and told != failed:
@@ -405,7 +407,7 @@ def _tuned(found: Results) -> dict[str, Sheet]:
         When that file is broken.
     """
     path = found.folder / "chosen.csv"
-    if not path.is_file():
+    if not is_own_file(path):
         return {}
     try:
         with path.open(encoding="utf-8", newline="") as file:

@@ -11,7 +11,8 @@ from typing import Any
 
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import method_text
-from mlcdr.results.store import Failure, read_failures
+from mlcdr.results.record import Failure, read_failures
+from mlcdr.whole_files import is_own_file
 
 _SCORES = ("split", "metric", "value")
 
@@ -46,7 +47,7 @@ def scored(folder: Path) -> set[Place]:
         When the file is broken.
     """
     path = folder / "scores.csv"
-    if not path.is_file():
+    if not is_own_file(path):
         return set()
     try:
         with path.open(encoding="utf-8", newline="") as file:

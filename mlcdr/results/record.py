@@ -6,30 +6,28 @@ or at a folder that may not be written.
 
 from __future__ import annotations
 
-import contextlib
+import json
 import os
-import shutil
 import sqlite3
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from mlcdr.errors import ResultsError
-from mlcdr.results.store import refuse_others, started, this_host
+from mlcdr.results import record_file as cells
+from mlcdr.results.record_file import NAME, NoRecord, reading, rows, shown
+from mlcdr.results.store import started, this_host
 
-State = Literal["running", "finished", "interrupted", "crashed", "unknown"]
-
-_PATIENCE = 10.0  # seconds to wait for a run that is just writing
+State = Literal["starting", "running", "finished", "interrupted", "crashed", "unknown"]
 
 
 @dataclass(frozen=True)
 class Run:
     """The last run that wrote a folder.
 
-    `state`: `crashed` where its process is gone without a word, or an error ended it (`error`); `unknown` where it
-    runs, or ran, on another machine (`host`).
+    `state`: `starting` where it has no plan yet; `crashed` where its process is gone without a word, or an error ended
+    it (`error`); `unknown` where it runs, or ran, on another machine (`host`).
     """
 
     state: State
@@ -104,37 +102,43 @@ def progress(folder: Path) -> Progress:
     ResultsError
         When it is no results folder, or its record cannot be read or has no plan.
     """
-    path = _existing(folder)
-    with reading(path) as db:
-        if not _has(db, "planned") or not _has(db, "runs"):
+    run, *rest = _progress(folder)
+    if run.state == "crashed" and not run.error:
+        run, *rest = _progress(folder)  # it may have ended as it should after the record was read
+    return Progress(folder, run, *rest)
+
+
+def _progress(folder: Path) -> tuple[Run, Any, Any, Any]:
+    path = folder / NAME
+    with reading(folder) as db:
+        if db.execute("SELECT count(*) FROM temp.sqlite_master WHERE name IN ('planned', 'runs')").fetchone()[0]:
             raise ResultsError(
                 f"{path}: recorded by an older mlcdr, which kept no plan; "
                 f"`mlcdr plan {folder / 'experiment.yaml'}` says what is there"
             )
-        last = db.execute("SELECT process, jobs, started, ended, outcome FROM runs ORDER BY number DESC").fetchone()
-        if last is None:
+        query = "SELECT process, jobs, started, ended, outcome FROM runs ORDER BY number DESC LIMIT 1"
+        kinds = (cells.process, cells.number, cells.date, cells.date_or_none, cells.text_or_none)
+        last = rows(db, path, "runs", query, *kinds)
+        if not last:
             raise ResultsError(f"{folder}: no run has begun here; `mlcdr run CONFIG` begins one")
-        crashes = "key IN (SELECT key FROM crashes)" if _has(db, "crashes") else "0"
-        counts = db.execute(
+        query = (
             "SELECT p.dataset, p.method, count(*), coalesce(sum(t.status = 'done'), 0), "
-            f"coalesce(sum(t.status = 'failed'), 0), coalesce(sum(t.status = 'failed' AND {crashes}), 0) "
+            "coalesce(sum(t.status = 'failed'), 0), "
+            "coalesce(sum(t.status = 'failed' AND key IN (SELECT key FROM crashes)), 0) "
             "FROM planned p LEFT JOIN trials t USING (key) "
             "GROUP BY p.dataset, p.method ORDER BY min(p.position)"
-        ).fetchall()
-        errors = db.execute(
+        )
+        counts = rows(db, path, "planned", query, cells.text, cells.text, *4 * [cells.number])
+        query = (
             "SELECT p.dataset, p.method, coalesce(t.error, ''), count(*) FROM planned p JOIN trials t USING (key) "
             "WHERE t.status = 'failed' GROUP BY p.dataset, p.method, t.error ORDER BY min(p.position)"
-        ).fetchall()
-        costs = _costs(db)
-    refuse_others(path, "runs", [last], (str, int, str, str | None, str | None))
-    refuse_others(path, "planned", counts, (str, str))
-    refuse_others(path, "trials", [row[2:3] for row in errors], (str,))
-    try:
-        run = _run(*last)
-    except ValueError:
-        raise ResultsError(f"{path}: damaged: {last[0]!r} in its table `runs` is no process") from None
-    return Progress(
-        folder,
+        )
+        errors = rows(db, path, "trials", query, cells.text, cells.text, cells.text, cells.number)
+        costs = _costs(db, path)
+    run = _run(*last[0])
+    if run.state == "starting":
+        counts, errors = [], []  # of an earlier run
+    return (
         run,
         tuple(Count(*row) for row in counts),
         costs,
@@ -149,7 +153,8 @@ def _run(process: str, jobs: int, begun: str, ended: str | None, outcome: str | 
     if ended is None:
         state = "unknown"
         if host == this_host():
-            state = "running" if _lives(int(number), "".join(start)) else "crashed"
+            lives = _lives(int(number), "".join(start))
+            state = "crashed" if not lives else "running" if jobs else "starting"
     elif outcome in ("finished", "interrupted"):
         state = "finished" if outcome == "finished" else "interrupted"
     else:
@@ -188,69 +193,75 @@ def kept(folder: Path) -> Kept:
     ResultsError
         When the record cannot be read.
     """
-    path = folder / "trials.sqlite"
-    if not path.exists():
+    path = folder / NAME
+    try:
+        with reading(folder) as db:
+            return Kept(
+                dict(rows(db, path, "trials", "SELECT key, status FROM trials", cells.text, cells.status)),
+                _costs(db, path),
+            )
+    except NoRecord:
         return Kept({}, {})
-    with reading(path) as db:
-        return Kept(dict(db.execute("SELECT key, status FROM trials").fetchall()), _costs(db))
 
 
-def _costs(db: sqlite3.Connection) -> dict[str, float]:
-    if not _has(db, "costs"):
-        return {}
-    return dict(db.execute("SELECT dataset, sum(seconds) / sum(trials) FROM costs GROUP BY dataset").fetchall())
+def _costs(db: sqlite3.Connection, path: Path) -> dict[str, float]:
+    """Data set → mean seconds of a trial."""
+    sums: dict[str, tuple[int, float]] = {}
+    query = "SELECT dataset, trials, seconds FROM costs"
+    for dataset, trials, seconds in rows(db, path, "costs", query, cells.text, cells.count, cells.seconds):
+        n, total = sums.get(dataset, (0, 0.0))
+        sums[dataset] = n + trials, total + seconds
+    return {dataset: total / n for dataset, (n, total) in sums.items()}
 
 
-def _has(db: sqlite3.Connection, table: str) -> bool:
-    query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
-    return bool(db.execute(query, (table,)).fetchone()[0])
+@dataclass(frozen=True)
+class Failure:
+    """A failed trial as it is on record: where it stands, its traceback, and when that was (UTC)."""
+
+    dataset: str
+    method: str
+    point: tuple[tuple[str, str], ...]
+    split: int
+    error: str
+    recorded: str
 
 
-def _existing(folder: Path) -> Path:
-    path = folder / "trials.sqlite"
-    if not folder.is_dir():
-        raise ResultsError(f"{folder}: no such results folder; `mlcdr run CONFIG` makes one")
-    if not path.is_file():
-        raise ResultsError(f"{folder}: holds no trials.sqlite; it is no results folder that `mlcdr run` has written")
-    return path
+def read_failures(folder: Path) -> list[Failure]:
+    """The failed trials on record, without the folder's lock and without writing anything: a run may be going on.
 
-
-@contextlib.contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A record of trials, read-only and as it is at this moment.
+    A method that was edited has trials of its own before and after; of those with the same data set, method, point and
+    split only the latest counts.
 
     Raises
     ------
     ResultsError
-        When it cannot be read.
+        When there is no record, or it cannot be read.
     """
-    with contextlib.ExitStack() as stack:
-        try:
-            db = _opened(path)
-            stack.callback(db.close)
-            try:
-                db.execute("BEGIN")
-                db.execute("SELECT count(*) FROM trials").fetchone()  # from here on nothing changes for us
-            except sqlite3.OperationalError as error:
-                if "locked" in str(error) or not _journal(path).is_file():
-                    raise
-                # A run was killed while it wrote, and who may not write cannot undo that: it is undone in a copy.
-                place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-                for each in (path, _journal(path)):
-                    shutil.copyfile(each, place / each.name)
-                db = sqlite3.connect(place / path.name, isolation_level=None)
-                stack.callback(db.close)
-            yield db
-        except sqlite3.Error as error:
-            raise ResultsError(f"{path}: cannot be read: {error}") from error
+    path = folder / NAME
+    # Beside max(), SQLite takes the other columns from the row that has it. Of two in a second, the failed one counts.
+    query = """
+        SELECT dataset, method, point, split, coalesce(error, ''), recorded FROM (
+            SELECT *, max(recorded || (status = 'failed')) FROM trials GROUP BY dataset, method, point, split
+        ) WHERE status = 'failed' ORDER BY dataset, method, point, split
+    """
+    kinds = (cells.text, cells.text, cells.text, cells.number, cells.text, cells.date)
+    with reading(folder) as db:
+        found = rows(db, path, "trials", query, *kinds)
+    return [
+        Failure(dataset, method, _point(path, point), split, error, recorded)
+        for dataset, method, point, split, error, recorded in found
+    ]
 
 
-def _journal(path: Path) -> Path:
-    return path.with_name(f"{path.name}-journal")
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=_PATIENCE)
+def _point(path: Path, written: str) -> tuple[tuple[str, str], ...]:
+    """The (path, value) of a trial's point, from its JSON."""
+    try:
+        point = json.loads(written)
+    except (ValueError, RecursionError):
+        point = None
+    if not isinstance(point, dict) or not all(isinstance(value, str) for value in point.values()):
+        raise ResultsError(f"{path}: damaged: {shown(written)} in its table `trials`")
+    return tuple(point.items())
 
 
 def duration(seconds: float) -> str:

@@ -29,6 +29,7 @@ from mlcdr.metrics import METRICS
 from mlcdr.results.best import Best, Repetitions, Setting, best_of, grids, named
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.metric_labels import metric_labels
+from mlcdr.whole_files import is_own_file
 
 
 class NoResults(ResultsError):
@@ -370,7 +371,7 @@ def read_experiment(path: Path) -> dict[str, Any]:
     ResultsError
         When it is missing or broken.
     """
-    if not path.is_file():
+    if not is_own_file(path):
         raise ResultsError(f"{path}: missing; {path.parent} is not a results folder that `mlcdr run` has finished")
     try:
         document = read_yaml(path)
@@ -388,7 +389,7 @@ def read_experiment(path: Path) -> dict[str, Any]:
 
 def _read_summary(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """summary.csv, whose columns are `dataset, method, <swept> …, *_SUMMARY`; and the swept columns' names."""
-    if not path.is_file():
+    if not is_own_file(path):
         raise NoResults(_missing(path))
     table, swept = _table(path, _SUMMARY)
     if not len(table):
@@ -400,7 +401,7 @@ def _read_summary(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
 
 def _read_scores(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """scores.csv, whose columns are `dataset, method, <swept> …, *_SCORES`; and the swept columns' names."""
-    if not path.is_file():
+    if not is_own_file(path):
         raise ResultsError(_missing(path))
     table, swept = _table(path, _SCORES)
     for name in ("split", "value"):

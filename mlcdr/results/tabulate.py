@@ -35,7 +35,7 @@ def write_scores(
 def write_summary(
     path: Path, trials: Sequence[Trial], scores: Scores, swept: Sequence[str], metrics: Sequence[str]
 ) -> None:
-    """`summary.csv`: the mean over splits of every cell, with std (n − 1), se = std/√n and n."""
+    """`summary.csv`: the mean over splits of every cell, with std (n − 1), se = std/√n and n; empty if not finite."""
     cells: dict[tuple[str, ...], list[float]] = {}
     for trial in trials:
         point = dict(trial.point)
@@ -45,11 +45,21 @@ def write_summary(
     rows = []
     for cell, values in cells.items():
         n = len(values)
-        mean = math.fsum(values) / n
-        std = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1)) if n > 1 else math.nan
-        numbers = ["" if math.isnan(v) else f"{v:.12g}" for v in (mean, std, std / math.sqrt(n))]
+        mean, std = _mean_and_std(values)
+        numbers = [f"{v:.12g}" if math.isfinite(v) else "" for v in (mean, std, std / math.sqrt(n))]
         rows.append([*cell, *numbers, n])
     _write(path, ["dataset", "method", *swept, "metric", "mean", "std", "se", "n"], rows)
+
+
+def _mean_and_std(values: Sequence[float]) -> tuple[float, float]:
+    """The mean and the standard deviation (n − 1); NaN where it is not defined, or is no number that a float can be."""
+    n = len(values)
+    mean = math.nan
+    try:
+        mean = math.fsum(values) / n
+        return mean, math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1)) if n > 1 else math.nan
+    except (OverflowError, ValueError):  # of numbers beyond 1e154, or of both infinities
+        return mean, math.nan
 
 
 def write_chosen(

@@ -29,7 +29,7 @@ from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import KeepSpec
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.run.models import ENDINGS, Model, write_model
-from mlcdr.whole_files import TEMPORARY, write_whole
+from mlcdr.whole_files import TEMPORARY, is_own_file, stay_within, write_whole
 
 if TYPE_CHECKING:
     from mlcdr.experiment.trials import Trial
@@ -71,11 +71,11 @@ class Keeping:
         """Where the model of a trial stands; None if it is not there."""
         stem = self._stem(trial)
         paths = (stem.with_name(stem.name + ending) for ending in ENDINGS)
-        return next((path for path in paths if path.is_file()), None)
+        return next((path for path in paths if is_own_file(path)), None)
 
     def lacks(self, trial: Trial) -> bool:
         """Whether anything that is to be kept of a trial is not there."""
-        return (self.scores and not self.scores_file(trial).is_file()) or (
+        return (self.scores and not is_own_file(self.scores_file(trial))) or (
             self.models and self.model_file(trial) is None
         )
 
@@ -114,12 +114,16 @@ class Keeping:
         Raises
         ------
         ResultsError
-            When it cannot be written.
+            When it cannot be written, or has a link in it that leads elsewhere.
         """
+        stay_within(self.folder.parent, self.folder / INDEX)
         with self._told():
             self.folder.mkdir(parents=True, exist_ok=True)
-            for path in self.folder.rglob(f"{TEMPORARY}*"):
-                path.unlink(missing_ok=True)
+            for path in self.folder.rglob("*"):
+                if path.name.startswith(TEMPORARY):
+                    path.unlink(missing_ok=True)
+                elif path.is_symlink():
+                    is_own_file(path)
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
@@ -146,7 +150,8 @@ class Keeping:
         writer.writerow(["dataset", "method", *swept, "split", "key", "scores", "model"])
         counts = {"scores": 0, "models": 0, "bytes": 0}
         for trial in trials:
-            found = (self.scores_file(trial) if self.scores_file(trial).is_file() else None, self.model_file(trial))
+            scores = self.scores_file(trial)
+            found = (scores if is_own_file(scores) else None, self.model_file(trial))
             if not any(found):
                 continue
             point = dict(trial.point)
@@ -161,7 +166,9 @@ class Keeping:
 
 
 def forget(results: Path) -> None:
-    """Remove all that is kept in a results folder."""
+    """Remove all that is kept in a results folder; of a link to another folder, the link."""
+    if (results / FOLDER).is_symlink():
+        (results / FOLDER).unlink()
     shutil.rmtree(results / FOLDER, ignore_errors=True)
 
 

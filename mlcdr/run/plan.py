@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mlcdr.config.loading import experiment_yaml
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial
 from mlcdr.results.record import Kept, kept
@@ -67,6 +68,7 @@ def survey(experiment: Experiment, out: Path, listener: Listener | None = None) 
         When a data set cannot be had, or what is in the folder cannot be read.
     """
     folder = out / experiment.name
+    experiment_yaml(experiment)  # what is too long for a run is so for its plan
     there = kept(folder)
     datasets = []
     shared: dict[str, None] = {}

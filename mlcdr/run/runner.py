@@ -152,6 +152,7 @@ def run(
     start, clock = time.time(), time.monotonic()  # the one says when, the other how long: a clock may be set
     folder = out / experiment.name
     report = RunReport(folder)
+    resolved = experiment_yaml(experiment)  # what cannot be read back later is refused now
     parts: list[Part] = []
     planned = False
     lost: list[tuple[Trial, str]] = []
@@ -167,7 +168,7 @@ def run(
                 unkept = {key for key in done if keeping is not None and keeping.lacks(trials[key])}
                 if keeping is not None:
                     keeping.begin()
-                write_whole(folder / "experiment.yaml", experiment_yaml(experiment))
+                write_whole(folder / "experiment.yaml", resolved)
                 for name, spec in experiment.methods.items():
                     if spec.shown_grid:
                         listener.notice(f"{name}: `tune: {{scope: test}}` picks by the test rows; its numbers flatter")

@@ -28,6 +28,7 @@ from mlcdr.tables.curves import positions
 from mlcdr.tables.layouts import TIMES, FigureLayout
 from mlcdr.tables.panels import Spot, metric_title, shown_datasets
 from mlcdr.tables.text_format import SPREADS, over_splits, short_path
+from mlcdr.whole_files import stay_within
 
 _LEGEND = 6  # entries in a row of the legend, at most
 _SWATCH, _LETTER = 0.7, 0.066  # inches of a legend's entry: line and gaps, and each letter
@@ -121,7 +122,8 @@ def write_all(results: Results, asked: Sequence[Mapping[str, Any]] | None = None
             figure = render(results, entry, *subject)
             told = [layouts.file_name(each) for each, needed in zip(subject, several, strict=True) if needed]
             title = f"{results.name}: {', '.join(subject)}" if subject else results.name
-            written += save(figure, results.folder / "figures" / "_".join([stem, *told]), title)
+            place = results.folder / "figures" / "_".join([stem, *told])
+            written += save(figure, stay_within(results.folder, place), title)
     return written
 
 

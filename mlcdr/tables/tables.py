@@ -32,6 +32,7 @@ from mlcdr.tables.text_format import (
     tuning_notes,
     unfilled,
 )
+from mlcdr.whole_files import stay_within
 
 _BOLD = {
     "one_standard_error": "Bold: within one standard error of the best of its data set",
@@ -115,7 +116,7 @@ def write_all(results: Results) -> list[Path]:
         table = render(results, entry)
         forms = {"md": table.markdown(), "tex": table.latex(), "csv": table.csv()}
         contents = {ending: content.encode() for ending, content in forms.items()}
-        written += output.write(results.folder / "tables" / stem, contents)
+        written += output.write(stay_within(results.folder, results.folder / "tables" / stem), contents)
     return written
 
 

@@ -1,0 +1,427 @@
+"""Results folders made by an attacker: no command deletes, changes or reads a file outside, hangs or gives a traceback.
+
+Also here: readers beside a run that is just starting, or just ending.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import small
+from tests.small import Outcome
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="written for POSIX")
+
+Command = Callable[..., Outcome]
+
+COMMANDS = ["status", "plan", "report", "retry", "run"]
+METHODS = {"PLST": small.FOUR["PLST"], "Bad": {"learner": "tests.small.Failing"}}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a config and its results, in which a method failed."""
+    from mlcdr.config.loading import experiment_yaml, load_experiment
+    from mlcdr.run.runner import run
+
+    place = tmp_path_factory.mktemp("hostile")
+    arff = small.write_dataset(place / "data", n=40)
+    splits = {"kind": "shuffle", "repeats": 2, "train_size": 0.75, "seed": 1}
+    changes = {"methods": METHODS, "splits": splits, "keep": {"scores": True}, "figures": ["curves"]}
+    (place / "e.yaml").write_text(experiment_yaml(small.experiment(arff, **changes)))
+    run(load_experiment(place / "e.yaml"), place / "results")
+    return place
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the results folder, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(made / "e.yaml", tmp_path)
+    shutil.copytree(made / "results", tmp_path / "results")
+    return tmp_path / "results" / "small"
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Iterator[Path]:
+    """A file outside of the results folder, which is the same afterwards."""
+    victim = tmp_path / "victim"
+    content = b"\0\0\0\x20ftyp, as a film begins" * 100  # a journal that begins with zero is one that SQLite uses again
+    victim.write_bytes(content)
+    yield victim
+    assert victim.read_bytes() == content
+
+
+def line_of(command: str, folder: Path) -> list[object]:
+    rest = {"plan": ["e.yaml"], "run": ["e.yaml", "-j", 1, "-q"], "retry": [folder, "--failed", "-j", 1, "-q"]}
+    return [command, *rest.get(command, [folder])]
+
+
+def refused(outcome: Outcome, *words: str) -> None:
+    """In one line, with the exit code of what is the user's to mend."""
+    (line,) = [line for line in outcome.err.splitlines() if line.startswith("error: ")]
+    assert outcome.code == 2
+    assert all(word in line for word in words), line
+
+
+def changed(folder: Path, *statements: str) -> None:
+    with contextlib.closing(sqlite3.connect(folder / "trials.sqlite", isolation_level=None)) as db:
+        db.execute("PRAGMA ignore_check_constraints = ON")
+        db.execute("PRAGMA writable_schema = ON")
+        for statement in statements:
+            db.execute(statement)
+
+
+def journal_that_names(path: Path, name: Path) -> None:
+    """A journal that is to be rolled back, with nothing in it but the name of a super-journal."""
+    size = path.stat().st_size
+    magic = bytes.fromhex("d9d505f920a163d7")
+    header = magic + struct.pack(">IIIII", 0, 0, size // 4096, 512, 4096)
+    text = bytes(name)
+    tail = struct.pack(">I", 2**30 // 4096 + 1) + text + struct.pack(">II", len(text), sum(text)) + magic
+    path.with_name(f"{path.name}-journal").write_bytes(header.ljust(512, b"\0") + tail)
+
+
+# -------------------------------------------------------------------- files outside
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_journal_deletes_no_file_that_it_names(folder: Path, victim: Path, command: str, mlcdr: Command) -> None:
+    journal_that_names(folder / "trials.sqlite", victim)
+    outcome = mlcdr(*line_of(command, folder))
+    assert victim.exists()
+    if command == "report":
+        assert "names another file" in outcome.err
+    else:
+        refused(outcome, "trials.sqlite-journal: names another file", "remove it")
+
+
+def test_the_journal_of_a_killed_run_is_rolled_back_where_it_is_ones_own(folder: Path, mlcdr: Command) -> None:
+    path = folder / "trials.sqlite"
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            db = sqlite3.connect(path, isolation_level=None)
+            db.execute("PRAGMA cache_size = 1")
+            db.execute("BEGIN")
+            db.execute("DELETE FROM planned")
+            db.executemany("INSERT INTO planned VALUES (?,?,?,'')", ((i, f"k{i}", "x" * 1000) for i in range(500)))
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert path.with_name("trials.sqlite-journal").stat().st_size
+    assert mlcdr("status", folder).out.splitlines()[-2].split()[:2] == ["all", "6"]
+    assert mlcdr(*line_of("retry", folder)).code == 1
+    assert not [each.name for each in folder.iterdir() if each.name.startswith((".writing", "trials.sqlite-"))]
+
+
+LINKS = [".lock", "trials.sqlite", "trials.sqlite-journal", "trials.sqlite-wal", "trials.sqlite-shm", "kept/index.csv"]
+
+
+@pytest.mark.parametrize("name", LINKS)
+@pytest.mark.parametrize("command", ["run", "retry", "run --fresh"])
+def test_a_link_is_not_written_through(folder: Path, victim: Path, name: str, command: str, mlcdr: Command) -> None:
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(victim)
+    words = command.split()
+    outcome = mlcdr(*line_of(words[0], folder), *words[1:])
+    if "--fresh" in words and name != ".lock":
+        assert outcome.code == 1  # Bad fails
+        assert not (folder / name).is_symlink()
+    else:
+        refused(outcome, name)
+
+
+@pytest.mark.parametrize("name", ["tables", "figures", "kept", "kept/tiny"])
+@pytest.mark.parametrize("command", ["run", "table", "plot"])
+def test_a_linked_folder_is_not_written_into(
+    folder: Path, tmp_path: Path, name: str, command: str, mlcdr: Command
+) -> None:
+    shutil.rmtree(folder / name, ignore_errors=True)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (folder / name).symlink_to(outside)
+    outcome = mlcdr(*line_of(command, folder))
+    assert not list(outside.rglob("*"))
+    if (command, name) in [("run", "kept"), ("run", "kept/tiny"), ("table", "tables"), ("plot", "figures")]:
+        refused(outcome, f"{name}: a symbolic link")
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "experiment.yaml", "scores.csv", "summary.csv", "chosen.csv"])
+@pytest.mark.parametrize("command", ["table", "report", "retry"])
+def test_a_link_is_not_read(folder: Path, tmp_path: Path, name: str, command: str, mlcdr: Command) -> None:
+    """What it leads to might be shown in report.html, which is sent on."""
+    (tmp_path / "secret").write_text('{"datasets": {"password 1234": {}}}\n"password 1234",x\n')
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(tmp_path / "secret")
+    outcome = mlcdr(*line_of(command, folder))
+    page = folder / "report.html"
+    written = page.read_text() if page.exists() else ""
+    assert "password" not in outcome.out + outcome.err + written
+    assert (tmp_path / "secret").read_text().startswith('{"datasets"')
+
+
+def test_a_link_of_the_name_of_a_temporary_file_is_not_written_through(
+    folder: Path, victim: Path, mlcdr: Command
+) -> None:
+    for name in ("scores.csv", "summary.csv", "experiment.yaml", "manifest.json", "report.html"):
+        (folder / f".writing-{name}.{os.getpid()}").symlink_to(victim)
+    assert mlcdr(*line_of("run", folder)).code == 1
+    assert mlcdr("report", folder).code == 0
+
+
+def test_two_processes_of_one_number_write_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in two containers, or on two machines: the file is one's or the other's, and neither fails."""
+    from mlcdr.whole_files import write_whole
+
+    path = tmp_path / "report.html"
+    replace = Path.replace
+
+    def other_first(self: Path, target: Path) -> Path:
+        monkeypatch.setattr(Path, "replace", replace)
+        write_whole(path, "of the other")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", other_first)
+    write_whole(path, "of this one")
+    assert path.read_text() == "of this one"
+    assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
+
+
+# -------------------------------------------------------------------- records
+
+
+FOREVER = "WITH RECURSIVE t(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM t)"
+RECORDS = {
+    "a view without end": [
+        "DROP TABLE trials",
+        f"CREATE VIEW trials AS {FOREVER} SELECT 'k' || k AS key, 'tiny' AS dataset, 'A' AS method, '' AS point, "
+        "0 AS split, 'done' AS status, '' AS error, '' AS recorded FROM t",
+    ],
+    "a trigger": ["CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM trials; END"],
+    "an index": ["CREATE INDEX i ON trials (lower(error))"],
+    "another table": ["CREATE TABLE more (x)"],
+    "a column more": ["ALTER TABLE trials ADD COLUMN x"],
+    "a table without checks": ["DROP TABLE costs", "CREATE TABLE costs (dataset, trials, seconds)"],
+    "schema that is not UTF-8": [
+        "INSERT INTO sqlite_master VALUES ('table', CAST(x'ff41' AS TEXT), CAST(x'ff41' AS TEXT), 2, 'CREATE TABLE (')"
+    ],
+    "text that is not UTF-8": ["UPDATE trials SET error = CAST(x'ff41' AS TEXT), status = 'failed'"],
+    "no trials timed": ["UPDATE costs SET trials = 0"],
+    "infinite seconds": ["UPDATE costs SET seconds = 9e999"],
+    "a blob": ["UPDATE costs SET seconds = x'00'"],
+    "a long process number": [f"UPDATE runs SET process = 'here {'9' * 20}'"],
+    "a process number beyond the system's": [
+        f"UPDATE runs SET ended = NULL, process = '{os.uname().nodename} 4294967296'"
+    ],
+    "a negative split": ["UPDATE trials SET split = -1"],
+    "a split of 63 bits": [f"UPDATE trials SET split = {2**63 - 1} - rowid_of.k FROM (SELECT 1 AS k) AS rowid_of"],
+    "another status": ["UPDATE trials SET status = 'failed' || char(27)"],
+    "a nested point": [f"UPDATE trials SET point = '{'[' * 100_000}' || method || split || key"],
+    "scores beyond what can be squared": ["UPDATE scores SET value = 1e300"],
+    "scores of both infinities": ["UPDATE scores SET value = CASE WHEN key > '8' THEN 9e999 ELSE -9e999 END"],
+    "a write-ahead log": ["PRAGMA journal_mode = WAL"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("what", RECORDS)
+def test_a_hostile_record_is_read_or_refused(folder: Path, what: str, command: str, mlcdr: Command) -> None:
+    changed(folder, *RECORDS[what])
+    before = sorted(folder.iterdir())
+    outcome = mlcdr(*line_of(command, folder))
+    assert outcome.code in (0, 1, 2)
+    if outcome.code == 2:
+        refused(outcome, "trials.sqlite: ")
+    if what in list(RECORDS)[:7] and command != "report":
+        assert outcome.code == 2
+    if command in ("status", "plan"):
+        assert sorted(folder.iterdir()) == before
+
+
+def test_reading_ends_in_time(folder: Path, mlcdr: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlcdr.results import record_file
+
+    rows = ((i, f"k{i}", "x" * 300, "") for i in range(30_000))
+    with contextlib.closing(sqlite3.connect(folder / "trials.sqlite")) as db, db:
+        db.execute("DELETE FROM planned")
+        db.executemany("INSERT INTO planned VALUES (?,?,?,?)", rows)
+    monkeypatch.setattr(record_file, "_LONGEST", 0.0)
+    refused(mlcdr("status", folder), "cannot be read: takes more than")
+
+
+def test_the_terminal_obeys_no_record(folder: Path, mlcdr: Command) -> None:
+    changed(
+        folder,
+        "UPDATE runs SET ended = started, outcome = 'x' || char(27) || '[2J'",
+        "UPDATE planned SET method = method || char(27) || '[2J'",
+        "UPDATE trials SET error = 'Y: ' || char(27) || '[2J' WHERE status = 'failed'",
+    )
+    outcome = mlcdr("status", folder)
+    assert "\\x1b[2J" in outcome.out
+    assert "\x1b" not in outcome.out + outcome.err
+
+
+MANIFESTS = {
+    "nested": "[" * 100_000,
+    "nested mappings": '{"a":' * 500 + "1" + "}" * 500,
+    "half a character": json.dumps({"computed_by": [{"mlcdr": "\ud800"}]}),
+    "a number for the runs": '{"computed_by": 5}',
+    "numbers as runs": '{"computed_by": [5]}',
+    "a list of data sets": '{"datasets": []}',
+    "a text for the trials": '{"trials": "none"}',
+    "not UTF-8": "ÿ".encode("latin-1"),
+}
+
+
+@pytest.mark.parametrize("command", ["report", "retry", "compare"])
+@pytest.mark.parametrize("what", MANIFESTS)
+def test_a_hostile_manifest_is_read_or_refused(folder: Path, what: str, command: str, mlcdr: Command) -> None:
+    content = MANIFESTS[what]
+    (folder / "manifest.json").write_bytes(content if isinstance(content, bytes) else content.encode())
+    outcome = mlcdr(*line_of(command, folder), *([folder] if command == "compare" else []))
+    assert outcome.code in (0, 1, 2)
+    if command == "retry":
+        assert json.loads((folder / "manifest.json").read_text())["experiment"] == "small"
+
+
+# -------------------------------------------------------------------- readers beside a run
+
+
+def test_a_record_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed at whatever statement, a run leaves no part of a record; nor does a reader find one meanwhile."""
+    from mlcdr.results.record import kept
+    from mlcdr.results.store import Store
+
+    seen = []
+
+    def look(statement: str) -> None:
+        seen.append((tmp_path / "trials.sqlite").exists())
+        assert kept(tmp_path).status == {}
+
+    connect = sqlite3.connect
+
+    def traced(*arguments: object, **options: object) -> sqlite3.Connection:
+        db = connect(*arguments, **options)  # type: ignore[call-overload]
+        if "mode=ro" not in str(arguments[0]):
+            db.set_trace_callback(look)
+        return db
+
+    monkeypatch.setattr(sqlite3, "connect", traced)
+    with Store(tmp_path) as store:
+        store.begin({}, 1)
+    assert seen[0] is False
+    assert seen[-1] is True
+
+
+def test_status_beside_a_run_that_is_just_starting(folder: Path, mlcdr: Command, tmp_path: Path) -> None:
+    from mlcdr.results.store import Store
+
+    new = tmp_path / "results" / "new"
+    new.mkdir()
+    (new / ".lock").touch()
+    refused(mlcdr("status", new), "just starting")
+    for place, fresh in ((new, False), (folder, False), (folder, True)):
+        with Store(place, fresh):
+            assert "is just starting, since " in mlcdr("status", place).out
+            assert mlcdr("plan", "e.yaml").code == 0
+    assert "interrupted" in mlcdr("status", folder).out, "it ended before it had a plan"
+
+
+def test_an_empty_file_of_a_run_that_is_just_starting(folder: Path, mlcdr: Command) -> None:
+    """As the record of an older mlcdr, which was begun in place."""
+    (folder / "trials.sqlite").write_bytes(b"")
+    refused(mlcdr("status", folder), "just starting")
+    assert mlcdr("plan", "e.yaml").code == 0
+    assert mlcdr(*line_of("run", folder)).code == 1
+
+
+def test_a_run_that_ends_while_one_looks_is_not_crashed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its process is gone when it is looked for, and the record has been read before."""
+    from mlcdr.results import record
+    from mlcdr.results.store import Store
+
+    with Store(folder) as store:
+        store.begin({}, 1)
+
+        def ends(*_: object) -> bool:
+            store.end("finished")
+            return False
+
+        monkeypatch.setattr(record, "_lives", ends)
+        assert record.progress(folder).run.state == "finished"
+
+
+def test_a_record_that_is_replaced_while_it_is_opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite finds the journal of a transaction that is over when it opens it, and takes it for a killed run's."""
+    from mlcdr.results.record import progress
+
+    connect, times = sqlite3.connect, []
+
+    class Readonly(sqlite3.Connection):
+        def execute(self, *arguments: object) -> sqlite3.Cursor:  # type: ignore[override]
+            raise sqlite3.OperationalError("attempt to write a readonly database")
+
+    def at_first_not(*arguments: object, **options: object) -> sqlite3.Connection:
+        times.append(1)
+        if len(times) < 4:
+            options["factory"] = Readonly
+        return connect(*arguments, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(sqlite3, "connect", at_first_not)
+    assert progress(folder).total("planned") == 6
+    assert len(times) == 4
+
+
+def test_a_journal_that_was_left_is_not_rolled_back_into_a_new_record(folder: Path, mlcdr: Command) -> None:
+    path = folder / "trials.sqlite"
+    path.with_name("trials.sqlite-journal").write_bytes(bytes.fromhex("d9d505f920a163d7") + b"\0" * 600)
+    path.unlink()
+    assert mlcdr(*line_of("run", folder)).code == 1
+    assert not path.with_name("trials.sqlite-journal").exists()
+    assert mlcdr("status", folder).out.splitlines()[-2].split() == ["all", "6", "4", "2", "0"]
+
+
+# -------------------------------------------------------------------- what is written is read
+
+
+def test_what_a_run_writes_is_read(tmp_path: Path, mlcdr: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Written out in blocks, a config takes more than its own text may."""
+    from mlcdr.config.yaml_reader import MAX_BYTES
+
+    monkeypatch.chdir(tmp_path)
+    arff = small.write_dataset(tmp_path / "data", n=40)
+    deep = "{binary_relevance: {base: {logistic_regression: {C: 1.0, max_iter: 1}}}}"
+    methods = "".join(f"  M{i}: {{learner: {deep}}}\n" for i in range(2100))
+    head = f"name: big\ndatasets: [{arff}]\nsplits: {{kind: kfold, folds: 2, seed: 1}}\nmetrics: [hamming_loss]\n"
+    (tmp_path / "e.yaml").write_text(f"{head}methods:\n{methods}")
+    from mlcdr.config.yaml_reader import read_yaml
+
+    assert (tmp_path / "e.yaml").stat().st_size < MAX_BYTES
+    whole = read_yaml(tmp_path / "e.yaml").data
+    from mlcdr.config.yaml_reader import dump_yaml
+
+    (tmp_path / "experiment.yaml").write_text(dump_yaml(whole))
+    assert (tmp_path / "experiment.yaml").stat().st_size > MAX_BYTES
+    assert read_yaml(tmp_path / "experiment.yaml").data == whole
+
+
+def test_what_could_not_be_read_is_refused_before_it_is_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlcdr.config import loading
+    from mlcdr.config.loading import load_experiment
+    from mlcdr.errors import ConfigError
+    from mlcdr.run.runner import run
+
+    experiment = load_experiment("e.yaml")
+    monkeypatch.setattr(loading, "MAX_RESOLVED", 300)
+    with pytest.raises(ConfigError, match="divide its methods among several experiments"):
+        run(experiment, Path("elsewhere"))
+    assert not Path("elsewhere").exists()
