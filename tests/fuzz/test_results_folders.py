@@ -139,7 +139,7 @@ def test_damaged_it_is_read_or_refused(whole: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "change", "told"),
     [
-        ("status", "UPDATE runs SET process = 'null'", "damaged: 'null' in its table `runs` is no process"),
+        ("status", "UPDATE runs SET process = 'null'", "damaged: 'null' in its table `runs`"),
         ("status", "UPDATE runs SET jobs = 'many'", "damaged: 'many' in its table `runs`"),
         ("retry", "UPDATE scores SET value = 'high'", "damaged: 'high' in its table `scores`"),
         ("report", "UPDATE trials SET split = 'x' || key WHERE status = 'failed'", ""),  # the page says it
