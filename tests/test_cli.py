@@ -18,7 +18,7 @@ from mlcdr.config.loading import experiment_from, experiment_yaml
 from mlcdr.methods import registry
 from mlcdr.metrics import METRICS
 from mlcdr.results import results
-from tests import small
+from tests import prepared, small
 from tests.small import FOUR, Outcome
 
 ROOT = Path(__file__).parents[1]
@@ -286,11 +286,11 @@ def test_a_method_beside_the_config_is_found(here: Path) -> None:
     )
     path = save(here, "mine", methods={"PLST": FOUR["PLST"]})
     path.write_text(path.read_text().replace("learner: least_squares", "learner: {my_methods.Mine: {n_neighbors: 1}}"))
-    done = small.command("run", path, "-j", "2", cwd=here)
+    done = prepared.command("run", path, "-j", "2", cwd=here)
     assert done.returncode == 0, done.stderr
     assert "8 computed now" in done.stderr
     (here / "my_methods.py").write_text((here / "my_methods.py").read_text() + "    more = 1\n")
-    done = small.command("run", path, "-j", "1", cwd=here)
+    done = prepared.command("run", path, "-j", "1", cwd=here)
     assert "8 computed now" in done.stderr, done.stderr
 
 

@@ -18,7 +18,7 @@ from mlcdr.config.new_config import draft
 from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.errors import UserError
 from mlcdr.methods import registry
-from tests import small
+from tests import prepared, small
 from tests.small import SIZES, Outcome
 
 ROOT = Path(__file__).parents[1]
@@ -70,7 +70,7 @@ def test_what_is_written_runs(here: Path, mlcdr: Callable[..., Outcome]) -> None
 
 
 def test_without_flags_and_without_a_terminal_nothing_is_asked(here: Path) -> None:
-    done = small.command("new", cwd=here)
+    done = prepared.command("new", cwd=here)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     plain = experiment_from(read_yaml_text(done.stdout, "new").data)

@@ -19,7 +19,7 @@ from mlcdr.errors import ResultsError
 from mlcdr.results.record import Run, duration, kept, progress
 from mlcdr.run.plan import survey
 from mlcdr.run.runner import run
-from tests import small
+from tests import prepared, small
 from tests.experiment.test_store import dies
 from tests.small import FOUR, SIZES, Gate, Outcome
 
@@ -291,11 +291,10 @@ def test_only_what_failed_is_computed_again(here: Path, mlcdr: Callable[..., Out
 def test_a_method_mended_in_its_source_is_tried_where_it_failed(here: Path) -> None:
     """Another source is another version of the method, whose every trial is pending; only where it failed is it run."""
     Path("broken").touch()
-    environment = {"PYTHONPATH": f"{ROOT}:{here}"}
-    assert small.command("run", "mine.yaml", "-q", "-j", "1", cwd=here, **environment).returncode == 1
+    assert prepared.command("run", "mine.yaml", "-q", "-j", "1", cwd=here).returncode == 1
     failed = progress(Path("results/small")).total("failed")
     Path("mine_to_mend.py").write_text(MINE.replace("broken", "mended"))
-    done = small.command("retry", "results/small", "--failed", "-j", "1", cwd=here, **environment)
+    done = prepared.command("retry", "results/small", "--failed", "-j", "1", cwd=here)
     assert done.returncode == 0, done.stderr
     assert f"24 trials, {failed} computed now" in done.stderr
     assert f"{8 - failed} trials are pending still" in done.stderr

@@ -27,7 +27,7 @@ from mlcdr.methods.label_space.linear import LinearLabelSpace
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.local_features.selector import LocalSelector
-from tests import small
+from tests import prepared, small
 from tests.methods.problems import problem
 from tests.small import Outcome
 
@@ -340,7 +340,7 @@ def test_the_example_obeys_and_runs(tmp_path: Path, mlcdr: Callable[..., Outcome
     assert "label_space: my_method.MostFrequent" in lines
     assert len(lines) == 2 * (2 + len(MEANING)), "a line for each check"
     assert sum(line.startswith("  ok ") for line in lines) == 13 + 15
-    ran = small.command(
+    ran = prepared.command(
         "run", "my_method.yaml", "--set", "splits.repeats=2", "-j", "1", "--out", tmp_path, cwd=EXAMPLES
     )
     assert ran.returncode == 0, ran.stderr

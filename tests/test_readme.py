@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import pages, small
+from tests import pages, prepared
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -23,7 +23,7 @@ def test_the_experiment_and_the_method_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "my_methods.py").write_text(next(block for block in blocks("python") if "MostFrequent" in block))
     config = tmp_path / "mine.yaml"
     config.write_text(experiment.replace("tables:", row + "tables:"))
-    done = small.command("run", "mine.yaml", "--set", "splits.repeats=2", "-j", "1", cwd=tmp_path, COLUMNS="100")
+    done = prepared.command("run", "mine.yaml", "--set", "splits.repeats=2", "-j", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = [line for line in done.stdout.splitlines() if "±" in line and "0." in line]
     assert [line.removeprefix("yeast").split()[0] for line in rows] == ["PBR", "OCCA", "PLST", "CPLST", "Frequent"]
@@ -40,7 +40,7 @@ def test_the_python_snippet(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_table_is_what_make_run_prints(tmp_path: Path) -> None:
     shown = re.findall(r"^    (?:yeast)? +(PBR|OCCA|PLST|CPLST) +(.*)$", README.read_text(encoding="utf-8"), re.M)
     assert [name for name, _ in shown] == ["PBR", "OCCA", "PLST", "CPLST"]
-    done = small.command("run", README.parent / "configs/yeast_cplst.yaml", "-j", "1", cwd=tmp_path, COLUMNS="100")
+    done = prepared.command("run", README.parent / "configs/yeast_cplst.yaml", "-j", "1", cwd=tmp_path)
     printed = re.findall(r"^(?:yeast)? +(PBR|OCCA|PLST|CPLST) +(.*)$", done.stdout, re.M)
     assert printed == shown
 
