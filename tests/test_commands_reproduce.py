@@ -241,3 +241,22 @@ def test_an_installed_package_has_its_own_copy(tmp_path: Path) -> None:
     stored = read_yaml(tmp_path / "results" / "chen_lin_2012_table3" / "experiment.yaml").data
     ours = load_experiment(ROOT / "configs" / f"{TABLE3}.yaml", look_up=False).resolved()
     assert stored["methods"] == ours["methods"]
+
+
+@pytest.mark.parametrize(("command", "code"), [(["reproduce"], 0), (["reproduction-status", "."], 0)])
+def test_a_missing_extra_costs_its_own_rows_only(command: list[str], code: int, tmp_path: Path) -> None:
+    """Without numba, which the trees need."""
+    line = (
+        f"import sys; sys.modules['numba'] = None; sys.argv = ['mlcdr', *{command}]; from mlcdr.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == code, done.stderr
+    assert not done.stderr.startswith("error")
+    for name, recipe in recipes.recipes().items():
+        if command == ["reproduce"]:
+            (row,) = [each for each in done.stdout.splitlines() if each.split()[:1] == [name]]
+            text = recipe.path.read_text(encoding="utf-8")
+            trees = any(each in text for each in ("m5p", "c45", "bayesian_classifier_chain"))
+            assert trees or "not installed" not in row
+            if "m5p" in text:
+                assert "m5p needs numba, which is not installed: pip install 'mlcdr[trees]'" in row

@@ -90,20 +90,20 @@ def _list_recipes() -> None:
     known = recipes.recipes().values()
     rows: list[tuple[str, ...]] = [("what", "printed cells", "data sets", "also")]
     for each in known:
-        absent = recipes.missing([each.experiment])
-        at_hand = len(each.experiment.datasets) - len(absent)
+        absent = recipes.missing([each.outline])
+        at_hand = len(each.outline.datasets) - len(absent)
         also = ["--small"] if each.variant != recipes.SMALL else []
         also += ["--large"] if any(e.of == each.name and e.variant == recipes.LARGE for e in known) else []
         rows.append(
             (
                 each.name,
                 str(recipes.printed_cells(each) or "none"),
-                f"{at_hand} of {len(each.experiment.datasets)} at hand",
-                " ".join(also),
+                f"{at_hand} of {len(each.outline.datasets)} at hand",
+                "; ".join(each.lacks()) or " ".join(also),
             )
         )
     print_columns(rows)
-    needed = recipes.missing([each.experiment for each in known])
+    needed = recipes.missing([each.outline for each in known])
     if needed:
         say(f"not at hand: {', '.join(needed)}; {recipes.how_to_get(needed)}")
 

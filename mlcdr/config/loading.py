@@ -79,6 +79,20 @@ def experiment_from(
     return _checked(Document(plain, {(): Place(source)}), overrides, Path.cwd(), look_up)
 
 
+def load_outline(path: str | Path) -> Experiment:
+    """The experiment of a file as far as it can be read without the classes of its components, or its data sets.
+
+    What only a class can tell is not checked, and a component that only its class could read is a stand-in.
+
+    Raises
+    ------
+    ConfigError
+        As `load_experiment`.
+    """
+    problems = Problems(read_yaml(path), importing=False)
+    return _experiment(problems, (), Path(path).resolve().parent, look_up=False, also=None)
+
+
 def experiment_yaml(experiment: Experiment) -> str:
     """`Experiment.resolved()` as YAML text, which `load_experiment` reads back as an equal experiment.
 

@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from mlcdr.config.loading import load_experiment
+from mlcdr.config.loading import load_experiment, load_outline
 from mlcdr.data.files import Part, checkout_folder, data_folders, is_path, locate
 from mlcdr.data.sources import find
-from mlcdr.errors import DataError, UserError, did_you_mean
+from mlcdr.errors import ConfigError, DataError, UserError, did_you_mean
 from mlcdr.experiment.model import Experiment
 from mlcdr.reproduce import published
 
@@ -64,6 +64,19 @@ class Recipe:
     def experiment(self) -> Experiment:
         """The experiment, whether or not its data sets are at hand."""
         return load_experiment(self.path, look_up=False)
+
+    @cached_property
+    def outline(self) -> Experiment:
+        """The experiment without its components' classes, which may need an extra that is not installed."""
+        return load_outline(self.path)
+
+    def lacks(self) -> list[str]:
+        """Why the experiment cannot be run here, whatever data sets are at hand: an extra that is not installed."""
+        try:
+            self.experiment  # noqa: B018
+        except ConfigError as error:  # `file:line: key.path: what is wrong`, often of each method alike
+            return list(dict.fromkeys(problem.split(": ", 2)[-1] for problem in error.problems))
+        return []
 
 
 @dataclass(frozen=True)
@@ -143,8 +156,8 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
 def _small(recipe: Recipe, known: dict[str, Recipe]) -> Step:
     ready = known.get(f"{recipe.name}_{SMALL}")
     if ready is not None:
-        return Step(ready, said=f"small: {ready.experiment.description or ready.path.name}")
-    experiment = recipe.experiment
+        return Step(ready, said=f"small: {ready.outline.description or ready.path.name}")
+    experiment = recipe.outline
     named = [spec.name for spec in experiment.datasets]
     sizes = {name: _n_values(name) for name in named}
     kept = [name for name in named if sizes[name] <= _MAX_VALUES] or [min(named, key=sizes.__getitem__)]
@@ -218,7 +231,6 @@ def by_experiment_name() -> dict[str, tuple[Recipe, str]]:
     """The name of an experiment, which names its results folder → the recipe, and the variant it is run as."""
     known = recipes().values()
     reduced = {
-        f"{each.experiment.name}_{SMALL}": (each, f"{each.variant}_{SMALL}" if each.variant else SMALL)
-        for each in known
+        f"{each.outline.name}_{SMALL}": (each, f"{each.variant}_{SMALL}" if each.variant else SMALL) for each in known
     }
-    return reduced | {each.experiment.name: (each, each.variant) for each in known}
+    return reduced | {each.outline.name: (each, each.variant) for each in known}

@@ -134,13 +134,13 @@ def _other_protocol(results: Results, table: str) -> str:
     if not named:
         return ""
     splits: list[Mapping[str, Any]] = []
-    for content in (results.experiment, *(recipe.experiment.resolved() for recipe in named)):
+    for content in (results.experiment, *(recipe.outline.resolved() for recipe in named)):
         found = content.get("splits")
         splits.append({"repeats": 1, **found} if isinstance(found, Mapping) else {})
     ours, theirs, *_ = splits
     differing = [key for key in _PROTOCOL if ours.get(key) != theirs.get(key)]
     for recipe, each in zip(named, splits[1:], strict=True):
-        whole = recipe.variant != recipes.LARGE or {spec.name for spec in recipe.experiment.datasets}.issuperset(
+        whole = recipe.variant != recipes.LARGE or {spec.name for spec in recipe.outline.datasets}.issuperset(
             results.datasets
         )
         if whole and all(ours.get(key) == each.get(key) for key in _PROTOCOL):

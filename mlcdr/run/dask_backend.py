@@ -10,6 +10,7 @@ always with Dask: use TLS, or a network of one's own.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -154,6 +155,15 @@ def n_threads(scheduler: str) -> int:
         client.close()
 
 
+async def _greet(address: str) -> None:
+    """Exchange the first words with a scheduler: a client that gets none goes on waiting, whatever its timeout."""
+    from distributed.comm import connect
+    from distributed.security import Security
+
+    comm = await connect(address, timeout=CONNECT_SECONDS, **Security().get_connection_args("client"))
+    await comm.close()
+
+
 def _connect(scheduler: str) -> Client:
     try:
         from distributed import Client
@@ -164,7 +174,10 @@ def _connect(scheduler: str) -> Client:
     except (OSError, ValueError, KeyError, TypeError):
         raise UserError(f"--scheduler {scheduler}: neither an address (tcp://host:8786) nor a scheduler file") from None
     try:
+        asyncio.run(asyncio.wait_for(_greet(address), CONNECT_SECONDS))
         return Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="mlcdr")
+    except asyncio.TimeoutError:
+        raise UserError(f"--scheduler {scheduler}: no scheduler answers there within {CONNECT_SECONDS} s") from None
     except (OSError, ValueError) as error:
         told = str(error).partition("\n")[0] or type(error).__name__
         raise UserError(f"--scheduler {scheduler}: no scheduler answers there: {told}") from None

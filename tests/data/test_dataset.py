@@ -1,8 +1,11 @@
 """Loading data sets: labels, encoding, lookup, the predefined split, the cache."""
 
+import io
+import json
 import os
 import shutil
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -354,3 +357,79 @@ def test_a_cached_load_is_quick() -> None:
         times.append(time.perf_counter() - start)
     assert _equal(first, again)
     assert min(times) < 0.05  # about 0.004 on an idle machine; parsing takes 0.06
+
+
+def _npy(array: np.ndarray, header: str | None = None) -> bytes:
+    """The bytes of an `.npy` file, with another header than the array's own if one is given."""
+    image = io.BytesIO()
+    np.save(image, array)
+    if header is None:
+        return image.getvalue()
+    text = header.encode("latin1") + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + array.tobytes()
+
+
+def _stored(path: Path) -> tuple[Dataset, Path, dict[str, bytes]]:
+    """A data set, its file in the cache, and what is in that."""
+    first = load_dataset(path)
+    stored = files.cache_folder() / "parsed" / f"{first.checksum}.npz"
+    with zipfile.ZipFile(stored) as archive:
+        return first, stored, {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
+
+
+def _store(path: Path, members: dict[str, bytes], kind: int = zipfile.ZIP_STORED) -> None:
+    with zipfile.ZipFile(path, "w", kind) as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+
+
+SHAPED = "{'descr': '<f8', 'fortran_order': False, 'shape': (%s,)}"
+DAMAGES = {
+    "absurd shape": ("X", _npy(np.zeros(3), SHAPED % 10**15)),
+    "shape beyond 64 bits": ("X", _npy(np.zeros(3), SHAPED % 10**30)),
+    "header no Python": ("X", _npy(np.zeros(3), "{'descr': '''")),
+    "header nested": ("X", _npy(np.zeros(3), "(" * 9000)),
+    "header of a list": ("X", _npy(np.zeros(3), "[" * 200 + "]" * 200)),
+    "header of Python 2": ("X", _npy(np.zeros(3), SHAPED % "3L")),
+    "no array": ("X", b"whatever"),
+    "nothing": ("X", b""),
+    "text for numbers": ("X", _npy(np.full((4, 3), "1"))),
+    "complex numbers": ("X", _npy(np.ones((4, 3), dtype=complex))),
+    "dates": ("X", _npy(np.zeros((4, 3), dtype="datetime64[s]"))),
+    "labels beyond 1": ("Y", _npy(np.full((3, 2), 2, dtype=np.uint8))),
+    "fewer labels": ("Y", _npy(np.ones((3, 1), dtype=np.uint8))),
+    "JSON nested": ("header", _npy(np.frombuffer(b"[" * 100_000, dtype=np.uint8))),
+    "JSON of a list": ("header", _npy(np.frombuffer(b"[]", dtype=np.uint8))),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_cache_file_is_read_anew_whatever_is_wrong_with_it(damage: str, tmp_path: Path) -> None:
+    path = _write(tmp_path, "c", MIXED_DENSE, _xml("l1", "l2"))
+    first, stored, members = _stored(path)
+    _store(stored, members)
+    assert cache.load(first.checksum) is not None
+    name, content = DAMAGES[damage]
+    _store(stored, members | {name: content})
+    assert cache.load(first.checksum) is None
+    assert _equal(load_dataset(path), first)
+
+
+@pytest.mark.parametrize("key", ["feature_names", "declared_features", "n_train", "notices", "more"])
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_cache_file_with_other_facts_is_read_anew(key: str, gone: bool, tmp_path: Path) -> None:
+    path = _write(tmp_path, "c", MIXED_DENSE, _xml("l1", "l2"))
+    first, stored, members = _stored(path)
+    header = json.loads(np.load(io.BytesIO(members["header"])).tobytes())
+    header["facts"][key] = [1, 2, 3]
+    if gone:
+        del header["facts"][key]
+    _store(stored, members | {"header": _npy(np.frombuffer(json.dumps(header).encode(), dtype=np.uint8))})
+    assert (cache.load(first.checksum) is None) == (not gone or key != "more")
+    assert _equal(load_dataset(path), first)
+
+
+def test_a_cache_file_that_would_grow_in_memory_is_read_anew(tmp_path: Path) -> None:
+    first, stored, members = _stored(_write(tmp_path, "c", MIXED_DENSE, _xml("l1", "l2")))
+    _store(stored, members, zipfile.ZIP_DEFLATED)
+    assert cache.load(first.checksum) is None

@@ -7,6 +7,7 @@ import os
 import pickle
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -338,6 +339,13 @@ def test_where_there_is_no_scheduler(arff: Path, tmp_path: Path, monkeypatch: py
     with pytest.raises(UserError, match="no scheduler answers"):
         n_threads("tcp://127.0.0.1:1")
     assert not (tmp_path / "small").exists()
+
+
+def test_a_scheduler_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mlcdr.run.dask_backend.CONNECT_SECONDS", 0.5)
+    refused = pytest.raises(UserError, match=r"^--scheduler tcp://127\.0\.0\.1:\d+: no scheduler answers")
+    with socket.create_server(("127.0.0.1", 0)) as mute, refused:
+        n_threads(f"tcp://127.0.0.1:{mute.getsockname()[1]}")
 
 
 def test_the_command_line(

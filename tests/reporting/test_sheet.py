@@ -93,3 +93,13 @@ def test_html_shows_every_text_literally_and_says_what_heads_are():
         '<ul class="notes"><li>n &lt; 1</li></ul>\n'
     )
     assert "<table>" in sheet([["a", "1"]]).html()
+
+
+@pytest.mark.parametrize("begins", ["[2mm]", "*", "  [x"])
+def test_no_row_begins_with_an_argument_of_the_command_before_it(begins):
+    odd = sheet(
+        [[text(begins), text("1")], [text(begins), text("2")]], header=(text(begins), text("b")), notes=("a", begins)
+    )
+    latex = odd.latex()
+    assert not re.search(r"(\\\\|\\toprule|\\midrule|\\addlinespace)\s*[\[*]", latex)
+    assert latex.count("{}") >= 4
