@@ -159,7 +159,7 @@ def test_a_linked_folder_is_not_written_into(
 @pytest.mark.parametrize("command", ["table", "report", "retry"])
 def test_a_link_is_not_read(folder: Path, tmp_path: Path, name: str, command: str, mlcdr: Command) -> None:
     """What it leads to might be shown in report.html, which is sent on."""
-    (tmp_path / "secret").write_text('{"datasets": {"password 1234": {}}}\n"password 1234",x\n')
+    (tmp_path / "secret").write_text('{"datasets": {"password 1234": {}}}\n')
     (folder / name).unlink(missing_ok=True)
     (folder / name).symlink_to(tmp_path / "secret")
     outcome = mlcdr(*line_of(command, folder))
