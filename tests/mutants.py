@@ -38,7 +38,7 @@ MODULES = {
     "mlcdr/methods/thresholds.py": "tests/methods/test_thresholds.py",
     "mlcdr/compare/statistics.py": "tests/reporting/test_statistics.py tests/reporting/test_significance.py",
     "mlcdr/experiment/splits.py": "tests/experiment/test_splits.py tests/experiment/test_labelled.py",
-    "mlcdr/experiment/digests.py": "tests/experiment/test_trials.py",
+    "mlcdr/experiment/digests.py": "tests/experiment/test_digests.py",
     "mlcdr/experiment/trials.py": "tests/experiment/test_trials.py",
     "mlcdr/results/store.py": "tests/experiment/test_store.py",
     "mlcdr/methods/composition.py": "tests/methods/test_composition.py tests/methods/test_label_space.py",
@@ -207,7 +207,13 @@ def main() -> int:
         importlib.import_module(name)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
-        files = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        files = subprocess.run(
+            ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
         for name in files.splitlines():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copy / name)

@@ -1,0 +1,31 @@
+"""What a trial's key is made of: digests of plain values, and of the program."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import mlcdr
+from mlcdr.experiment import digests
+
+COMPUTING = ("experiment/data_source.py", "experiment/families.py", "experiment/estimators.py", "run/computing.py")
+CHOOSING = ("run/choose.py", "run/choose_kernel.py", "experiment/tune.py", "numerics/held_out.py")
+
+
+def of_files(*names: str) -> str:
+    contents = [(Path(mlcdr.__file__).parent / name).read_bytes() for name in names]
+    return hashlib.sha256(b"".join(contents)).hexdigest()[:16]
+
+
+def test_the_program_is_every_file_that_computes_a_trial() -> None:
+    assert of_files(*COMPUTING) == digests.EVALUATION
+    assert of_files(*CHOOSING) == digests.TUNING
+    assert of_files(*COMPUTING, *CHOOSING, "experiment/trials.py") == digests.PROGRAM
+
+
+def test_a_digest_is_of_values_and_not_of_their_order() -> None:
+    """As written here once: another digest of the same values would compute everything anew."""
+    assert digests.digest({"b": [1, 0.5], "a": "é"}) == digests.digest({"a": "é", "b": [1, 0.5]})
+    text = '{"a":"\\u00e9","b":[1,0.5]}'
+    assert digests.digest({"b": [1, 0.5], "a": "é"}) == hashlib.sha256(text.encode()).hexdigest()[:32]
+    assert digests.digest([1, 2]) != digests.digest([2, 1])
