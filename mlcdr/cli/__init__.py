@@ -7,16 +7,15 @@ Commands are functions of the modules here, one family a module; their order bel
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mlcdr.cli import components, configs, data_sets, reproducing, results, running
 from mlcdr.errors import UserError, printable
+from mlcdr.processes import Stop, note_ctrl_c
+from mlcdr.standard_streams import failure, guard
 
 
 def _version(wanted: bool) -> None:
@@ -80,41 +79,34 @@ datasets_app.command("plot", short_help="Draw how the labels of a data set go to
 
 
 def main() -> None:
-    """Entry point: errors that are the user's to mend become lines and exit code 2."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
-    heard = _hearing_ctrl_c()
+    """Entry point: errors that are the user's to mend become lines and exit code 2.
+
+    What cannot be printed is dropped, and the command goes on. Where the reader of a pipe has seen enough (`| head`)
+    that is all; any other reason why standard output was not written to its end is told, and the exit code is 2.
+    """
+    guard()
+    try:
+        _run_command(note_ctrl_c())
+    except SystemExit:
+        if why := failure():
+            print(f"error: standard output: {why}", file=sys.stderr)
+            sys.exit(2)
+        raise
+
+
+def _run_command(heard: list[int]) -> None:
     try:
         app()
+    except (Stop, KeyboardInterrupt):
+        sys.exit(130)
     except UserError as error:
         if heard:  # an import that Ctrl-C cut short may look like a module that cannot be imported
             sys.exit(130)
         for line in str(error).split("\n"):
             print(f"error: {printable(line)}", file=sys.stderr)
         sys.exit(2)
-    except BrokenPipeError:  # `mlcdr methods | head`: the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except OSError as error:  # a folder that may not be written, a full disk
         if error.filename is None:
             raise
         print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
         sys.exit(2)
-
-
-def _hearing_ctrl_c() -> list[int]:
-    """Note every SIGINT in the list that is returned, and raise KeyboardInterrupt as ever.
-
-    C code that is interrupted while it imports, or calls back, may turn that into an exception of its own.
-    """
-    heard: list[int] = []
-
-    def note(number: int, frame: Any) -> None:
-        heard.append(number)
-        raise KeyboardInterrupt
-
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background job ignores it
-        with contextlib.suppress(ValueError):  # outside the main thread it is not ours to take
-            signal.signal(signal.SIGINT, note)
-    return heard

@@ -94,7 +94,9 @@ def status(folder: Folder) -> None:
     told = {
         "starting": f"is just starting, since {last.started}; it has no plan yet",
         "running": f"running since {last.started}, workers: {last.jobs}",
-        "finished": f"finished at {last.ended}",
+        "finished": f"ended at {last.ended}, {found.total('pending')} trials pending"  # it was to compute others only
+        if found.total("pending")
+        else f"finished at {last.ended}",
         "interrupted": f"interrupted at {last.ended}; the same command goes on from there",
         "crashed": f"ended by an error at {last.ended}: {last.error}"
         if last.error

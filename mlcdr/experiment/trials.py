@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mlcdr.data.dataset import Dataset
 from mlcdr.experiment.data_source import DataSource
-from mlcdr.experiment.digests import EVALUATION, TUNING, digest
+from mlcdr.experiment.digests import EVALUATION, PROGRAM, TUNING, digest
 from mlcdr.experiment.families import families_apart
 from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import read_labelled
@@ -32,6 +32,8 @@ class Trial:
         The method with the point's values put in.
     family : MethodSpec
         The method to fit: `spec`, or, where one fit serves several sizes of the code, that of the largest.
+    sources : str
+        `sources_of` the method when it was planned.
     labelled : float, int or None
         How many training rows keep their labels, where that is swept.
     """
@@ -43,7 +45,19 @@ class Trial:
     split: int
     spec: MethodSpec
     family: MethodSpec
+    sources: str
     labelled: float | int | None = None
+
+
+def sources_of(spec: MethodSpec) -> str:
+    """A digest of the source code by which this process computes a method.
+
+    Raises
+    ------
+    UserError
+        When a part of the method cannot be imported.
+    """
+    return digest([PROGRAM, *(component.version() for component in spec.components())])
 
 
 @dataclass(frozen=True)
@@ -71,6 +85,7 @@ def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[T
         for point, spec, family in zip(points, specs, families, strict=True):
             labelled = read_labelled(point.get(LABELLED))
             identities = [source.hiding(split, labelled, dataset).identity for split in splits]
+            of_point = (spec, family, sources_of(spec), labelled)
             shown = tuple((path, method_text(value)) for path, value in point.items())
             shared = {
                 "data": [dataset.name, dataset.checksum],  # the name seeds a method's randomness
@@ -83,7 +98,7 @@ def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[T
             if not experiment.share:
                 shared["separate"] = separated(spec.learner).version()
             trials += [
-                Trial(digest({**shared, "split": identity}), dataset.name, method, shown, i, spec, family, labelled)
+                Trial(digest({**shared, "split": identity}), dataset.name, method, shown, i, *of_point)
                 for i, identity in enumerate(identities)
             ]
     return trials

@@ -221,7 +221,7 @@ def resolve(family: str, name: str) -> type:
         judge(f"{family} {name!r}", module_name)
     try:
         found = getattr(importlib.import_module(module_name), class_name)
-    except Exception as error:  # whatever a module of the user's own may raise while it is imported
+    except (Exception, SystemExit) as error:  # whatever a module of the user's own may raise while it is imported
         told = str(error) if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
         raise UnknownComponent(f"{family} {name!r} cannot be imported: {' '.join(told.split())}") from error
     if not inspect.isclass(found):
@@ -415,9 +415,7 @@ class Component:
         not; of a class from an installed package, the package's version.
         """
         cls = resolve(self.family, self.name)
-        digest = hashlib.sha256()
-        for part in _provenance(cls):
-            digest.update(part)
+        digest = _hashed(cls).copy()
         for key, family in sorted(getattr(cls, "component_parameters", {}).items()):
             if isinstance(self.params.get(key), str | Mapping):
                 digest.update(Component.parse(family, self.params[key]).version().encode())
@@ -482,6 +480,11 @@ class _AsWritten(str):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+@cache
+def _hashed(cls: type) -> hashlib._Hash:
+    return hashlib.sha256(b"".join(_provenance(cls)))
 
 
 @cache

@@ -7,6 +7,7 @@ together or not at all, by the one process that holds the folder's lock.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import math
 import os
@@ -18,6 +19,7 @@ from typing import Any
 
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.trials import Score, Trial
+from mlcdr.processes import keep_from_children
 from mlcdr.results import record_file as cells
 from mlcdr.results.record_file import NAME, Kind, rows, saying, writing
 from mlcdr.whole_files import is_own_file
@@ -74,13 +76,14 @@ class Store:
         self.path = folder / NAME
         self._lock = _opened_lock(folder)
         try:
+            keep_from_children(self._lock)
             self._take_lock(folder)
             self._db = writing(folder, fresh)
             with self._told("cannot record the run"):
                 cursor = self._db.execute("INSERT INTO runs (process, jobs) VALUES (?, 0)", (this_process(),))
             self._run = cursor.lastrowid
         except BaseException:
-            os.close(self._lock)
+            self._lock.close()
             raise
 
     def __enter__(self) -> Store:
@@ -93,7 +96,7 @@ class Store:
             with contextlib.suppress(ResultsError):  # the disk that is full is what is told
                 self.end("interrupted" if error is None else f"{kind.__name__ if kind else ''}: {error}")
         self._db.close()
-        os.close(self._lock)
+        self._lock.close()
 
     def begin(self, trials: Mapping[str, Trial], jobs: int) -> None:
         """Write down what this run is to compute, for those who look at the folder meanwhile."""
@@ -221,12 +224,12 @@ def _of_each(keys: Sequence[str], triples: Iterable[tuple[Any, ...]]) -> dict[st
     return found
 
 
-def _opened_lock(folder: Path) -> int:
+def _opened_lock(folder: Path) -> io.FileIO:
     """The folder's lock file, opened as it is: not emptied, and not that which a link of its name leads to."""
     path = folder / ".lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_own_file(path)
-        return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        return io.FileIO(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666), "r+")
     except OSError as error:
         raise ResultsError(f"{folder}: cannot be written: {error.strerror}") from None

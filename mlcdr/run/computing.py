@@ -34,8 +34,12 @@ from mlcdr.metrics import METRICS, Counts, Outcome, evaluate
 from mlcdr.numerics.memo import Memo, metered
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
+from mlcdr.processes import stop_if_asked, undisturbed
 from mlcdr.run.artifacts import Keeping
 from mlcdr.run.choose import choose, without_tune
+
+_FRAMES = -50  # of each traceback that is recorded: the last
+_LONGEST = 20_000  # characters of an error that is recorded
 
 Keeper = Callable[[Trial, ComposedClassifier], None]
 
@@ -93,10 +97,8 @@ def _context(given: DataSource | Handed) -> _Context:
     return _Context(given if isinstance(given, Handed) else Handed.of(given))
 
 
-def run_group(group: Group, handed: Handed | None = None) -> list[Score]:
-    """Compute the trials of one split; a trial that fails has its traceback in its `Score`, and the others go on.
-
-    The data set is the one that is handed over, or else what the group's source gives here.
+def read_data(group: Group, handed: Handed | None = None) -> _Context:
+    """The data set that is handed over, or else what the group's source gives here, kept for the next group.
 
     Raises
     ------
@@ -104,7 +106,18 @@ def run_group(group: Group, handed: Handed | None = None) -> list[Score]:
         When the data set cannot be had any more.
     """
     with _lock:
-        context = _context(handed or group.source)
+        return _context(handed or group.source)
+
+
+def run_group(group: Group, handed: Handed | None = None) -> list[Score]:
+    """Compute the trials of one split; a trial that fails has its traceback in its `Score`, and the others go on.
+
+    Raises
+    ------
+    UserError
+        When the data set cannot be had any more.
+    """
+    context = read_data(group, handed)
     scores = []
     for labelled in dict.fromkeys(trial.labelled for trial in group.trials):
         scores += _run_rows([t for t in group.trials if t.labelled == labelled], labelled, group, context)
@@ -120,7 +133,7 @@ def _run_rows(trials: Sequence[Trial], labelled: float | int | None, group: Grou
         moments = context.training(split)
         X_test = frozen(context.dataset.X[split.test])
         Y_test = frozen(as_dense(context.dataset.Y[split.test]))
-    except Exception as error:  # no memory for this split, say
+    except BaseException as error:  # no memory for this split, say
         return [Score(trial.key, None, _explain(error)) for trial in trials]
     keep = _keeper(group, context.dataset, split, X_test, Y_test)
     scores = _run_all([t for t in trials if t.family.tune is None], group, moments, X_test, Y_test, keep=keep)
@@ -162,7 +175,7 @@ def _run_tuned(
             else:
                 folds = (group.seed, f"{trials[0].dataset}, split {group.split}, tuning")
                 chosen = choose(specs, moments, trials[0].dataset, folds, criterion, work)
-    except Exception as error:
+    except BaseException as error:
         return [Score(trial.key, None, _explain(error)) for trial in trials]
     told = f"tune: no point of the grid could be fitted and measured by {criterion.name}"
     failed = [Score(trial.key, None, told) for trial, point in zip(trials, chosen, strict=True) if point is None]
@@ -232,7 +245,8 @@ def _run_all(
         trials = [_alone(trial) for trial in trials]
     for family in by_family(trials):
         own = moments if group.share else Moments.from_arrays(*moments.rows())
-        scores += _run_family(family, group, own, X_test, Y_test, seconds, keep)
+        with undisturbed():
+            scores += _run_family(family, group, own, X_test, Y_test, seconds, keep)
     return scores
 
 
@@ -265,7 +279,7 @@ def _run_family(
         learned = is_fitted_to_scores(estimator.threshold)
         features = features_kept(estimator) if "features" in wanted else {}
         bound = space.error_terms(Y_test, output) if "bound" in wanted and isinstance(space, LabelSpace) else None
-    except Exception as error:
+    except BaseException as error:
         return [Score(trial.key, None, _explain(error)) for trial in trials]
     scores = []
     for trial in trials:
@@ -292,18 +306,21 @@ def _run_family(
             if keep is not None:
                 keep(trial, estimator.settled(size))
             scores.append(Score(trial.key, values))
-        except Exception as error:
+        except BaseException as error:
             scores.append(Score(trial.key, None, _explain(error)))
     return scores
 
 
-def _explain(error: Exception) -> str:
-    """What a failed trial is recorded with; an interrupt that compiled code has wrapped is none and goes on up."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if not isinstance(cause, Exception):
-            raise cause
-        cause = cause.__cause__ or cause.__context__
-    if isinstance(error, UserError):
-        return str(error)
-    return "".join(traceback.format_exception(error)).rstrip()
+def _explain(error: BaseException) -> str:
+    """What a failed trial is recorded with: its traceback, as text that can be written, and not without end.
+
+    An exception that came of a signal which asks the run to end, whatever compiled code has made of it, goes on up.
+    Anything else that a method raises is its failure, SystemExit and KeyboardInterrupt included.
+    """
+    stop_if_asked()
+    told = [str(error)] if isinstance(error, UserError) else traceback.format_exception(error, limit=_FRAMES)
+    text = "".join(told).rstrip().encode(errors="backslashreplace").decode()
+    if len(text) <= _LONGEST:
+        return text
+    half = _LONGEST // 2
+    return f"{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[-half:]}"

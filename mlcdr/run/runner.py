@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import platform
-import signal
 import time
 import warnings
 from collections.abc import Generator, Iterator, Sequence
@@ -25,13 +24,14 @@ from mlcdr.errors import ConfigError, ResultsError, UserError
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.model import DatasetSpec, Experiment, LimitsSpec
 from mlcdr.experiment.trials import Trial, plan
+from mlcdr.processes import Stop, signals_held_back, stop_if_asked, stopping, undisturbed
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.store import Store, place
 from mlcdr.results.tabulate import write_chosen, write_scores, write_summary
 from mlcdr.run.artifacts import Keeping, forget
 from mlcdr.run.computing import Group, groups
 from mlcdr.run.dask_backend import SchedulerLost, compute_on_cluster, n_threads
-from mlcdr.run.workers import Finished, WorkersGone, computed, finished, signals_held_back
+from mlcdr.run.workers import Finished, WorkersGone, computed, finished
 from mlcdr.whole_files import write_whole
 
 BACKENDS = ("loky", "threading", "dask")
@@ -97,10 +97,6 @@ class RunReport:
     seconds: float = 0.0
 
 
-class _Stop(BaseException):
-    """SIGINT or SIGTERM."""
-
-
 def run(
     experiment: Experiment,
     out: Path,
@@ -150,17 +146,19 @@ def run(
     listener = listener or Silent()
     jobs = jobs or joblib.cpu_count()
     start, clock = time.time(), time.monotonic()  # the one says when, the other how long: a clock may be set
-    folder = out / experiment.name
-    report = RunReport(folder)
+    report = RunReport(out / experiment.name)
+    folder = report.folder.absolute()  # a method may leave this process in another one
     resolved = experiment_yaml(experiment)  # what cannot be read back later is refused now
     parts: list[Part] = []
     planned = False
+    wanted: set[str] = set()
+    tried: set[str] = set()
     lost: list[tuple[Trial, str]] = []
-    with threadpool_limits(1), Store(folder, fresh) as store:
+    with threadpool_limits(1), undisturbed(), Store(report.folder, fresh) as store:
         if fresh:
             forget(folder)
         try:
-            with _stopping():
+            with stopping():
                 parts = [prepare(experiment, spec, listener) for spec in experiment.datasets]
                 trials = {trial.key: trial for part in parts for trial in part.trials}
                 done = store.done() & trials.keys()
@@ -197,12 +195,17 @@ def run(
                         lost += [(trials[s.key], s.error or "") for s in scores if s.key in done and s.values is None]
                         failed = sum(score.values is None for score in scores)
                         report.computed += len(scores)
+                        tried |= {score.key for score in scores}
                         listener.advance(trials[scores[0].key].dataset, len(scores), failed)
-        except _Stop:
+                        stop_if_asked()
+        except Stop:
             report.interrupted = True
         except (WorkersGone, SchedulerLost) as error:
             report.interrupted = True
             listener.notice(f"{error}; what was finished is kept")
+        if not report.interrupted and wanted - tried:
+            report.interrupted = True
+            listener.notice(f"{len(wanted - tried)} trials came to no end")
         if planned:
             ordered = list(trials)
             report.failures = [(trials[key], error) for key, error in store.failures(ordered).items()] + lost
@@ -296,27 +299,6 @@ def _silencing_joblib() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"\d+ tasks ", category=UserWarning)
         yield
-
-
-@contextlib.contextmanager
-def _stopping() -> Iterator[None]:
-    """Turn the first SIGINT or SIGTERM into `_Stop`; outside the main thread signals are not ours to take."""
-
-    def stop(number: int, frame: Any) -> None:
-        for each in before:
-            signal.signal(each, signal.SIG_IGN)
-        raise _Stop
-
-    before: dict[signal.Signals, Any] = {}
-    try:
-        for each in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(each) != signal.SIG_IGN:  # a shell's background job is not to stop at Ctrl-C
-                with contextlib.suppress(ValueError):
-                    before[each] = signal.signal(each, stop)
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
 
 
 def _manifest(

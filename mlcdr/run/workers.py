@@ -6,7 +6,11 @@ first those together that one fit serves, then each by itself. The trial that en
 
 Limits are held from outside, so that a trial in compiled code ends, too: the run looks at the clock (which does not
 jump when the system's time is set) and at the worker's resident memory in /proc every twentieth of a second, and kills
-it. What grows by more than the machine has within that time, the system's own killer ends.
+it. What grows by more than the machine has within that time, the system's own killer ends. The clock of a task starts
+when its worker has imported and compiled what the task needs, and has read the data set.
+
+A worker is seen to be dead by its process, too, and not by the end of its pipe alone: a child that a method has forked
+may hold that. It leads a process group, which ends with it.
 """
 
 from __future__ import annotations
@@ -18,10 +22,9 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -33,10 +36,15 @@ from threadpoolctl import threadpool_limits
 from mlcdr.errors import UserError
 from mlcdr.experiment.data_source import Handed
 from mlcdr.experiment.model import LimitsSpec
-from mlcdr.experiment.trials import Score, by_family
-from mlcdr.run.computing import Group, run_group
+from mlcdr.experiment.trials import Score, Trial, by_family, sources_of
+from mlcdr.processes import ENDING, keep_from_children, signals_held_back, stop_if_asked, undisturbed
+from mlcdr.run.computing import Group, read_data, run_group
+from mlcdr.standard_streams import guard
 
 _LOOK = 0.05  # seconds between two looks at the memory of a worker
+_REST = 1.0  # seconds between two looks at whether workers live, and at whether the run is to stop
+_PREPARING = 600.0  # seconds that a worker has to import, compile and read, before the clock of its task starts
+_BEGUN = "begun"  # what a worker sends then
 _STARTS = 3  # workers in a row that die before they have begun anything
 _ONE_THREAD = dict.fromkeys(
     (
@@ -84,21 +92,43 @@ class _Task:
     fresh: bool = False  # wants a worker that has computed nothing yet
 
 
-def finished(group: Group, handed: Handed | None = None) -> Finished:
-    """Compute a group in this process, with the data set that is handed over, if one is."""
-    for trial in group.trials:
-        for component in trial.family.components():
-            for cls in component.classes():
-                _warm_up(cls)
-    start = time.perf_counter()
-    return Finished(run_group(group, handed), time.perf_counter() - start)
+def finished(group: Group, handed: Handed | None = None, begin: Callable[[], None] = lambda: None) -> Finished:
+    """Compute a group in this process, with the data set that is handed over, if one is.
+
+    `begin` is called when all is there that no trial is to be charged with: code that is imported and compiled, and the
+    data set. A trial whose method's source is not what it was when the run was planned fails.
+    """
+    with undisturbed():
+        changed = {trial.key: why for trial in group.trials if (why := _changed(trial))}
+        group = replace(group, trials=tuple(trial for trial in group.trials if trial.key not in changed))
+        for trial in group.trials:
+            for component in trial.family.components():
+                for cls in component.classes():
+                    _warm_up(cls)
+        read_data(group, handed)
+        begin()
+        start = time.perf_counter()
+        scores = run_group(group, handed)
+        seconds = time.perf_counter() - start
+    return Finished([*scores, *(Score(key, None, why) for key, why in changed.items())], seconds)
+
+
+def _changed(trial: Trial) -> str:
+    """Why this process cannot compute a trial as it was planned; empty if it can."""
+    try:
+        here = sources_of(trial.spec)
+    except UserError as error:  # it cannot be imported any more
+        return str(error)
+    if here == trial.sources:
+        return ""
+    return f"the source code of {trial.method}, or of what it uses, changed while the run was going on; run again"
 
 
 @cache
 def _warm_up(cls: type) -> None:
     """Once in a process, before it is timed: what a class has to load or compile (its `warm_up`, if it has one)."""
     if hasattr(cls, "warm_up"):
-        with contextlib.suppress(Exception):  # the trials that use it will say so
+        with contextlib.suppress(Exception, SystemExit):  # the trials that use it will say so
             cls.warm_up()
 
 
@@ -150,7 +180,8 @@ class _Worker:
             raise
         theirs.close()  # when the worker dies its pipe ends
         self.task: _Task | None = None
-        self.begun = 0.0
+        self.given = 0.0
+        self.begun: float | None = None
         self.ready = False
         self.used = False
 
@@ -160,7 +191,7 @@ class _Worker:
             self.pipe.send(task.group)
         except OSError:
             return False
-        self.task, self.begun, self.used = task, time.monotonic(), True
+        self.task, self.given, self.begun, self.used = task, time.monotonic(), None, True
         return True
 
     def kill(self) -> None:
@@ -175,9 +206,10 @@ class _Worker:
         self.pipe.close()
 
     def died_of(self) -> str:
-        """The signal, or the exit code, of a worker whose pipe has ended."""
-        self.process.join(timeout=5.0)
-        code = self.process.exitcode
+        """The signal, or the exit code, of a worker that is dead, or whose pipe has ended."""
+        end = time.monotonic() + 5.0
+        while (code := self.process.exitcode) is None and time.monotonic() < end:
+            time.sleep(0.01)  # `join` waits for a pipe of its own, which a child may hold
         if code is None:  # it lives, and has closed its pipe
             return "a closed pipe"
         if code >= 0:
@@ -200,9 +232,16 @@ class _Pool:
         while len(self._workers) > jobs:
             self._workers.pop().kill()
         while left or any(worker.task for worker in self._workers):
+            stop_if_asked()
             idle = sum(worker.task is None for worker in self._workers)
             for _ in range(min(jobs - len(self._workers), len(left) - idle)):
-                self._workers.append(_Worker())
+                try:
+                    self._workers.append(_Worker())
+                except OSError as error:  # no more processes, files or memory: fewer workers do it, too
+                    if not self._workers:
+                        raise WorkersGone(f"no worker process can be started ({error.strerror or error})") from error
+                    jobs = len(self._workers)
+                    break
             for worker in [each for each in self._workers if each.ready and each.task is None]:
                 if left and left[0].fresh and worker.used:
                     self._workers.remove(worker)
@@ -212,7 +251,7 @@ class _Pool:
             if not self._workers:
                 continue
             watching = self._limits.any and any(worker.task for worker in self._workers)
-            wait([worker.pipe for worker in self._workers], _LOOK if watching else None)
+            wait([worker.pipe for worker in self._workers], _LOOK if watching else _REST)
             for worker in list(self._workers):
                 yield from self._heard(worker, suspects)
             for worker in list(self._workers):
@@ -222,7 +261,9 @@ class _Pool:
         """What a worker has to say: that it is ready, what came of its task, or that it died."""
         try:
             if not worker.pipe.poll():
-                return
+                if worker.process.exitcode is None:
+                    return
+                raise EOFError
             message = worker.pipe.recv()
         except (EOFError, OSError):  # in the middle of a message, even
             self._workers.remove(worker)
@@ -236,6 +277,9 @@ class _Pool:
                     raise WorkersGone(f"worker processes die as they start ({cause})") from None
             return
         self._stillborn = 0
+        if message == _BEGUN:
+            worker.begun = time.monotonic()
+            return
         worker.ready, worker.task = True, None
         if isinstance(message, Exception):
             raise message
@@ -249,7 +293,8 @@ class _Pool:
             return
         seconds, memory = self._limits.seconds, self._limits.bytes
         cause = ""
-        if seconds is not None and time.monotonic() - worker.begun > seconds:
+        begun = worker.given + _PREPARING if worker.begun is None else worker.begun
+        if seconds is not None and time.monotonic() - begun > seconds:
             cause = "seconds"
         elif memory is not None and (_resident(worker.process.pid) or 0) > memory:
             cause = "memory"
@@ -303,6 +348,9 @@ def _resident(pid: int | None) -> int | None:
 
 def _serve(pipe: Connection, parent: int) -> None:
     """A worker's life: compute what comes through the pipe, one group after another."""
+    guard()
+    keep_from_children(pipe)
+    os.set_inheritable(pipe.fileno(), False)
     with contextlib.suppress(OSError, AttributeError):
         os.setpgid(0, 0)  # so that what a trial starts ends with it
     with contextlib.suppress(OSError):  # where memory runs out, rather this process than the run
@@ -310,7 +358,7 @@ def _serve(pipe: Connection, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run, which ends the workers
     if hasattr(signal, "pthread_sigmask"):
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     _watch_parent(parent)
     # As within joblib's own workers: a trial that asks for several jobs gets threads, not processes of its own.
     with threadpool_limits(1), joblib.parallel_config("threading", n_jobs=1):
@@ -322,7 +370,7 @@ def _serve(pipe: Connection, parent: int) -> None:
             except (EOFError, OSError):  # the run is gone
                 return
             try:
-                answer = finished(group)
+                answer = finished(group, begin=lambda: pipe.send(_BEGUN))
             except UserError as error:
                 answer = error
             except Exception as error:  # a bug of ours, whose traceback is lost on the way
@@ -341,17 +389,3 @@ def _watch_parent(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True, name="watch-parent").start()
-
-
-@contextlib.contextmanager
-def signals_held_back() -> Iterator[None]:
-    """SIGINT and SIGTERM wait until the block ends; what is started in it hears them only if it asks to."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # or else it is started with the first worker, and lets signals through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

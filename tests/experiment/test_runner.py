@@ -14,6 +14,7 @@ import joblib
 import pandas as pd
 import pytest
 
+from mlcdr import processes
 from mlcdr.config.loading import experiment_from, load_experiment
 from mlcdr.errors import DataError, ResultsError
 from mlcdr.run import runner
@@ -173,7 +174,7 @@ class Breaking(runner.Silent):
     def advance(self, dataset: str, done: int, failed: int) -> None:
         self.left -= 1
         if not self.left:
-            raise runner._Stop
+            raise processes.Stop
 
 
 @pytest.mark.filterwarnings("error")
@@ -365,7 +366,7 @@ def test_json_is_plain(arff: Path, tmp_path: Path) -> None:
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with runner._stopping():
+        with processes.stopping():
             assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
             assert signal.getsignal(signal.SIGTERM) not in (signal.SIG_IGN, signal.SIG_DFL)
     finally:

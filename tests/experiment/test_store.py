@@ -26,7 +26,7 @@ def trial(key: str, split: int = 0) -> Trial:
     from mlcdr.experiment.model import MethodSpec
 
     spec = MethodSpec(learner=learner("least_squares"))
-    return Trial(key, "tiny", "M", (("learner.alpha", "20%"),), split, spec, spec)
+    return Trial(key, "tiny", "M", (("learner.alpha", "20%"),), split, spec, spec, "")
 
 
 def dies(does: str, folder: Path) -> None:
