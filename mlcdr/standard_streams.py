@@ -53,7 +53,7 @@ def guard() -> None:
         if closed or _stands_for(stream, number):
             raw = _Dropping(number, stream)
             encoding = getattr(stream, "encoding", "utf-8")
-            lines = name == "stderr" or raw.isatty()
+            lines = name == "stderr" or raw.isatty() or getattr(stream, "write_through", False)
             setattr(sys, name, io.TextIOWrapper(io.BufferedWriter(raw), encoding, "replace", line_buffering=lines))
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -61,7 +61,8 @@ def guard() -> None:
 
 def _stands_for(stream: Any, number: int) -> bool:
     with contextlib.suppress(AttributeError, OSError, ValueError):
-        return stream.fileno() == number and not isinstance(stream.buffer.raw, _Dropping)
+        raw = getattr(stream.buffer, "raw", None)  # none with PYTHONUNBUFFERED
+        return stream.fileno() == number and not isinstance(raw, _Dropping)
     return False
 
 

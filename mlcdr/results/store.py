@@ -96,6 +96,9 @@ class Store:
             with contextlib.suppress(ResultsError):  # the disk that is full is what is told
                 self.end("interrupted" if error is None else f"{kind.__name__ if kind else ''}: {error}")
         self._db.close()
+        if fcntl is not None:
+            with contextlib.suppress(OSError):  # to close it is not enough where a child has it, too
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
         self._lock.close()
 
     def begin(self, trials: Mapping[str, Trial], jobs: int) -> None:

@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 from mlcdr import processes
+from mlcdr.config.loading import experiment_yaml
 from mlcdr.errors import ConfigError
 from mlcdr.results.record import progress
 from mlcdr.results.store import Store
@@ -394,9 +395,9 @@ def test_compiling_is_not_charged_to_the_limit(arff: Path, tmp_path: Path, monke
         return time.monotonic() + ahead
 
     monkeypatch.setattr(workers, "time", SimpleNamespace(**{**vars(time), "monotonic": clock}))
-    methods = {"Compiled": {"learner": f"{__name__}.Compiled"}}
+    methods = {"PLST": FOUR["PLST"], "Compiled": {"learner": f"{__name__}.Compiled"}}
     report = run(small.experiment(arff, methods=methods, splits=TWO, limits={"seconds": 100}), tmp_path)
-    assert (report.done, report.failures) == (2, [])
+    assert (report.done, report.failures) == (6, [])
 
 
 # -------------------------------------------------------------------- standard streams
@@ -405,7 +406,7 @@ def test_compiling_is_not_charged_to_the_limit(arff: Path, tmp_path: Path, monke
 def command(folder: Path, line: str, arff: Path) -> subprocess.CompletedProcess[str]:
     """A line of a shell, with `mlcdr` and the experiment `e.yaml`."""
     methods = {"PLST": FOUR["PLST"], "Odd": {"learner": f"{__name__}.Printing"}}
-    (folder / "e.yaml").write_text(small.experiment(arff, methods=methods, splits=TWO).to_yaml())
+    (folder / "e.yaml").write_text(experiment_yaml(small.experiment(arff, methods=methods, splits=TWO)))
     line = line.replace("mlcdr", f"{sys.executable} -m mlcdr")
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     shell = ["bash", "-c", f"set -o pipefail; {line}"]
@@ -463,16 +464,27 @@ def test_output_that_does_not_wait_for_its_reader_is_whole(arff: Path, tmp_path:
     assert (ended.returncode, ended.stdout.strip(), ended.stderr) == (0, "1000000", "")
 
 
-def test_the_lock_is_free_in_a_child(tmp_path: Path) -> None:
-    """Even one that lives on when the run is over."""
-    with Store(tmp_path / "r"):
-        child = os.fork()
-        if child == 0:
-            time.sleep(1000)
-            os._exit(0)
+@pytest.mark.parametrize("killed", [False, True])
+def test_the_lock_is_free_when_only_a_child_is_left(tmp_path: Path, killed: bool) -> None:
+    """Of a run that was killed, and of one that has ended."""
+    reader, writer = os.pipe()
+    run_of_child = os.fork()
+    if run_of_child == 0:
+        with contextlib.suppress(BaseException):
+            store = Store(tmp_path / "r").__enter__()
+            child = os.fork()
+            if child == 0:
+                os.write(writer, str(os.getpid()).encode())
+                time.sleep(1000)
+            if not killed:
+                store.__exit__(None, None, None)
+        os._exit(0)
+    os.waitpid(run_of_child, 0)
+    child = int(os.read(reader, 20))
     try:
         with Store(tmp_path / "r"):
             pass
     finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        end([str(child)])
+        os.close(reader)
+        os.close(writer)
