@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -86,6 +88,7 @@ SPLITS = {"kind": "shuffle", "repeats": 4, "train_size": 0.75, "seed": 1}
 @pytest.mark.parametrize(
     "changes",
     [
+        {"seed": 2},
         {"splits": {**SPLITS, "seed": 2}},
         {"splits": {**SPLITS, "train_size": 0.5}},
         {"splits": {"kind": "kfold", "folds": 4, "seed": 1}},
@@ -453,3 +456,19 @@ def test_an_interrupt_inside_compiled_code_is_no_failure(tmp_path):
     (group, *_) = groups(experiment, source.stamped(source.load()), small.planned(experiment)[1])
     with pytest.raises(Interrupt):
         run_group(group)
+
+
+def test_refitting_a_threshold_is_a_part_of_fitting(arff: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each block that is measured counts a million seconds here: with a learned threshold there is one more."""
+
+    @contextlib.contextmanager
+    def a_million() -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(seconds=1e6)
+
+    monkeypatch.setattr(computing, "metered", a_million)
+    methods = {"fixed": FOUR["PLST"], "learned": {**FOUR["PLST"], "threshold": {"maximise": "f1"}}}
+    found = scores_of(small.experiment(arff, methods=methods, metrics=["fit_seconds"]))
+    for (method, point, split), values in found.items():
+        if method == "learned":
+            added = values["fit_seconds"] - found["fixed", point, split]["fit_seconds"]
+            assert added == pytest.approx(1e6, abs=1e5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -75,6 +77,33 @@ def test_a_learner_after_it_gets_the_completed_rows_too():
     codes = np.vstack([Y, space.completed_]) @ space.directions_.T
     direct = LeastSquares().fit(np.vstack([X, unlabelled]), codes)
     np.testing.assert_allclose(model.learner_.coef_, direct.coef_, atol=1e-8)
+
+
+def test_directions_that_the_embedding_makes_small_are_not_decoded(monkeypatch):
+    """W and P as they might be found: of the three singular values of P one is next to 0."""
+    X, Y, _ = data()
+    rng = np.random.default_rng(0)
+    W = rng.standard_normal((X.shape[1], 3))
+    left, right = (np.linalg.qr(rng.standard_normal((size, 3)))[0] for size in (Y.shape[1], 3))
+    P = left @ np.diag([1.0, 0.6, 0.001]) @ right.T
+    monkeypatch.setattr(ReaderLE, "_iterate", lambda *_: (W, P, np.ones(1)))
+    with pytest.warns(UserWarning, match=r"its smallest singular value is 0.001 of the largest"):
+        whole = ReaderLE(cut=0).fit(X, Y)
+    np.testing.assert_allclose(whole.coef_ @ whole.directions_, W @ np.linalg.pinv(P), atol=1e-8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        default = ReaderLE().fit(X, Y)
+    np.testing.assert_array_equal(default.directions_, whole.directions_)
+    np.testing.assert_allclose(default.coef_ @ default.directions_, W @ np.linalg.pinv(P, rcond=0.5), atol=1e-8)
+    assert not default.coef_[:, 2].any()
+
+
+def test_the_default_fits_emotions(real_dataset):
+    """The text's inverse of P does worse there than to predict no label at all."""
+    data = real_dataset("emotions")
+    wrong = (ReaderLEClassifier().fit(data.X, data.Y).predict(data.X) != data.Y).mean()
+    to_the_letter = (ReaderLEClassifier(cut=0).fit(data.X, data.Y).predict(data.X) != data.Y).mean()
+    assert wrong < 0.23 < data.Y.mean() < 0.33 < to_the_letter
 
 
 def test_algorithm_15():

@@ -341,3 +341,8 @@ def test_a_learned_threshold_needs_rows_and_a_fixed_one_none():
 def test_a_cut_that_predicts_all_of_scores_that_are_zero():
     threshold = Maximise("f1", "score").fit(np.zeros((2, 1)), np.array([[1], [0]]))
     assert threshold.apply(np.zeros((2, 1))).tolist() == [[1], [1]]
+
+
+def test_half_is_rounded_down():
+    scores = np.array([[0.5, np.nextafter(0.5, 1), 0.0, 1.0]])
+    np.testing.assert_array_equal(Round().apply(scores), [[0, 1, 0, 1]])

