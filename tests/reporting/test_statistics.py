@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -333,11 +334,11 @@ def test_the_corrected_test_is_baycomps_distribution():
 
 
 def test_no_spread_and_one_split():
-    assert module.corrected_t([0.1] * 5, 0.1).p == 0.0
+    assert astuple(module.corrected_t([0.1] * 5, 0.1)) == pytest.approx((0.1, math.inf, 0.0, 4))
+    assert astuple(module.corrected_t([-0.1] * 5, 0.1)) == pytest.approx((-0.1, -math.inf, 1.0, 4))
     assert module.corrected_t([0.1] * 5, 0.1, margin=0.1).p == 1.0
     assert module.corrected_t([0.1 + 0.2, 0.3], 0.1, margin=0.3).p == 1.0
     assert module.corrected_t([0.0] * 5, 0.1).p == 1.0
-    assert module.corrected_t([-0.1] * 5, 0.1).p == 1.0
     assert math.isnan(module.corrected_t([0.1], 0.1).p)
     with pytest.raises(ValueError, match="no difference"):
         module.corrected_t([], 0.1)
