@@ -88,7 +88,6 @@ SPLITS = {"kind": "shuffle", "repeats": 4, "train_size": 0.75, "seed": 1}
 @pytest.mark.parametrize(
     "changes",
     [
-        {"seed": 2},
         {"splits": {**SPLITS, "seed": 2}},
         {"splits": {**SPLITS, "train_size": 0.5}},
         {"splits": {"kind": "kfold", "folds": 4, "seed": 1}},
@@ -456,6 +455,13 @@ def test_an_interrupt_inside_compiled_code_is_no_failure(tmp_path):
     (group, *_) = groups(experiment, source.stamped(source.load()), small.planned(experiment)[1])
     with pytest.raises(Interrupt):
         run_group(group)
+
+
+def test_the_seed_of_the_methods_is_in_every_key(arff: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By itself: it is that of the splits, whose identity need not tell it."""
+    before = set(keys(small.experiment(arff)).values())
+    monkeypatch.setattr(Experiment, "seed", 2)
+    assert not before & set(keys(small.experiment(arff)).values())
 
 
 def test_refitting_a_threshold_is_a_part_of_fitting(arff: Path, monkeypatch: pytest.MonkeyPatch) -> None:
