@@ -94,6 +94,10 @@ def test_names_say_what_belongs_together(configs: Path) -> None:
         ("chen_lin_2012/table4", {"small": True}, ["table4_small"]),
         ("chen_lin_2012", {"small": True}, ["figure1", "table3", "table4_small"]),
         ("nobody_2020", {"small": True}, ["study_small"]),
+        ("chen-lin-2012-table3-as-stated", {}, ["table3_as_stated"]),
+        ("chen-lin-2012-table3-large", {}, ["table3", "table3_large"]),
+        ("chen-lin-2012-table3-small", {}, ["table3"]),
+        ("chen-lin-2012-tables", {}, ["table3", "table4"]),
     ],
 )
 def test_what_is_run(configs: Path, target: str, options: dict, expected: list[str]) -> None:

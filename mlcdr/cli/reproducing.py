@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mlcdr.cli import data_sets
 from mlcdr.cli.arguments import Jobs, Out, Set
 from mlcdr.cli.concluding import conclude
 from mlcdr.cli.loading import all_different, load_to_run, size
@@ -37,6 +38,9 @@ def reproduce(
     from mlcdr.cli.progress import listener
     from mlcdr.run.runner import run as run_experiment
 
+    if facts := recipes.data_table(target):
+        data_sets.datasets_table(None, layout=facts, published=facts, out=None)
+        return
     steps = recipes.steps(target, small, large)
     recipes.require_data([recipes.experiment_of(step, set_ or ()) for step in steps], target)
     experiments = [load_to_run(step.recipe.path, [*step.overrides, *(set_ or ())]) for step in steps]
@@ -48,17 +52,18 @@ def reproduce(
     worst = 0
     finished: dict[str, list[Path]] = {}
     for k, (step, experiment) in enumerate(zip(steps, experiments, strict=True)):
-        say(_titled(step))
+        alone = jobs == 0 and recipes.prints_times(experiment)
+        say(f"{_titled(step)}{': it shows times, so one trial runs at a time' if alone else ''}")
         with listener(False) as told:
-            report = run_experiment(experiment, out, jobs, listener=told)
+            report = run_experiment(experiment, out, 1 if alone else jobs, listener=told)
         worst = max(worst, conclude(experiment, report, False))
         if report.interrupted:
             raise typer.Exit(worst)
-        table_name = step.recipe.table
-        if report.done:
-            finished.setdefault(table_name, []).append(report.folder)
-        if table_name in finished and all(later.recipe.table != table_name for later in steps[k + 1 :]):
-            worst = max(worst, _beside_printed(table_name, finished.pop(table_name)))
+        for table in recipes.tables_of(step.recipe, experiment):
+            if report.done:
+                finished.setdefault(table, []).append(report.folder)
+            if table in finished and all(later.recipe.of != step.recipe.of for later in steps[k + 1 :]):
+                worst = max(worst, _beside_printed(table, finished.pop(table)))
     raise typer.Exit(worst)
 
 
@@ -85,7 +90,7 @@ def _beside_printed(table_name: str, folders: list[Path]) -> int:
 
 def _list_recipes() -> None:
     """What can be reproduced: each table and figure with what there is to compare, and what it needs."""
-    from mlcdr.reproduce import recipes
+    from mlcdr.reproduce import published, recipes
 
     known = recipes.recipes().values()
     rows: list[tuple[str, ...]] = [("what", "printed cells", "data sets", "also")]
@@ -103,6 +108,9 @@ def _list_recipes() -> None:
             )
         )
     print_columns(rows)
+    for name in published.data_set_names():
+        if recipes.data_table(name):
+            print(f"{name}: facts of data sets, counted")
     needed = recipes.missing([each.outline for each in known])
     if needed:
         say(f"not at hand: {', '.join(needed)}; {recipes.how_to_get(needed)}")

@@ -235,6 +235,11 @@ def names() -> list[str]:
     return sorted(name for name in _files() if any(cell.method and cell.metric for cell in _read(name)))
 
 
+def data_set_names() -> list[str]:
+    """The published tables of facts about data sets, `PAPER/TABLE`, sorted."""
+    return sorted(name for name in _files() if not any(cell.method for cell in _read(name)))
+
+
 def load(table: str) -> tuple[PublishedCell, ...]:
     """The cells of a published table, `PAPER/TABLE`.
 

@@ -19,6 +19,7 @@ The configs are those of the source checkout, or, in an installed package, its o
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,7 @@ from mlcdr.data.sources import find
 from mlcdr.errors import ConfigError, DataError, UserError, did_you_mean
 from mlcdr.experiment.model import Experiment
 from mlcdr.reproduce import published
+from mlcdr.tables import layouts
 
 SMALL, LARGE = "small", "large"
 _MAX_VALUES = 1_000_000  # instances × features of what counts as a small data set
@@ -112,13 +114,41 @@ def _beginnings(name: str, known: Iterable[str]) -> list[str]:
     return [each for each in known if name == each or name.startswith(f"{each}_")]
 
 
+def _plain_name(name: str) -> str:
+    """A name with `_` for `/` and `-`, and a paper that is named by its authors and year alone."""
+    return re.sub(r"^([a-z_]+_\d{4})_(?:thesis|mvmd)_", r"\1_", f"{re.sub('[-/]', '_', name.strip('/'))}_")[:-1]
+
+
+def data_table(target: str) -> str:
+    """The published table of data sets that a target names; empty if it names none."""
+    names = {_plain_name(name): name for name in published.data_set_names() if name in layouts.names()}
+    return names.get(_plain_name(target), "")
+
+
+def prints_times(experiment: Experiment) -> bool:
+    """Whether a table or figure of an experiment shows times, so that nothing else should run beside a trial."""
+    tables = [layouts.load_table(spec.plain()) for spec in experiment.tables]
+    figures = [layouts.load_figure(spec.plain()) for spec in experiment.figures]
+    shown = [layout.metrics or (layout.metric,) for layout in tables]
+    shown += [layout.chosen_metrics or () for layout in figures]
+    return any(metric in layouts.TIMES for metrics in shown for metric in metrics)
+
+
+def tables_of(recipe: Recipe, experiment: Experiment) -> list[str]:
+    """The published tables to compare an experiment with: its recipe's, and others that it is laid out as."""
+    others = [spec.layout for spec in experiment.tables if spec.layout in published.names()]
+    return list(dict.fromkeys([recipe.table, *others]))
+
+
 def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
     """The experiments that reproduce `PAPER/TABLE`, or all tables and figures of `PAPER`.
 
     Parameters
     ----------
     target : str
-        `PAPER`, or `PAPER/CONFIG` (a variant may be named in full).
+        `PAPER`, or `PAPER/CONFIG` (a variant may be named in full). `-` may stand for `_` and `/`, the paper may be cut
+        after its year, and `-small` or `-large` may end it: `sun-2017-table3-2-large`. The beginning of several names
+        means all of them: `sun-2017-figures6`.
     small : bool
         In minutes: TABLE_small.yaml, or the reduction.
     large : bool
@@ -130,13 +160,16 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
         When there is no such paper, table or part.
     """
     known = recipes()
-    target = target.strip("/")
+    plain = {_plain_name(name): each for name, each in known.items()}
+    name = _plain_name(target)
+    for ending in (SMALL, LARGE):
+        if name.endswith(f"_{ending}") and (name not in plain or ending == LARGE):
+            name, small, large = name.removesuffix(f"_{ending}"), small or ending == SMALL, large or ending == LARGE
     if small and large:
         raise UserError("--small and --large do not go together; choose one")
-    if target in known:
-        wanted = [known[target]]
-    else:
-        wanted = [each for each in known.values() if each.name.startswith(f"{target}/") and not each.variant]
+    beginning = re.sub("(figure|table)s", r"\1", name)
+    wanted = [plain[name]] if name in plain else []
+    wanted = wanted or [each for key, each in plain.items() if name and key.startswith(beginning) and not each.variant]
     if not wanted:
         papers = dict.fromkeys(name.partition("/")[0] for name in known)
         hint = did_you_mean(target, [*known, *papers])
