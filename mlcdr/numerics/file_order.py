@@ -16,7 +16,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
-from mlcdr.numerics.linalg import IllConditioned, random_signs
+from mlcdr.numerics.linalg import IllConditioned, inverse_root, random_signs
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -76,7 +76,7 @@ class FileOrderCholesky:
         IllConditioned
             When a pivot leaves it open whether its column is aliased, or the kept columns are nearly dependent.
         """
-        inverse = np.divide(1.0, np.sqrt(np.maximum(spread, 0.0)), out=np.zeros_like(spread), where=spread > 0)
+        inverse = inverse_root(spread)
         wanted = inverse > 0
         if known is not None:
             wanted[known] = False

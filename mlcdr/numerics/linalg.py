@@ -51,6 +51,11 @@ def confirmed(residual: Array, size: float) -> bool:
     return bool(np.linalg.norm(residual) <= _CONFIRMED * size)
 
 
+def inverse_root(squares: Array, rounding: float = 0.0) -> Array:
+    """1/√s of each, and 0 where s is no more than `rounding`."""
+    return np.divide(1.0, np.sqrt(np.maximum(squares, 0.0)), out=np.zeros(len(squares)), where=squares > rounding)
+
+
 class IllConditioned(ValueError):
     """The Gram matrix does not determine the numerical rank; an orthogonal factorisation of the rows must decide."""
 
@@ -71,8 +76,7 @@ class Factor(Protocol):
 
 def _equilibrated(lower: Array, ridge: float) -> tuple[Array, Array]:
     """D⁻¹(S + αI)D⁻¹ with unit diagonal (lower triangle, a new array) and 1/D; constant features get unit vectors."""
-    scale = np.sqrt(np.maximum(np.diag(lower) + ridge, 0.0))
-    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    inverse = inverse_root(np.diag(lower) + ridge)
     scaled = np.multiply(lower, inverse, order="F")
     scaled *= inverse[:, None]
     np.fill_diagonal(scaled, 1.0)
@@ -351,8 +355,7 @@ class Diagonal:
     @classmethod
     def of(cls, variances: Array, ridge: float = 0.0) -> Diagonal:
         """From the diagonal of S (d,)."""
-        scale = np.sqrt(variances + ridge)
-        inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+        inverse = inverse_root(variances + ridge)
         return cls(inverse, int(np.count_nonzero(inverse)))
 
     def whiten(self, xy: Array, z: Any) -> Array:

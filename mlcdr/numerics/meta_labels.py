@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlcdr.numerics.kmeans import SingleStartKMeans
+from mlcdr.numerics.linalg import inverse_root
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -46,8 +47,7 @@ def label_affinity(X: Any, Y: Array, alpha: float, threshold: float = 0.0, varia
 
 def normalised_affinity(A: Array) -> Array:
     """D^(-½)AD^(-½), D the row sums of A: its largest eigenvalues are 1 less the smallest λ of (D − A)u = λDu."""
-    degrees = A.sum(axis=1)
-    scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+    scale = inverse_root(A.sum(axis=1))
     return A * np.outer(scale, scale)
 
 

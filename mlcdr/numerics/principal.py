@@ -1,7 +1,6 @@
-"""Principal axes of the rows of a data set, and eigenvectors of scatters that are too large to be formed.
+"""Principal axes of the rows of a data set: from S (d×d), from the n×n side, or from the rows themselves.
 
-Dense routes start from S (d×d), from the n×n side, or from the rows themselves: `Moments` chooses. Where n and d
-are both large, no square matrix of either size is wanted: `lanczos` and `conjugate_gradients` see S as v ↦ Xᵀ(Xv) only.
+Where few are wanted of very many, from products with the rows alone (`operators.lanczos`).
 """
 
 from __future__ import annotations
@@ -14,142 +13,172 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from mlcdr.numerics import linalg, sums
+from mlcdr.numerics import linalg, operators, sums
+from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
-Operator = Callable[[Array], Array]  # A (d×q) ↦ GA (d×q)
-# Of the smaller side; below, a factorisation is quicker than conjugate gradients, and all methods share it.
-GRADIENTS_FROM = 15000
 
 
-def svd_of_rows(X: Any, origin: Array, centred: bool) -> linalg.Spectral:
-    """X = U diag(s) Vᵀ of the rows (n×d) less their `origin`, made dense. Cost: 6nd·min(n, d)."""
-    rows = sums.dense(X) - origin
-    # what rounding leaves of a dependent feature is relative to its offset, too; a constant one leaves exact zeros
-    offset = float(np.sqrt(len(rows)) * np.linalg.norm(origin[rows.any(axis=0)]))
-    if centred:
-        rows -= rows.mean(axis=0)
-    return linalg.Spectral.of_rows(rows, offset)
+@dataclass(frozen=True)
+class RankCoordinates:
+    """S (r×r), C (r×K) and the rows (n×r) in r coordinates of the features; `lift` turns directions (r×m) into d×m."""
+
+    moments: Moments
+    lift: Callable[[Array], Array]
+
+    @property
+    def xx(self) -> Array:
+        """S (r×r)."""
+        return self.moments.xx
+
+    @property
+    def xy(self) -> Array:
+        """C (r×K)."""
+        return self.moments.xy
+
+    def rows(self) -> tuple[Any, Array]:
+        """The rows (n×r) less an origin that is 0 but for large offsets (see `sums.less_offsets`), and their mean."""
+        X, origin = self.moments.rows_less_offsets()
+        return X, self.moments.mean_x - origin
 
 
-def thin_svd(X: Any, origin: Array, centred: bool) -> linalg.Spectral:
-    """The same for d > n; from XXᵀ where X is sparse and that tells the rank: n² inner products of rows and 9n³."""
-    if sp.issparse(X):
-        outer = sums.outer(X, origin)
-        if np.max(np.diag(outer)) > 1e-3 * float((X * X).sum(axis=1).max()):
+def rank_coordinates(moments: Moments) -> RankCoordinates:
+    """S and C in coordinates of the features in which they are no larger than need be.
 
-            def transpose_apply(a: Array) -> Array:
-                return X.T @ a - np.outer(origin, a.sum(axis=0))
+    They are the features themselves where d ≤ n (or the rows are not at hand), and else the r principal axes of the
+    rows, from a thin SVD of X: what a method finds in the range of Xᵀ it finds there exactly. Cost where d > n:
+    about 9n³ + ndr (sparse: n² inner products of rows), or the SVD of the dense rows, 6n²d.
+    """
+    if moments.n_features <= moments.n or not moments.has_rows:
+        return RankCoordinates(moments, lambda a: a)
+    svd = thin_svd(moments.labels)
+    s = svd.singular_values
+    inner = Moments(
+        moments.n,
+        np.zeros(svd.rank),
+        moments.mean_y,
+        lambda: np.diag(s**2),
+        lambda: s[:, None] * (svd.left.T @ moments.centred_labels()),
+        lambda: moments.yy,
+        lambda: (svd.left * s, moments.rows()[1]),
+        lambda: s**2,
+        centred=moments.centred,
+    )
+    return RankCoordinates(inner, svd.apply_right)
 
-            with contextlib.suppress(linalg.IllConditioned):
-                return linalg.Spectral.of_outer(outer, transpose_apply, clear=True)
-    return svd_of_rows(X, origin, centred)
+
+def principal_directions(moments: Moments, n: int) -> tuple[Array, Array]:
+    """The `n` largest eigenvalues of S, descending, and their eigenvectors as rows; fewer if S has not that rank.
+
+    A Gram matrix knows an eigenvalue to about 1e-16 of the largest. Where those asked for reach below 1e-10 of it,
+    or d ≥ n, they come from an SVD of the centred rows (if at hand), which knows them to the square of that. One
+    decomposition serves every n, but where few of very many are wanted: these come from Lanczos iterations, for
+    d ≥ n with the rows alone (about 50 products with them for one).
+
+    Raises
+    ------
+    ValueError
+        When S is not centred, or the labels are mapped.
+    """
+    values, directions = _leading(moments, n)
+    return values[:n], directions[:n]
 
 
-def axes(svd: linalg.Spectral, n_features: int) -> tuple[Array, Array]:
-    """As `linalg.leading_eigenvectors` of XᵀX, up to its rank (but one at least)."""
+def principal_moments(moments: Moments, n: int) -> Moments:
+    """The moments of the features in the `n` leading principal directions (uncentred); S is diagonal there."""
+    found = _leading(moments, n)[1]
+    n_found = len(found)
+    values, directions = principal_directions(moments, n)
+
+    def project(X: Any) -> Array:
+        return moments.memo.get(("principal rows", n_found), lambda: sums.frozen(X @ found.T))[:, : len(values)]
+
+    return moments.with_features(
+        directions @ moments.mean_x,
+        lambda: np.diag(values),
+        lambda: moments.once(("principal xy", n_found), lambda: found @ moments.xy)[: len(values)],
+        project,
+        variances=values,
+    )
+
+
+def _leading(moments: Moments, n: int) -> tuple[Array, Array]:
+    """`n` principal directions or more."""
+    if not moments.centred or moments.labels is not moments:
+        raise ValueError("principal directions are those of centred features, before the labels are mapped")
+    if moments.n_features < moments.n:
+        few = moments.n_features >= 1000 and 10 * n <= moments.n_features
+    else:
+        few = moments.n >= 500 and 20 * n <= moments.n and moments.has_rows
+    size = n if few else moments.n_features
+    return moments.memo.get(("principal directions", size), lambda: _decompose(moments, size))
+
+
+def _decompose(moments: Moments, n: int) -> tuple[Array, Array]:
+    d = moments.n_features
+    if d < moments.n or not moments.has_rows:
+        values, directions = linalg.leading_eigenvectors(moments.xx, n)
+        if not moments.has_rows or values[0] <= 0 or values[-1] >= 1e-10 * values[0]:
+            rank = np.count_nonzero(values > d * np.finfo(float).eps * values[0])
+            return np.maximum(values, 0.0)[: max(rank, 1)], directions[: max(rank, 1)]
+    elif n < d and moments.spread().any():
+        with contextlib.suppress(linalg.IllConditioned):
+            values, vectors = operators.lanczos(moments.scatter_operator(), d, n)
+            if values[-1] >= 1e-10 * values[0]:
+                return values, linalg.signed(vectors)
+    svd = thin_svd(moments) if d > moments.n else svd_of_rows(moments)
     if svd.rank == 0:
-        return np.zeros(1), np.eye(1, n_features)
+        return np.zeros(1), np.eye(1, d)
     order = np.argsort(-svd.singular_values, kind="stable")
     return svd.singular_values[order] ** 2, linalg.signed(svd.apply_right(np.eye(svd.rank)[:, order]))
 
 
-def scatter_operator(X: Any, origin: Array) -> Operator:
-    """A ↦ SA, S the scatter of the rows X (n×d, dense or sparse) about `origin`. Cost: 4ndq, or 4 nnz(X)·q."""
+def svd_of_rows(moments: Moments) -> linalg.Spectral:
+    """X = U diag(s) Vᵀ of the rows less their origin, made dense: the most accurate in small singular values.
 
-    def times(a: Array) -> Array:
-        image = X @ a - origin @ a
-        return X.T @ image - np.outer(origin, image.sum(axis=0))
+    Computed once. Cost: 6nd·min(n, d).
+    """
 
-    return times
+    def compute() -> linalg.Spectral:
+        X, origin = moments.rows()[0], moments.origin
+        rows = sums.dense(X) - origin
+        # what rounding leaves of a dependent feature is relative to its offset, too; a constant one leaves exact zeros
+        offset = float(np.sqrt(len(rows)) * np.linalg.norm(origin[rows.any(axis=0)]))
+        if moments.centred:
+            rows -= rows.mean(axis=0)
+        return linalg.Spectral.of_rows(rows, offset)
 
-
-@dataclass(frozen=True)
-class Cross:
-    """C = Σ(x−x̄)(y−ȳ)ᵀ (d×K) as an operator; sparse X and Y leave the sparse XᵀY and a product of means."""
-
-    product: Any  # XᵀY (d×K), sparse
-    means: Array  # n x̄ (d,)
-    mean_y: Array
-
-    @classmethod
-    def of(cls, X: Any, mean_x: Array, Y: Any, mean_y: Array) -> Cross:
-        """Of CSR matrices X (n×d) and Y (n×K). Cost: Σ nnz(x)·nnz(y), and as many entries at most."""
-        product = sp.csr_array(X.T.astype(np.float64) @ Y.astype(np.float64))
-        return cls(product, X.shape[0] * mean_x, mean_y)
-
-    def times(self, a: Array) -> Array:
-        """CA (d×q) of A (K×q)."""
-        return self.product @ a - np.outer(self.means, self.mean_y @ a) if a.ndim > 1 else self.times(a[:, None])[:, 0]
-
-    def transposed(self, a: Array) -> Array:
-        """CᵀA (K×q) of A (d×q)."""
-        return self.product.T @ a - np.outer(self.mean_y, self.means @ a)
-
-    def squared_norm(self) -> float:
-        """Σ C²."""
-        mixed = float(self.means @ (self.product @ self.mean_y))
-        return float((self.product**2).sum()) - 2 * mixed + float(self.means @ self.means * (self.mean_y @ self.mean_y))
+    return moments.memo.get("svd of rows", compute)
 
 
-def lanczos(times: Operator, size: int, n: int) -> tuple[Array, Array]:
-    """The `n` < `size` algebraically largest eigenvalues of a symmetric operator, descending, with columns of vectors.
+def thin_svd(moments: Moments) -> linalg.Spectral:
+    """The same for d > n; from XXᵀ where X is sparse and that tells the rank: n² inner products of rows and 9n³."""
+    return moments.memo.get("thin svd", lambda: _thin_svd(moments))
 
-    To rounding, by ARPACK's implicitly restarted Lanczos iteration from a fixed start. Cost: some multiple of n
-    products with the operator, and size·n² for each restart; a fraction of it more to see that none is overlooked.
+
+def _thin_svd(moments: Moments) -> linalg.Spectral:
+    if sp.issparse(moments.rows()[0]):
+        with contextlib.suppress(linalg.IllConditioned):
+            return linalg.Spectral.of_outer(*outer_products(moments), clear=True)
+    return svd_of_rows(moments)
+
+
+def outer_products(moments: Moments) -> tuple[Array, operators.Operator]:
+    """XXᵀ (n×n) of the rows less their origin, and A (n×q) ↦ XᵀA (d×q).
 
     Raises
     ------
     linalg.IllConditioned
-        When it does not converge, as where eigenvalues cluster, or overlooks some, as where they repeat.
+        When taking the origin off cancels too much of a sparse matrix's products of raw rows.
     """
+    X, origin = moments.rows()[0], moments.origin
+    outer = sums.outer(X, origin)
+    # taking the mean off XXᵀ leaves rounding of the size of the raw rows: it must be small beside what is left
+    if sp.issparse(X) and np.max(np.diag(outer)) < 1e-3 * float((X * X).sum(axis=1).max()):
+        raise linalg.IllConditioned("centring cancels too much of the matrix of inner products")
 
-    def apply(v: Array) -> Array:
-        return times(v.reshape(size, -1))
+    def transpose_apply(a: Array) -> Array:
+        return X.T @ a - np.outer(origin, a.sum(axis=0))
 
-    operator = LinearOperator((size, size), matvec=lambda v: apply(v)[:, 0], matmat=apply, dtype=np.float64)
-    start = np.random.default_rng(0).standard_normal(size)
-    try:
-        values, vectors = eigsh(operator, k=n, which="LA", v0=start, ncv=min(size, max(2 * n + 1, 40)))
-        missing = linalg.overlooked(times, values, vectors, float(np.abs(values).max()))
-    except ArpackNoConvergence as error:
-        raise linalg.IllConditioned(f"the Lanczos iteration does not converge: {error}") from error
-    if missing:
-        raise linalg.IllConditioned("the Lanczos iteration overlooks some of an eigenvalue that repeats: solve densely")
-    order = np.argsort(-values, kind="stable")
-    return values[order], vectors[:, order]
-
-
-def conjugate_gradients(
-    times: Operator, diagonal: Array, right: Array, tolerance: float = 1e-14, most: int = 5000
-) -> Array:
-    """A⁻¹B (d×q) for positive definite A, given as an operator, and its diagonal, by which it is preconditioned.
-
-    A column is done when its residual is below `tolerance` of B's, in the norm of diag(A)⁻¹. Cost: products with A,
-    about √κ·16 of them, κ the condition of A at unit diagonal.
-
-    Raises
-    ------
-    linalg.IllConditioned
-        When a column is not done after `most` rounds.
-    """
-    inverse = 1 / diagonal[:, None]
-    solution, residual = np.zeros_like(right), right.copy()
-    direction = inverse * residual
-    energy = np.sum(residual * direction, axis=0)
-    goal = tolerance**2 * energy
-    for _ in range(most):
-        active = np.flatnonzero(energy > goal)
-        if not len(active):
-            return solution
-        image = times(direction[:, active])
-        step = energy[active] / np.sum(direction[:, active] * image, axis=0)
-        solution[:, active] += step * direction[:, active]
-        residual[:, active] -= step * image
-        scaled = inverse * residual[:, active]
-        after = np.sum(residual[:, active] * scaled, axis=0)
-        direction[:, active] = scaled + (after / energy[active]) * direction[:, active]
-        energy[active] = after
-    raise linalg.IllConditioned(f"conjugate gradients do not converge in {most} rounds")
+    return outer, transpose_apply

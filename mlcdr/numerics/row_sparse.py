@@ -20,7 +20,7 @@ from scipy.sparse.linalg import splu
 
 from mlcdr.numerics import sums
 from mlcdr.numerics.linalg import IllConditioned
-from mlcdr.numerics.principal import Operator, lanczos
+from mlcdr.numerics.operators import Operator, lanczos
 
 Array = NDArray[np.float64]
 

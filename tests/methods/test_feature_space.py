@@ -32,6 +32,7 @@ from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.methods.registry import Component
+from mlcdr.numerics import regression
 from mlcdr.numerics.linalg import IllConditioned
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
@@ -322,10 +323,10 @@ def test_mapped_features_have_the_moments_of_the_formula():
             ):
                 for part in ("mean_x", "mean_y", "xx", "xy", "yy"):
                     np.testing.assert_allclose(getattr(got, part), getattr(want, part), rtol=1e-9, atol=1e-8)
-                np.testing.assert_allclose(got.coefficients(), want.coefficients(), atol=1e-9)
+                np.testing.assert_allclose(regression.coefficients(got), regression.coefficients(want), atol=1e-9)
                 np.testing.assert_allclose(
-                    got.with_constant().uncentred().coefficients(0.5),
-                    want.with_constant().uncentred().coefficients(0.5),
+                    regression.coefficients(got.with_constant().uncentred(), 0.5),
+                    regression.coefficients(want.with_constant().uncentred(), 0.5),
                     atol=1e-9,
                 )
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.numerics import factorisation
+from mlcdr.numerics import factorisation, principal, regression
 from mlcdr.numerics.file_order import FileOrder, FileOrderCholesky
 from mlcdr.numerics.linalg import Diagonal, IllConditioned
 from mlcdr.numerics.moments import Moments
@@ -47,15 +47,15 @@ def test_keeps_what_the_rows_say(n, d, rank, known):
         X, Y = np.delete(X, np.arange(0, n, 7), 0), np.delete(Y, np.arange(0, n, 7), 0)
     else:
         moments = Moments.from_arrays(X, Y)
-    factor, exact = moments.basic_factor(), by_rows(X)
+    factor, exact = factorisation.basic_factor(moments), by_rows(X)
     assert isinstance(factor, FileOrderCholesky)
     np.testing.assert_array_equal(factor.kept, exact.kept)
     assert factor.rank <= len(X) - 1
     W = lm(X, Y)
     np.testing.assert_array_equal(np.flatnonzero(~np.isnan(W[1:, 0])), factor.kept)
-    said = X @ moments.basic_coefficients()
+    said = X @ regression.basic_coefficients(moments)
     np.testing.assert_allclose(said - said.mean(axis=0), X @ np.nan_to_num(W[1:]) + W[0] - Y.mean(axis=0), atol=1e-6)
-    B = moments.basic_whitened()
+    B = regression.whiten_basic(moments)
     z = Y - Y.mean(axis=0)
     np.testing.assert_allclose(B.T @ B, z.T @ exact.basis @ (exact.basis.T @ z), atol=1e-8)
 
@@ -66,7 +66,7 @@ def test_awkward_problems_dense_and_sparse(name):
     out = np.arange(3, len(X), 9)
     expected = by_rows(np.delete(X, out, 0))
     for x in (X, as_sparse(X)):
-        factor = Moments.from_arrays(x, Y).without(out).basic_factor()
+        factor = factorisation.basic_factor(Moments.from_arrays(x, Y).without(out))
         np.testing.assert_array_equal(factor.kept, expected.kept)
 
 
@@ -78,8 +78,8 @@ def test_rows_decide_where_moments_do_not(name):
     spread = np.diag(moments.xx)
     with pytest.raises(IllConditioned):
         FileOrderCholesky.of(moments.xx_lower, spread, spread + moments.n * moments.mean_x**2)
-    assert isinstance(moments.basic_factor(), FileOrder)
-    np.testing.assert_array_equal(moments.basic_factor().kept, by_rows(X).kept)
+    assert isinstance(factorisation.basic_factor(moments), FileOrder)
+    np.testing.assert_array_equal(factorisation.basic_factor(moments).kept, by_rows(X).kept)
 
 
 def test_moments_that_rounding_has_spoilt_are_not_believed():
@@ -89,8 +89,8 @@ def test_moments_that_rounding_has_spoilt_are_not_believed():
     spoilt[:, 7] = X[:, 3] - X[:, 5]
     moments = Moments.from_arrays(X, Y)
     object.__setattr__(moments, "_xx", Moments.from_arrays(spoilt, Y)._xx)
-    assert isinstance(moments.basic_factor(), FileOrder)
-    assert len(moments.basic_factor().kept) == X.shape[1]
+    assert isinstance(factorisation.basic_factor(moments), FileOrder)
+    assert len(factorisation.basic_factor(moments).kept) == X.shape[1]
 
 
 def test_aliased_in_a_part_only_and_nearly_gone_in_a_part():
@@ -106,7 +106,7 @@ def test_aliased_in_a_part_only_and_nearly_gone_in_a_part():
         for x in (X, X[:, :15]):
             moments = Moments.from_arrays(x, Y).without(np.array(out))
             expected = by_rows(np.delete(x, out, 0))
-            np.testing.assert_array_equal(moments.basic_factor().kept, expected.kept)
+            np.testing.assert_array_equal(factorisation.basic_factor(moments).kept, expected.kept)
             assert (6 in expected.kept) == (40 not in out)
 
 
@@ -117,10 +117,12 @@ def test_a_part_of_a_part():
     part = replace(part, _spread=lambda: np.diag(part.xx_lower).copy())
     X = np.delete(X, np.arange(0, 200, 3), 0)
     again = part.without(np.arange(0, len(X), 4))
-    np.testing.assert_array_equal(again.basic_factor().kept, by_rows(np.delete(X, np.arange(0, len(X), 4), 0)).kept)
+    np.testing.assert_array_equal(
+        factorisation.basic_factor(again).kept, by_rows(np.delete(X, np.arange(0, len(X), 4), 0)).kept
+    )
     known = factorisation.known_aliased(again)
     assert len(known) > 30
-    assert not set(known.tolist()) & set(again.basic_factor().kept.tolist())
+    assert not set(known.tolist()) & set(factorisation.basic_factor(again).kept.tolist())
 
 
 def test_far_more_features_than_rows_go_by_blocks_of_columns():
@@ -128,42 +130,42 @@ def test_far_more_features_than_rows_go_by_blocks_of_columns():
     X = rng.poisson(0.3, (20, 300)).astype(float)
     Y = (rng.random((20, 3)) < 0.4).astype(np.uint8)
     moments = Moments.from_arrays(as_sparse(X), Y)
-    assert isinstance(moments.basic_factor(), FileOrder)
-    np.testing.assert_array_equal(moments.basic_factor().kept, by_rows(X).kept)
+    assert isinstance(factorisation.basic_factor(moments), FileOrder)
+    np.testing.assert_array_equal(factorisation.basic_factor(moments).kept, by_rows(X).kept)
     W = lm(X, Y)
-    np.testing.assert_allclose(moments.basic_coefficients(), np.nan_to_num(W[1:]), atol=1e-9)
+    np.testing.assert_allclose(regression.basic_coefficients(moments), np.nan_to_num(W[1:]), atol=1e-9)
 
 
 def test_constant_features_need_no_rows():
     X, Y = problem("sparse counts")
     settled = Moments.from_arrays(X, Y).settled()
-    np.testing.assert_allclose(settled.basic_coefficients(), np.nan_to_num(lm(X, Y)[1:]), atol=1e-10)
+    np.testing.assert_allclose(regression.basic_coefficients(settled), np.nan_to_num(lm(X, Y)[1:]), atol=1e-10)
 
 
 def test_principal_directions_are_aliased_by_their_own_size_alone():
     X, Y = problem("scales")
     moments = Moments.from_arrays(X, Y)
-    reduced = moments.principal_moments(17)
-    assert isinstance(reduced.basic_factor(), Diagonal)
+    reduced = principal.principal_moments(moments, 17)
+    assert isinstance(factorisation.basic_factor(reduced), Diagonal)
     rows = reduced.rows()[0]
     fitted = LeastSquares("drop_aliased").fit_moments(reduced)
     again = LeastSquares("drop_aliased").fit(rows, Y.astype(float))
     np.testing.assert_allclose(fitted.predict(rows), again.predict(rows), atol=1e-8)
     far = problem("plain")[0][:, :3] * [1.0, 1e-2, 1e-5] + [0, 0, 1e4]  # the last is aliased with the intercept
-    reduced = Moments.from_arrays(far, Y).principal_moments(3)
+    reduced = principal.principal_moments(Moments.from_arrays(far, Y), 3)
     dropped = np.isnan(lm(reduced.rows()[0], Y)[1:, 0])
     assert dropped.any()
-    np.testing.assert_array_equal(dropped, ~reduced.basic_coefficients().any(axis=1))
+    np.testing.assert_array_equal(dropped, ~regression.basic_coefficients(reduced).any(axis=1))
 
 
 def test_a_ridge_on_uncorrelated_features():
     X, Y = problem("plain")
-    reduced = Moments.from_arrays(X, Y).principal_moments(5)
+    reduced = principal.principal_moments(Moments.from_arrays(X, Y), 5)
     x, z = reduced.rows()[0] - reduced.mean_x, Y - Y.mean(axis=0)
     for ridge in (0.0, 0.7):
         expected = np.linalg.solve(x.T @ x + ridge * np.eye(5), x.T @ z)
-        np.testing.assert_allclose(reduced.coefficients(ridge), expected, atol=1e-12)
-        B = reduced.whitened(ridge)
+        np.testing.assert_allclose(regression.coefficients(reduced, ridge), expected, atol=1e-12)
+        B = regression.whiten(reduced, ridge)
         np.testing.assert_allclose(B.T @ B, z.T @ x @ expected, atol=1e-10)
 
 
@@ -172,12 +174,12 @@ def test_real_data_keep_what_the_rows_say(real_dataset, name):
     dataset = real_dataset(name)
     out = np.arange(4, dataset.n_instances, 10)
     moments = Moments.from_arrays(dataset.X, dataset.Y).without(out)
-    factor = moments.basic_factor()
+    factor = factorisation.basic_factor(moments)
     assert isinstance(factor, FileOrderCholesky)
     exact = by_rows(np.delete(as_dense(dataset.X), out, 0))
     np.testing.assert_array_equal(factor.kept, exact.kept)
     z = np.delete(as_dense(dataset.Y), out, 0).astype(float)
     expected = exact.coefficients(exact.whiten(np.zeros(0), lambda: z - z.mean(axis=0)))
     test = dataset.X[out]
-    np.testing.assert_allclose(test @ moments.basic_coefficients(), test @ expected, atol=1e-7)
+    np.testing.assert_allclose(test @ regression.basic_coefficients(moments), test @ expected, atol=1e-7)
     assert sp.issparse(dataset.X) == sp.issparse(moments.rows()[0])

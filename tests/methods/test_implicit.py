@@ -16,7 +16,7 @@ from mlcdr.methods.feature_space.mddm import MDDM
 from mlcdr.methods.feature_space.mvmd import MVMD
 from mlcdr.methods.feature_space.opls import OPLS
 from mlcdr.methods.feature_space.pca import PCA
-from mlcdr.numerics import linalg, principal, sums
+from mlcdr.numerics import linalg, operators, principal, sums
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
@@ -78,7 +78,7 @@ def test_no_square_matrix_is_formed(estimator, sparse, monkeypatch):
         estimator.set_params(n_components=0.05)
     dense = clone(estimator).fit_moments(Moments.from_arrays(X, Y))
     monkeypatch.setattr(implicit, "LANCZOS_FROM", 200)
-    monkeypatch.setattr(dependence, "GRADIENTS_FROM", 200)
+    monkeypatch.setattr(operators, "GRADIENTS_FROM", 200)
     moments = Moments.from_arrays(X, Y)
     scatter = sums.scatter
     monkeypatch.setattr(sums, "outer", lambda *_: pytest.fail("the n×n side is formed"))
@@ -92,7 +92,7 @@ def test_common_sizes_keep_the_dense_routes(shape):
     moments = Moments.from_arrays(sp.csr_array(shape), np.zeros((shape[0], 2)))
     for n_components in (1, 10, 0.01, None, {"eigenvalues": 0.9}):
         assert PCA(n_components)._number(moments) is None
-    assert min(shape) < dependence.GRADIENTS_FROM
+    assert min(shape) < operators.GRADIENTS_FROM
 
 
 def test_large_sizes_take_the_implicit_one():
@@ -125,7 +125,7 @@ def test_what_the_implicit_solver_knows(estimator):
 def test_solvers_do_not_take_each_others_results(estimator, monkeypatch):
     """On the same moments, where what is computed is kept."""
     moments, calls = Moments.from_arrays(*problem("plain")), []
-    for module, name in ((implicit, "lanczos"), (dependence, "conjugate_gradients")):
+    for module, name in ((implicit, "lanczos"), (dependence, "solve_by_gradients")):
         solve = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *a, solve=solve: calls.append(1) or solve(*a))
     dense = clone(estimator).set_params(solver="dense").fit_moments(moments)
@@ -164,12 +164,12 @@ def test_where_they_do_not_converge(monkeypatch):
     """What was asked for by name fails; what was chosen by shape goes to the dense solver."""
     X, Y = problem("plain")
 
-    def fails(*_):
+    def fails(*_, **__):
         raise linalg.IllConditioned("no")
 
     for module, limit, solver, estimators in (
         (implicit, "LANCZOS_FROM", "lanczos", [PCA(1), MVMD(1)]),
-        (dependence, "GRADIENTS_FROM", "conjugate_gradients", [LabelCCA(1), OPLS(1)]),
+        (operators, "GRADIENTS_FROM", "conjugate_gradients", [LabelCCA(1), OPLS(1)]),
     ):
         monkeypatch.setattr(module, limit, 10)
         monkeypatch.setattr(module, solver, fails)
@@ -185,18 +185,18 @@ def test_conjugate_gradients_solve_and_tell_when_they_cannot():
     A = rng.standard_normal((40, 60))
     A = A @ A.T * np.outer(s := 10.0 ** rng.integers(-3, 4, 40), s)  # badly scaled: the diagonal takes care of that
     B = np.column_stack([A @ rng.standard_normal((40, 3)), np.zeros(40)])
-    found = principal.conjugate_gradients(lambda v: A @ v, np.diag(A), B)
+    found = operators.conjugate_gradients(lambda v: A @ v, np.diag(A), B)
     np.testing.assert_allclose(found * s[:, None], np.linalg.solve(A, B) * s[:, None], rtol=1e-9, atol=1e-9)
     with pytest.raises(linalg.IllConditioned, match="do not converge in 3 rounds"):
-        principal.conjugate_gradients(lambda v: A @ v, np.diag(A), B, most=3)
+        operators.conjugate_gradients(lambda v: A @ v, np.diag(A), B, most=3)
 
 
 def test_lanczos_tells_when_it_cannot(monkeypatch):
     eigsh = scipy.sparse.linalg.eigsh
-    monkeypatch.setattr(principal, "eigsh", lambda *a, **k: eigsh(*a, **{**k, "maxiter": 1, "ncv": 6}))
+    monkeypatch.setattr(operators, "eigsh", lambda *a, **k: eigsh(*a, **{**k, "maxiter": 1, "ncv": 6}))
     values = np.linspace(1.0, 1.1, 300)[:, None]
     with pytest.raises(linalg.IllConditioned, match="does not converge"):
-        principal.lanczos(lambda v: values * v, 300, 4)
+        operators.lanczos(lambda v: values * v, 300, 4)
 
 
 def test_lanczos_tells_when_it_overlooks_some(monkeypatch):
@@ -225,11 +225,11 @@ def test_one_thin_svd_serves_all_who_want_principal_axes(name, monkeypatch):
     for features in (X, as_sparse(X)):
         moments = Moments.from_arrays(features, Y)
         calls = []
-        thin = principal.thin_svd
-        monkeypatch.setattr(principal, "thin_svd", lambda *a: calls.append(1) or thin(*a))  # noqa: B023
+        thin = principal._thin_svd
+        monkeypatch.setattr(principal, "_thin_svd", lambda *a: calls.append(1) or thin(*a))  # noqa: B023
         axes, space = PCA().fit_moments(moments), IDSR().fit_moments(moments)
         MVMD().fit_moments(moments)
-        monkeypatch.setattr(principal, "thin_svd", thin)
+        monkeypatch.setattr(principal, "_thin_svd", thin)
         assert len(calls) == (name == "wide")
         m = min(axes.n_components_, len(space.feature_variances_))
         values = axes.eigenvalues_[:m]
@@ -248,7 +248,7 @@ def test_few_directions_of_wide_rows_need_no_decomposition(sparse, monkeypatch):
     monkeypatch.setattr(principal, "thin_svd", None)
     for n in (1, 3):
         moments = Moments.from_arrays(as_sparse(X) if sparse else X, np.ones((520, 1)))
-        values, directions = moments.principal_directions(n)
+        values, directions = principal.principal_directions(moments, n)
         np.testing.assert_allclose(values, s[:n] ** 2, rtol=1e-12)
         np.testing.assert_allclose(np.abs(np.sum(directions * right[:n], axis=1)), 1.0, atol=1e-12)
         assert np.all(directions[np.arange(n), np.argmax(np.abs(directions), axis=1)] > 0)
@@ -263,7 +263,7 @@ def test_where_few_directions_of_wide_rows_want_a_decomposition_after_all(kind):
         "repeats": lambda: np.eye(510) @ Q,
     }[kind]()
     s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
-    values, directions = Moments.from_arrays(X, np.ones((510, 1))).principal_directions(3)
+    values, directions = principal.principal_directions(Moments.from_arrays(X, np.ones((510, 1))), 3)
     assert len(values) == {"constant": 1, "rank one": 1, "repeats": 3}[kind]
     np.testing.assert_allclose(values, s[: len(values)] ** 2, rtol=1e-10, atol=1e-12 * 510)
     centred = X - X.mean(axis=0)

@@ -16,6 +16,7 @@ from mlcdr.methods.learners.linear_svm import LinearSVM
 from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.methods.local_features import mlfs
 from mlcdr.methods.local_features.mlfs import LocalMLFS
+from mlcdr.numerics import principal
 from mlcdr.numerics.discretise import discretised
 from mlcdr.numerics.forward_selection import forward_selection, most_relevant
 from mlcdr.numerics.information import Variables
@@ -252,7 +253,7 @@ def test_its_rule_for_a_hundred_features(authors):
 def test_orders_of_the_authors_program(authors):
     X, Y = authors("disc_X"), authors("disc_Y_NxL")
     moments = Moments.from_arrays(X, Y)
-    components = X @ moments.principal_directions(3)[1].T
+    components = X @ principal.principal_directions(moments, 3)[1].T
     components = Variables.of(discretised(components - components.mean(axis=0), "published_code"))
     for n, with_second, *theirs in authors("disc_chain_order").astype(int):
         ours = selected_order(Variables.of(Y), components.take(range(n)), second_term=bool(with_second))

@@ -17,7 +17,7 @@ from mlcdr.methods.label_space.cplst import CPLST
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.numerics import moments as moments_module
-from mlcdr.numerics import principal
+from mlcdr.numerics import operators
 from mlcdr.numerics.moments import Moments
 
 N, D, K, M = 300, 90, 120, 4
@@ -39,7 +39,7 @@ def data() -> tuple[sp.csr_array, sp.csr_array]:
 def without_squares(monkeypatch: pytest.MonkeyPatch) -> None:
     """All is large, and whoever forms S, C or T is told off."""
     monkeypatch.setattr(implicit, "LANCZOS_FROM", 50)
-    monkeypatch.setattr(principal, "GRADIENTS_FROM", 50)
+    monkeypatch.setattr(operators, "GRADIENTS_FROM", 50)
     monkeypatch.setattr(moments_module, "WIDE", 100)
 
     def refuse() -> Any:
@@ -136,7 +136,7 @@ def test_a_ridge_on_codes_and_on_directions(data: tuple[sp.csr_array, sp.csr_arr
 
 def test_cross_is_c(data: tuple[sp.csr_array, sp.csr_array]) -> None:
     X, Y = data
-    cross = principal.Cross.of(X, X.mean(axis=0), Y, Y.mean(axis=0))
+    cross = operators.Cross.of(X, X.mean(axis=0), Y, Y.mean(axis=0))
     c = centred(X).T @ centred(Y)
     a, b = np.random.default_rng(1).normal(size=(K, 3)), np.random.default_rng(2).normal(size=(D, 3))
     np.testing.assert_allclose(cross.times(a), c @ a, atol=1e-10)

@@ -30,6 +30,7 @@ from mlcdr.methods.chains.links import Link
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.ridge import Ridge, solved_alone
 from mlcdr.methods.learners.separate import Separate
+from mlcdr.numerics import regression
 from mlcdr.numerics.file_order import FileOrderCholesky
 from mlcdr.numerics.linalg import IllConditioned, confirmed
 from mlcdr.numerics.moments import Moments, beside
@@ -81,25 +82,31 @@ class Regression:
     @classmethod
     def _found(cls, base: Any, moments: Moments) -> Regression:
         if type(base) is LeastSquares and base.rank_deficient == "drop_aliased":
-            whitened = moments.basic_whitened()
-            return cls(moments.basic_coefficients(), whitened.T @ whitened, 0.0, True, moments.yy)
+            whitened = regression.whiten_basic(moments)
+            return cls(regression.basic_coefficients(moments), whitened.T @ whitened, 0.0, True, moments.yy)
         if type(base) is LeastSquares:
-            return cls(moments.coefficients(), moments.explained(), 0.0, False, moments.yy)
+            return cls._ridge(moments, 0.0)
         if type(base) is Ridge and base.intercept == "free":
-            alpha = float(base.alpha)
-            return cls(moments.coefficients(alpha), moments.explained(alpha), alpha, False, moments.yy)
+            return cls._ridge(moments, float(base.alpha))
         return cls._about_zero(moments, float(base.alpha), base.intercept == "penalised")
+
+    @classmethod
+    def _ridge(cls, moments: Moments, alpha: float) -> Regression:
+        weights, explained = regression.coefficients(moments, alpha), regression.explained_scatter(moments, alpha)
+        return cls(weights, explained, alpha, False, moments.yy)
 
     @classmethod
     def _about_zero(cls, moments: Moments, alpha: float, constant: bool) -> Regression:
         """Of labels and features that are not centred: those of Y − ȳ and of 1 on the features, put together."""
         raw = (moments.with_constant() if constant else moments).uncentred()
         mean = moments.mean_y
-        centred, of_one = raw.coefficients(alpha), raw.constant_coefficients(alpha)
+        centred, of_one = regression.coefficients(raw, alpha), regression.constant_coefficients(raw, alpha)
         weights = centred + np.outer(of_one, mean)
         sums = raw.n * raw.mean_x  # Xᵀ1
         crossed = np.outer(centred.T @ sums, mean)
-        explained = raw.explained(alpha) + crossed + crossed.T + (sums @ of_one) * np.outer(mean, mean)
+        explained = (
+            regression.explained_scatter(raw, alpha) + crossed + crossed.T + (sums @ of_one) * np.outer(mean, mean)
+        )
         scatter = moments.yy + moments.n * np.outer(mean, mean)
         if constant:
             return cls(weights[:-1], explained, alpha, False, scatter, weights[-1])

@@ -19,6 +19,7 @@ from mlcdr.methods.local_features.mlfs import LocalMLFS, variables
 from mlcdr.numerics.discretise import RULES, discretised
 from mlcdr.numerics.information import Variables, conditional_on, conditional_on_each, first_best
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.principal import principal_directions
 from mlcdr.numerics.sums import dense
 
 
@@ -128,7 +129,7 @@ def on_features(moments: Moments, rule: str) -> list[int]:
 
 def on_components(moments: Moments, n: int, rule: str) -> list[int]:
     """The chain's order by the first term of (4.45), given n principal components in the place of the features."""
-    directions = moments.principal_directions(n)[1]
+    directions = principal_directions(moments, n)[1]
     X, Y = moments.rows()
     projected = dense(X @ directions.T) - directions @ moments.mean_x
     components = Variables.of(discretised(projected, None if rule == "none" else rule))

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval
 from mlcdr.methods.dual_space.linear import Array, DualSpace, unit_labels
 from mlcdr.numerics.linalg import leading_eigenvectors, n_kept
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.principal import principal_directions, principal_moments
 
 _SIZE = [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None]
 
@@ -68,7 +69,7 @@ class IDSR(DualSpace):
         if self.dependency == "correlation":
             unit = unit_labels(moments)
             features, labels = moments.standardised(), labels * np.outer(unit, unit)
-        self.feature_variances_, directions = features.principal_directions(n)
+        self.feature_variances_, directions = principal_directions(features, n)
         self.eigenvalues_, label_directions = leading_eigenvectors(
             labels, n_kept(self.n_labels, moments.n_labels, "nearest", "n_labels")
         )
@@ -79,4 +80,4 @@ class IDSR(DualSpace):
         if self.dependency == "correlation":
             return super().transform_moments(moments)
         # asked for as in fitting: another number might bring another decomposition, with other signs
-        return moments.principal_moments(n_kept(self.n_features, moments.n_features, "nearest", "n_features"))
+        return principal_moments(moments, n_kept(self.n_features, moments.n_features, "nearest", "n_features"))

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.entry import checked
-from mlcdr.numerics.linalg import n_kept
-from mlcdr.numerics.moments import Moments, inverse_root
+from mlcdr.numerics.linalg import inverse_root, n_kept
+from mlcdr.numerics.moments import Moments
 
 
 class DualSpace(TransformerMixin, LinearLabelSpace):

@@ -12,7 +12,7 @@ from mlcdr.methods.feature_space.implicit import SOLVERS
 from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, dependence, eigen
 from mlcdr.numerics.linalg import IllConditioned
 from mlcdr.numerics.moments import Moments
-from mlcdr.numerics.principal import GRADIENTS_FROM, conjugate_gradients
+from mlcdr.numerics.regression import coefficients, explained_scatter, solve_by_gradients
 
 
 class ScaledFeatureSpace(LinearFeatureSpace):
@@ -86,10 +86,10 @@ class DependenceFeatureSpace(ScaledFeatureSpace):
 
 def dependent_directions(codes: Moments, ridge: float) -> tuple[Array, Array]:
     """λ > 0 and p (as columns, PᵀMP = I) of CCᵀp = λMp, M = S + rI, where C is that of the `codes`."""
-    values, vectors = eigen(codes.explained(ridge))
+    values, vectors = eigen(explained_scatter(codes, ridge))
     kept = values > 0
     values, vectors = values[kept], vectors[:, kept]
-    return values, codes.coefficients(ridge) @ (vectors / np.sqrt(values))
+    return values, coefficients(codes, ridge) @ (vectors / np.sqrt(values))
 
 
 def directions_of_codes(moments: Moments, codes: Array, ridge: float, solver: str) -> tuple[Array, Array]:
@@ -98,8 +98,7 @@ def directions_of_codes(moments: Moments, codes: Array, ridge: float, solver: st
         raise ValueError("solver='implicit' needs a ridge above 0")
     if not dependence(moments).any():
         return np.zeros(0), np.zeros((moments.n_features, 0))
-    large = moments.has_rows and min(moments.n, moments.n_features) >= GRADIENTS_FROM and ridge > 0
-    if solver == "implicit" or (solver == "auto" and large):
+    if solver == "implicit" or (solver == "auto" and moments.both_large and ridge > 0):
         try:
             return _by_gradients(moments, moments.xy @ codes, ridge)
         except IllConditioned:
@@ -109,8 +108,7 @@ def directions_of_codes(moments: Moments, codes: Array, ridge: float, solver: st
 
 
 def _by_gradients(moments: Moments, xy: Array, ridge: float) -> tuple[Array, Array]:
-    times = moments.scatter_operator()
-    found = conjugate_gradients(lambda a: times(a) + ridge * a, moments.spread() + ridge, xy)
+    found = solve_by_gradients(moments, xy, ridge)
     explained = xy.T @ found
     values, vectors = eigen((explained + explained.T) / 2)
     kept = values > 0

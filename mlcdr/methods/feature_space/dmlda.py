@@ -15,7 +15,8 @@ from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace
 from mlcdr.methods.feature_space.instance_weights import KINDS, weights_in
 from mlcdr.methods.feature_space.linear import Array, eigen, rounding
 from mlcdr.methods.feature_space.pca import PCA
-from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.moments import Moments, weighted_moments
+from mlcdr.numerics.principal import rank_coordinates
 
 
 class DMLDA(ScaledFeatureSpace):
@@ -58,7 +59,7 @@ class DMLDA(ScaledFeatureSpace):
         self.alpha = alpha
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
-        space = moments.rank_coordinates()
+        space = rank_coordinates(moments)
         (rows, centre), w = space.rows(), weights_in(moments, self.weights)
         counted, present = np.flatnonzero(w.any(axis=1)), w.any(axis=0)
         if len(counted) == 0 or rows.shape[1] == 0:
@@ -72,7 +73,7 @@ class DMLDA(ScaledFeatureSpace):
         apart = p.T @ (means - centre[:, None])
         both = np.diag(len(sizes) * axes.eigenvalues_ + self.alpha) + n * (apart @ apart.T)
         # S_w = Σ_i s_i(x_i − m)(x_i − m)ᵀ − Σ_k n_k(m_k − m)(m_k − m)ᵀ for any m; here the weighted mean
-        around = Moments.weighted(rows[counted], np.zeros((len(counted), 1)), s)
+        around = weighted_moments(rows[counted], np.zeros((len(counted), 1)), s)
         between = p.T @ ((means - means @ (sizes / sizes.sum())[:, None]) * np.sqrt(sizes))
         within = p.T @ around.xx @ p - between @ between.T + self.alpha * np.eye(p.shape[1])
         nu, vectors = eigen(within, both)

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace
 from mlcdr.numerics.linalg import IllConditioned, n_kept, signed
 from mlcdr.numerics.moments import Moments
-from mlcdr.numerics.principal import Operator, lanczos
+from mlcdr.numerics.operators import Operator, lanczos
 
 SOLVERS = ("auto", "dense", "implicit")
 # Below this size of the smaller side the dense route takes seconds, and one eigendecomposition serves all sizes.

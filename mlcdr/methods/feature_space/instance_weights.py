@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mlcdr.methods.feature_space.linear import Array, label_sets
 from mlcdr.numerics import sums
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.principal import rank_coordinates
 
 KINDS = ("correlation", "entropy", "binary", "fuzzy", "dependence")
 
@@ -24,7 +25,7 @@ def weights_in(moments: Moments, kind: str) -> Array:
     """W (n×K) of the rows of `moments`, kept there for all who ask."""
     return moments.once(
         ("instance weights", kind),
-        lambda: instance_weights(kind, label_sets(moments), moments.rank_coordinates().rows()[0]),
+        lambda: instance_weights(kind, label_sets(moments), rank_coordinates(moments).rows()[0]),
     )
 
 

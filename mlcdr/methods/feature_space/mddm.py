@@ -18,6 +18,7 @@ from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace, direction
 from mlcdr.methods.feature_space.implicit import SOLVERS
 from mlcdr.methods.feature_space.linear import Array, dependence, dependent, eigen, label_sets
 from mlcdr.numerics import sums
+from mlcdr.numerics.factorisation import factor
 from mlcdr.numerics.moments import Moments
 
 _KERNELS = ("linear", "polynomial", "rbf", "laplacian", "sigmoid", "cosine")
@@ -118,7 +119,7 @@ class MDDM(ScaledFeatureSpace):
         if self.orthogonality == "p" or self.beta == 0:
             vectors, singular, _ = scipy.linalg.svd(white, full_matrices=False, check_finite=False)
             return singular**2, vectors
-        metric = moments.uncentred().factor((1 - self.beta) / self.beta)
+        metric = factor(moments.uncentred(), (1 - self.beta) / self.beta)
         white = metric.whiten(white, lambda: label_sets(moments))
         vectors, singular, _ = scipy.linalg.svd(white, full_matrices=False, check_finite=False)
         return singular**2 / self.beta, metric.coefficients(vectors) / np.sqrt(self.beta)
@@ -130,7 +131,7 @@ class MDDM(ScaledFeatureSpace):
         kernel = pairwise_kernels(
             2 * sets - 1, metric=self.kernel, filter_params=True, gamma=self.gamma, degree=self.degree, coef0=self.coef0
         )
-        metric = None if self.orthogonality == "p" or self.beta == 0 else moments.factor((1 - self.beta) / self.beta)
+        metric = None if self.orthogonality == "p" or self.beta == 0 else factor(moments, (1 - self.beta) / self.beta)
         white = summed if metric is None else metric.whiten(summed, lambda: has)
         basis = None
         if len(sets) < len(white):

@@ -16,7 +16,8 @@ from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace, dependent
 from mlcdr.methods.feature_space.instance_weights import KINDS, weights_in
 from mlcdr.methods.feature_space.linear import Array, dependent, label_sets
 from mlcdr.numerics import sums
-from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.moments import Moments, weighted_moments
+from mlcdr.numerics.principal import rank_coordinates
 
 
 class MLDA(ScaledFeatureSpace):
@@ -80,7 +81,7 @@ class MLDA(ScaledFeatureSpace):
         return self
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
-        space = moments.rank_coordinates()
+        space = rank_coordinates(moments)
         rows, centre = space.rows()
         w = weights_in(moments, self.weights)
         counted, present = np.flatnonzero(w.any(axis=1)), w.any(axis=0)
@@ -91,7 +92,7 @@ class MLDA(ScaledFeatureSpace):
         mean = centre + about[:, 0]
         w = w[np.ix_(counted, present)]
         s = w.sum(axis=1)
-        weighted = Moments.weighted(rows[counted], w / s[:, None], s, mean)
+        weighted = weighted_moments(rows[counted], w / s[:, None], s, mean)
         if not dependent(weighted.xy, np.diag(weighted.xx_lower), np.diag(weighted.yy)):
             return np.zeros(0), np.zeros((moments.n_features, 0))
         codes = weighted.map_labels(weighted.mean_y, np.diag(1 / np.sqrt(w.sum(axis=0))))

@@ -17,7 +17,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace
 from mlcdr.methods.feature_space.linear import Array, eigen, label_sets
 from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.numerics.linalg import inverse_root
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.principal import rank_coordinates
 
 _ENTRIES = 2**22  # of the distances held at a time
 
@@ -71,7 +73,7 @@ class MLHSL(ScaledFeatureSpace):
         self.variant = variant
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
-        space = moments.rank_coordinates()
+        space = rank_coordinates(moments)
         graph = self._normalised(neighbour_graph(label_sets(moments), self.n_neighbors))
         scatter = _scatter(*space.rows(), graph)
         # in PCA's coordinates S is diagonal, and no feature that depends on others is left
@@ -84,10 +86,7 @@ class MLHSL(ScaledFeatureSpace):
 
     def _normalised(self, graph: sp.csr_array) -> sp.csr_array:
         degrees = np.asarray(graph.sum(axis=1)).ravel()
-        if self.variant == "mlc_toolbox":
-            scale = np.sqrt(degrees)
-        else:
-            scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+        scale = np.sqrt(degrees) if self.variant == "mlc_toolbox" else inverse_root(degrees)
         return sp.csr_array(sp.diags_array(scale) @ graph @ sp.diags_array(scale))
 
 

@@ -14,7 +14,8 @@ from sklearn.utils._param_validation import Interval
 from mlcdr.methods.feature_space.implicit import ImplicitFeatureSpace
 from mlcdr.methods.feature_space.linear import Array, dependence, eigen
 from mlcdr.numerics.moments import Moments
-from mlcdr.numerics.principal import Cross, Operator
+from mlcdr.numerics.operators import Cross, Operator
+from mlcdr.numerics.principal import rank_coordinates
 
 
 class MVMD(ImplicitFeatureSpace):
@@ -51,7 +52,7 @@ class MVMD(ImplicitFeatureSpace):
         self.normalise = normalise
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
-        space = moments.rank_coordinates()
+        space = rank_coordinates(moments)
         c = dependence(space.moments)
         for_variance, for_dependence = self._shares(float(np.trace(space.xx)), c)
         values, vectors = eigen(for_variance * space.xx + for_dependence * (c @ c.T))

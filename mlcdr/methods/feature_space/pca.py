@@ -12,7 +12,8 @@ import numpy as np
 from mlcdr.methods.feature_space.implicit import ImplicitFeatureSpace
 from mlcdr.methods.feature_space.linear import Array, eigen
 from mlcdr.numerics.moments import Moments
-from mlcdr.numerics.principal import Operator
+from mlcdr.numerics.operators import Operator
+from mlcdr.numerics.principal import rank_coordinates
 
 
 class PCA(ImplicitFeatureSpace):
@@ -32,7 +33,7 @@ class PCA(ImplicitFeatureSpace):
     """
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
-        space = moments.rank_coordinates()
+        space = rank_coordinates(moments)
         if moments.n_features > len(space.xx):  # diagonal there
             return np.diag(space.xx), space.lift(np.eye(len(space.xx)))
         return eigen(space.xx)

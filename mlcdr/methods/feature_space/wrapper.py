@@ -20,6 +20,7 @@ from mlcdr.metrics import METRICS, Counts, Outcome
 from mlcdr.numerics.information import first_best
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.regression import coefficients
 from mlcdr.numerics.sums import dense
 
 _JUDGED_BY_LABELS = {name for name, metric in METRICS.items() if metric.needs == "labels"}
@@ -97,7 +98,7 @@ class Wrapper(FeatureSelector):
     def _said(self, part: Moments, new: Any) -> Array:
         """What the learner, fitted to a part, says of new rows."""
         if self.learner is None:
-            weights = part.coefficients()
+            weights = coefficients(part)
             return new @ weights + (part.mean_y - part.mean_x @ weights)
         learner = fit(clone(self.learner), part, np.float64)
         return dense(learner.predict(new)).reshape(new.shape[0], -1)

@@ -15,8 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.hat import HatLabelSpace
 from mlcdr.methods.label_space.linear import Array
-from mlcdr.numerics.linalg import leading_eigenvectors
-from mlcdr.numerics.moments import Moments, inverse_root
+from mlcdr.numerics.factorisation import factor
+from mlcdr.numerics.linalg import inverse_root, leading_eigenvectors
+from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.regression import whiten
 
 
 class FaIE(HatLabelSpace):
@@ -92,7 +94,7 @@ class FaIE(HatLabelSpace):
         unit, origin = (2.0, 0.5) if self.coding == "plus_minus_one" else (1.0, 0.0)
         mean_y = unit * (moments.mean_y - origin)
         features = self._regressors(moments)
-        e = features.factor(self.alpha).coefficients(np.eye(len(features.whitened(self.alpha))))
+        e = factor(features, self.alpha).coefficients(np.eye(len(whiten(features, self.alpha))))
         w = features.map_features(np.sqrt(self.weight) * e)
         sum_w = np.zeros(e.shape[1]) if self.centre else moments.n * w.mean_x
         with_y = unit * w.xy + np.outer(sum_w, mean_y)

@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import Interval
 
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.regression import explained_scatter
 
 
 class HatLabelSpace(LinearLabelSpace):
@@ -54,7 +55,7 @@ class HatLabelSpace(LinearLabelSpace):
 
     def _explained(self, moments: Moments) -> Array:
         """ZᵀHZ (K×K) = BᵀB, shared by all methods of a split."""
-        return self._regressors(moments).explained(self.alpha)
+        return explained_scatter(self._regressors(moments), self.alpha)
 
     def _regressors(self, moments: Moments) -> Moments:
         """The moments of what H projects on: the features as `centre` and `constant` have them."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from mlcdr.numerics.linalg import IllConditioned, signed
 from mlcdr.numerics.moments import Moments
-from mlcdr.numerics.principal import Operator, lanczos
+from mlcdr.numerics.operators import Operator, lanczos
+from mlcdr.numerics.regression import solve_by_gradients, whiten
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 # Labels from which on few directions are found without the square matrix; below, that takes seconds and serves all.
@@ -42,6 +43,6 @@ def explained_operator(moments: Moments, ridge: float) -> Operator:
     """
     cross = moments.cross
     if cross is None or ridge <= 0:
-        b = moments.whitened(ridge)
+        b = whiten(moments, ridge)
         return lambda a: b.T @ (b @ a)
-    return lambda a: cross.transposed(moments.solved(cross.times(a), ridge, _TOLERANCE))
+    return lambda a: cross.transposed(solve_by_gradients(moments, cross.times(a), ridge, _TOLERANCE))

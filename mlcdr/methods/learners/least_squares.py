@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import StrOptions
 
 from mlcdr.methods.learners.linear import Array, LinearLearner
+from mlcdr.numerics import regression
 from mlcdr.numerics.moments import Moments
 
 
@@ -39,5 +40,5 @@ class LeastSquares(LinearLearner):
 
     def _solve(self, moments: Moments) -> tuple[Array, Array]:
         drop = self.rank_deficient == "drop_aliased"
-        weights = moments.basic_coefficients() if drop else moments.coefficients()
+        weights = regression.basic_coefficients(moments) if drop else regression.coefficients(moments)
         return weights, moments.mean_y - moments.mean_x @ weights

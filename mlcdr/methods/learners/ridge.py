@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mlcdr.methods.learners.linear import Array, LinearLearner
 from mlcdr.numerics.linalg import Cholesky, IllConditioned
 from mlcdr.numerics.moments import Moments, beside
+from mlcdr.numerics.regression import coefficients, constant_coefficients
 
 # Of the trace over α: below, the equations keep 9 digits at least, whatever they are.
 _PLAIN = 1e6
@@ -63,10 +64,11 @@ class Ridge(LinearLearner):
 
     def _solve(self, moments: Moments) -> tuple[Array, Array]:
         if self.intercept == "free":
-            weights = moments.coefficients(self.alpha)
+            weights = coefficients(moments, self.alpha)
             return weights, moments.mean_y - moments.mean_x @ weights
         raw = (moments.with_constant() if self.intercept == "penalised" else moments).uncentred()
-        weights = raw.coefficients(self.alpha) + np.outer(raw.constant_coefficients(self.alpha), moments.mean_y)
+        of_one = constant_coefficients(raw, self.alpha)
+        weights = coefficients(raw, self.alpha) + np.outer(of_one, moments.mean_y)
         if self.intercept == "penalised":
             return weights[:-1], weights[-1]
         return weights, np.zeros(moments.n_labels)
