@@ -40,7 +40,8 @@ MODULES = {
     "mlcdr/experiment/splits.py": "tests/experiment/test_splits.py tests/experiment/test_labelled.py",
     "mlcdr/experiment/digests.py": "tests/experiment/test_digests.py",
     "mlcdr/experiment/trials.py": "tests/experiment/test_trials.py",
-    "mlcdr/results/store.py": "tests/experiment/test_store.py tests/experiment/test_tune.py tests/test_commands_status.py",
+    "mlcdr/results/store.py": "tests/experiment/test_store.py tests/experiment/test_tune.py "
+    "tests/test_commands_status.py",
     "mlcdr/methods/composition.py": "tests/methods/test_composition.py tests/methods/test_label_space.py",
     "mlcdr/numerics/moments.py": "tests/methods/test_moments.py tests/methods/test_streams.py",
 }
