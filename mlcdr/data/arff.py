@@ -1,32 +1,47 @@
-"""A strict, linear-time, streaming reader of ARFF files (dense and sparse, numeric and nominal).
+"""A strict, linear-time reader of ARFF files (dense and sparse, numeric and nominal).
 
 `read_arff` gives the file's own content: numbers as numbers, nominal values as their position in the declaration. What
 the values mean (YES = 1, one-hot columns, labels) is decided in `mlcdr.data.encoding`.
 
-Every row is checked in full. Blocks of regular lines are checked and converted at once by `mlcdr.data.arff_blocks`; a
-block with anything unusual in it (quotes, comments, blanks, missing values, mistakes) is read line by line by
-`mlcdr.data.arff_lines`, which is also where every message comes from. Where other readers guess, this one refuses:
-`nan`, `inf`, `1e999`, `1_000`, a repeated sparse index, a value that was not declared.
+Where other readers guess, this one refuses: `nan`, `inf`, `1e999`, `1_000`, a repeated sparse index, a value that was
+not declared.
 
 Format: Weka's ARFF (stable version), https://waikato.github.io/weka-wiki/formats_and_processing/arff_stable/
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import re
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from scipy import sparse
 
-from mlcdr.data.arff_blocks import Columns, dense_block, sparse_block
 from mlcdr.data.arff_header import Attribute, read_header
-from mlcdr.data.arff_lines import dense_lines, sparse_lines
-from mlcdr.data.text import fail
+from mlcdr.data.text import (
+    BLANKS,
+    Line,
+    expect_end,
+    fail_unreadable,
+    list_values,
+    quote,
+    read_quoted,
+    read_token,
+    skip_blanks,
+)
 
-# 64 KB of text is some 10,000 numbers: large enough for array operations, small beside any parsed matrix.
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_INDEX = re.compile(r"[0-9]{1,9}")
+# Printable ASCII without the underscore: there `float` accepts what ARFF does, and `nan`, `inf`, `infinity`.
+_ORDINARY = re.compile(r"[\t -^`-~]*")
+
+# 32 KB of text is some 5,000 numbers: large enough for array operations, small beside any parsed matrix.
 BLOCK_BYTES = 1 << 16
 
 
@@ -65,7 +80,7 @@ class ArffTable:
 def read_arff(path: Path | str) -> ArffTable:
     """Read an ARFF file.
 
-    Time is linear in the file's size; memory is the parsed matrix, twice while blocks are joined, and one block.
+    Time is linear in the file's size; memory is the parsed matrix, at most three times while it is put together.
 
     Raises
     ------
@@ -75,81 +90,249 @@ def read_arff(path: Path | str) -> ArffTable:
     path = Path(path)
     try:
         with path.open("rb") as file:
-            relation, attributes, line = read_header(path, file)
-            return _read_rows(path, file, relation, attributes, line)
+            relation, attributes, number = read_header(path, file)
+            rows, numbers = _read_rows(path, file, attributes, number)
     except OSError as error:
-        fail(path, None, f"cannot be read: {error.strerror or error}")
+        fail_unreadable(path, error)
+    return ArffTable(path, relation, attributes, rows.matrix(), np.array(numbers))
 
 
-def _blocks(path: Path, file: BinaryIO, line: int) -> Iterator[tuple[int, int, bytes]]:
-    """Blocks of whole lines, with the numbers of their first and last; line ends are made LF, the last one is added."""
+def _read_rows(
+    path: Path, file: BinaryIO, attributes: Sequence[Attribute], number: int
+) -> tuple[_DenseRows | _SparseRows, array[int]]:
+    """The rows behind line `number`, and the line of each; the first row decides whether they are sparse."""
+    rows: _DenseRows | _SparseRows | None = None
+    numbers = array("i")
     while block := file.read(BLOCK_BYTES):
-        if block[-1:] != b"\n":
-            block += file.readline()
-        if b"\0" in block:
-            fail(
-                path, line + 1 + block.count(b"\n", 0, block.index(b"\0")), "a NUL byte; an ARFF file is text in UTF-8"
-            )
-        if b"\r" in block:
-            block = block.replace(b"\r\n", b"\n")
-        if block[-1:] != b"\n":
-            block += b"\n"
-        first, line = line + 1, line + block.count(b"\n")
-        yield first, line, block
-
-
-def _read_rows(path: Path, file: BinaryIO, relation: str, attributes: tuple[Attribute, ...], line: int) -> ArffTable:
-    columns = Columns([attribute.values for attribute in attributes], [attribute.integer for attribute in attributes])
-    is_sparse: bool | None = None
-    lines: list[np.ndarray] = []
-    parts: list[Any] = []
-    last = line
-    for first, end, block in _blocks(path, file, line):
-        last = end
-        text = block.lstrip(b"\n")  # blank lines at the ends are common, and must not cost the quick way
-        start = first + len(block) - len(text)
-        if text[-2:] in (b"", b"\n\n"):
-            text = text.rstrip(b"\n") + b"\n"
-        if is_sparse is None:
-            is_sparse = _begins_sparse(text)
-        if is_sparse is None or text == b"\n":
+        block = (block + file.readline()).replace(b"\r\n", b"\n")
+        block += b"" if block[-1:] == b"\n" else b"\n"
+        if rows is None and block[:1] == b"{":
+            rows = _SparseRows(attributes)
+        count = rows.add_block(block) if isinstance(rows, _SparseRows) else 0
+        if count:
+            numbers.extend(range(number + 1, number + count + 1))
+            number += count
             continue
-        rows: Any = sparse_block(text, columns) if is_sparse else dense_block(text, columns)
-        if rows is None:
-            read = sparse_lines if is_sparse else dense_lines
-            numbers, rows = read(path, start, text, attributes, columns)
+        for number, raw in enumerate(BytesIO(block), number + 1):  # noqa: B020 (the number of the last line read)
+            line = Line(path, number)
+            text = line.decode(raw)
+            if not text or text[0] == "%":
+                continue
+            if rows is None:
+                rows = _SparseRows(attributes) if text[0] == "{" else _DenseRows(attributes)
+            rows.add(line, text)
+            numbers.append(number)
+    if not numbers or rows is None:
+        Line(path, number).fail("no row after @data")
+    return rows, numbers
+
+
+def _converters(attributes: Sequence[Attribute]) -> list[Callable[[str], float]]:
+    """For each column what gives the value of an ordinary token; KeyError or ValueError for any other."""
+    return [
+        attribute.codes.__getitem__ if attribute.codes is not None else _to_integer if attribute.integer else float
+        for attribute in attributes
+    ]
+
+
+class _DenseRows:
+    """The dense rows of a file."""
+
+    def __init__(self, attributes: Sequence[Attribute]):
+        self.attributes, self.converters = attributes, _converters(attributes)
+        self.numeric = [column for column, attribute in enumerate(attributes) if attribute.codes is None]
+        self.values = array("d")
+
+    def add(self, line: Line, text: str) -> None:
+        """Append a row. Nearly every row is ordinary and converted at once; the others token by token."""
+        if text[0] == "{":
+            line.fail("a sparse row in a file that began with dense rows")
+        row = self._convert(text)
+        if row is None:
+            tokens = list(_split(line, text))
+            if len(tokens) != len(self.attributes):
+                line.fail(f"{len(tokens)} values, but {len(self.attributes)} attributes are declared")
+            row = [_value(line, each, *token) for each, token in zip(self.attributes, tokens, strict=True)]
+        self.values.extend(row)
+
+    def _convert(self, text: str) -> list[float] | None:
+        """The values of an ordinary row: no quotes, no missing values, no mistakes. None for any other."""
+        tokens = text.split(",")
+        if len(tokens) != len(self.attributes) or "'" in text or '"' in text:
+            return None
+        if not _ORDINARY.fullmatch(",".join([tokens[column] for column in self.numeric])):
+            return None
+        if " " in text:
+            tokens = [token.strip(BLANKS) for token in tokens]
+        try:
+            row = [convert(token) for convert, token in zip(self.converters, tokens, strict=True)]
+        except (KeyError, ValueError):
+            return None
+        return row if math.isfinite(sum(row)) else None
+
+    def matrix(self) -> np.ndarray:
+        """All rows, n×m float64."""
+        return np.array(self.values).reshape(-1, len(self.attributes))
+
+
+class _SparseRows:
+    """The sparse rows of a file."""
+
+    def __init__(self, attributes: Sequence[Attribute]):
+        self.attributes, self.converters = attributes, _converters(attributes)
+        self.values, self.indices, self.indptr = array("d"), array("i"), array("i", [0])
+        self.largest_digit = np.array([_largest_digit(attribute) for attribute in attributes], dtype=np.int8)
+
+    def add_block(self, block: bytes) -> int:
+        """Append rows whose values are all single digits, as in nearly every sparse file; gives their number.
+
+        0, and nothing is appended, if there is anything else in the block: then its lines are read one by one.
+        """
+        text = np.frombuffer(block, dtype=np.uint8)
+        digits = text - np.uint8(ord("0"))  # anything below 0 wraps round to more than 9
+        marks = np.flatnonzero(digits > 9)
+        kinds = text.take(marks)
+        order = kinds.tobytes()
+        *rows, rest = order.replace(b", ", b"").split(b"\n")
+        if rest or not set(rows) <= {b"{ }", b"{}"} or order.count(b" ,") != order.count(b","):
+            return 0
+        blanks = np.flatnonzero(kinds == ord(" "))
+        ends = marks.take(blanks)  # of the indices
+        sizes = ends - marks.take(blanks - 1) - 1
+        if sizes.min(initial=1) < 1 or sizes.max(initial=1) > 9 or (marks.take(blanks + 1) - ends != 2).any():
+            return 0
+        if len(marks) + sizes.sum() + len(blanks) != len(text):
+            return 0  # digits where none belong
+        values, indices = digits.take(ends + 1), digits.take(ends - 1).astype(np.int32)
+        for place in range(2, int(sizes.max(initial=1)) + 1):
+            indices += digits.take(ends - place, mode="wrap") * (sizes >= place) * np.int32(10 ** (place - 1))
+        stops = np.searchsorted(blanks, np.flatnonzero(kinds == ord("\n")))  # entries up to each row's end
+        rises = indices[1:] > indices[:-1]
+        rises[stops[(stops > 0) & (stops < len(indices))] - 1] = True
+        if not rises.all() or indices.max(initial=0) >= len(self.attributes):
+            return 0
+        if (values.view(np.int8) > self.largest_digit.take(indices)).any():
+            return 0
+        self.indptr.frombytes((stops + len(self.indices)).astype(np.int32).tobytes())
+        self.indices.frombytes(indices.tobytes())
+        self.values.frombytes(values.astype(np.float64).tobytes())
+        return len(rows)
+
+    def add(self, line: Line, text: str) -> None:
+        """Append a row. Nearly every row is ordinary and converted at once; the others piece by piece."""
+        if text[0] != "{":
+            line.fail("a dense row in a file that began with sparse rows")
+        entries = self._convert(text) or list(self._parse(line, text))
+        self.indices.extend([index for index, _ in entries])
+        self.values.extend([value for _, value in entries])
+        self.indptr.append(len(self.indices))
+
+    def _convert(self, text: str) -> list[tuple[int, float]] | None:
+        """The entries of an ordinary row: no quotes, no missing values, no mistakes. None for any other."""
+        if text.find("}") != len(text) - 1 or "'" in text or '"' in text or not _ORDINARY.fullmatch(text):
+            return None
+        entries, previous = [], -1
+        try:
+            for piece in text[1:-1].split(","):
+                digits, _, token = piece.partition(" ")
+                index = int(digits) if digits.isdigit() and len(digits) < 10 else -1
+                if index <= previous:
+                    return None
+                entries.append((index, self.converters[index](token)))
+                previous = index
+        except (IndexError, KeyError, ValueError):
+            return None
+        return entries if math.isfinite(sum([value for _, value in entries])) else None
+
+    def _parse(self, line: Line, text: str) -> Iterator[tuple[int, float]]:
+        """The entries of any row."""
+        first, previous = skip_blanks(text, 1), -1
+        end = first if text[first : first + 1] == "}" else 0
+        while text[end] != "}":
+            index, end = self._parse_index(line, text, skip_blanks(text, end + 1))
+            if index == previous:
+                line.fail(f"index {index} is given twice")
+            if index < previous:
+                line.fail(f"index {index} after index {previous}; the indices of a sparse row must increase")
+            previous = index
+            token, quoted, end = read_token(line, text, end)
+            if end >= len(text):
+                line.fail("a sparse row without its closing brace")
+            yield index, _value(line, self.attributes[index], token, quoted)
+            if text[end] not in ",}":
+                line.fail(f"unexpected {quote(text[end:])} after the value of index {index}; expected , or }}")
+        expect_end(line, text, end + 1, "the closing brace (instance weights cannot be read)")
+
+    def _parse_index(self, line: Line, text: str, start: int) -> tuple[int, int]:
+        """The index that begins at `start`, and where it ends."""
+        match, m = _INDEX.match(text, start), len(self.attributes)
+        if match is None or text[match.end() : match.end() + 1] not in (" ", "\t"):
+            if "}" not in text[start:]:
+                line.fail("a sparse row without its closing brace")
+            piece = re.split("[,}]", text[start:], maxsplit=1)[0]
+            line.fail(f"{quote(piece.strip(BLANKS))} is not 'index value' (an index counts from 0)")
+        index = int(match.group())
+        if index >= m:
+            line.fail(f"index {index}, but the last of the {m} attributes is {m - 1}")
+        return index, match.end()
+
+    def matrix(self) -> sparse.csr_array:
+        """All rows, n×m float64, without the zeros that the file writes; NaN, a missing value, stays."""
+        parts = (np.array(self.values), np.array(self.indices), np.array(self.indptr))
+        matrix = sparse.csr_array(parts, shape=(len(self.indptr) - 1, len(self.attributes)))
+        matrix.eliminate_zeros()
+        matrix.has_sorted_indices = True
+        return matrix
+
+
+def _largest_digit(attribute: Attribute) -> int:
+    """The largest digit that is a value as it stands; -1 where some digit is not a value, or not its own code."""
+    if attribute.codes is None:
+        return 9
+    values = list(attribute.codes)
+    return len(values) - 1 if values == list("0123456789"[: len(values)]) else -1
+
+
+def _to_integer(text: str) -> float:
+    number = float(text)
+    if number % 1 != 0:  # NaN for an infinite number
+        raise ValueError(text)
+    return number
+
+
+def _value(line: Line, attribute: Attribute, token: str, quoted: bool) -> float:
+    """One value as a float: a number, a nominal value's position, NaN where missing."""
+    codes = attribute.codes
+    if codes is not None and token in codes:
+        return codes[token]
+    if token == "?" and not quoted:
+        return math.nan
+    what = f"attribute {quote(attribute.name)} has the value {quote(token)}, which is"
+    if codes is not None:
+        line.fail(f"{what} not among {list_values(codes)}")
+    if not _NUMBER.fullmatch(token):
+        line.fail(f"{what} not a number")
+    number = float(token)
+    if not math.isfinite(number):
+        line.fail(f"{what} too large for a 64-bit number")
+    if attribute.integer and number % 1 != 0:
+        line.fail(f"attribute {quote(attribute.name)} is declared integer but has the value {quote(token)}")
+    return number
+
+
+def _split(line: Line, text: str) -> Iterator[tuple[str, bool]]:
+    """The comma-separated tokens of a dense row, each with whether it was quoted."""
+    end = -1
+    while end < len(text):
+        start = skip_blanks(text, end + 1)
+        quoted = start < len(text) and text[start] in "'\""
+        if quoted:
+            token, end = read_quoted(line, text, start)
+            end = skip_blanks(text, end)
+            if end < len(text) and text[end] != ",":
+                line.fail(f"unexpected {quote(text[end:])} after a quoted value; expected a comma")
         else:
-            numbers = np.arange(start, start + len(rows[0] if is_sparse else rows), dtype=np.int32)
-        lines.append(numbers)
-        parts.append(rows)
-    if not sum(map(len, lines)):
-        fail(path, last, "no row after @data")
-    values = _join_sparse(parts, len(attributes)) if is_sparse else _join_dense(parts)
-    return ArffTable(path, relation, attributes, values, np.concatenate(lines))
-
-
-def _begins_sparse(block: bytes) -> bool | None:
-    """Whether the first row of a block is sparse; None if it holds no row."""
-    for raw in block.split(b"\n"):
-        row = raw.lstrip(b" \t\r")
-        if row and row[:1] != b"%":
-            return row[:1] == b"{"
-    return None
-
-
-def _join_dense(parts: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate(parts) if len(parts) > 1 else parts[0]
-
-
-def _join_sparse(parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]], m: int) -> sparse.csr_array:
-    counts = np.concatenate([part[0] for part in parts])
-    indices = np.concatenate([part[1] for part in parts])
-    data = np.concatenate([part[2] for part in parts])
-    parts.clear()
-    indptr = np.zeros(len(counts) + 1, dtype=np.int32)
-    np.cumsum(counts, out=indptr[1:])
-    values = sparse.csr_array((data, indices, indptr), shape=(len(counts), m))
-    if not data.all():
-        values.eliminate_zeros()  # NaN, a missing value, is not zero and stays
-    values.has_sorted_indices = True
-    return values
+            end = text.find(",", start)
+            end = len(text) if end < 0 else end
+            token = text[start:end].strip(BLANKS)
+        yield token, quoted

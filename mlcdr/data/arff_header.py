@@ -4,98 +4,96 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypeAlias
 
-from mlcdr.data.text import BLANKS, decode, expect_end, fail, read_quoted, read_token, short, skip_blanks
+from mlcdr.data.text import BLANKS, Line, expect_end, quote, read_quoted, read_token, skip_blanks
 
 _NAME_END = re.compile(r"[ \t{]|$")
 _BLANK = re.compile(r"[ \t\r\n]")  # what str.split takes for blanks is more
 _KEYWORD = re.compile(r"@([A-Za-z]+)(?=[ \t\r\n{'\"%]|$)")
 
+Codes: TypeAlias = dict[str, int]
+
 
 class Attribute(NamedTuple):
     """One `@attribute` declaration.
 
-    `values` are the nominal values in declared order, None for a numeric attribute; `integer` marks `integer`.
+    `codes` has the nominal values in declared order, each with its position, None for a numeric attribute; `integer`
+    marks `integer`.
     """
 
     name: str
-    values: tuple[str, ...] | None
+    codes: Codes | None
     integer: bool
     line: int
+
+    @property
+    def values(self) -> tuple[str, ...] | None:
+        """The nominal values in declared order, None for a numeric attribute."""
+        return None if self.codes is None else tuple(self.codes)
 
 
 def read_header(path: Path, file: BinaryIO) -> tuple[str, tuple[Attribute, ...], int]:
     """Read up to and including `@data`; returns the relation, the attributes and the number of lines read."""
     relation: str | None = None
-    attributes: list[Attribute] = []
-    seen: dict[str, int] = {}
-    kinds: dict[str, tuple[tuple[str, ...] | None, bool]] = {}  # most declarations end alike: parse each ending once
-    line = 0
-    for raw in file:
-        line += 1
-        if line == 1:
-            raw = raw.removeprefix(b"\xef\xbb\xbf")
-        text = decode(path, line, raw).strip(BLANKS)
+    attributes: dict[str, Attribute] = {}
+    types: dict[str, tuple[Codes | None, bool]] = {}  # most declarations end alike: parse each ending once
+    line = Line(path, 1)
+    for number, raw in enumerate(file, 1):
+        line = Line(path, number)
+        text = line.decode(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw)
         if not text or text[0] == "%":
             continue
         keyword = _KEYWORD.match(text)
         word = keyword.group(1).lower() if keyword else ""
         rest = text[keyword.end() :].strip(BLANKS) if keyword else ""
+        if word in ("attribute", "data") and relation is None:
+            line.fail(f"@{word} before @relation; the file must begin with @relation NAME")
         if word == "relation":
             if relation is not None:
-                fail(path, line, "a second @relation; a file holds one")
-            relation = _relation(path, line, rest)
+                line.fail("a second @relation; a file holds one")
+            relation = _read_relation(line, rest)
         elif word == "attribute":
-            if relation is None:
-                fail(path, line, "@attribute before @relation; the file must begin with @relation NAME")
-            name, kind_at = _attribute_name(path, line, rest)
-            kind = rest[kind_at:]
-            if kind not in kinds:
-                kinds[kind] = _attribute_kind(path, line, name, kind)
-            if name in seen:
-                fail(path, line, f"attribute {short(name)} is declared twice (first on line {seen[name]})")
-            seen[name] = line
-            attributes.append(Attribute(name, *kinds[kind], line))
+            name, type_at = _read_name(line, rest)
+            declared = rest[type_at:]
+            if declared not in types:
+                types[declared] = _read_type(line, name, declared)
+            if name in attributes:
+                line.fail(f"attribute {quote(name)} is declared twice (first on line {attributes[name].line})")
+            attributes[name] = Attribute(name, *types[declared], number)
         elif word == "data":
             if rest and rest[0] != "%":
-                fail(path, line, f"unexpected {short(rest)} after @data; rows begin on the next line")
-            if relation is None:
-                fail(path, line, "@data before @relation; the file must begin with @relation NAME")
+                line.fail(f"unexpected {quote(rest)} after @data; rows begin on the next line")
             if not attributes:
-                fail(path, line, "@data but no @attribute before it")
-            break
+                line.fail("@data but no @attribute before it")
+            assert relation is not None
+            return relation, tuple(attributes.values()), number
         elif text[0] == "@":
-            fail(path, line, f"unknown declaration {short(text)}; expected @relation, @attribute or @data")
+            line.fail(f"unknown declaration {quote(text)}; expected @relation, @attribute or @data")
         else:
-            fail(
-                path,
-                line,
-                f"unexpected {short(text)} in the header; expected @relation, @attribute, @data or a % comment",
-            )
-    else:
-        fail(path, max(line, 1), "the file ends without @data")
-    return relation, tuple(attributes), line
+            expected = "expected @relation, @attribute, @data or a % comment"
+            line.fail(f"unexpected {quote(text)} in the header; {expected}")
+    return line.fail("the file ends without @data")
 
 
-def _relation(path: Path, line: int, rest: str) -> str:
+def _read_relation(line: Line, rest: str) -> str:
     if not rest:
-        fail(path, line, "@relation without a name")
+        line.fail("@relation without a name")
     if rest[0] not in "'\"":
         return rest  # MEKA writes options behind the name, so blanks belong to it
-    name, end = read_quoted(path, line, rest, 0)
-    expect_end(path, line, rest, end, "the relation's name")
+    name, end = read_quoted(line, rest, 0)
+    expect_end(line, rest, end, "the relation's name")
     return name
 
 
-def _attribute_name(path: Path, line: int, rest: str) -> tuple[str, int]:
-    """The name and the position where the type begins."""
+def _read_name(line: Line, rest: str) -> tuple[str, int]:
+    """The name of an attribute and the position where its type begins."""
     if not rest:
-        fail(path, line, "@attribute without a name and a type")
+        line.fail("@attribute without a name and a type")
     if rest[0] in "'\"":
-        name, end = read_quoted(path, line, rest, 0)
+        name, end = read_quoted(line, rest, 0)
         if end < len(rest) and rest[end] not in " \t{":
-            fail(path, line, f"unexpected {short(rest[end:])} after the attribute's name; a blank must follow it")
+            line.fail(f"unexpected {quote(rest[end:])} after the attribute's name; a blank must follow it")
     else:
         # Backslashes and quotes inside an unquoted name are literal: delicious has TAG_dise\~no and TAG_m\'usica.
         match = _NAME_END.search(rest)
@@ -103,55 +101,43 @@ def _attribute_name(path: Path, line: int, rest: str) -> tuple[str, int]:
         end = match.start()
         name = rest[:end]
         if not name or "," in name or "}" in name or name[0] == "%":
-            fail(
-                path,
-                line,
-                f"bad attribute name {short(name or rest)}; a name with , {{ }} or a leading % must be quoted",
-            )
+            line.fail(f"bad attribute name {quote(name or rest)}; a name with , {{ }} or a leading % must be quoted")
     start = skip_blanks(rest, end)
     if start == len(rest):
-        fail(path, line, f"attribute {short(name)} has no type; expected numeric, real, integer or {{value, ...}}")
+        line.fail(f"attribute {quote(name)} has no type; expected numeric, real, integer or {{value, ...}}")
     return name, start
 
 
-def _attribute_kind(path: Path, line: int, name: str, kind: str) -> tuple[tuple[str, ...] | None, bool]:
+def _read_type(line: Line, name: str, text: str) -> tuple[Codes | None, bool]:
     """Parse a declaration's type: the nominal values (None where numeric) and whether only integers are allowed."""
-    if kind[0] == "{":
-        return _nominal_values(path, line, name, kind), False
-    word = _BLANK.split(kind, maxsplit=1)[0]
+    if text[0] == "{":
+        return _read_values(line, name, text), False
+    word = _BLANK.split(text, maxsplit=1)[0]
     lower = word.lower()
     if lower in ("string", "date", "relational"):
         readable = "only numeric, real, integer and nominal can be read"
-        fail(path, line, f"attribute {short(name)} is of type {lower}; {readable}")
+        line.fail(f"attribute {quote(name)} is of type {lower}; {readable}")
     if lower not in ("numeric", "real", "integer"):
         expected = "expected numeric, real, integer or {value, ...}"
-        fail(path, line, f"attribute {short(name)} has the unknown type {short(word)}; {expected}")
-    expect_end(path, line, kind, len(word), f"the type of attribute {short(name)}")
+        line.fail(f"attribute {quote(name)} has the unknown type {quote(word)}; {expected}")
+    expect_end(line, text, len(word), f"the type of attribute {quote(name)}")
     return None, lower == "integer"
 
 
-def _nominal_values(path: Path, line: int, name: str, kind: str) -> tuple[str, ...]:
-    values: list[str] = []
-    where = 1
-    while True:
-        value, quoted, where = read_token(path, line, kind, where)
-        if not value and not quoted and where < len(kind):
-            what = "no values" if not values and kind[where] == "}" else "an empty value"
-            fail(path, line, f"attribute {short(name)} declares {what}; expected {{value, ...}}")
-        if where >= len(kind):
-            fail(path, line, f"the values of attribute {short(name)} have no closing brace on this line")
-        if kind[where] not in ",}":
-            fail(
-                path,
-                line,
-                f"unexpected {short(kind[where:])} in the values of attribute {short(name)}; expected , or }}",
-            )
-        values.append(value)
-        where += 1
-        if kind[where - 1] == "}":
-            break
-    expect_end(path, line, kind, where, f"the values of attribute {short(name)}")
-    if len(set(values)) < len(values):
-        twice = next(value for i, value in enumerate(values) if value in values[:i])
-        fail(path, line, f"attribute {short(name)} declares the value {short(twice)} twice")
-    return tuple(values)
+def _read_values(line: Line, name: str, text: str) -> Codes:
+    codes: Codes = {}
+    end = 0
+    while text[end] != "}":
+        value, quoted, end = read_token(line, text, end + 1)
+        if end >= len(text):
+            line.fail(f"the values of attribute {quote(name)} have no closing brace on this line")
+        if not value and not quoted:
+            what = "no values" if not codes and text[end] == "}" else "an empty value"
+            line.fail(f"attribute {quote(name)} declares {what}; expected {{value, ...}}")
+        if text[end] not in ",}":
+            line.fail(f"unexpected {quote(text[end:])} in the values of attribute {quote(name)}; expected , or }}")
+        if value in codes:
+            line.fail(f"attribute {quote(name)} declares the value {quote(value)} twice")
+        codes[value] = len(codes)
+    expect_end(line, text, end + 1, f"the values of attribute {quote(name)}")
+    return codes

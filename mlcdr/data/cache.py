@@ -7,9 +7,8 @@ left alone.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
-import os
-import tempfile
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -21,6 +20,8 @@ from scipy import sparse
 
 from mlcdr.data.encoding import Matrix
 from mlcdr.data.files import cache_folder
+from mlcdr.errors import ResultsError
+from mlcdr.whole_files import write_whole
 
 
 def _path(checksum: str) -> Path:
@@ -51,25 +52,15 @@ def _arrays(key: str, matrix: Matrix) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def save(checksum: str, X: Matrix, Y: Matrix, facts: dict[str, Any]) -> None:
-    """Store a parsed data set under its checksum; `facts` is plain JSON data. A failure to write is not an error.
-
-    The file appears whole or not at all (written beside its place, then renamed).
-    """
+    """Store a parsed data set under its checksum; `facts` is plain JSON data. A failure to write is not an error."""
     path = _path(checksum)
     header = {"checksum": checksum, "facts": facts, "shapes": [X.shape, Y.shape], "sparse": bool(sparse.issparse(X))}
     arrays = dict(_arrays("X", X)) | dict(_arrays("Y", Y))
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    temporary: str | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-        Path(temporary).replace(path)
-    except OSError:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, **arrays)
+    with contextlib.suppress(ResultsError):
+        write_whole(path, content.getvalue())
 
 
 def load(checksum: str) -> tuple[Matrix, Matrix, dict[str, Any]] | None:

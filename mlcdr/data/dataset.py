@@ -20,7 +20,7 @@ from mlcdr.data.files import DataFiles, Part, is_path, locate, sha256
 from mlcdr.data.labels import meka_label_count, read_label_xml
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.data.synthetic import checksum as synthetic_checksum
-from mlcdr.data.text import fail, short
+from mlcdr.data.text import Line, fail, fail_unreadable, quote
 from mlcdr.errors import DataError
 
 # The modules of this package that decide which files are read, and not what is read from them.
@@ -205,25 +205,25 @@ def _checksum(files: DataFiles, missing: Missing, part: Part, labels: int | None
         try:
             whole.update(f"{path.suffix.lower()} {sha256(path)}\n".encode())
         except OSError as error:
-            fail(path, None, f"cannot be read: {error.strerror or error}")
+            fail_unreadable(path, error)
     return whole.hexdigest()
 
 
 def _parse(files: DataFiles, missing: Missing, part: Part, labels: int | None) -> tuple[Matrix, Matrix, dict[str, Any]]:
     tables = [read_arff(path) for path in files.arffs]
     attributes = tables[0].attributes
-    columns, xml_names = _label_columns(files, tables[0], labels)
+    columns, xml_names = _find_labels(files, tables[0], labels)
     encoded = encode(tables, columns, missing)
     X, Y = encoded.X, encoded.Y
     n_train = len(tables[0].lines) if part == "predefined" else None
     if files.test_first is not None:
-        n_train, X, Y = _train_first(files, X, Y)
+        n_train, X, Y = _move_train_first(files, X, Y)
     features = [attribute for at, attribute in enumerate(attributes) if at not in set(columns)]
     nominal = sum(attribute.values is not None for attribute in features)
     facts = {
         "feature_names": encoded.feature_names,
         "label_names": tuple(attributes[column].name for column in columns),
-        "xml_label_names": xml_names or tuple(attributes[column].name for column in columns),
+        "xml_label_names": xml_names,
         "declared_features": len(features),
         "declared_nominal": nominal,
         "declared_numeric": len(features) - nominal,
@@ -233,43 +233,38 @@ def _parse(files: DataFiles, missing: Missing, part: Part, labels: int | None) -
     return X, Y, facts
 
 
-def _train_first(files: DataFiles, X: Matrix, Y: Matrix) -> tuple[int, Matrix, Matrix]:
+def _move_train_first(files: DataFiles, X: Matrix, Y: Matrix) -> tuple[int, Matrix, Matrix]:
     """Move the train rows of a full file that begins with the test rows to the front; their number, X and Y."""
     test = files.test_first
     assert test is not None
     known = sources.entry(files.name).statistics
     if (X.shape[0], Y.shape[1]) != (known["n_instances"], known["n_labels"]):
         stem = files.arffs[0].parent / files.name
-        fail(
-            files.arffs[0], None, f"not the known data set; the predefined split needs {stem}-train.arff and -test.arff"
-        )
+        needs = f"the predefined split needs {stem}-train.arff and -test.arff"
+        fail(files.arffs[0], f"not the known data set; {needs}")
     order = np.concatenate((np.arange(test, X.shape[0]), np.arange(test)))
     return X.shape[0] - test, X[order], Y[order]
 
 
-def _label_columns(files: DataFiles, table: ArffTable, labels: int | None) -> tuple[list[int], tuple[str, ...]]:
-    """The positions of the labels among the attributes, and their names in the XML's order (empty without XML)."""
+def _find_labels(files: DataFiles, table: ArffTable, labels: int | None) -> tuple[list[int], tuple[str, ...]]:
+    """The positions of the labels among the attributes, and their names in the XML's order."""
+    names = [attribute.name for attribute in table.attributes]
     if files.xml is not None:
         # Even where a -C is written too: medical's claims its labels are first, and they are last.
-        where = {attribute.name: column for column, attribute in enumerate(table.attributes)}
-        listed = read_label_xml(files.xml)
-        for name, line in listed:
+        where = {name: column for column, name in enumerate(names)}
+        in_xml = read_label_xml(files.xml)
+        for name, number in in_xml:
             if name not in where:
-                fail(files.xml, line, f"label {short(name)} is not an attribute of {table.path.name}")
-        return sorted(where[name] for name, _ in listed), tuple(name for name, _ in listed)
-    count = meka_label_count(table.relation) if labels is None else labels
+                message = f"label {quote(name)} is not an attribute of {table.path.name}"
+                Line(files.xml, number).fail(message)
+        return sorted(where[name] for name, _ in in_xml), tuple(name for name, _ in in_xml)
+    count, m = meka_label_count(table.relation) if labels is None else labels, len(names)
     if count is None:
-        stem = table.path.with_suffix(".xml").name
-        fail(
-            table.path,
-            None,
-            f"which attributes are labels? Needs {stem} beside it, -C in the relation's name, or the option labels",
-        )
-    m = len(table.attributes)
+        xml = table.path.with_suffix(".xml").name
+        needs = f"Needs {xml} beside it, -C in the relation's name, or the option labels"
+        fail(table.path, f"which attributes are labels? {needs}")
     if not 0 < abs(count) < m:
-        fail(
-            table.path,
-            None,
-            f"{count} labels (MEKA's -C), but the file has {m} attributes, and at least one must be a feature",
-        )
-    return (list(range(count)) if count > 0 else list(range(m + count, m))), ()
+        given = f"{count} labels (MEKA's -C), but the file has {m} attributes"
+        fail(table.path, f"{given}, and at least one must be a feature")
+    columns = list(range(m))[:count] if count > 0 else list(range(m))[count:]
+    return columns, tuple(names[column] for column in columns)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from mlcdr.data.arff import ArffTable
 from mlcdr.data.arff_header import Attribute
-from mlcdr.data.text import fail, listed, short
+from mlcdr.data.text import Line, fail, list_values, quote
 
 Missing = Literal["error", "mean", "zero"]
 # A dense or a sparse matrix. Any: numpy and scipy share the operations used here, but no type.
@@ -34,25 +34,12 @@ def positive_code(values: tuple[str, ...] | None) -> int | None:
     return folded.index(pair[1]) if pair and len(folded) == 2 else None
 
 
-@dataclass
-class _Plan:
-    """How attributes become columns: `source[j]` is the attribute of column j, `code[j]` says how.
+class _Column(NamedTuple):
+    """A column of X or Y: the attribute at `source`; 1 where its value is the `code`-th if `code` is not None."""
 
-    code None: take the number; code c: 1 where the nominal's position is c.
-    """
-
-    source: list[int] = field(default_factory=list)
-    code: list[int | None] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-
-    def add(self, source: int, code: int | None, name: str) -> None:
-        self.source.append(source)
-        self.code.append(code)
-        self.names.append(name)
-
-    @property
-    def plain(self) -> bool:
-        return all(code is None for code in self.code)
+    source: int
+    code: int | None
+    name: str
 
 
 @dataclass(frozen=True)
@@ -92,69 +79,49 @@ def encode(tables: Sequence[ArffTable], labels: Sequence[int], missing: Missing)
     """
     attributes = tables[0].attributes
     values = _stack(tables)
-    chosen = set(labels)
-    plan, notices = _Plan(), []
-    for column, attribute in enumerate(attributes):
-        if column in chosen:
-            continue
-        if attribute.values is None:
-            plan.add(column, None, attribute.name)
-            continue
-        yes = positive_code(attribute.values)
-        if yes is not None:
-            plan.add(column, None if yes == 1 else yes, attribute.name)
-            continue
-        distinct = _identifier_values(values, column, attribute)
-        if distinct:
-            notices.append(
-                f"feature {short(attribute.name)} dropped: an identifier ({distinct} values in {distinct} rows)"
-            )
-            continue
-        for code, value in enumerate(attribute.values):
-            plan.add(column, code, f"{attribute.name}={value}")
-    label_plan = _Plan()
-    for column in labels:
-        attribute = attributes[column]
+    features: list[_Column] = []
+    notices: list[str] = []
+    for source in sorted(set(range(len(attributes))) - set(labels)):
+        attribute = attributes[source]
+        n_values = _count_identifier_values(values, source, attribute)
+        if n_values:
+            counted = f"({n_values} values in {n_values} rows)"
+            notices.append(f"feature {quote(attribute.name)} dropped: an identifier {counted}")
+        else:
+            features += _list_columns(source, attribute)
+    for source in labels:
+        attribute = attributes[source]
         if attribute.values is not None and positive_code(attribute.values) is None:
             wanted = "a label must be {0,1}, {NO,YES} or {false,true}"
-            message = f"label {short(attribute.name)} has the values {listed(attribute.values)}; {wanted}"
-            fail(tables[0].path, attribute.line, message)
-        yes = positive_code(attribute.values)
-        label_plan.add(column, None if yes in (None, 1) else yes, attribute.name)
-    if not plan.source:
-        fail(tables[0].path, None, "no feature is left besides the labels")
-    Y = _apply(values, label_plan)  # before X, and made small at once: it halves the peak of memory
+            message = f"label {quote(attribute.name)} has the values {list_values(attribute.values)}; {wanted}"
+            Line(tables[0].path, attribute.line).fail(message)
+    if not features:
+        fail(tables[0].path, "no feature is left besides the labels")
+    # Y before X, and made small at once: it halves the peak of memory.
+    Y = _take(values, [column for source in labels for column in _list_columns(source, attributes[source])])
     _check_labels(Y, tables, labels)
     Y = Y.astype(np.int8 if sparse.issparse(Y) else np.uint8)
-    X = _fill(_apply(values, plan), plan, tables, missing)
-    return Encoded(X, Y, tuple(plan.names), tuple(notices))
+    X = _take(values, features)
+    _fill(X, features, tables, missing)
+    return Encoded(X, Y, tuple(column.name for column in features), tuple(notices))
 
 
 def _stack(tables: Sequence[ArffTable]) -> Matrix:
-    """The rows of all tables, the nominal codes of the later ones translated to the first one's declarations."""
+    """The rows of all tables, which must declare the same attributes."""
     first = tables[0]
     for other in tables[1:]:
         if first.is_sparse != other.is_sparse:
-            fail(other.path, None, f"is {'sparse' if other.is_sparse else 'dense'}, unlike {first.path.name}")
-        if len(first.attributes) != len(other.attributes):
-            fail(
-                other.path,
-                None,
-                f"{len(other.attributes)} attributes, but {first.path.name} has {len(first.attributes)}",
-            )
+            fail(other.path, f"is {'sparse' if other.is_sparse else 'dense'}, unlike {first.path.name}")
+        m, found = len(first.attributes), len(other.attributes)
+        if m != found:
+            fail(other.path, f"{found} attributes, but {first.path.name} has {m}")
         for one, two in zip(first.attributes, other.attributes, strict=True):
+            place = f"{first.path.name}:{one.line}"
             if one.name != two.name:
-                fail(
-                    other.path,
-                    two.line,
-                    f"attribute {short(two.name)} where {first.path.name}:{one.line} has {short(one.name)}",
-                )
+                message = f"attribute {quote(two.name)} where {place} has {quote(one.name)}"
+                Line(other.path, two.line).fail(message)
             if one.values != two.values:
-                fail(
-                    other.path,
-                    two.line,
-                    f"attribute {short(two.name)} is declared otherwise than in {first.path.name}:{one.line}",
-                )
+                Line(other.path, two.line).fail(f"attribute {quote(two.name)} is declared otherwise than in {place}")
     if len(tables) == 1:
         return first.values
     if first.is_sparse:
@@ -162,119 +129,101 @@ def _stack(tables: Sequence[ArffTable]) -> Matrix:
     return np.concatenate([table.values for table in tables])
 
 
+def _list_columns(source: int, attribute: Attribute) -> list[_Column]:
+    """The columns that an attribute becomes: one, or one for each value of a nominal that is not a yes/no pair."""
+    values, name = attribute.values, attribute.name
+    yes = positive_code(values)
+    if values is None or yes == 1:
+        return [_Column(source, None, name)]
+    if yes == 0:
+        return [_Column(source, 0, name)]
+    return [_Column(source, code, f"{name}={value}") for code, value in enumerate(values)]
+
+
 def _column(values: Matrix, column: int) -> np.ndarray:
     return values[:, [column]].toarray().ravel() if sparse.issparse(values) else values[:, column]
 
 
-def _identifier_values(values: Matrix, column: int, attribute: Attribute) -> int:
-    """The number of values if the nominal identifies the rows (as many values as rows), else 0."""
-    n = values.shape[0]
-    assert attribute.values is not None
-    if len(attribute.values) < n or n < 3 or (len(attribute.values) > n and n < MANY_ROWS):
+def _count_identifier_values(values: Matrix, column: int, attribute: Attribute) -> int:
+    """The number of values if a nominal identifies the rows (as many values as rows), else 0."""
+    n, declared = values.shape[0], len(attribute.codes or ())
+    if declared < max(n, 3) or (declared > n and n < MANY_ROWS) or positive_code(attribute.values) is not None:
         return 0
     return n if len(np.unique(_column(values, column))) == n else 0
 
 
-def _apply(values: Matrix, plan: _Plan) -> Matrix:
-    if sparse.issparse(values):
-        return _apply_sparse(values, plan)
-    if plan.plain:
-        return np.ascontiguousarray(values[:, plan.source])
-    X = np.empty((values.shape[0], len(plan.source)))
-    for j, (source, code) in enumerate(zip(plan.source, plan.code, strict=True)):
-        column = values[:, source]
-        X[:, j] = column if code is None else np.where(np.isnan(column), np.nan, column == code)
-    return X
-
-
-def _apply_sparse(values: sparse.csr_array, plan: _Plan) -> sparse.csr_array:
-    n, m = values.shape
-    target = np.full(m, -1, dtype=np.int32)
-    for j, (source, code) in enumerate(zip(plan.source, plan.code, strict=True)):
-        if code is None:
-            target[source] = j
-    columns = target[values.indices]
-    kept = columns >= 0
-    indptr = np.concatenate(([0], np.cumsum(kept, dtype=np.int32)), dtype=np.int32)[values.indptr]
-    X = sparse.csr_array((values.data[kept], columns[kept], indptr), shape=(n, len(plan.source)))
-    if not plan.plain:
+def _take(values: Matrix, columns: Sequence[_Column]) -> Matrix:
+    """The matrix of some columns; NaN stays NaN."""
+    sources = [column.source for column in columns]
+    coded = [j for j, column in enumerate(columns) if column.code is not None]
+    if not sparse.issparse(values):
+        X = np.take(values, sources, axis=1)
+        for j in coded:
+            X[:, j] = _indicator(X[:, j], columns[j].code)
+        return X
+    X = values[:, sources]
+    if coded:
         # Rare in sparse files: a nominal whose first (omitted) value is not "no", or with more values than two.
-        rows, cols, data = [], [], []
-        for j, (source, code) in enumerate(zip(plan.source, plan.code, strict=True)):
-            if code is not None:
-                column = _column(values, source)
-                column = np.where(np.isnan(column), np.nan, column == code)
-                there = np.flatnonzero(column)
-                rows.append(there)
-                cols.append(np.full(len(there), j))
-                data.append(column[there])
-        coordinates = (np.concatenate(rows), np.concatenate(cols))
-        X = X + sparse.csr_array((np.concatenate(data), coordinates), shape=X.shape)
-        X = sparse.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+        X.data[np.isin(X.indices, coded)] = 0
+        by_column = values.tocsc()
+        places: list[np.ndarray] = []
+        data: list[np.ndarray] = []
+        for j in coded:
+            column = _indicator(by_column[:, [sources[j]]].toarray().ravel(), columns[j].code)
+            rows = np.flatnonzero(column).astype(np.int32)
+            places.append(np.stack((rows, np.full_like(rows, j))))
+            data.append(column[rows])
+        X = X + sparse.csr_array((np.concatenate(data), np.concatenate(places, axis=1)), shape=X.shape)
     X.sort_indices()
     return X
 
 
+def _indicator(column: np.ndarray, code: int | None) -> np.ndarray:
+    return np.where(np.isnan(column), np.nan, column == code)
+
+
+def _find(matrix: Matrix, test: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns, row by row, of the entries that a test holds for; it must not hold for 0."""
+    if not sparse.issparse(matrix):
+        rows, columns = np.nonzero(test(matrix))
+        return rows, columns
+    at = np.flatnonzero(test(matrix.data))
+    return np.searchsorted(matrix.indptr, at, side="right") - 1, matrix.indices[at]
+
+
 def _fail_at(tables: Sequence[ArffTable], row: int, message: str) -> NoReturn:
-    for table in tables:
-        if row < len(table.lines):
-            fail(table.path, int(table.lines[row]), f"row {row + 1}: {message}")
-        row -= len(table.lines)
-    raise AssertionError("no such row")
-
-
-def _first(matrix: Matrix, wrong: np.ndarray) -> tuple[int, int] | None:
-    """Row and column of the first entry marked in `wrong` (a mask of the matrix, or of its stored entries)."""
-    if not wrong.any():
-        return None
-    at = int(np.argmax(wrong))
-    if sparse.issparse(matrix):
-        return int(np.searchsorted(matrix.indptr, at, side="right")) - 1, int(matrix.indices[at])
-    row, column = np.unravel_index(at, matrix.shape)
-    return int(row), int(column)
+    table = tables[0] if row < len(tables[0].lines) else tables[1]
+    number = np.concatenate([table.lines for table in tables])[row]
+    Line(table.path, int(number)).fail(f"row {row + 1}: {message}")
 
 
 def _check_labels(Y: Matrix, tables: Sequence[ArffTable], labels: Sequence[int]) -> None:
-    data = Y.data if sparse.issparse(Y) else Y
-    found = _first(Y, (data != 0) & (data != 1))  # NaN is neither
-    if found is None:
+    rows, columns = _find(Y, lambda entries: (entries != 0) & (entries != 1))  # NaN is neither
+    if not len(rows):
         return
-    name = tables[0].attributes[labels[found[1]]].name
-    value = Y[found]
+    name, value = quote(tables[0].attributes[labels[columns[0]]].name), Y[rows[0], columns[0]]
     if np.isnan(value):
-        _fail_at(tables, found[0], f"label {short(name)} has no value ('?'); missing labels cannot be filled")
-    _fail_at(tables, found[0], f"label {short(name)} has the value {value:g}; a label must be 0 or 1")
+        _fail_at(tables, rows[0], f"label {name} has no value ('?'); missing labels cannot be filled")
+    _fail_at(tables, rows[0], f"label {name} has the value {value:g}; a label must be 0 or 1")
 
 
-def _fill(X: Matrix, plan: _Plan, tables: Sequence[ArffTable], missing: Missing) -> Matrix:
-    is_sparse = sparse.issparse(X)
-    gaps = np.isnan(X.data if is_sparse else X)
-    first = _first(X, gaps)
-    if first is None:
-        return X
+def _fill(X: Matrix, features: Sequence[_Column], tables: Sequence[ArffTable], missing: Missing) -> None:
+    """Fill the gaps of X, in place."""
+    rows, columns = _find(X, np.isnan)
+    if not len(rows):
+        return
     if missing == "error":
-        name = tables[0].attributes[plan.source[first[1]]].name
-        message = (
-            f"attribute {short(name)} has no value ('?'); fill such gaps with the option missing: mean or missing: zero"
-        )
-        _fail_at(tables, first[0], message)
-    columns = X.indices[gaps] if is_sparse else np.nonzero(gaps)[1]
-    filling = np.zeros(X.shape[1])
+        name = quote(tables[0].attributes[features[columns[0]].source].name)
+        remedy = "fill such gaps with the option missing: mean or missing: zero"
+        _fail_at(tables, rows[0], f"attribute {name} has no value ('?'); {remedy}")
+    entries = X.data if sparse.issparse(X) else X
+    gaps = np.isnan(entries)
+    entries[gaps] = 0
     if missing == "mean":
         present = X.shape[0] - np.bincount(columns, minlength=X.shape[1])
         if not present.all():
-            name = plan.names[int(np.argmin(present))]
-            fail(
-                tables[0].path, None, f"feature {short(name)} has no value in any row, so missing: mean cannot fill it"
-            )
-        if is_sparse:
-            sums = np.bincount(X.indices[~gaps], weights=X.data[~gaps], minlength=X.shape[1])
-        else:
-            sums = np.nansum(X, axis=0)
-        filling = sums / present
-    if is_sparse:
-        X.data[gaps] = filling[columns]
+            name = quote(features[int(np.argmin(present))].name)
+            fail(tables[0].path, f"feature {name} has no value in any row, so missing: mean cannot fill it")
+        entries[gaps] = (X.sum(axis=0) / present)[columns]
+    if sparse.issparse(X):
         X.eliminate_zeros()
-    else:
-        X[gaps] = filling[columns]
-    return X

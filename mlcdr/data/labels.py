@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from mlcdr.data.text import fail, short
+from mlcdr.data.text import Line, fail_unreadable, quote
 
 _MEKA = re.compile(r"(?:^|[\s:])-C\s+(-?[0-9]+)(?![0-9])")
 
@@ -29,51 +29,49 @@ def read_label_xml(path: Path | str) -> tuple[tuple[str, int], ...]:
     depth = 0
     parser = expat.ParserCreate(namespace_separator=" ")
 
+    def line() -> Line:
+        return Line(path, parser.CurrentLineNumber)
+
     def start_doctype(*_: Any) -> None:
-        fail(path, parser.CurrentLineNumber, "a DOCTYPE; label files must not have one")
+        line().fail("a DOCTYPE; label files must not have one")
 
     def start_element(tag: str, attributes: dict[str, str]) -> None:
         nonlocal depth
-        line, tag = parser.CurrentLineNumber, tag.rsplit(" ", 1)[-1]
-        expected = "label" if depth else "labels"
+        tag, expected = tag.rsplit(" ", 1)[-1], "label" if depth else "labels"
         if tag != expected:
-            fail(path, line, f"element <{tag[:40]}> where <{expected}> is expected")
+            line().fail(f"element <{tag[:40]}> where <{expected}> is expected")
         depth += 1
         if tag == "labels":
             return
         name = attributes.get("name", "")
         if not name:
-            fail(path, line, "a <label> without a name")
+            line().fail("a <label> without a name")
         if name in labels:
-            fail(path, line, f"label {short(name)} is listed twice (first on line {labels[name]})")
-        labels[name] = line
+            line().fail(f"label {quote(name)} is listed twice (first on line {labels[name]})")
+        labels[name] = line().number
 
     def end_element(_: str) -> None:
         nonlocal depth
         depth -= 1
 
-    def text(content: str) -> None:
+    def check_text(content: str) -> None:
         if content.strip():
-            fail(
-                path,
-                parser.CurrentLineNumber,
-                f'unexpected text {content.strip()[:40]!r}; a label is <label name="..."/>',
-            )
+            line().fail(f'unexpected text {content.strip()[:40]!r}; a label is <label name="..."/>')
 
     parser.StartDoctypeDeclHandler = start_doctype
     parser.StartElementHandler = start_element
     parser.EndElementHandler = end_element
-    parser.CharacterDataHandler = text
+    parser.CharacterDataHandler = check_text
     try:
         parser.Parse(path.read_bytes(), True)
     except OSError as error:
-        fail(path, None, f"cannot be read: {error.strerror or error}")
-    except (expat.ExpatError, LookupError, ValueError) as error:
-        line = getattr(error, "lineno", parser.CurrentLineNumber)
-        reason = expat.ErrorString(error.code) if isinstance(error, expat.ExpatError) else str(error)
-        fail(path, line, f"not well-formed XML: {reason}")
+        fail_unreadable(path, error)
+    except expat.ExpatError as error:
+        Line(path, error.lineno).fail(f"not well-formed XML: {expat.ErrorString(error.code)}")
+    except (LookupError, ValueError) as error:  # an encoding that Python does not have, or that is not one of texts
+        line().fail(f"not well-formed XML: {error}")
     if not labels:
-        fail(path, parser.CurrentLineNumber, "no <label> in the file")
+        line().fail("no <label> in the file")
     return tuple(labels.items())
 
 

@@ -1,4 +1,4 @@
-"""The ARFF reader: what it accepts, that both of its ways agree, and liac-arff as the oracle."""
+"""The ARFF reader: what it accepts, that rows read at once are read right, and liac-arff as the oracle."""
 
 from pathlib import Path
 
@@ -115,20 +115,20 @@ def test_a_missing_file_is_a_data_error(tmp_path: Path) -> None:
         read_arff(tmp_path / "none.arff")
 
 
-# --- the two ways of reading agree --------------------------------------------------------------------------------
+# --- rows read at once and token by token agree -------------------------------------------------------------------
 
 
-def _both_ways(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[ArffTable, ArffTable]:
-    quick = read_arff(path)
+def _read_token_by_token(path: Path, monkeypatch: pytest.MonkeyPatch) -> ArffTable:
     with monkeypatch.context() as patch:
-        patch.setattr(arff, "dense_block", lambda *_: None)
-        patch.setattr(arff, "sparse_block", lambda *_: None)
-        return quick, read_arff(path)
+        patch.setattr(arff._SparseRows, "add_block", lambda *_: 0)
+        for rows in (arff._SparseRows, arff._DenseRows):
+            patch.setattr(rows, "_convert", lambda *_: None)
+        return read_arff(path)
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("block", [64, 1 << 18])
-def test_blocks_and_lines_agree(kind: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_way_reads_the_same(kind: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(7)
     domains = [None, ("0", "1"), ("1", "0"), ("0", "1", "2", "3"), ("2", "10", "1", "7"), None, ("0", "1")]
     header = "@relation r\n" + "".join(
@@ -148,20 +148,23 @@ def test_blocks_and_lines_agree(kind: str, block: int, tmp_path: Path, monkeypat
     path = tmp_path / "t.arff"
     path.write_text(header + "@data\n" + "\n".join(rows))
     monkeypatch.setattr(arff, "BLOCK_BYTES", block)
-    quick, slow = _both_ways(path, monkeypatch)
+    quick, slow = read_arff(path), _read_token_by_token(path, monkeypatch)
     assert_array_equal(_dense(quick), _dense(slow))
     assert_array_equal(quick.lines, slow.lines)
     assert quick.values.shape == (200, len(domains))
 
 
-def test_regular_blocks_do_take_the_quick_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arff, "dense_lines", lambda *_: pytest.fail("read line by line"))
-    monkeypatch.setattr(arff, "sparse_lines", lambda *_: pytest.fail("read line by line"))
+def test_ordinary_rows_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arff, "_value", lambda *_: pytest.fail("read token by token"))
     header = "@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute c {2,10,1}\n@data\n"
-    assert_array_equal(_read(tmp_path, header + "1.5e-3,1,10\n-2,0,2\n").values, [[0.0015, 1, 1], [-2, 0, 0]])
-    assert_array_equal(
-        _dense(_read(tmp_path, header + "\n\n{0 7,1 1}\r\n{}\r\n{0 -2.5}\r\n\n")), [[7, 1, 0], [0] * 3, [-2.5, 0, 0]]
-    )
+    assert_array_equal(_read(tmp_path, header + "1.5e-3,1,10\n-2, 0, 2\n").values, [[0.0015, 1, 1], [-2, 0, 0]])
+    assert_array_equal(_dense(_read(tmp_path, header + "\n\n{0 7,1 1}\r\n{0 -2.5}\r\n\n")), [[7, 1, 0], [-2.5, 0, 0]])
+    monkeypatch.setattr(arff._SparseRows, "add", lambda *_: pytest.fail("read line by line"))
+    digits = "@relation r\n" + "".join(f"@attribute a{i} {{0,1,2}}\n" for i in range(12)) + "@data\n"
+    table = _read(tmp_path, digits + "{0 1,5 2,11 1}\r\n{}\n{3 0,10 2}")
+    assert table.values.indices.tolist() == [0, 5, 11, 10]
+    assert table.values.data.tolist() == [1, 2, 1, 2]
+    assert (table.values.indptr.tolist(), table.lines.tolist()) == ([0, 3, 3, 4], [15, 16, 17])
 
 
 NUMBERS = st.text(alphabet="0123456789+-.e ", min_size=0, max_size=6)
@@ -169,7 +172,7 @@ NUMBERS = st.text(alphabet="0123456789+-.e ", min_size=0, max_size=6)
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tokens=st.lists(NUMBERS, min_size=1, max_size=6), is_sparse=st.booleans())
-def test_the_quick_way_never_accepts_what_the_slow_way_refuses(
+def test_rows_read_at_once_are_those_that_are_right(
     tokens: list[str], is_sparse: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     header = "@relation r\n@attribute a numeric\n@attribute b {0,1,2}\n@attribute c integer\n@data\n"
@@ -181,15 +184,11 @@ def test_the_quick_way_never_accepts_what_the_slow_way_refuses(
     path = tmp_path / "t.arff"
     path.write_text(header + text)
     results = []
-    for quick in (True, False):
-        with monkeypatch.context() as patch:
-            if not quick:
-                patch.setattr(arff, "dense_block", lambda *_: None)
-                patch.setattr(arff, "sparse_block", lambda *_: None)
-            try:
-                results.append(_dense(read_arff(path)).tolist())
-            except DataError as error:
-                results.append(str(error))
+    for read in (read_arff, lambda path: _read_token_by_token(path, monkeypatch)):
+        try:
+            results.append(_dense(read(path)).tolist())
+        except DataError as error:
+            results.append(str(error))
     assert results[0] == results[1]
 
 
