@@ -17,7 +17,7 @@ from mlcdr import __version__, cli
 from mlcdr.config.loading import experiment_from, experiment_yaml
 from mlcdr.methods import registry
 from mlcdr.metrics import METRICS
-from mlcdr.results import results
+from mlcdr.results.results import open_results
 from tests import prepared, small
 from tests.small import FOUR, Outcome
 
@@ -108,7 +108,7 @@ def test_a_table_names_a_data_set_once(here: Path, mlcdr: Callable[..., Outcome]
     path = save(here, "names", tables=[{"layout": "generic", "metric": "f1"}])
     done = mlcdr("run", path, "-j", 1, "--set", "datasets=[./d.v1, MINE]")
     assert done.code == 0, done.err
-    found = results.load(here / "results" / "names")
+    found = open_results(here / "results" / "names")
     assert found.datasets == ("d.v1", "Mine")
 
 

@@ -17,7 +17,7 @@ from mlcdr.config.yaml_reader import read_yaml
 from mlcdr.data import sources
 from mlcdr.errors import UserError
 from mlcdr.reproduce import published, recipes, reproduction
-from mlcdr.results import results
+from mlcdr.results.results import open_results
 from tests.reporting.results_folders import write_folder
 from tests.small import Outcome
 
@@ -153,7 +153,7 @@ def test_it_runs_and_compares(only_embedded: Path, mlcdr: Callable[..., Outcome]
     assert done.code == 0, done.err
     assert "here/chen_lin_2012_table3 beside chen_lin_2012/table3 (hamming_loss)" in done.out
     assert "of 10 cells within 3 standard errors" in done.out
-    found = results.load("here/chen_lin_2012_table3")
+    found = open_results("here/chen_lin_2012_table3")
     (beside,) = reproduction.beside([found], TABLE3)
     assert beside.summary() == published.compare(found, TABLE3).summary()
     assert beside.terminal(100) in done.out
@@ -178,7 +178,7 @@ def test_the_splits_of_the_large_data_sets_are_as_right(
     assert "those that give" not in said[5]
     large = recipes.recipes()["sun_2017_thesis/table3_2_large"].experiment.resolved()
     write_folder(tmp_path / "large", large, {("bibtex", "BR", "micro_f1"): (0.4, 0.01, 3)})
-    (beside,) = reproduction.beside([results.load(tmp_path / "large")], "sun_2017_thesis/table3_2")
+    (beside,) = reproduction.beside([open_results(tmp_path / "large")], "sun_2017_thesis/table3_2")
     assert not beside.remarks
 
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 def conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
     """Write tables and figures, print the tables and what went wrong; gives the exit code."""
-    from mlcdr.results import results
-    from mlcdr.results.failures import reason as reason_of
+    from mlcdr.results.failures import describe_error
+    from mlcdr.results.results import open_results
     from mlcdr.tables import tables
 
     if report.done:
-        found = results.load(report.folder)
+        found = open_results(report.folder)
         written: list[Path] = []
         try:
             written += tables.write_all(found)
@@ -42,7 +42,7 @@ def conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
             say(f"results in {report.folder}: {names}")
     kinds: dict[tuple[str, str, str], list[Trial]] = {}
     for trial, error in report.failures:
-        kinds.setdefault((trial.dataset, trial.method, reason_of(error)), []).append(trial)
+        kinds.setdefault((trial.dataset, trial.method, describe_error(error)), []).append(trial)
     for (dataset, method, reason), trials in list(kinds.items())[:10]:
         point = ", ".join(f"{path} {value}" for path, value in trials[0].point)
         first = f"{dataset}, {method}{f' ({point})' if point else ''}, split {trials[0].split}"

@@ -85,7 +85,7 @@ def datasets_table(
     if out is not None:
         contents = {"md": made.markdown(), "tex": made.latex(), "csv": made.csv()}
         out.mkdir(parents=True, exist_ok=True)
-        stem = out / layouts.stem({"layout": layout})
+        stem = out / layouts.stem(layout)
         say(f"written: {listed(output.write(stem, {k: v.encode() for k, v in contents.items()}), out)}")
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlcdr.cli.printing import say
 from mlcdr.errors import UserError
 
 if TYPE_CHECKING:
+    from mlcdr.config.consistency import Asked
     from mlcdr.experiment.model import Experiment
 
 
@@ -37,13 +38,13 @@ def load_to_run(config: Path, overrides: list[str] | None, quiet: bool = False) 
     return load(config, overrides, trust=True, announce=None if quiet else say)
 
 
-def _layout_problems(experiment: Mapping[str, Any]) -> Iterable[str]:
-    """What is wrong with the tables and figures of an experiment; reporting is imported where there are any."""
-    if not (experiment["tables"] or experiment["figures"]):
+def _layout_problems(asked: Asked) -> Iterable[str]:
+    """What is wrong with the tables and figures of an experiment; `tables` is imported where there are any."""
+    if not (asked.tables or asked.figures):
         return []
     from mlcdr.tables import checks
 
-    return checks.problems(experiment)
+    return checks.find_problems(asked)
 
 
 def import_from_here() -> None:

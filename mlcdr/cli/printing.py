@@ -57,7 +57,7 @@ def print_tables(found: Results) -> None:
     """The tables that an experiment asks for."""
     from mlcdr.tables import tables
 
-    for entry in tables.entries(found):
+    for entry in tables.list_entries(found):
         print()
         show(tables.render(found, entry))
     print()

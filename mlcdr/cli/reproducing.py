@@ -74,13 +74,13 @@ def _titled(step: Step) -> str:
 def _beside_printed(table_name: str, folders: list[Path]) -> int:
     """Show the printed numbers of a table beside those of some folders; the exit code."""
     from mlcdr.reproduce import reproduction
-    from mlcdr.results import results
+    from mlcdr.results.results import open_results
 
     if not table_name:
         say(f"{', '.join(map(str, folders))}: the paper prints no numbers to compare with")
         return 0
     try:
-        for beside in reproduction.beside([results.load(folder) for folder in folders], table_name):
+        for beside in reproduction.beside([open_results(folder) for folder in folders], table_name):
             show(beside)
     except ResultsError as error:  # the tables that follow are worth their run all the same
         print(f"error: {printable(str(error))}", file=sys.stderr)

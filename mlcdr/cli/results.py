@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,10 +16,10 @@ from mlcdr.errors import ResultsError
 
 def table(folder: Folder) -> None:
     """Write the tables of a results folder anew and print them."""
-    from mlcdr.results import results
+    from mlcdr.results.results import open_results
     from mlcdr.tables import tables
 
-    found = results.load(folder)
+    found = open_results(folder)
     written = tables.write_all(found)
     print_tables(found)
     say(f"written: {listed(written, folder)}")
@@ -34,15 +34,15 @@ def plot(
     metric: Annotated[list[str] | None, typer.Option(help="With --layout: this metric only. Repeatable.")] = None,
 ) -> None:
     """Draw the figures of a results folder anew; generic ones where the experiment asks for none."""
-    from mlcdr.results import results
-    from mlcdr.tables import figures, output
+    from mlcdr.experiment.model import LayoutSpec
+    from mlcdr.results.results import open_results
+    from mlcdr.tables import figures
 
-    found = results.load(folder)
+    found = open_results(folder)
     if metric and not layout:
         raise typer.BadParameter("needs --layout NAME", param_hint="--metric")
-    chosen: dict[str, Any] = {"metrics": metric} if metric else {}
-    asked: list[dict[str, Any]] = [{"layout": each, **chosen} for each in layout or ()]
-    asked = asked or output.entries(found, "figures") or figures.fitting(found)
+    asked = [LayoutSpec(layout=each, options={"metrics": metric} if metric else {}) for each in layout or ()]
+    asked = asked or list(found.experiment.figures) or figures.choose_figures(found)
     print("\n".join(map(str, figures.write_all(found, asked))))
 
 
@@ -101,7 +101,8 @@ def compare(
     """
     from mlcdr.compare import comparison
     from mlcdr.reproduce import reproduction
-    from mlcdr.results import joining, results
+    from mlcdr.results import joining
+    from mlcdr.results.results import open_results
 
     if published and metric:
         raise typer.BadParameter(
@@ -125,10 +126,10 @@ def compare(
         shares = 0.01 if margin is None else margin, 1.5 if time_margin is None else time_margin
         raise typer.Exit(_against(baseline, folders[0], metric, *shares, bool(fail_on)))
     if published:
-        for beside in reproduction.beside([results.load(folder) for folder in folders], published):
+        for beside in reproduction.beside([open_results(folder) for folder in folders], published):
             show(beside)
         return
-    found = joining.join([results.load(folder) for folder in folders])
+    found = joining.join([open_results(folder) for folder in folders])
     region = (0.01 if rope is None else rope) if bayes else None
     compared = [comparison.compare(found, metric, region)] if metric else comparison.compare_all(found, region)
     for each in compared:
@@ -150,9 +151,9 @@ def compare(
 def _against(old: Path, new: Path, metric: str | None, margin: float, time_margin: float, fail: bool) -> int:
     """Show a run beside an earlier one; the exit code."""
     from mlcdr.compare import baseline
-    from mlcdr.results import results
+    from mlcdr.results.results import open_results
 
-    found = baseline.compare(results.load(old), results.load(new), metric, margin, time_margin)
+    found = baseline.compare(open_results(old), open_results(new), metric, margin, time_margin)
     show(found)
     return 1 if fail and found.regressions else 0
 

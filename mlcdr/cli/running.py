@@ -86,7 +86,7 @@ def retry(
 
 def status(folder: Folder) -> None:
     """How far a run is, or how it ended; may be asked while it is going on."""
-    from mlcdr.results.failures import reason as reason_of
+    from mlcdr.results.failures import describe_error
     from mlcdr.results.record import duration, progress
 
     found = progress(folder)
@@ -120,5 +120,5 @@ def status(folder: Folder) -> None:
         left = "left" if last.state == "running" else "to do"
         print(f"{timed} {left} with {last.jobs} worker{'s' * (last.jobs != 1)}{untimed}")
     for (dataset, method, error), number in list(found.errors.items())[:10]:
-        reason = reason_of(error)
+        reason = describe_error(error)
         print(failure_line(f"{dataset}, {method}: {reason} ({number} trial{'s' * (number != 1)})", reason))

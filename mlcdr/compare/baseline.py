@@ -20,19 +20,20 @@ import math
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from mlcdr.compare.significance import ALPHA
 from mlcdr.compare.statistics import corrected_t, holm, paired_differences, wilcoxon
 from mlcdr.errors import ResultsError, did_you_mean, listing
-from mlcdr.results.metric_facts import MetricFacts, metric_facts
+from mlcdr.experiment.splits import FromFile, KFold, Shuffle
+from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
+from mlcdr.results.scores import Setting
 from mlcdr.tables.sheet import DASH, Sheet, Text, signed, text
 
 Change = Literal["worse", "better", "untested", "same", "unchanged"]
-Setting = tuple[tuple[str, str], ...]
 Key = tuple[str, str, Setting, str]
 """Of a cell: data set, method, the swept parameters it has with their values, metric."""
 
@@ -197,9 +198,9 @@ def compare(
     common = [key for key in wanted if one[key].keys() & other.get(key, {}).keys()]
     if not common:
         raise ResultsError(f"{new.folder} has nothing in common with {old.folder}: {_unlike(old, new)}")
-    facts = {name: metric_facts(old, name) for name in dict.fromkeys(key[3] for key in common)}
+    facts = {name: old.metric_facts(name) for name in dict.fromkeys(key[3] for key in common)}
     for name, known in facts.items():
-        if metric_facts(new, name) != known:
+        if new.metric_facts(name) != known:
             raise ResultsError(f"{new.folder}: {name} is not computed as in {old.folder}: see `metrics:`")
     cells, undefined = [], []
     for key in common:
@@ -282,27 +283,23 @@ def _corrected(cells: list[PairedCell]) -> tuple[PairedCell, ...]:
     return tuple(done)
 
 
-def _cells(results: Results) -> dict[Key, dict[int, float]]:
+def _cells(results: Results) -> dict[Key, Mapping[int, float]]:
     """Cell → split → value. A grid stands with all its points."""
-    scores, swept = results.scores
-    found: dict[Key, dict[int, float]] = {}
-    columns = ["dataset", "method", *swept, "split", "metric", "value"]
-    for dataset, method, *point, split, metric, value in scores[columns].itertuples(index=False, name=None):
-        setting = tuple((path, value) for path, value in zip(swept, point, strict=True) if value != "")
-        found.setdefault((dataset, method, setting, metric), {})[int(split)] = float(value)
+    scores = results.split_scores
+    found: dict[Key, Mapping[int, float]] = {}
+    for (dataset, method, point, metric), values in scores.values.items():
+        setting = tuple((path, value) for path, value in zip(scores.paths, point, strict=True) if value != "")
+        found[dataset, method, setting, metric] = values
     return found
 
 
 def _refuse_unlike(old: Results, new: Results) -> None:
     """The splits must be the same rows: the same spec but for how many there are, on the same data."""
-
-    def rows(results: Results) -> dict[str, Any]:
-        written = results.experiment.get("splits")
-        spec = dict(written) if isinstance(written, Mapping) else {}
-        return {key: value for key, value in spec.items() if key not in ("repeats", "folders")}
-
-    if rows(old) != rows(new):
-        specs = ", ".join(f"{key}: {value}" for key, value in rows(old).items() if rows(new).get(key) != value)
+    rows, new_rows = (
+        each.experiment.splits.model_dump(exclude={"repeats", "folders"}, exclude_none=True) for each in (old, new)
+    )
+    if rows != new_rows:
+        specs = ", ".join(f"{key}: {value}" for key, value in rows.items() if new_rows.get(key) != value)
         raise ResultsError(f"{new.folder}: its splits are not those of {old.folder} ({specs or 'see `splits:`'})")
     for dataset in old.datasets:
         sums = old.checksum(dataset), new.checksum(dataset)
@@ -324,17 +321,16 @@ def _unlike(old: Results, new: Results) -> str:
 
 def _test_to_train(results: Results, dataset: str, cells: Mapping[Key, Mapping[int, float]]) -> float:
     """n_test / n_train of a split."""
-    splits = results.experiment.get("splits")
-    spec: Mapping[str, Any] = splits if isinstance(splits, Mapping) else {}
-    if spec.get("kind") == "kfold":
-        return 1 / (int(spec["folds"]) - 1)
-    if spec.get("kind") == "shuffle":
-        size = spec["train_size"]
+    spec = results.experiment.splits
+    if isinstance(spec, KFold):
+        return 1 / (spec.folds - 1)
+    if isinstance(spec, Shuffle):
+        size = spec.train_size
         if isinstance(size, float):
             return (1 - size) / size
         n = int(results.facts(dataset)["n_instances"])
         return (n - int(size)) / int(size)
     n_splits = 1 + max(max(found) for key, found in cells.items() if key[0] == dataset)
-    repeats = int(spec.get("repeats", 1))
+    repeats = spec.repeats if isinstance(spec, FromFile) else 1
     folds = n_splits // repeats if n_splits % repeats == 0 and n_splits > repeats else n_splits  # else: broken off
     return 1 / (folds - 1) if folds > 1 else 1.0

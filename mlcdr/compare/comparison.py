@@ -25,10 +25,10 @@ import numpy as np
 
 from mlcdr.compare.significance import Significance, assess, record
 from mlcdr.errors import ResultsError, did_you_mean, listing
-from mlcdr.results.metric_facts import MetricFacts, metric_facts
-from mlcdr.results.metric_facts import notes as metric_notes
+from mlcdr.results.metric_facts import MetricFacts, list_notes
 from mlcdr.results.ranking import is_among_best, ranks
-from mlcdr.results.results import Cell, Point, Results
+from mlcdr.results.results import Results
+from mlcdr.results.scores import Cell, Point
 from mlcdr.tables import layouts, output
 from mlcdr.tables.sheet import DASH, Sheet, Text, text
 from mlcdr.tables.text_format import (
@@ -146,7 +146,7 @@ def compare_all(results: Results, rope: float | None = None) -> list[Comparison]
 class _Comparer:
     def __init__(self, results: Results, metric: str, rope: float | None):
         self.results, self.metric = results, metric
-        self.facts: MetricFacts = metric_facts(results, metric)
+        self.facts: MetricFacts = results.metric_facts(metric)
         self.points = self._points()
         self.cells: dict[Block, dict[str, Cell]] = {
             (dataset, point): {m: c for m in results.methods if (c := results.cell(dataset, m, point, metric))}
@@ -268,7 +268,7 @@ class _Comparer:
         notes = []
         if present:
             notes.append(f"Mean ± standard error {over_splits(c.n for c in present)}. Bold: the best mean.")
-        notes += metric_notes([self.facts])
+        notes += list_notes([self.facts])
         notes += tuning_notes(self.results, self.contestants)
         if self.facts.higher_is_better is None:
             notes.append(f"mlcdr does not know which way {self.facts.title} is better: nothing is bold or ranked.")

@@ -3,6 +3,7 @@
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -13,7 +14,7 @@ from mlcdr.config.problems import Problems, near, worded
 from mlcdr.config.yaml_reader import KeyPath
 from mlcdr.data.files import Part, short_name
 from mlcdr.data.sources import entry_names
-from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, method_text
+from mlcdr.experiment.model import LABELLED, Experiment, LayoutSpec, MethodSpec, method_text
 from mlcdr.experiment.splits import read_labelled
 from mlcdr.experiment.tune import TuneSpec
 from mlcdr.methods import registry
@@ -21,8 +22,30 @@ from mlcdr.methods import registry
 MAX_TRIALS = 10_000_000
 """Of a plan, which is kept in memory."""
 
-Check = Callable[[Mapping[str, Any]], Iterable[str]]
-"""From an experiment as plain data to what is wrong with it, `tables.0: what is wrong`."""
+
+@dataclass(frozen=True)
+class Asked:
+    """The tables and figures that an experiment asks for, and what it has for them, as far as it can be read.
+
+    Attributes
+    ----------
+    tables, figures : tuple of LayoutSpec or None
+        None for one that cannot be read.
+    metrics, methods : tuple of str
+        Their names in the results.
+    sweep : dict
+        Swept path → number of values.
+    """
+
+    tables: tuple[LayoutSpec | None, ...]
+    figures: tuple[LayoutSpec | None, ...]
+    metrics: tuple[str, ...]
+    methods: tuple[str, ...]
+    sweep: dict[str, int]
+
+
+Check = Callable[[Asked], Iterable[str]]
+"""Finds what is wrong with tables and figures: lines `tables.0: what is wrong`."""
 
 
 def check_names(data: Mapping[str, Any], problems: Problems) -> None:
@@ -45,28 +68,29 @@ def check_names(data: Mapping[str, Any], problems: Problems) -> None:
 
 
 def check_layouts(data: Mapping[str, Any], sweep: Mapping[str, Any], also: Check, problems: Problems) -> None:
-    """Put what `also` finds among the problems, but for what is told already."""
+    """Put what `also` finds among the problems, but for what is reported already."""
     listed = {key: data[key] if isinstance(data.get(key), list) else [] for key in ("metrics", "tables", "figures")}
     methods = data.get("methods")
-    plain = {
-        "metrics": [{spec.name: {"as": spec.label}} for spec in listed["metrics"] if spec.label],
-        "sweep": {path: values for path, values in sweep.items() if isinstance(values, list)},
-        "methods": methods if isinstance(methods, dict) else {},
-        # an entry that is broken has been told; one that surely fits keeps its place
-        **{
-            key: [spec.plain() if isinstance(spec.layout, str) and spec.layout else None for spec in listed[key]]
-            for key in ("tables", "figures")
-        },
-    }
+
+    def readable(key: str) -> tuple[LayoutSpec | None, ...]:
+        return tuple(spec if isinstance(spec.layout, str) and spec.layout else None for spec in listed[key])
+
+    asked = Asked(
+        readable("tables"),
+        readable("figures"),
+        metrics=tuple(spec.label for spec in listed["metrics"] if spec.label),
+        methods=tuple(methods) if isinstance(methods, dict) else (),
+        sweep={path: len(values) for path, values in sweep.items() if isinstance(values, list)},
+    )
     told = problems.places()
     misspelt = any(path[:1] == ("metrics",) for path in told)
-    for line in also(plain):
+    for line in also(asked):
         where, _, message = line.partition(": ")
         key, _, number = where.partition(".")
         path = (key, int(number))
         if message.startswith("needs the metric"):
             # Of a metric that is misspelt above, or in the entry itself, one line is enough.
-            unclear = not plain["metrics"] or (misspelt and "did you mean" in message)
+            unclear = not asked.metrics or (misspelt and "did you mean" in message)
             if unclear or (*path, "metric") in told:
                 continue
         problems.add(path, message)

@@ -26,7 +26,7 @@ _SpecT = TypeVar("_SpecT", bound=BaseModel)
 
 def read_dataset(written: Any, path: KeyPath, problems: Problems, folder: Path) -> DatasetSpec:
     """A data set from `name` or `{name: {option: value}}`; its file may stand in `folder`."""
-    pair = _name_and_options(written, "data set", path, problems)
+    pair = name_and_options(written, "data set", path, problems)
     if pair is None:
         return DatasetSpec.model_construct(name="")
     name, options = pair
@@ -101,7 +101,7 @@ def spelt_alike(specs: Sequence[DatasetSpec], part: Part, look_up: bool, problem
 
 def read_metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
     """A metric from `name`, `{name: {option: value, as: label}}` or `{name: value}` (for its first option)."""
-    pair = _name_and_options(written, "metric", path, problems)
+    pair = name_and_options(written, "metric", path, problems)
     if pair is None:
         return MetricSpec.model_construct(name="", label="")
     name, options = pair
@@ -152,7 +152,8 @@ def read_layout(written: Any, path: KeyPath, problems: Problems, folder: Path) -
     return _built(LayoutSpec, places, problems, layout=layout, metric=metric, options=options)
 
 
-def _name_and_options(written: Any, what: str, path: KeyPath, problems: Problems) -> tuple[str, Any] | None:
+def name_and_options(written: Any, what: str, path: KeyPath, problems: Problems) -> tuple[str, Any] | None:
+    """The name and the options in `name` or `{name: options}`; None, and a problem recorded, for any other form."""
     if isinstance(written, str):
         return written, {}
     if isinstance(written, dict) and len(written) == 1:

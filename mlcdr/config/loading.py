@@ -52,8 +52,7 @@ def load_experiment(
     look_up : bool
         Whether the data sets and fold files must be there, as a run needs them.
     also : callable, optional
-        Finds problems of the tables and figures, of which nothing is known here: given what could be read as plain
-        data, `tables.0: what is wrong` for each.
+        Finds problems of the tables and figures, of which nothing is known here: `tables.0: what is wrong` for each.
 
     Raises
     ------

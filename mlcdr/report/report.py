@@ -14,6 +14,7 @@ nothing. Pictures may only be within the page (`data:`), such as the cells of a 
 from __future__ import annotations
 
 import base64
+import contextlib
 import csv
 import hashlib
 import itertools
@@ -22,7 +23,7 @@ import math
 import os
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -33,13 +34,13 @@ from markupsafe import Markup
 from mlcdr import __version__
 from mlcdr.compare import comparison
 from mlcdr.errors import ResultsError, listing
+from mlcdr.experiment.model import Experiment
 from mlcdr.report import svg
-from mlcdr.results import failures, results
-from mlcdr.results.manifest import read_manifest
-from mlcdr.results.metric_facts import metric_facts
-from mlcdr.results.metric_labels import metric_labels
+from mlcdr.results.failures import Place, gather_failures, list_places
+from mlcdr.results.manifest import Manifest, open_manifest, read_manifest
 from mlcdr.results.ranking import is_among_best
-from mlcdr.results.results import NoResults, Point, Results
+from mlcdr.results.results import Results, import_results, open_results, read_experiment
+from mlcdr.results.scores import NoResults, Point
 from mlcdr.tables import layouts, output, tables, text_format
 from mlcdr.tables.curves import curve, positions
 from mlcdr.tables.sheet import DASH, Sheet, Text, text
@@ -86,14 +87,18 @@ def render(folder: Path, diagrams: Diagrams | None = None, without: str = "") ->
     problems: list[str] = []
     found: Results | None = None
     try:
-        found = results.load(folder)
+        found = open_results(folder)
     except NoResults as error:
         problems.append(str(error))
-    experiment = found.experiment if found else results.read_experiment(folder / "experiment.yaml")
+    except ResultsError as error:  # the record of trials cannot be read; what was exported from it may be whole
+        problems.append(str(error))
+        found = import_results(folder)
+    experiment = found.experiment if found else read_experiment(folder)
+    manifest, whole_manifest = Manifest(), ""
     try:
-        manifest = read_manifest(folder)
+        manifest = open_manifest(folder)
+        whole_manifest = json.dumps(read_manifest(folder), indent=2, ensure_ascii=False)
     except ResultsError as error:
-        manifest = {}
         problems.append(str(error))
     packaged = files("mlcdr.report") / "templates"
     style, script = (packaged.joinpath(f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
@@ -131,7 +136,7 @@ def render(folder: Path, diagrams: Diagrams | None = None, without: str = "") ->
         runs=_runs(manifest),
         repeat=_repeat(folder, experiment, manifest),
         config=(folder / "experiment.yaml").read_text(encoding="utf-8"),
-        manifest=json.dumps(manifest, indent=2, ensure_ascii=False) if manifest else "",
+        manifest=whole_manifest,
     )
 
 
@@ -146,66 +151,63 @@ def _markup(sheet: Sheet, sortable: bool = True) -> Markup:
 # -------------------------------------------------------------------- what was run, and what is there of it
 
 
-def _overview(
-    folder: Path, experiment: Mapping[str, Any], manifest: Mapping[str, Any], found: Results | None
-) -> dict[str, Any]:
+def _overview(folder: Path, experiment: Experiment, manifest: Manifest, found: Results | None) -> dict[str, Any]:
     """The head of the page, and the failures."""
-    scored = failures.scored(folder)
+    scored: Collection[Place] = ()
+    if found:
+        with contextlib.suppress(NoResults):  # a folder may be imported without scores.csv
+            scored = found.scored
     names = found.datasets if found else ()
-    datasets = [*dict.fromkeys([*names, *_mapping(manifest, "datasets")])]
+    datasets = [*dict.fromkeys([*names, *manifest.datasets])]
     unknown = ""
     try:
-        kinds = failures.kinds(folder, experiment, datasets, scored)
+        kinds = gather_failures(folder, experiment, datasets, scored)
     except ResultsError as error:
         kinds, unknown = [], str(error)
     failed = sum(len(kind.failures) for kind in kinds)
-    trials = _mapping(manifest, "trials")
-    planned, told = trials.get("planned"), trials.get("failed")
+    trials = manifest.trials
+    planned = trials.planned
     state = [f"{len(scored)}{f' of {planned}' if planned is not None else ''} trials have results."]
     if failed:
         state.append(f"{failed} failed.")
-    if trials.get("interrupted"):
+    if trials.interrupted:
         state.append("The last run was interrupted; the same command goes on from there.")
     damaged = bool(unknown) and os.path.lexists(folder / "trials.sqlite")
     if damaged:
         state.append("The record of trials is damaged, so which of them failed is not known: see Failures.")
-    elif told is not None and told != failed:
-        state.append(f"The manifest of the last run counts {told} failed trials, the record has {failed}.")
+    elif trials.failed is not None and trials.failed != failed:
+        state.append(f"The manifest of the last run counts {trials.failed} failed trials, the record has {failed}.")
+    plain = experiment.resolved()
     facts = [
         ("Data sets", listing(datasets)),
-        ("Methods", listing([str(name) for name in experiment.get("methods") or ()])),
-        ("Metrics", listing(metric_labels(experiment))),
-        ("Splits", _settings(experiment.get("splits"))),
-        ("Sweep", "; ".join(f"{k}: {_values(v)}" for k, v in (experiment.get("sweep") or {}).items())),
-        ("Last run", str(manifest.get("started", "")).replace("T", " ").replace("+00:00", " UTC")),
+        ("Methods", listing(list(experiment.methods))),
+        ("Metrics", listing([spec.label for spec in experiment.metrics])),
+        ("Splits", ", ".join(f"{key} {_join(value)}" for key, value in plain["splits"].items())),
+        ("Sweep", "; ".join(f"{path}: {_join(values)}" for path, values in experiment.sweep.items())),
+        ("Last run", _time(manifest.started)),
     ]
     return {
-        "name": found.name if found else str(experiment.get("name", folder.name)),
-        "description": experiment.get("description") or "",
+        "name": experiment.name,
+        "description": experiment.description,
         "state": " ".join(state),
-        "whole": bool(scored) and len(scored) == planned and not (failed or damaged or trials.get("interrupted")),
+        "whole": bool(scored) and len(scored) == planned and not (failed or damaged or trials.interrupted),
         "facts": [(what, value) for what, value in facts if value],
         "failed": failed,
         "failures_unknown": unknown,
         "kinds": [
-            {"kind": kind, "places": failures.places(kind.failures), "example": kind.failures[0]}
+            {"kind": kind, "places": list_places(kind.failures), "example": kind.failures[0]}
             for kind in kinds[:_TRACEBACKS]
         ],
         "more_kinds": max(0, len(kinds) - _TRACEBACKS),
     }
 
 
-def _mapping(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = content.get(key)
-    return found if isinstance(found, Mapping) else {}
+def _join(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _settings(content: Any) -> str:
-    return ", ".join(f"{k} {_values(v)}" for k, v in content.items()) if isinstance(content, Mapping) else ""
-
-
-def _values(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+def _time(started: str) -> str:
+    return started.replace("T", " ").replace("+00:00", " UTC")
 
 
 # -------------------------------------------------------------------- tables, ranks, diagrams
@@ -214,11 +216,11 @@ def _values(value: Any) -> str:
 def _tables(found: Results) -> list[Markup | str]:
     """The tables that the experiment asks for; in place of one that cannot be made, why."""
     made: list[Markup | str] = []
-    for entry in tables.entries(found):
+    for entry in tables.list_entries(found):
         try:
             made.append(_markup(tables.render(found, entry).sheet))
         except ResultsError as error:
-            made.append(f"The table {entry.get('layout')} cannot be made: {error}")
+            made.append(f"The table {entry.layout} cannot be made: {error}")
     return made
 
 
@@ -261,7 +263,7 @@ def _comparisons(found: Results) -> list[dict[str, Any]]:
 
 def _title(found: Results, metric: str) -> str:
     """A metric's name as a heading: `Encoding error`."""
-    title = metric_facts(found, metric).title
+    title = found.metric_facts(metric).title
     return title[:1].upper() + title[1:]
 
 
@@ -275,14 +277,13 @@ def _diagrams(pictures: Mapping[str, str]) -> list[dict[str, Any]]:
 # -------------------------------------------------------------------- one data set
 
 
-def _datasets(found: Results, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _datasets(found: Results, manifest: Manifest) -> list[dict[str, Any]]:
     tuned = _tuned(found)
-    about = _mapping(manifest, "datasets")
     panels = _panels(found)
     shown = []
     for k, dataset in enumerate(found.datasets):
-        measured = bool((found.summary["dataset"] == dataset).any())
-        facts = _mapping(about, dataset)
+        measured = dataset in found.with_results
+        facts = manifest.facts(dataset)
         chosen = tuned.get(dataset)
         shown.append(
             {
@@ -311,7 +312,7 @@ def _short(value: Any) -> Any:
 def _panels(found: Results) -> dict[str, tuple[str, str, str]]:
     """What the experiment's own figures call a metric and its axis: metric → label, x label, x label of percentages."""
     known: dict[str, tuple[str, str, str]] = {}
-    for entry in output.entries(found, "figures"):
+    for entry in found.experiment.figures:
         try:
             layout = layouts.load_figure(entry)
         except ResultsError:  # a layout that is gone names nothing; `mlcdr plot` says so
@@ -359,7 +360,7 @@ def _charts(
 
 def _numbers(found: Results, dataset: str) -> Sheet:
     """Every mean of a data set: methods and points down, metrics across."""
-    facts = {metric: metric_facts(found, metric) for metric in found.metrics}
+    facts = {metric: found.metric_facts(metric) for metric in found.metrics}
     rows: list[tuple[Text, ...]] = []
     groups = []
     for method in found.methods:
@@ -393,7 +394,7 @@ def _number(found: Results, dataset: str, method: str, point: Point, metric: str
         return Text(DASH, "--")
     at_point = [found.cell(dataset, rival, point, metric) for rival in found.methods]
     rivals = [rival for rival in at_point if rival]
-    bold = is_among_best(cell, rivals, metric_facts(found, metric).higher_is_better, within_one_se=False)
+    bold = is_among_best(cell, rivals, found.metric_facts(metric).higher_is_better, within_one_se=False)
     setting = f"({', '.join(value for _, value in cell.setting)})" if cell.setting else ""
     return text_format.mean_and_spread(cell.mean, cell.se, _DIGITS, bold, setting)
 
@@ -477,32 +478,27 @@ def _times(found: Results) -> Markup | None:
     return _markup(Sheet(text("Time of each method"), tuple(map(text, heads)), tuple(rows), 2, notes=(note,)))
 
 
-def _runs(manifest: Mapping[str, Any]) -> Markup | None:
+def _runs(manifest: Manifest) -> Markup | None:
     """The runs that computed trials of this folder."""
-    told = manifest.get("computed_by")
-    runs = [run for run in told if isinstance(run, Mapping)] if isinstance(told, list) else []
-    if not runs:
+    if not manifest.computed_by:
         return None
     heads = ("Started", "Seconds", "Trials computed", "Failed", "Jobs", "Machine", "Python", "mlcdr")
     rows = []
-    for run in runs:
-        trials, machine = _mapping(run, "trials"), _mapping(run, "machine")
-        where = f"{machine.get('system', '')} {machine.get('processor', '')}, {machine.get('cores', '?')} cores".strip()
-        started = str(run.get("started", DASH)).replace("T", " ").replace("+00:00", " UTC")
-        cells = [run.get("seconds"), trials.get("computed"), trials.get("failed"), run.get("jobs"), where]
-        cells += [run.get("python"), run.get("mlcdr")]
-        rows.append((text(started), *(text(DASH if cell is None else str(cell)) for cell in cells)))
+    for run in manifest.computed_by:
+        machine = f"{run.machine.system} {run.machine.processor}, {run.machine.cores or '?'} cores".strip()
+        cells = (run.seconds, run.trials.computed, run.trials.failed, run.jobs, machine, run.python, run.mlcdr)
+        rows.append((text(_time(run.started) or DASH), *(text(DASH if cell is None else str(cell)) for cell in cells)))
     return _markup(Sheet(text("Runs that computed trials"), tuple(map(text, heads)), tuple(rows), 1, left=(5, 6, 7)))
 
 
-def _repeat(folder: Path, experiment: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, str]:
+def _repeat(folder: Path, experiment: Experiment, manifest: Manifest) -> dict[str, str]:
     """The commands that repeat the experiment, and that fill in what is missing."""
     config = shlex.quote(str(folder / "experiment.yaml"))
     out = shlex.quote(str(folder.parent))
-    packages = [f"{name}=={version}" for name, version in _mapping(manifest, "packages").items() if version]
+    packages = [f"{name}=={version}" for name, version in manifest.packages.items() if version]
     again = f"mlcdr run {config} --out again"
     goes_on = f"mlcdr run {config} --out {out}"
-    named = str(experiment.get("name")) == folder.name  # a folder that was renamed is not the one a run would write
+    named = experiment.name == folder.name  # a folder that was renamed is not the one a run would write
     return {
         "again": again,
         "go_on": goes_on if named else "",

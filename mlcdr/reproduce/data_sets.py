@@ -14,6 +14,7 @@ from typing import Any
 from mlcdr.data.dataset import load_dataset
 from mlcdr.data.sources import find
 from mlcdr.errors import DataError, ResultsError, listing
+from mlcdr.experiment.model import LayoutSpec
 from mlcdr.reproduce import published
 from mlcdr.reproduce.judging import Rules, rules_for
 from mlcdr.reproduce.published import PublishedCell, Verdict
@@ -58,7 +59,7 @@ def render(names: Sequence[str], layout: str) -> Table:
     ResultsError
         When there is no such layout, or it asks for a fact that there is not.
     """
-    described = layouts.load_datasets({"layout": layout})
+    described = layouts.load_datasets(LayoutSpec(layout=layout))
     rows = [facts(name) for name in names]
     for column in described.columns:
         if rows and column.fact not in rows[0]:
@@ -72,7 +73,7 @@ def render(names: Sequence[str], layout: str) -> Table:
     sheet = Sheet(template(described.caption), header, shown, 1, notes=tuple(notes), left=left)
     names_of_columns = tuple(column.fact for column in described.columns)
     records = tuple(tuple(_plain(row[fact]) for fact in names_of_columns) for row in rows)
-    label = "tab:" + layouts.file_name(layouts.stem({"layout": layout})).replace("_", "-")
+    label = "tab:" + layouts.file_name(layouts.stem(layout)).replace("_", "-")
     return Table(sheet, names_of_columns, records, label)
 
 

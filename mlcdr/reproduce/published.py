@@ -38,8 +38,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from mlcdr.errors import ResultsError, did_you_mean, listing
+from mlcdr.experiment.model import LABELLED
 from mlcdr.reproduce.judging import Rules, rules_for
-from mlcdr.results.results import Cell, Point, Results
+from mlcdr.results.results import Results
+from mlcdr.results.scores import Cell, Point
 from mlcdr.tables.sheet import DASH, Sheet, Text, signed, text
 from mlcdr.tables.text_format import mean_and_spread
 
@@ -375,17 +377,12 @@ class _Finder:
 
     def _fixed(self, method: str, path: str) -> str:
         """The value of a parameter that the method's own config fixes, empty if it does not."""
-        methods: Any = self.results.experiment.get("methods")
-        place = methods.get(method) if isinstance(methods, Mapping) else None
-        family, _, parameter = path.partition(".")
-        if family == "splits":
-            splits: Any = self.results.experiment.get("splits")
-            return str(splits.get(parameter, "")) if isinstance(splits, Mapping) else ""
-        component = place.get(family) if isinstance(place, Mapping) else None
-        if not (isinstance(component, Mapping) and len(component) == 1):
-            return ""
-        params = next(iter(component.values()))
-        return str(params.get(parameter, "")) if isinstance(params, Mapping) else ""
+        experiment = self.results.experiment
+        if path == LABELLED:
+            return str(experiment.splits.labelled or "")
+        spec = experiment.methods.get(method)
+        at = spec.component_at(path) if spec else None
+        return str(at[0].params.get(".".join(at[1]), "")) if at else ""
 
 
 def same_amount(ours: str, theirs: str) -> bool:

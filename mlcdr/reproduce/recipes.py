@@ -127,8 +127,8 @@ def data_table(target: str) -> str:
 
 def prints_times(experiment: Experiment) -> bool:
     """Whether a table or figure of an experiment shows times, so that nothing else should run beside a trial."""
-    tables = [layouts.load_table(spec.plain()) for spec in experiment.tables]
-    figures = [layouts.load_figure(spec.plain()) for spec in experiment.figures]
+    tables = [layouts.load_table(spec) for spec in experiment.tables]
+    figures = [layouts.load_figure(spec) for spec in experiment.figures]
     shown = [layout.metrics or (layout.metric,) for layout in tables]
     shown += [layout.chosen_metrics or () for layout in figures]
     return any(metric in layouts.TIMES for metrics in shown for metric in metrics)

@@ -7,22 +7,23 @@ variant by themselves. What a folder's experiment has otherwise than the config 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mlcdr.config.yaml_reader import read_yaml
 from mlcdr.data.files import short_name
 from mlcdr.errors import ConfigError, ResultsError, listing
+from mlcdr.experiment.model import Experiment
 from mlcdr.reproduce import published, recipes
 from mlcdr.reproduce.published import ComparedCell, PublishedComparison, Verdict
-from mlcdr.reproduce.recipes import LARGE, Recipe, Step
-from mlcdr.results.manifest import read_manifest
+from mlcdr.reproduce.recipes import LARGE, Recipe
+from mlcdr.results.manifest import RunFacts
 from mlcdr.results.record import duration
-from mlcdr.results.results import Results, load
+from mlcdr.results.results import Results, open_results, read_experiment
 from mlcdr.tables.sheet import DASH, Sheet, Text, text
 
 _WORST = 5  # cells shown of each table
@@ -133,10 +134,7 @@ def _other_protocol(results: Results, table: str) -> str:
     named = [known[name] for name in (table, f"{table}_{recipes.LARGE}") if name in known]
     if not named:
         return ""
-    splits: list[Mapping[str, Any]] = []
-    for content in (results.experiment, *(recipe.outline.resolved() for recipe in named)):
-        found = content.get("splits")
-        splits.append({"repeats": 1, **found} if isinstance(found, Mapping) else {})
+    splits = [each.splits.model_dump() for each in (results.experiment, *(recipe.outline for recipe in named))]
     ours, theirs, *_ = splits
     differing = [key for key in _PROTOCOL if ours.get(key) != theirs.get(key)]
     for recipe, each in zip(named, splits[1:], strict=True):
@@ -164,10 +162,10 @@ def status(folder: Path) -> Status:
     unread: list[tuple[str, str]] = []
     for place in _results_folders(folder):
         try:
-            recipe, variant = known.get(_experiment_name(place), (None, ""))
+            recipe, variant = known.get(read_experiment(place).name, (None, ""))
             if recipe is None or not recipe.table:
                 continue
-            results = load(place)
+            results = open_results(place)
             for table in _tables(recipe, results):
                 groups.setdefault((table, "" if variant == LARGE else variant), []).append((recipe, results))
         except (ResultsError, ConfigError) as error:
@@ -197,14 +195,8 @@ def _results_folders(folder: Path) -> list[Path]:
 
 def _tables(recipe: Recipe, results: Results) -> list[str]:
     """The published tables that a run holds: its config's, and others that it is laid out as."""
-    listed = results.experiment.get("tables")
-    layouts = [each.get("layout") for each in listed or () if isinstance(each, Mapping)]
+    layouts = [entry.layout for entry in results.experiment.tables]
     return list(dict.fromkeys([recipe.table, *(name for name in layouts if name in published.names())]))
-
-
-def _experiment_name(folder: Path) -> str:
-    content = read_yaml(folder / "experiment.yaml").data
-    return str(content.get("name")) if isinstance(content, Mapping) else ""
 
 
 def _notes(recipe: Recipe, variant: str, results: Results) -> list[str]:
@@ -215,25 +207,25 @@ def _notes(recipe: Recipe, variant: str, results: Results) -> list[str]:
     if changed:
         notes.append(f"`{name}` is not what the config {recipe.name} says: {'; '.join(changed)}.")
     try:
-        trials = read_manifest(results.folder).get("trials", {})
+        trials = results.manifest.trials
     except ResultsError as error:
         return [*notes, f"{' '.join(str(error).split())}: the last run was broken off, or never ended."]
-    if trials.get("failed"):
-        notes.append(f"`{name}`: {trials['failed']} of {trials.get('planned')} trials failed.")
-    if trials.get("interrupted"):
+    if trials.failed:
+        notes.append(f"`{name}`: {trials.failed} of {trials.planned} trials failed.")
+    if trials.interrupted:
         notes.append(f"`{name}`: the last run was interrupted; the means are of what was done.")
     return notes
 
 
-def _expected(recipe: Recipe, variant: str) -> dict[str, Any]:
+def _expected(recipe: Recipe, variant: str) -> Experiment:
     """The experiment as the config, or its reduction, has it."""
     if variant.endswith(recipes.SMALL) and not recipe.variant.endswith(recipes.SMALL):
         (step,) = recipes.steps(recipe.name, small=True)
-        return recipes.experiment_of(step).resolved()
-    return recipes.experiment_of(Step(recipe)).resolved()
+        return recipes.experiment_of(step)
+    return recipe.experiment
 
 
-def _changes(expected: Mapping[str, Any], stored: Mapping[str, Any]) -> Iterator[str]:
+def _changes(expected: Experiment, stored: Experiment) -> Iterator[str]:
     """`key.path: 4 (config: 100)` for what bears on the numbers; where the folds were found does not."""
     ours, theirs = (dict(_flat(_bearing(each))) for each in (stored, expected))
     for path in dict.fromkeys([*theirs, *ours]):
@@ -242,24 +234,14 @@ def _changes(expected: Mapping[str, Any], stored: Mapping[str, Any]) -> Iterator
             yield f"{path}: {shown[0]} (config: {shown[1]})"
 
 
-def _bearing(experiment: Mapping[str, Any]) -> dict[str, Any]:
-    kept: dict[str, Any] = {
-        key: experiment[key] for key in ("datasets", "metrics", "sweep", "methods") if key in experiment
-    }
-    kept["datasets"] = [_spelt(entry) for entry in kept.get("datasets") or []]
-    splits = experiment.get("splits")
-    if isinstance(splits, Mapping):
-        kept["splits"] = {key: value for key, value in {"repeats": 1, **splits}.items() if key != "folders"}
+def _bearing(experiment: Experiment) -> dict[str, Any]:
+    """What bears on the numbers, as plain data; data sets by the names that the catalogue gives them."""
+    datasets = tuple(spec.model_copy(update={"name": short_name(spec.name)}) for spec in experiment.datasets)
+    whole = experiment.model_copy(update={"datasets": datasets}).resolved()
+    whole["splits"].pop("folders", None)
+    kept = {key: whole[key] for key in ("datasets", "metrics", "sweep", "methods", "splits") if key in whole}
     plain: dict[str, Any] = json.loads(json.dumps(kept))
     return plain
-
-
-def _spelt(entry: Any) -> Any:
-    """A data set by the name that the catalogue gives it, options kept."""
-    if isinstance(entry, Mapping) and len(entry) == 1:
-        ((name, options),) = entry.items()
-        return {short_name(str(name)): options}
-    return short_name(str(entry))
 
 
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -293,11 +275,10 @@ def _section(each: Reproduction) -> str:
 
 
 def _protocol(found: Results) -> str:
-    splits = found.experiment.get("splits")
-    facts = dict(splits) if isinstance(splits, Mapping) else {}
-    kind = str(facts.pop("kind", "?"))
-    settings = ", ".join(f"{key} {value}" for key, value in facts.items() if key != "folders")
-    description = str(found.experiment.get("description") or found.name)
+    splits = found.experiment.resolved()["splits"]
+    kind = splits.pop("kind")
+    settings = ", ".join(f"{key} {value}" for key, value in splits.items() if key != "folders")
+    description = found.experiment.description or found.name
     return f"`{found.folder.name}`: {description}. Splits: {kind}{f', {settings}' if settings else ''}."
 
 
@@ -313,14 +294,11 @@ def _worst_sheet(rows: Sequence[ComparedCell]) -> Sheet:
     return Sheet(text("The cells that lie farthest off"), tuple(map(text, header)), tuple(lines), stub=4, left=(8,))
 
 
-def _runs(each: Reproduction) -> Iterator[Mapping[str, Any]]:
-    """What the manifests say of each run that computed trials."""
+def _runs(each: Reproduction) -> Iterator[RunFacts]:
+    """The runs that computed trials."""
     for found in each.results:
-        try:
-            manifest = read_manifest(found.folder)
-        except ResultsError:  # said in the notes
-            continue
-        yield from manifest.get("computed_by") or []
+        with contextlib.suppress(ResultsError):  # a note reports it
+            yield from found.manifest.computed_by
 
 
 def _seconds(each: Reproduction) -> str:
@@ -328,11 +306,10 @@ def _seconds(each: Reproduction) -> str:
     runs = list(_runs(each))
     if not runs:
         return DASH
-    workers = sorted({int(run.get("jobs", 1)) for run in runs})
+    workers = sorted({run.jobs or 1 for run in runs})
     several = f"{'–'.join(map(str, dict.fromkeys((workers[0], workers[-1]))))} worker{'s' * (workers[-1] > 1)}"
-    return f"{duration(sum(float(run.get('seconds', 0)) for run in runs))} ({several})"
+    return f"{duration(sum(run.seconds or 0.0 for run in runs))} ({several})"
 
 
 def _date(each: Reproduction) -> str:
-    dates = [str(run.get("started", ""))[:10] for run in _runs(each)]
-    return max(dates, default=DASH)
+    return max((run.started[:10] for run in _runs(each)), default=DASH)

@@ -1,5 +1,6 @@
-"""A results folder: the record of trials in SQLite, the manifest, the scores, and the joining of several folders.
+"""A results folder, typed: the record of trials in SQLite, the manifest, the scores, and several folders joined.
 
-Imports config and experiment; computes no trial and draws nothing.
-Offers the `Store` that a run writes, and `read_results` for all that reads.
+It may import config, experiment and what is below them; it computes no trial and draws nothing.
+It offers the `Store` that a run writes, and to all readers `open_results`, which gives a `Results` with the
+`Experiment`, the `Manifest` and the numbers.
 """

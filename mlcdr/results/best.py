@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
-Point = tuple[str, ...]
-Setting = tuple[tuple[str, str], ...]
-"""The values taken of a grid: (config path, value as written), in the grid's order."""
+from mlcdr.errors import ResultsError
+from mlcdr.experiment.model import Experiment
+from mlcdr.experiment.splits import KFold
+from mlcdr.results.metric_facts import describe_metric
+from mlcdr.results.scores import Cell, Key, Setting, SplitScores, summarise
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,9 @@ class Best:
     setting: Setting
 
     @property
-    def summary(self) -> tuple[float, float, float, int]:
-        """Mean, standard deviation (n − 1), standard error, and number of splits."""
-        n = len(self.values)
-        mean = math.fsum(self.values) / n
-        std = math.sqrt(math.fsum((v - mean) ** 2 for v in self.values) / (n - 1)) if n > 1 else math.nan
-        return mean, std, std / math.sqrt(n), n
+    def cell(self) -> Cell:
+        """The mean of the values."""
+        return summarise(self.values)
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,9 @@ class Repetitions:
     folds: int | None = None
 
     @classmethod
-    def of(cls, experiment: Mapping[str, Any]) -> Repetitions:
-        """Those of a resolved config."""
-        splits = experiment.get("splits")
-        folds = splits.get("folds") if isinstance(splits, Mapping) and splits.get("kind") == "kfold" else None
-        return cls(folds if isinstance(folds, int) and folds > 0 else None)
+    def of(cls, experiment: Experiment) -> Repetitions:
+        """Those of an experiment."""
+        return cls(experiment.splits.folds if isinstance(experiment.splits, KFold) else None)
 
     def number(self, split: int) -> int:
         """The number of the repetition that a split belongs to."""
@@ -56,6 +53,47 @@ class Repetitions:
     def is_whole(self, n_splits: int) -> bool:
         """Whether so many splits are a whole repetition, and not one that was broken off."""
         return self.folds is None or n_splits == self.folds
+
+    def means(self, values: Mapping[int, float]) -> tuple[float, ...]:
+        """The mean of each whole repetition, of split → value."""
+        parts: dict[int, list[float]] = {}
+        for split in sorted(values):
+            parts.setdefault(self.number(split), []).append(values[split])
+        return tuple(math.fsum(part) / len(part) for part in parts.values() if self.is_whole(len(part)))
+
+
+def choose_best(
+    scores: SplitScores,
+    grids: Mapping[str, tuple[str, ...]],
+    swept: tuple[str, ...],
+    experiment: Experiment,
+    folder: Path,
+) -> dict[Key, Best]:
+    """The best of each grid at each point of the other `swept` paths; of metrics that do not judge, none.
+
+    Parameters
+    ----------
+    grids : mapping
+        Method → the paths of its grid.
+
+    Raises
+    ------
+    ResultsError
+        When it is not known which way a metric is better.
+    """
+    found: dict[Key, dict[Setting, Mapping[int, float]]] = {}
+    for (dataset, method, point, metric), values in scores.values.items():
+        if method in grids:
+            at = dict(zip(scores.paths, point, strict=True))
+            key = (dataset, method, tuple(at[path] for path in swept), metric)
+            found.setdefault(key, {})[tuple((path, at[path]) for path in grids[method])] = values
+    higher = {metric: describe_metric(experiment, metric).higher_is_better for metric in {key[3] for key in found}}
+    unknown = sorted(metric for metric, better in higher.items() if better is None)
+    if unknown:
+        raise ResultsError(f"{folder}: {unknown[0]!r}: which way it is better is not known, so nothing is the best")
+    repetitions = Repetitions.of(experiment)
+    best = {key: best_of(points, bool(higher[key[3]]), repetitions) for key, points in found.items()}
+    return {key: each for key, each in best.items() if each is not None}
 
 
 def best_of(points: Mapping[Setting, Mapping[int, float]], higher: bool, repetitions: Repetitions) -> Best | None:
@@ -97,17 +135,7 @@ def best_of(points: Mapping[Setting, Mapping[int, float]], higher: bool, repetit
     return Best(tuple(values), tuple(means), shown)
 
 
-def grids(experiment: Mapping[str, Any], scope: str = "test") -> dict[str, tuple[str, ...]]:
-    """Method → the paths of its grid, for the methods of a resolved config that are tuned with that scope."""
-    found = {}
-    methods = experiment.get("methods")
-    for name, parts in methods.items() if isinstance(methods, Mapping) else ():
-        tune = parts.get("tune") if isinstance(parts, Mapping) else None
-        if isinstance(tune, Mapping) and tune.get("scope") == scope and isinstance(tune.get("grid"), Mapping):
-            found[str(name)] = tuple(map(str, tune["grid"]))
-    return found
-
-
-def named(paths: Sequence[str], point: Point, columns: Sequence[str]) -> Setting:
-    """The values of `paths` in a point of all `columns`."""
-    return tuple((path, point[columns.index(path)]) for path in paths)
+def tuned_paths(experiment: Experiment, scope: str) -> dict[str, tuple[str, ...]]:
+    """Method → the paths of its grid, for the methods that are tuned with that scope."""
+    methods = experiment.methods.items()
+    return {name: tuple(spec.tune.grid) for name, spec in methods if spec.tune and spec.tune.scope == scope}

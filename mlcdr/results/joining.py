@@ -9,16 +9,18 @@ stands at all points that another folder swept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import NoReturn, TypeVar
 
 from mlcdr.errors import ResultsError, listing
-from mlcdr.results.metric_facts import metric_facts
+from mlcdr.experiment.model import Experiment
 from mlcdr.results.ranking import same
-from mlcdr.results.results import Cell, Key, Point, Results
+from mlcdr.results.results import Results
+from mlcdr.results.scores import Key, Point
+
+_T = TypeVar("_T")
 
 
 def join(every: Sequence[Results]) -> Results:
@@ -33,35 +35,35 @@ def join(every: Sequence[Results]) -> Results:
         return every[0]
     metrics = _common_metrics(every)
     swept = tuple(dict.fromkeys(path for each in every for path in each.swept))
-    names = _names(every, swept, metrics)
-    keys = ["dataset", "method", *swept, "metric"]
-    tables = []
-    for each, called in zip(every, names, strict=True):
-        table = each.summary[each.summary["metric"].isin(metrics)].copy()
-        table["method"] = table["method"].map(called)
-        for path in swept:
-            if path not in each.swept:
-                table[path] = ""
-        tables.append(table[[*keys, "mean", "std", "se", "n"]])
-    joined = pd.concat(tables, ignore_index=True).drop_duplicates(keys, ignore_index=True)
+    names = _name_methods(every, swept, metrics)
+    folder = Path(", ".join(str(each.folder) for each in every))
+    pairs = list(zip(every, names, strict=True))
+
+    def gather(content: Callable[[Results], Mapping[Key, _T]]) -> dict[Key, _T]:
+        """What the folders have by cell, keyed as in the whole; of two at one place the first."""
+        found: dict[Key, _T] = {}
+        for each, called in pairs:
+            for (dataset, method, point, metric), value in content(each).items():
+                if metric in metrics:
+                    found.setdefault((dataset, called[method], _align(point, each.swept, swept), metric), value)
+        return found
+
+    def read_splits() -> NoReturn:
+        raise ResultsError(f"{folder}: the scores of single splits are not joined")
+
     return Results(
-        folder=Path(", ".join(str(each.folder) for each in every)),
-        experiment=_experiment(every, names),
+        folder=folder,
+        experiment=_join_experiments(every, names),
         swept=swept,
-        points=tuple(dict.fromkeys(_aligned(point, each.swept, swept) for each in every for point in each.points)),
+        points=tuple(dict.fromkeys(_align(point, each.swept, swept) for each in every for point in each.points)),
         datasets=tuple(dict.fromkeys(name for each in every for name in each.datasets)),
-        methods=tuple(
-            dict.fromkeys(n[method] for each, n in zip(every, names, strict=True) for method in each.methods)
-        ),
+        methods=tuple(dict.fromkeys(called[method] for each, called in pairs for method in each.methods)),
         metrics=metrics,
-        summary=joined,
-        grids={called[m]: paths for each, called in zip(every, names, strict=True) for m, paths in each.grids.items()},
-        best={
-            (dataset, called[method], _aligned(point, each.swept, swept), metric): taken
-            for each, called in zip(every, names, strict=True)
-            for (dataset, method, point, metric), taken in each.best.items()
-        },
-        remarks=_remarks(every),
+        cells=gather(lambda each: each.cells),
+        grids={called[method]: paths for each, called in pairs for method, paths in each.grids.items()},
+        best=gather(lambda each: each.best),
+        read_splits=read_splits,
+        remarks=_remark_on_splits(every),
     )
 
 
@@ -72,12 +74,12 @@ def _common_metrics(every: Sequence[Results]) -> tuple[str, ...]:
         raise ResultsError(f"no metric is common to the folders ({have})")
     for metric in common:
         for each in every[1:]:
-            if metric_facts(each, metric) != metric_facts(every[0], metric):
+            if each.metric_facts(metric) != every[0].metric_facts(metric):
                 raise ResultsError(f"{each.folder}: {metric} is not computed as in {every[0].folder}: see `metrics:`")
     return common
 
 
-def _names(every: Sequence[Results], swept: tuple[str, ...], metrics: Sequence[str]) -> list[dict[str, str]]:
+def _name_methods(every: Sequence[Results], swept: tuple[str, ...], metrics: Sequence[str]) -> list[dict[str, str]]:
     """For each folder, what its methods are called in the whole."""
     labels = [each.name for each in every]
     labels = [
@@ -86,50 +88,50 @@ def _names(every: Sequence[Results], swept: tuple[str, ...], metrics: Sequence[s
     names: list[dict[str, str]] = [{} for _ in every]
     for method in dict.fromkeys(method for each in every for method in each.methods):
         holders = [k for k, each in enumerate(every) if method in each.methods]
-        one = all(_agree([every[i], every[k]], method, swept, metrics) for i in holders for k in holders if i < k)
+        one = all(_agree(every[i], every[k], method, swept, metrics) for i, k in combinations(holders, 2))
         for k in holders:
             names[k][method] = method if one else f"{method} ({labels[k]})"
     return names
 
 
-def _agree(pair: Sequence[Results], method: str, swept: tuple[str, ...], metrics: Sequence[str]) -> bool:
+def _agree(first: Results, second: Results, method: str, swept: tuple[str, ...], metrics: Sequence[str]) -> bool:
     """Whether two folders mean the same by a method's name."""
-    configs = [
-        methods.get(method) if isinstance(methods := each.experiment.get("methods"), dict) else None for each in pair
-    ]
-    if configs[0] != configs[1]:
+    if first.experiment.methods.get(method) != second.experiment.methods.get(method):
         return False
-    lasting = [metric for metric in metrics if not metric_facts(pair[0], metric).is_time]
-    one, other = (_cells_of(each, method, swept, lasting) for each in pair)
-    return all(same(one[key].mean, other[key].mean) for key in one.keys() & other.keys())
+    lasting = [metric for metric in metrics if not first.metric_facts(metric).is_time]
+    one, other = (dict(_means_of(each, method, swept, lasting)) for each in (first, second))
+    return all(same(one[key], other[key]) for key in one.keys() & other.keys())
 
 
-def _cells_of(results: Results, method: str, swept: tuple[str, ...], metrics: Sequence[str]) -> dict[Key, Cell]:
-    return {
-        (dataset, method, _aligned(point, results.swept, swept), metric): cell
-        for (dataset, name, point, metric), cell in results.cells.items()
-        if name == method and metric in metrics
-    }
+def _means_of(
+    results: Results, method: str, swept: tuple[str, ...], metrics: Sequence[str]
+) -> Iterator[tuple[Key, float]]:
+    for (dataset, name, point, metric), cell in results.cells.items():
+        if name == method and metric in metrics:
+            yield (dataset, method, _align(point, results.swept, swept), metric), cell.mean
 
 
-def _aligned(point: Point, own: tuple[str, ...], swept: tuple[str, ...]) -> Point:
+def _align(point: Point, own: tuple[str, ...], swept: tuple[str, ...]) -> Point:
     """A point of a folder's own sweep among all swept paths."""
     values = dict(zip(own, point, strict=True))
     return tuple(values.get(path, "") for path in swept)
 
 
-def _experiment(every: Sequence[Results], names: Sequence[dict[str, str]]) -> dict[str, Any]:
-    methods: dict[str, Any] = {}
-    for each, called in zip(every, names, strict=True):
-        configs = each.experiment.get("methods")
-        methods |= {called.get(name, name): parts for name, parts in (configs or {}).items()}
+def _join_experiments(every: Sequence[Results], names: Sequence[dict[str, str]]) -> Experiment:
+    """The first folder's experiment with the methods of all; what only one folder has is left out."""
+    methods = {
+        called.get(name, name): spec
+        for each, called in zip(every, names, strict=True)
+        for name, spec in each.experiment.methods.items()
+    }
     name = listing(list(dict.fromkeys(each.name for each in every)))
-    return {"name": name, "metrics": every[0].experiment.get("metrics"), "methods": methods}
+    changed = {"name": name, "methods": methods, "sweep": {}, "tables": (), "figures": ()}
+    return every[0].experiment.model_copy(update=changed)
 
 
-def _remarks(every: Sequence[Results]) -> tuple[str, ...]:
+def _remark_on_splits(every: Sequence[Results]) -> tuple[str, ...]:
     first = every[0]
-    others = [each.name for each in every[1:] if each.experiment.get("splits") != first.experiment.get("splits")]
+    others = [each.name for each in every[1:] if each.experiment.splits != first.experiment.splits]
     if not others:
         return ()
     return (f"The splits of {listing(list(dict.fromkeys(others)))} are not those of {first.name}.",)

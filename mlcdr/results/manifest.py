@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mlcdr.errors import ResultsError
 from mlcdr.whole_files import is_own_file
@@ -12,8 +15,69 @@ from mlcdr.whole_files import is_own_file
 _DEEPEST = 32  # levels
 
 
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class TrialCounts(_Part):
+    """How many trials a run planned, and what came of them; None where that is not known."""
+
+    planned: int | None = None
+    computed: int | None = None
+    failed: int | None = None
+    interrupted: bool = False
+
+
+class Machine(_Part):
+    """The machine of a run."""
+
+    system: str = ""
+    processor: str = ""
+    cores: int | None = None
+
+
+class RunFacts(_Part):
+    """A run that computed trials: when (`started`, ISO 8601), how long, with how many workers and what versions."""
+
+    started: str = ""
+    seconds: float | None = None
+    jobs: int | None = None
+    trials: TrialCounts = TrialCounts()
+    machine: Machine = Machine()
+    python: str | None = None
+    mlcdr: str | None = None
+
+
+class Manifest(_Part):
+    """What a reader of results needs of manifest.json.
+
+    Attributes
+    ----------
+    started : str
+        Of the last run.
+    trials : TrialCounts
+        Of the last run.
+    datasets : dict
+        Data set → its facts: `checksum`, `n_instances`, `n_features`, `n_labels` …
+    packages : dict
+        Package → its version; None where it was not installed.
+    computed_by : tuple of RunFacts
+        The runs that computed the trials.
+    """
+
+    started: str = ""
+    trials: TrialCounts = TrialCounts()
+    datasets: dict[str, dict[str, Any]] = {}
+    packages: dict[str, str | None] = {}
+    computed_by: tuple[RunFacts, ...] = ()
+
+    def facts(self, dataset: str) -> Mapping[str, Any]:
+        """The facts of a data set; none where the manifest does not have it."""
+        return self.datasets.get(dataset, {})
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a results folder.
+    """The whole manifest of a results folder, as plain data.
 
     Raises
     ------
@@ -34,12 +98,6 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise ResultsError(f"{path}: cannot be read: nested more than {_DEEPEST} levels deep")
     if not isinstance(content, dict):
         raise ResultsError(f"{path}: not a manifest")
-    for key in ("datasets", "trials", "packages", "kept"):
-        if not isinstance(content.get(key, {}), dict):
-            raise ResultsError(f"{path}: {key}: should be a mapping")
-    runs = content.get("computed_by", [])
-    if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs):
-        raise ResultsError(f"{path}: computed_by: should be a list of mappings")
     return content
 
 
@@ -47,3 +105,20 @@ def _depth(content: Any) -> int:
     """How many mappings and lists are nested in one another."""
     parts = content.values() if isinstance(content, dict) else content if isinstance(content, list) else None
     return 0 if parts is None else 1 + max(map(_depth, parts), default=0)
+
+
+def open_manifest(folder: Path) -> Manifest:
+    """The manifest of a results folder.
+
+    Raises
+    ------
+    ResultsError
+        When there is none, or it is broken.
+    """
+    content = read_manifest(folder)
+    try:
+        return Manifest.model_validate(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        raise ResultsError(f"{folder / 'manifest.json'}: {key}: {first['msg']}") from None

@@ -1,14 +1,13 @@
-"""What a report must know of a metric: how to print its name, which way is better, what 0/0 counted as."""
+"""What a reader of results must know of a metric: its printed name, which way is better, and what 0/0 counted as."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from mlcdr.errors import listing
+from mlcdr.experiment.model import Experiment
 from mlcdr.metrics import METRICS
-from mlcdr.results.results import Results
 
 _WORDS = {"hamming": "Hamming", "f1": "F1"}
 _SHARED = (
@@ -20,7 +19,7 @@ _NOT_SHARED = "every output was fitted by itself, and methods, points and splits
 
 @dataclass(frozen=True)
 class MetricFacts:
-    """A metric as a report sees it.
+    """A metric as a reader of results sees it.
 
     Attributes
     ----------
@@ -40,9 +39,10 @@ class MetricFacts:
     is_time: bool = False
 
 
-def metric_facts(results: Results, label: str) -> MetricFacts:
-    """The facts of the metric that the results folder calls `label`."""
-    name, options = _origin(results.experiment.get("metrics"), label)
+def describe_metric(experiment: Experiment, label: str) -> MetricFacts:
+    """The facts of the metric that the results of an experiment call `label`."""
+    spec = next((spec for spec in experiment.metrics if spec.label == label), None)
+    name, options = (spec.name, spec.params) if spec else (label, {})
     title = " ".join(_WORDS.get(word, word) for word in label.split("_"))
     metric = METRICS.get(name)
     if metric is None:
@@ -52,24 +52,13 @@ def metric_facts(results: Results, label: str) -> MetricFacts:
         chosen = ", ".join(f"{key} = {value}" for key, value in options.items())
         note = " ".join(filter(None, (f"{metric.description}; {chosen}.", metric.convention_of(options))))
     elif metric.needs == "timing":
-        note = _SHARED if results.experiment.get("share", True) else _NOT_SHARED
+        note = _SHARED if experiment.share else _NOT_SHARED
     return MetricFacts(title, metric.higher_is_better, note, metric.needs == "timing")
 
 
-def notes(facts: Iterable[MetricFacts]) -> list[str]:
-    """What is to be said below a table: one line for each note, headed by the metrics that it is true of."""
+def list_notes(facts: Iterable[MetricFacts]) -> list[str]:
+    """The notes that stand below a table: a line for each, headed by the metrics that it is true of."""
     titles: dict[str, list[str]] = {}
     for fact in facts:
         titles.setdefault(fact.note, []).append(fact.title)
     return [f"{listing(of)}: {note}" for note, of in titles.items() if note]
-
-
-def _origin(entries: Any, label: str) -> tuple[str, Mapping[str, Any]]:
-    """The metric's own name and options behind a label (`as` in `{macro_f1: {zero_division: skip, as: mine}}`)."""
-    for entry in entries if isinstance(entries, list) else []:
-        if isinstance(entry, Mapping) and len(entry) == 1:
-            ((name, written),) = entry.items()
-            options = written if isinstance(written, Mapping) else {}
-            if options.get("as", name) == label:
-                return str(name), {key: value for key, value in options.items() if key != "as"}
-    return label, {}

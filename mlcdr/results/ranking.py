@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from mlcdr.results.results import Cell
+from mlcdr.results.scores import Cell
 
 
 def same(a: float, b: float) -> bool:

@@ -248,12 +248,12 @@ def read_failures(folder: Path) -> list[Failure]:
     with reading(folder) as db:
         found = rows(db, path, "trials", query, *kinds)
     return [
-        Failure(dataset, method, _point(path, point), split, error, recorded)
+        Failure(dataset, method, read_point(path, point), split, error, recorded)
         for dataset, method, point, split, error, recorded in found
     ]
 
 
-def _point(path: Path, written: str) -> tuple[tuple[str, str], ...]:
+def read_point(path: Path, written: str) -> tuple[tuple[str, str], ...]:
     """The (path, value) of a trial's point, from its JSON."""
     try:
         point = json.loads(written)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mlcdr.experiment.trials import Trial
+from mlcdr.results.scores import summarise
 from mlcdr.whole_files import write_whole
 
 Scores = Mapping[str, Mapping[str, float | None]]
@@ -44,22 +45,10 @@ def write_summary(
             cells.setdefault(cell, []).append(value)
     rows = []
     for cell, values in cells.items():
-        n = len(values)
-        mean, std = _mean_and_std(values)
-        numbers = [f"{v:.12g}" if math.isfinite(v) else "" for v in (mean, std, std / math.sqrt(n))]
-        rows.append([*cell, *numbers, n])
+        found = summarise(values)
+        numbers = [f"{v:.12g}" if math.isfinite(v) else "" for v in (found.mean, found.std, found.se)]
+        rows.append([*cell, *numbers, found.n])
     _write(path, ["dataset", "method", *swept, "metric", "mean", "std", "se", "n"], rows)
-
-
-def _mean_and_std(values: Sequence[float]) -> tuple[float, float]:
-    """The mean and the standard deviation (n − 1); NaN where it is not defined, or is no number that a float can be."""
-    n = len(values)
-    mean = math.nan
-    try:
-        mean = math.fsum(values) / n
-        return mean, math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1)) if n > 1 else math.nan
-    except (OverflowError, ValueError):  # of numbers beyond 1e154, or of both infinities
-        return mean, math.nan
 
 
 def write_chosen(

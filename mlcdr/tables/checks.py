@@ -3,41 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from mlcdr.config.consistency import Asked
 from mlcdr.errors import ResultsError, did_you_mean
-from mlcdr.results.metric_labels import metric_labels
 from mlcdr.tables import layouts
 from mlcdr.tables.layouts import TIMES, FigureLayout, TableLayout
 
 
-def problems(experiment: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each thing that would keep a table or figure from being made, as it is found.
-
-    Parameters
-    ----------
-    experiment : mapping
-        The resolved config as plain data (`Experiment.resolved()`), or what could be read of it: an entry of tables or
-        figures that could not is None.
-    """
-    for key, load in (("tables", layouts.load_table), ("figures", layouts.load_figure)):
-        for k, entry in enumerate(experiment.get(key) or []):
-            if entry is None:  # it could not be read, which has been told
+def find_problems(asked: Asked) -> Iterator[str]:
+    """A line for each thing that would keep a table or figure from being made, as it is found."""
+    kinds = (("tables", layouts.load_table, asked.tables), ("figures", layouts.load_figure, asked.figures))
+    for key, load, entries in kinds:
+        for k, entry in enumerate(entries):
+            if entry is None:  # its own problem is reported already
                 continue
-            where = f"{key}.{k}"
             try:
-                layout = load(entry if isinstance(entry, Mapping) else {"layout": entry})
+                lines = _unfit(load(entry), asked)
             except ResultsError as error:
-                yield from (f"{where}: {line}" for line in str(error).splitlines())
-            else:
-                yield from (f"{where}: {line}" for line in _unfit(layout, experiment))
+                lines = str(error).splitlines()
+            yield from (f"{key}.{k}: {line}" for line in lines)
 
 
-def _unfit(layout: TableLayout | FigureLayout, experiment: Mapping[str, Any]) -> list[str]:
+def _unfit(layout: TableLayout | FigureLayout, asked: Asked) -> list[str]:
     """What the layout needs and the experiment lacks."""
-    measured = metric_labels(experiment)
-    sweep = {path: len(values) for path, values in (experiment.get("sweep") or {}).items()}
-    swept = list(sweep)
+    measured, sweep, swept = asked.metrics, asked.sweep, list(asked.sweep)
     if isinstance(layout, FigureLayout):
         layout = layout.settled(sweep, measured)
         metrics, paths = list(layout.chosen_metrics or ()), list(layout.paths)
@@ -56,8 +45,8 @@ def _unfit(layout: TableLayout | FigureLayout, experiment: Mapping[str, Any]) ->
         lines += _without_place(layout)
     if isinstance(layout, FigureLayout):
         lines += _unfit_figure(layout, sweep)
-    elif layout.relative_to is not None and layout.relative_to not in (experiment.get("methods") or {}):
-        lines.append(f"needs the method {layout.relative_to}{did_you_mean(layout.relative_to, experiment['methods'])}")
+    elif layout.relative_to is not None and layout.relative_to not in asked.methods:
+        lines.append(f"needs the method {layout.relative_to}{did_you_mean(layout.relative_to, asked.methods)}")
     return lines + [
         ("needs a second sweep" if swept else "needs a sweep, and nothing is swept")
         if path == "auto"

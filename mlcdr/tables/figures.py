@@ -1,7 +1,7 @@
 """Figures of a results folder: curves along a sweep, boxes over splits, bars, accuracy against time, heat maps.
 
 `write_all` writes those that the experiment asks for into `figures/` of the results folder, as SVG and PNG. What a
-layout can say, and which figures it makes, stands in `mlcdr.tables.layouts`; `fitting` finds those that show an
+layout can say, and which figures it makes, stands in `mlcdr.tables.layouts`; `choose_figures` finds those that show an
 experiment which asks for none.
 
 A method keeps its colour and marker in all figures of an experiment (`mlcdr.tables.styles`). The same results give
@@ -21,7 +21,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from mlcdr.errors import ResultsError, did_you_mean
-from mlcdr.results.metric_facts import metric_facts
+from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts, output, panels
 from mlcdr.tables.curves import positions
@@ -63,14 +63,14 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def render(results: Results, entry: Mapping[str, Any], *subject: str) -> Figure:
+def render(results: Results, entry: LayoutSpec, *subject: str) -> Figure:
     """One of the figures that an entry of `figures:` describes.
 
     Parameters
     ----------
     results : Results
-    entry : mapping
-        `{"layout": NAME or FILE.yaml}` and any key of the layout that shall differ from it.
+    entry : LayoutSpec
+        The layout, and any of its keys that shall differ from it.
     subject : str
         What the figure is of, as `subjects` gives it: with panels of metrics, the data set.
 
@@ -80,12 +80,12 @@ def render(results: Results, entry: Mapping[str, Any], *subject: str) -> Figure:
         When the layout cannot be read or does not fit the results: a panel's metric, or its swept path, is not there.
     """
     layout = _settled(results, entry)
-    _check(results, layout, str(entry["layout"]), subject)
+    _check(results, layout, entry.layout, subject)
     with mpl.rc_context(STYLE):
         return _draw(results, layout, dict(zip(layout.apart, subject, strict=True)))
 
 
-def subjects(results: Results, entry: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def subjects(results: Results, entry: LayoutSpec) -> list[tuple[str, ...]]:
     """What each of an entry's figures is of: a data set, a metric, a method, or several of them, in this order.
 
     Raises
@@ -102,7 +102,7 @@ def subjects(results: Results, entry: Mapping[str, Any]) -> list[tuple[str, ...]
     return [each for each in every if not any(results.lacks(each[at], path) for path in axes)]
 
 
-def write_all(results: Results, asked: Sequence[Mapping[str, Any]] | None = None) -> list[Path]:
+def write_all(results: Results, asked: Sequence[LayoutSpec] | None = None) -> list[Path]:
     """Write every figure of the experiment into `figures/` of its folder, each as `.svg` and `.png`.
 
     The stem is the layout's name with `_` for `/`, and the data set's (metric's, method's) name where there are
@@ -113,7 +113,7 @@ def write_all(results: Results, asked: Sequence[Mapping[str, Any]] | None = None
     ResultsError
         As `render`; or when a file cannot be written.
     """
-    asked = output.entries(results, "figures") if asked is None else asked
+    asked = results.experiment.figures if asked is None else asked
     written = []
     for entry, stem in zip(asked, output.stems(asked), strict=True):
         layout = _settled(results, entry)
@@ -127,40 +127,39 @@ def write_all(results: Results, asked: Sequence[Mapping[str, Any]] | None = None
     return written
 
 
-def fitting(results: Results) -> list[dict[str, Any]]:
+def choose_figures(results: Results) -> list[LayoutSpec]:
     """Entries of generic figures for an experiment, by what it sweeps and measures.
 
     Nothing swept: boxes over the splits. One parameter: curves. Two or more: a heat map of the last two for each method
     that has both, the others at their first values. Methods and a time: accuracy against time.
     """
     swept = [path for path in results.swept if len(results.values(path)) > 1]
-    judged = [m for m in results.metrics if not metric_facts(results, m).is_time]
+    judged = [m for m in results.metrics if not results.metric_facts(m).is_time]
     chosen: dict[str, Any] = {"metrics": judged or list(results.metrics)}
     rest = {path: results.values(path)[0] for path in swept[:-2]}
     both = [m for m in results.methods if len(swept) > 1 and not any(results.lacks(m, path) for path in swept[-2:])]
-    found: list[dict[str, Any]] = []
+    found: list[tuple[str, dict[str, Any]]] = []
     if not swept:
-        found.append({"layout": "boxes", **chosen})
+        found.append(("boxes", {}))
     elif len(swept) == 1:
-        found.append({"layout": "curves", **chosen})
+        found.append(("curves", {}))
     elif both:
-        found.append({"layout": "heatmap", **chosen, "at": rest})
-    else:  # no method has two of them: each sees its own
+        found.append(("heatmap", {"at": rest}))
+    else:  # no method has two of them: each has a figure along its own
         found += [
-            {"layout": "curves", **chosen, "x": path, "at": {p: results.values(p)[0] for p in swept if p != path}}
-            for path in swept
+            ("curves", {"x": path, "at": {p: results.values(p)[0] for p in swept if p != path}}) for path in swept
         ]
     if judged and any(name in results.metrics for name in TIMES):
-        found.append({"layout": "time", **chosen})
-    return found
+        found.append(("time", {}))
+    return [LayoutSpec(layout=name, options={**chosen, **options}) for name, options in found]
 
 
-def _settled(results: Results, entry: Mapping[str, Any]) -> FigureLayout:
+def _settled(results: Results, entry: LayoutSpec) -> FigureLayout:
     sizes = {path: len(results.values(path)) for path in results.swept}
     layout = layouts.load_figure(entry).settled(sizes, results.metrics)
     # what runs from the best to the fastest is no judgement, and is not drawn against itself
     if layout.draw == "scatter" and layout.chosen_metrics is None:
-        judged = tuple(m for m in results.metrics if not metric_facts(results, m).is_time)
+        judged = tuple(m for m in results.metrics if not results.metric_facts(m).is_time)
         layout = layout.model_copy(update={"metrics": judged})
     return layout
 
@@ -176,7 +175,7 @@ def _possible(results: Results, layout: FigureLayout) -> dict[str, tuple[str, ..
     wanted = layout.methods or results.methods
     return _all_there(results, layout) | {
         "dataset": shown_datasets(results, layout),
-        "method": tuple(m for m in wanted if (results.summary["method"] == m).any()),
+        "method": tuple(m for m in wanted if m in results.with_results),
     }
 
 
@@ -331,5 +330,4 @@ def _what_is_shown(results: Results, layout: FigureLayout, spots: Sequence[Spot]
 def _legend_order(results: Results, layout: FigureLayout) -> list[str]:
     first = [method for method in layout.methods if method in results.methods]
     rest = [method for method in results.methods if method not in first]
-    measured = set(results.summary["method"])
-    return [method for method in (*first, *rest) if method in measured]
+    return [method for method in (*first, *rest) if method in results.with_results]

@@ -100,7 +100,7 @@ import pydantic
 from mlcdr.config.problems import worded
 from mlcdr.config.yaml_reader import Document, read_yaml_text
 from mlcdr.errors import ConfigError, ResultsError, did_you_mean
-from mlcdr.experiment.model import method_text
+from mlcdr.experiment.model import LayoutSpec, method_text
 
 if TYPE_CHECKING:  # its home moved in Python 3.11
     from importlib.resources.abc import Traversable
@@ -303,13 +303,13 @@ def names() -> list[str]:
     return sorted(found)
 
 
-def load_table(entry: Mapping[str, Any]) -> TableLayout:
+def load_table(entry: LayoutSpec) -> TableLayout:
     """The layout that an entry of `tables:` names, with the entry's own keys put over the file's.
 
     Parameters
     ----------
-    entry : mapping
-        `layout`, perhaps `metric`, perhaps keys of the layout.
+    entry : LayoutSpec
+        The layout's name, perhaps a metric, perhaps keys of the layout.
 
     Raises
     ------
@@ -319,19 +319,18 @@ def load_table(entry: Mapping[str, Any]) -> TableLayout:
     return _load(TableLayout, entry)
 
 
-def load_figure(entry: Mapping[str, Any]) -> FigureLayout:
+def load_figure(entry: LayoutSpec) -> FigureLayout:
     """The layout that an entry of `figures:` names; otherwise as `load_table`."""
     return _load(FigureLayout, entry)
 
 
-def load_datasets(entry: Mapping[str, Any]) -> DatasetsLayout:
+def load_datasets(entry: LayoutSpec) -> DatasetsLayout:
     """The layout of a table of data sets that an entry names; otherwise as `load_table`."""
     return _load(DatasetsLayout, entry)
 
 
-def stem(entry: Mapping[str, Any]) -> str:
-    """The file stem of an entry's output: the layout's name with `_` for `/`, or a layout file's own stem."""
-    name = str(entry.get("layout"))
+def stem(name: str) -> str:
+    """The file stem of what is made in a layout: its name with `_` for `/`, or a layout file's own stem."""
     return file_name(Path(name).stem if name.endswith((".yaml", ".yml")) else name)
 
 
@@ -344,22 +343,16 @@ def _packaged() -> Traversable:
     return files("mlcdr.tables") / "layouts"
 
 
-def _load(model: type[_Model], entry: Mapping[str, Any]) -> _Model:
-    name = entry.get("layout")
-    if not isinstance(name, str):
-        raise ResultsError(f"an entry of tables or figures needs `layout: NAME`; known: {', '.join(names())}")
-    wanted = _KINDS[model]
+def _load(model: type[_Model], entry: LayoutSpec) -> _Model:
+    name, wanted = entry.layout, _KINDS[model]
     document = _read(name, wanted)
-    kind = document.data.get("kind")
-    if kind != wanted:
-        raise ResultsError(f"{document.place(('kind',))}: kind: is {kind!r}; a {wanted} was asked for")
-    own = {key: value for key, value in entry.items() if key not in ("layout", "metric")}
-    if entry.get("metric") is not None:
-        own["metric"] = entry["metric"]
+    own = entry.options if entry.metric is None else {**entry.options, "metric": entry.metric}
     try:
         return model.model_validate({**document.data, **own})
     except pydantic.ValidationError as error:
-        problems = [_problem(document, name, model, own, one) for one in error.errors()]
+        errors = error.errors()
+        of_kind = [each for each in errors if each["loc"] == ("kind",)]  # of another kind nothing else is said
+        problems = [_problem(document, name, model, own, each) for each in of_kind or errors]
         raise ResultsError("\n".join(problems)) from error
 
 
@@ -370,6 +363,9 @@ def _problem(document: Document, name: str, model: type[_Model], own: Mapping[st
         f"the experiment's entry with layout {name}" if location and location[0] in own else document.place(location)
     )
     key = ".".join(map(str, location))
+    if location == ("kind",):
+        kind = None if error["type"] == "missing" else error["input"]
+        return f"{where}: kind: is {kind!r}; a {_KINDS[model]} was asked for"
     if error["type"] == "extra_forbidden":
         inner: dict[str, type[_Strict]] = {"headers": Headers, "panels": Panel}
         known = inner.get(str(location[0]), model) if len(location) > 1 else model

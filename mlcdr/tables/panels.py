@@ -19,8 +19,8 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from mlcdr.errors import ResultsError
-from mlcdr.results.metric_facts import metric_facts
-from mlcdr.results.results import Point, Results
+from mlcdr.results.results import Results
+from mlcdr.results.scores import Point
 from mlcdr.tables import styles
 from mlcdr.tables.curves import Curve, curve, positions
 from mlcdr.tables.layouts import FigureLayout
@@ -62,7 +62,7 @@ def draw(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: 
 
 def metric_title(results: Results, metric: str) -> str:
     """A metric's name for people; empty for none."""
-    return metric_facts(results, metric).title if metric else ""
+    return results.metric_facts(metric).title if metric else ""
 
 
 def _heading(results: Results, layout: FigureLayout, spot: Spot) -> str:
@@ -134,8 +134,8 @@ def _lines(results: Results, layout: FigureLayout, spot: Spot, methods: Sequence
 
 def shown_datasets(results: Results, layout: FigureLayout) -> tuple[str, ...]:
     """The data sets that have results and that the layout does not leave out."""
-    measured = set(results.summary["dataset"])
-    return tuple(d for d in results.datasets if d in measured and (layout.datasets is None or d in layout.datasets))
+    measured = (name for name in results.datasets if name in results.with_results)
+    return tuple(name for name in measured if layout.datasets is None or name in layout.datasets)
 
 
 def _normalised(found: Curve, layout: FigureLayout) -> Curve:
@@ -216,8 +216,8 @@ def _grouped(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, metho
                 ax.bar(x, cell.mean / unit, 0.9 * width, yerr=error, error_kw=whisker, **filled)
                 legend[method] = Patch(label=method, **filled)
             else:
-                own = point(results, {**at, **dict(cell.setting)})
-                _box(ax, split_values(results, dataset, method, own, dict(cell.setting), spot.metric), x, width, k)
+                values = results.split_values(dataset, method, point(results, at), spot.metric, cell.setting)
+                _box(ax, list(values.values()), x, width, k)
                 legend[method] = Line2D([], [], label=method, **styles.mark(k))
     _value_axis(ax, results, layout, spot)
     ax.grid(False, axis="x")
@@ -248,21 +248,6 @@ def _set_slanted(ax: Axes, names: Sequence[str]) -> None:
 def point(results: Results, at: Mapping[str, str]) -> Point:
     """The point of the sweep with these values, and the first of every path that they do not name."""
     return tuple(at.get(path) or (results.values(path) or ("",))[0] for path in results.swept)
-
-
-def split_values(
-    results: Results, dataset: str, method: str, where: Point, setting: Mapping[str, str], metric: str
-) -> list[float]:
-    """A method's value on each split, at a point of the sweep and at the setting of its grid."""
-    scores, columns = results.scores
-    wanted = {
-        **{path: "" if results.lacks(method, path) else v for path, v in zip(results.swept, where, strict=True)},
-        **setting,
-    }
-    kept = (scores["dataset"] == dataset) & (scores["method"] == method) & (scores["metric"] == metric)
-    for path in columns:
-        kept &= scores[path] == wanted.get(path, "")
-    return [float(value) for value in scores.loc[kept, "value"]]
 
 
 def _box(ax: Axes, values: Sequence[float], x: float, width: float, k: int) -> None:
@@ -332,7 +317,7 @@ def _heat_map(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, meth
             where = point(results, {**layout.at, layout.x: x, layout.y: y})
             cell = results.cell(spot.dataset, spot.method, where, spot.metric)
             cells[i, j] = math.nan if cell is None else cell.mean
-    better = metric_facts(results, spot.metric).higher_is_better
+    better = results.metric_facts(spot.metric).higher_is_better
     ax.set_facecolor("#e6e6e6")  # what a missing number shows
     image = ax.imshow(cells, cmap="cividis_r" if better is False else "cividis", aspect="auto", origin="lower")
     bar = ax.figure.colorbar(image, ax=ax, pad=0.02, fraction=0.06)

@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mlcdr.errors import ResultsError, did_you_mean, listing
-from mlcdr.results.metric_facts import MetricFacts, metric_facts
-from mlcdr.results.metric_facts import notes as metric_notes
+from mlcdr.experiment.model import LayoutSpec
+from mlcdr.results.metric_facts import MetricFacts, list_notes
 from mlcdr.results.ranking import is_among_best, ranks, same
-from mlcdr.results.results import Cell, Results
+from mlcdr.results.results import Results
+from mlcdr.results.scores import Cell
 from mlcdr.tables import layouts, output
 from mlcdr.tables.layouts import TableLayout
 from mlcdr.tables.sheet import DASH, Sheet, Text, template, text
@@ -79,27 +79,26 @@ class Table:
         return self.sheet.terminal(width, colour)
 
 
-def entries(results: Results) -> list[dict[str, Any]]:
+def list_entries(results: Results) -> tuple[LayoutSpec, ...]:
     """The tables the experiment asks for; the generic one if it asks for none."""
-    return output.entries(results, "tables")
+    return results.experiment.tables or (LayoutSpec(layout="generic"),)
 
 
-def render(results: Results, entry: Mapping[str, Any]) -> Table:
+def render(results: Results, entry: LayoutSpec) -> Table:
     """The table that an entry of `tables:` describes.
 
     Parameters
     ----------
     results : Results
-    entry : mapping
-        `{"layout": NAME or FILE.yaml, "metric": …}` and any key of the layout that shall differ from it.
+    entry : LayoutSpec
+        The layout, and any of its keys that shall differ from it.
 
     Raises
     ------
     ResultsError
         When the layout cannot be read, or does not fit the results.
     """
-    layout = layouts.load_table(entry)
-    return _Builder(results, layout, str(entry["layout"])).table()
+    return _Builder(results, layouts.load_table(entry), entry.layout).table()
 
 
 def write_all(results: Results) -> list[Path]:
@@ -110,7 +109,7 @@ def write_all(results: Results) -> list[Path]:
     ResultsError
         As `render`; or when a file cannot be written.
     """
-    asked = entries(results)
+    asked = list_entries(results)
     written = []
     for entry, stem in zip(asked, output.stems(asked), strict=True):
         table = render(results, entry)
@@ -141,7 +140,7 @@ class _Builder:
             self.domain[self.across] = tuple(dict.fromkeys(values))
         if not self.domain[self.across]:
             raise ResultsError(f"{results.folder}: no method of the experiment has the parameter {self.across}")
-        self.facts = {metric: metric_facts(results, metric) for metric in self.domain["metric"]}
+        self.facts = {metric: results.metric_facts(metric) for metric in self.domain["metric"]}
         self._check_options()
 
     def _column_paths(self) -> tuple[str, ...]:
@@ -235,7 +234,7 @@ class _Builder:
         ]
         notes = self._notes(visible, any(b for row in bold for b in row))
         sheet = Sheet(self._caption(), header, tuple(shown), len(self.stub), tuple(starts), notes)
-        parts = (self.results.name, layouts.stem({"layout": self.name}), *filter(None, [self.layout.metric]))
+        parts = (self.results.name, layouts.stem(self.name), *filter(None, [self.layout.metric]))
         label = "tab:" + layouts.file_name("-".join(parts)).replace("_", "-")
         return Table(sheet, *self._records(itertools.chain(*grid), itertools.chain(*cells)), label)
 
@@ -466,7 +465,7 @@ class _Builder:
 
 
 def _notes_on_metrics(facts: Mapping[str, MetricFacts], bold: bool) -> list[str]:
-    notes = metric_notes(facts.values())
+    notes = list_notes(facts.values())
     unknown = [fact.title for fact in facts.values() if fact.higher_is_better is None]
     if unknown and bold:
         notes.append(f"{listing(unknown)}: mlcdr does not know which way is better, so nothing is bold.")

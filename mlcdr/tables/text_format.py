@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from mlcdr.errors import listing
-from mlcdr.results.best import grids
+from mlcdr.results.best import tuned_paths
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, Text, escape_latex
 
@@ -51,7 +51,7 @@ def over_splits(counts: Iterable[int]) -> str:
 def tuning_notes(results: Results, methods: Sequence[str]) -> list[str]:
     """What must be said of methods whose parameters were chosen by what has seen the test rows."""
     best = [method for method in methods if method in results.grids]
-    once = [method for method in methods if method in grids(results.experiment, "dataset")]
+    once = [method for method in methods if method in tuned_paths(results.experiment, "dataset")]
     notes = []
     if best:
         notes.append(f"{listing(best)}: of each grid the best on the test rows for each metric, which flatters.")

@@ -1,11 +1,15 @@
 """Results folders made up for tests."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import yaml
+
+from mlcdr.experiment.model import LayoutSpec
+from mlcdr.tables import figures, tables
 
 PATH = "label_space.n_components"
 PERCENTS = ("20%", "40%", "60%", "80%", "100%")
@@ -68,3 +72,29 @@ def as_printed(table, change=lambda row: float(row["mean"])):
         )
         for r in published(table)
     }
+
+
+def entry_of(written):
+    """An entry of `tables:` or `figures:`, as a config writes it: a layout's name, or a mapping."""
+    if isinstance(written, LayoutSpec):
+        return written
+    options = dict(written) if isinstance(written, dict) else {"layout": written}
+    return LayoutSpec(layout=options.pop("layout"), metric=options.pop("metric", None), options=options)
+
+
+def render_table(results, written):
+    return tables.render(results, entry_of(written))
+
+
+def render_figure(results, written, *subject):
+    return figures.render(results, entry_of(written), *subject)
+
+
+def list_subjects(results, written):
+    return figures.subjects(results, entry_of(written))
+
+
+def change_experiment(results, **changes):
+    """The same results of an experiment with other entries in `tables` or `figures`."""
+    changes = {key: tuple(map(entry_of, written)) for key, written in changes.items()}
+    return replace(results, experiment=results.experiment.model_copy(update=changes))

@@ -8,7 +8,7 @@ from scipy import stats
 
 from mlcdr.compare import baseline
 from mlcdr.errors import ResultsError
-from mlcdr.results import results
+from mlcdr.results.results import open_results
 from tests.reporting.results_folders import PATH, experiment, write_folder
 
 LOSS, TIME = "hamming_loss", "fit_seconds"
@@ -25,7 +25,7 @@ def folder(path, values, splits=None, swept=()):
 def both(tmp_path, old, new, **options):
     keys = ("splits", "swept")
     made = [
-        results.load(folder(tmp_path / name, values, **{k: options[k] for k in keys if k in options}))
+        open_results(folder(tmp_path / name, values, **{k: options[k] for k in keys if k in options}))
         for name, values in (("old", old), ("new", new))
     ]
     return baseline.compare(*made, **{k: v for k, v in options.items() if k not in keys})
@@ -170,11 +170,11 @@ def test_what_cannot_be_paired_is_refused(tmp_path):
     ]):  # fmt: skip
         with pytest.raises(ResultsError, match=f"has nothing in common with .*old: {why}"):
             both(tmp_path / str(k), one, other)
-    made = results.load(folder(tmp_path / "a", one))
-    seed = results.load(folder(tmp_path / "b", one, {"kind": "kfold", "folds": 10, "repeats": 1, "seed": 2}))
+    made = open_results(folder(tmp_path / "a", one))
+    seed = open_results(folder(tmp_path / "b", one, {"kind": "kfold", "folds": 10, "repeats": 1, "seed": 2}))
     with pytest.raises(ResultsError, match=r"its splits are not those of .*seed: 1"):
         baseline.compare(made, seed)
-    longer = results.load(folder(tmp_path / "c", one, {"kind": "kfold", "folds": 10, "repeats": 3, "seed": 1}))
+    longer = open_results(folder(tmp_path / "c", one, {"kind": "kfold", "folds": 10, "repeats": 3, "seed": 1}))
     assert baseline.compare(made, longer).count("unchanged") == 1
     with pytest.raises(ResultsError, match=r"no metric 'hamming_los'; did you mean 'hamming_loss'"):
         baseline.compare(made, made, "hamming_los")
@@ -186,7 +186,7 @@ def test_another_data_set_of_the_same_name_is_refused(tmp_path):
     for path, checksum in zip(paths, ("1", "2"), strict=True):
         (path / "manifest.json").write_text(f'{{"datasets": {{"d": {{"checksum": "{checksum}"}}}}}}')
     with pytest.raises(ResultsError, match="d is not the data set it was"):
-        baseline.compare(*map(results.load, paths))
+        baseline.compare(*map(open_results, paths))
 
 
 def test_an_unknown_metric_is_not_judged(tmp_path):

@@ -10,10 +10,9 @@ from mlcdr.compare import comparison
 from mlcdr.errors import ResultsError
 from mlcdr.reproduce import published
 from mlcdr.reproduce.judging import rules_for
-from mlcdr.results import results
 from mlcdr.results.best import Repetitions, best_of
-from mlcdr.tables import tables
-from tests.reporting.results_folders import experiment, write_folder
+from mlcdr.results.results import open_results
+from tests.reporting.results_folders import experiment, render_table, write_folder
 
 D, L = "dual_space.n_features", "dual_space.n_labels"
 
@@ -33,7 +32,7 @@ def test_the_best_of_each_repetition_and_the_setting_that_was_best_most_often():
     assert best.values == (0.1, 0.3, 0.2, 0.2, 0.1, 0.1)
     assert best.repetitions == pytest.approx((0.2, 0.2, 0.1))
     assert best.setting == a
-    mean, std, se, n = best.summary
+    mean, std, se, n = best.cell.mean, best.cell.std, best.cell.se, best.cell.n
     assert (mean, std, n) == (pytest.approx(1 / 6), pytest.approx(np.std(best.values, ddof=1)), 6)
     assert se == pytest.approx(std / math.sqrt(6))
     assert best_of(points, higher=True, repetitions=Repetitions(2)).repetitions == pytest.approx((0.3, 0.5, 0.4))
@@ -79,7 +78,7 @@ def folder(tmp_path, datasets=("emotions",), repeats=2):
     written = write_folder(tmp_path / "trial", config, values, [D, L])
     facts = {name: {"n_features": 72, "n_labels": 6} for name in datasets}
     (written / "manifest.json").write_text(json.dumps({"datasets": facts}))
-    return results.load(written), values
+    return open_results(written), values
 
 
 def test_a_grid_is_one_number_with_its_setting(tmp_path):
@@ -101,7 +100,7 @@ def test_a_table_shows_the_setting_and_says_what_it_is(tmp_path):
     found, _ = folder(tmp_path)
     entry = {"layout": "generic", "columns": "method", "rows": ["dataset", "metric"], "spread": "none"}
     names = {"names": {"emotions": "emotions‡", "f1": "F1 ↑"}, "bold": "best"}
-    table = tables.render(found, entry | names | {"settings": {"IDSR": f"({{{D}}},{{{L}:features}})"}})
+    table = render_table(found, entry | names | {"settings": {"IDSR": f"({{{D}}},{{{L}:features}})"}})
     assert "(100,8)" in table.markdown()
     assert r"^{\mathrm{(100,8)}}" in table.latex()
     assert r"emotions\ddag{}" in table.latex()
@@ -116,16 +115,16 @@ def test_a_choice_that_has_seen_the_test_rows_is_told(tmp_path):
     for name, scope in (("A", "dataset"), ("B", "split")):
         config["methods"][name]["tune"] = {"grid": {"learner.alpha": [1, 2]}, "scope": scope}
     values = {("yeast", name, "f1"): [0.5, 0.6] for name in "AB"}
-    found = results.load(write_folder(tmp_path / "trial", config, values))
+    found = open_results(write_folder(tmp_path / "trial", config, values))
     told = "A: parameters chosen once for a data set, by all its rows, those of the tests too. `tune: {scope: split}`"
-    assert told in tables.render(found, {"layout": "generic"}).terminal(300)
+    assert told in render_table(found, {"layout": "generic"}).terminal(300)
     assert told in comparison.compare(found, "f1").terminal(300)
 
 
 def test_a_setting_that_is_not_tuned_is_told(tmp_path):
     found, _ = folder(tmp_path)
     with pytest.raises(ResultsError, match=r"layout generic: settings: learner\.alpha is not tuned \(tuned: dual_s"):
-        tables.render(found, {"layout": "generic", "settings": {"IDSR": "{learner.alpha}"}})
+        render_table(found, {"layout": "generic", "settings": {"IDSR": "{learner.alpha}"}})
 
 
 def test_where_scores_are_missing_nothing_stands_in(tmp_path):
@@ -133,7 +132,7 @@ def test_where_scores_are_missing_nothing_stands_in(tmp_path):
     path = found.folder / "scores.csv"
     lines = [line for line in path.read_text().splitlines() if not (",IDSR," in line and line.split(",")[-2] == "f1")]
     path.write_text("\n".join(lines) + "\n")
-    again = results.load(found.folder)
+    again = open_results(found.folder)
     assert again.cell("emotions", "IDSR", (), "f1") is None
     assert again.cell("emotions", "IDSR", (), "hamming_loss").setting == ((D, "20%"), (L, "50%"))
 
@@ -142,7 +141,7 @@ def test_without_scores_there_is_no_best(tmp_path):
     found, _ = folder(tmp_path)
     (found.folder / "scores.csv").unlink()
     with pytest.raises(ResultsError, match=r"scores\.csv: missing"):
-        results.load(found.folder)
+        open_results(found.folder)
 
 
 # -------------------------------------------------------------------- beside the published table
@@ -174,7 +173,7 @@ def as_printed(tmp_path, datasets, shift, name="trial"):
                 mean - 0.002,
                 mean + 0.004,
             ]
-    return results.load(write_folder(tmp_path / name, config, values))
+    return open_results(write_folder(tmp_path / name, config, values))
 
 
 def test_the_printed_numbers_agree_with_themselves(tmp_path):

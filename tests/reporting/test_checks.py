@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from mlcdr.config.consistency import Asked
 from mlcdr.tables import checks, layouts
-from tests.reporting.results_folders import PATH, experiment
+from tests.reporting.results_folders import PATH, entry_of, experiment
 
 FOLDER = Path(layouts.__file__).parent / "layouts"
 TABLES = [name for name in layouts.names() if yaml.safe_load((FOLDER / f"{name}.yaml").read_text())["kind"] == "table"]
@@ -13,10 +14,21 @@ FIGURE1 = {"layout": "chen_lin_2012/figure1"}
 FOUR = ["hamming_loss", "encoding_error", "prediction_error", "loss_bound"]
 
 
+def find_problems(config):
+    asked = Asked(
+        tables=tuple(map(entry_of, config["tables"])),
+        figures=tuple(map(entry_of, config["figures"])),
+        metrics=tuple(next(iter(m.values()))["as"] if isinstance(m, dict) else m for m in config["metrics"]),
+        methods=tuple(config["methods"]),
+        sweep={path: len(values) for path, values in config["sweep"].items()},
+    )
+    return list(checks.find_problems(asked))
+
+
 def test_an_experiment_that_fits_has_no_problem():
     config = experiment(["yeast"], ["PLST"], FOUR, {PATH: ["20%"]}, [TABLE3, "generic"], [FIGURE1])
-    assert list(checks.problems(config)) == []
-    assert list(checks.problems(experiment(["yeast"], ["PLST"], FOUR))) == []
+    assert find_problems(config) == []
+    assert find_problems(experiment(["yeast"], ["PLST"], FOUR)) == []
 
 
 @pytest.mark.parametrize(
@@ -66,11 +78,11 @@ def test_an_experiment_that_fits_has_no_problem():
     ],
 )
 def test_what_would_fail_is_told_before(config, expected):
-    assert list(checks.problems(config)) == [expected]
+    assert find_problems(config) == [expected]
 
 
 @pytest.mark.parametrize("places", [{"rows": ["method"]}, {"rows": ["dataset", "method", PATH]}, {"columns": "method"}])
 def test_a_layout_must_have_a_place_for_data_sets_and_methods(places):
     config = experiment(["y"], ["A"], ["hamming_loss"], {PATH: [1]}, [{**TABLE3, **places}])
-    (line,) = checks.problems(config)
+    (line,) = find_problems(config)
     assert line == "tables.0: rows and columns together must hold dataset and method, each name once"

@@ -4,7 +4,7 @@ from scipy.stats import rankdata
 
 from mlcdr.compare import comparison
 from mlcdr.errors import ResultsError
-from mlcdr.results import results
+from mlcdr.results.results import open_results
 from tests.reporting.results_folders import PATH, as_printed, experiment, published, write_folder
 
 METRIC = "hamming_loss"
@@ -15,7 +15,7 @@ def load(tmp_path, values, swept=(), datasets=None, methods=None):
     methods = methods or list(dict.fromkeys(key[1] for key in values))
     metrics = list(dict.fromkeys(key[-1] for key in values))
     sweep = {path: [p for p in dict.fromkeys(key[2 + k] for key in values) if p] for k, path in enumerate(swept)}
-    return results.load(write_folder(tmp_path / "trial", experiment(datasets, methods, metrics, sweep), values, swept))
+    return open_results(write_folder(tmp_path / "trial", experiment(datasets, methods, metrics, sweep), values, swept))
 
 
 def shown(got):

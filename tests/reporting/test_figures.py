@@ -1,5 +1,6 @@
 import itertools
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -7,9 +8,17 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from mlcdr.errors import ResultsError
-from mlcdr.results import results
+from mlcdr.results.results import open_results
 from mlcdr.tables import figures
-from tests.reporting.results_folders import PATH, PERCENTS, experiment, write_folder
+from tests.reporting.results_folders import (
+    PATH,
+    PERCENTS,
+    change_experiment,
+    experiment,
+    list_subjects,
+    render_figure,
+    write_folder,
+)
 
 METRICS = ("hamming_loss", "encoding_error", "prediction_error", "loss_bound")
 METHODS = ("CPLST", "PBR", "OCCA", "PLST")
@@ -30,11 +39,11 @@ def load(tmp_path, points=("1", "2", "4"), datasets=("yeast",), metrics=METRICS,
         for k in metrics
     }
     config = experiment(datasets, methods, metrics, {PATH: points}, figures=[FIGURE1])
-    return results.load(write_folder(tmp_path / "trial", config, values, [PATH]))
+    return open_results(write_folder(tmp_path / "trial", config, values, [PATH]))
 
 
 def test_every_panel_shows_the_numbers_and_their_bands(tmp_path):
-    figure = figures.render(load(tmp_path), FIGURE1, "yeast")
+    figure = render_figure(load(tmp_path), FIGURE1, "yeast")
     assert [ax.get_title(loc="left") for ax in figure.axes] == [
         "(a) Hamming loss", "(b) Encoding error", "(c) Prediction error", "(d) Loss bound",
     ]  # fmt: skip
@@ -53,14 +62,14 @@ def test_every_panel_shows_the_numbers_and_their_bands(tmp_path):
 
 
 def test_a_method_looks_the_same_whatever_the_panel_and_unlike_the_others(tmp_path):
-    figure = figures.render(load(tmp_path), FIGURE1, "yeast")
+    figure = render_figure(load(tmp_path), FIGURE1, "yeast")
     looks = [{li.get_label(): (li.get_color(), li.get_marker()) for li in ax.lines} for ax in figure.axes]
     assert looks[1:] == looks[:-1]
     assert len({colour for colour, _ in looks[0].values()}) == len({marker for _, marker in looks[0].values()}) == 4
 
 
 def test_percentages_stand_as_written(tmp_path):
-    figure = figures.render(load(tmp_path, PERCENTS), FIGURE1, "yeast")
+    figure = render_figure(load(tmp_path, PERCENTS), FIGURE1, "yeast")
     ax = figure.axes[0]
     assert [label.get_text() for label in ax.get_xticklabels()] == list(PERCENTS)
     np.testing.assert_allclose(ax.lines[0].get_xdata(), [20, 40, 60, 80, 100])
@@ -81,7 +90,7 @@ def test_files_are_written_and_the_same_each_time(tmp_path):
 
 def test_one_figure_a_data_set(tmp_path):
     got = load(tmp_path, ("1", "2"), ("yeast", "a/b"), METRICS[:1])
-    got.experiment["figures"] = [{**FIGURE1, "panels": [{"metric": METRICS[0]}]}]
+    got = change_experiment(got, figures=[{**FIGURE1, "panels": [{"metric": METRICS[0]}]}])
     names = [p.name for p in figures.write_all(got)]
     assert names == [f"chen_lin_2012_figure1_{d}.{e}" for d in ("yeast", "a_b") for e in ("svg", "png")]
 
@@ -89,8 +98,8 @@ def test_one_figure_a_data_set(tmp_path):
 def test_one_split_one_point_and_a_method_without_the_parameter(tmp_path):
     values = {("y$a$", "PLST", p, METRICS[0]): [0.1] for p in ("1", "2")} | {("y$a$", "_B$R$", "", METRICS[0]): [0.2]}
     config = experiment(["y$a$"], ["PLST", "_B$R$", "Failed"], METRICS[:1], {PATH: ["1", "2"]})
-    got = results.load(write_folder(tmp_path / "trial", config, values, [PATH]))
-    figure = figures.render(got, {**FIGURE1, "panels": [{"metric": METRICS[0]}]}, "y$a$")
+    got = open_results(write_folder(tmp_path / "trial", config, values, [PATH]))
+    figure = render_figure(got, {**FIGURE1, "panels": [{"metric": METRICS[0]}]}, "y$a$")
     plst, br = figure.axes[0].lines
     np.testing.assert_allclose(br.get_xydata(), [[1, 0.2], [2, 0.2]])
     np.testing.assert_allclose(plst.get_ydata(), [0.1, 0.1])
@@ -105,15 +114,15 @@ def test_what_does_not_fit_is_said(tmp_path):
         figures.write_all(got)
     assert not (got.folder / "figures").exists()
     with pytest.raises(ResultsError, match=r"x: learner\.alpha is not swept"):
-        figures.render(got, {**FIGURE1, "x": "learner.alpha"}, "yeast")
+        render_figure(got, {**FIGURE1, "x": "learner.alpha"}, "yeast")
     with pytest.raises(ResultsError, match="no data set 'scene'"):
-        figures.render(load(tmp_path / "all"), FIGURE1, "scene")
+        render_figure(load(tmp_path / "all"), FIGURE1, "scene")
     paths = ["learner.alpha", PATH]
     values = {("yeast", "A", a, p, k): (0.1, 0.1, 4) for a in "12" for p in "12" for k in METRICS}
     config = experiment(["yeast"], ["A"], METRICS, {path: ["1", "2"] for path in paths})
-    twice = results.load(write_folder(tmp_path / "two", config, values, paths))
+    twice = open_results(write_folder(tmp_path / "two", config, values, paths))
     with pytest.raises(ResultsError, match=r"learner\.alpha is swept too"):
-        figures.render(twice, FIGURE1, "yeast")
+        render_figure(twice, FIGURE1, "yeast")
 
 
 # -------------------------------------------------------------------- curves of any experiment
@@ -123,7 +132,7 @@ CURVES = {"layout": "curves"}
 
 def test_a_panel_for_each_metric_without_a_word_in_the_layout(tmp_path):
     got = load(tmp_path)
-    figure = figures.render(got, CURVES, "yeast")
+    figure = render_figure(got, CURVES, "yeast")
     assert [ax.get_ylabel() for ax in figure.axes] == [
         "Hamming loss", "encoding error", "prediction error", "loss bound",
     ]  # fmt: skip
@@ -133,37 +142,37 @@ def test_a_panel_for_each_metric_without_a_word_in_the_layout(tmp_path):
         assert lines.keys() == set(METHODS)
         for m, line in lines.items():
             assert line == pytest.approx([number(m, p, metric) for p in ("1", "2", "4")])
-    chosen = figures.render(got, {**CURVES, "metrics": ["loss_bound"]}, "yeast")
+    chosen = render_figure(got, {**CURVES, "metrics": ["loss_bound"]}, "yeast")
     assert [ax.get_ylabel() for ax in chosen.axes] == ["loss bound"]
 
 
 def test_a_panel_for_each_data_set_and_a_figure_for_each_metric(tmp_path):
     got = load(tmp_path, datasets=("yeast", "sc$ene"), metrics=METRICS[:2])
     entry = {**CURVES, "panels": "datasets"}
-    figure = figures.render(got, entry, "encoding_error")
+    figure = render_figure(got, entry, "encoding_error")
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["yeast", "sc$ene"]
     assert {ax.get_ylabel() for ax in figure.axes} == {"encoding error"}
     assert figure.get_suptitle() == "encoding error"
-    got.experiment["figures"] = [entry]
+    got = change_experiment(got, figures=[entry])
     assert [p.name for p in figures.write_all(got)] == [f"curves_{m}.{e}" for m in METRICS[:2] for e in ("svg", "png")]
-    got.experiment["figures"] = [{**entry, "metric": "encoding_error"}]
+    got = change_experiment(got, figures=[{**entry, "metric": "encoding_error"}])
     assert [p.name for p in figures.write_all(got)] == ["curves.svg", "curves.png"]
     with pytest.raises(ResultsError, match="no metric 'yeast'"):
-        figures.render(got, entry, "yeast")
+        render_figure(got, entry, "yeast")
 
 
 def test_a_logarithmic_axis(tmp_path):
     points = ("1", "2", "3", "5", "10", "100", "105")
-    ax = figures.render(load(tmp_path, points), {**CURVES, "x_scale": "log", "y_scale": "log"}, "yeast").axes[0]
+    ax = render_figure(load(tmp_path, points), {**CURVES, "x_scale": "log", "y_scale": "log"}, "yeast").axes[0]
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "2", "3", "5", "10", "100"]  # 105: no room
     assert list(ax.get_xticks(minor=True)) == []
     with pytest.raises(ResultsError, match="x_scale: log shows positive values only, and label_space"):
-        figures.render(load(tmp_path / "zero", ("0", "1")), {**CURVES, "x_scale": "log"}, "yeast")
+        render_figure(load(tmp_path / "zero", ("0", "1")), {**CURVES, "x_scale": "log"}, "yeast")
 
 
 def test_values_too_near_each_other_have_no_tick_each(tmp_path):
-    ax = figures.render(load(tmp_path, ("0", "0.01", "0.5", "0.99", "1")), CURVES, "yeast").axes[0]
+    ax = render_figure(load(tmp_path, ("0", "0.01", "0.5", "0.99", "1")), CURVES, "yeast").axes[0]
     ticks = [tick for tick in ax.get_xticks() if -0.1 < tick < 1.1]
     np.testing.assert_allclose(ticks, [0, 0.2, 0.4, 0.6, 0.8, 1.0])
 
@@ -175,7 +184,7 @@ def test_texts_below_the_panels_stand_clear_of_each_other(tmp_path, columns, n):
     points = tuple(f"{k}%" for k in np.linspace(0, 100, n).round().astype(int))
     layout = {**CURVES, "x_label": "", "x_label_percent": "Percentage of the features that are selected"}
     layout |= {"panels": 4 * [{"metric": METRICS[0]}], "columns": columns}
-    figure = figures.render(load(tmp_path, points), layout, "yeast")
+    figure = render_figure(load(tmp_path, points), layout, "yeast")
     FigureCanvasAgg(figure).draw()
     for ax in figure.axes:
         ticks = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
@@ -192,17 +201,17 @@ def test_twenty_methods_look_unlike_each_other(tmp_path):
     methods = [f"M{k}" for k in range(20)]
     values = {("d", m, p, METRICS[0]): (0.1, 0.01, 4) for m in methods for p in "12"}
     config = experiment(["d"], methods, METRICS[:1], {PATH: ["1", "2"]})
-    got = results.load(write_folder(tmp_path / "trial", config, values, [PATH]))
-    lines = figures.render(got, CURVES, "d").axes[0].lines
+    got = open_results(write_folder(tmp_path / "trial", config, values, [PATH]))
+    lines = render_figure(got, CURVES, "d").axes[0].lines
     assert len({(line.get_color(), line.get_marker()) for line in lines}) == 20
     assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 20
 
 
 def test_a_layout_of_curves_that_does_not_fit(tmp_path):
     with pytest.raises(ResultsError, match="metrics: the panels name their metrics themselves"):
-        figures.render(load(tmp_path), {**FIGURE1, "metrics": ["loss_bound"]}, "yeast")
+        render_figure(load(tmp_path), {**FIGURE1, "metrics": ["loss_bound"]}, "yeast")
     with pytest.raises(ResultsError, match="the results have no f1"):
-        figures.render(load(tmp_path), {**CURVES, "metrics": ["f1"]}, "yeast")
+        render_figure(load(tmp_path), {**CURVES, "metrics": ["f1"]}, "yeast")
 
 
 # -------------------------------------------------------------------- boxes, bars, times, heat maps
@@ -222,7 +231,7 @@ def swept_twice(tmp_path, metrics=("hamming_loss", "f1", "fit_seconds"), dataset
             values[dataset, "C", "", "", metric] = (5 + 100 * k + 1000 * d, 0.5, 4)
     sweep = {ALPHA: ["0.1", "1", "10"], PATH: ["1", "2"]}
     config = experiment(datasets, ["A", "B", "C"], metrics, sweep, figures=figures)
-    return results.load(write_folder(tmp_path / "twice", config, values, [ALPHA, PATH]))
+    return open_results(write_folder(tmp_path / "twice", config, values, [ALPHA, PATH]))
 
 
 def not_swept(tmp_path, metrics=("hamming_loss", "f1", "execution_seconds"), methods=("A", "B", "C")):
@@ -233,14 +242,14 @@ def not_swept(tmp_path, metrics=("hamming_loss", "f1", "execution_seconds"), met
         for k in metrics
     }
     config = experiment(["yeast", "scene"], methods, metrics)
-    return results.load(write_folder(tmp_path / "flat", config, values))
+    return open_results(write_folder(tmp_path / "flat", config, values))
 
 
 def test_a_heat_map_has_every_mean_in_its_place(tmp_path):
     got = swept_twice(tmp_path)
     entry = {"layout": "heatmap", "metrics": ["hamming_loss", "f1"]}
-    assert figures.subjects(got, entry) == [("yeast", "A"), ("scene", "A")]  # B and C have not both parameters
-    figure = figures.render(got, entry, "scene", "A")
+    assert list_subjects(got, entry) == [("yeast", "A"), ("scene", "A")]  # B and C have not both parameters
+    figure = render_figure(got, entry, "scene", "A")
     maps = [ax for ax in figure.axes if ax.images]
     assert [ax.get_title(loc="left") for ax in maps] == ["Hamming loss", "F1"]
     for k, ax in enumerate(maps):
@@ -254,17 +263,17 @@ def test_a_heat_map_has_every_mean_in_its_place(tmp_path):
         low, high = (image.cmap(image.norm(np.array(expected).ravel()[at])) for at in (0, -1))
         brightness = [sum(colour[:3]) for colour in (low, high)]
         assert (brightness[0] > brightness[1]) == (k == 0), "the brighter, the better"
-    turned = figures.render(got, {**entry, "x": ALPHA}, "yeast", "A").axes[0]
+    turned = render_figure(got, {**entry, "x": ALPHA}, "yeast", "A").axes[0]
     assert (turned.get_xlabel(), turned.get_ylabel()) == ("alpha", "n_components")
 
 
 def test_a_heat_map_with_a_gap_and_one_of_data_sets_by_metrics(tmp_path):
     got = swept_twice(tmp_path)
-    gone = (got.summary["method"] == "A") & (got.summary[ALPHA] == "1") & (got.summary[PATH] == "2")
-    holed = results.Results(**{**vars(got), "summary": got.summary[~gone].reset_index(drop=True)})
+    gone = tuple({ALPHA: "1", PATH: "2"}[path] for path in got.swept)
+    holed = replace(got, cells={key: c for key, c in got.cells.items() if key[1:3] != ("A", gone)})
     entry = {"layout": "heatmap", "panels": "datasets_by_metrics", "metrics": ["hamming_loss", "f1"]}
-    assert figures.subjects(holed, entry) == [("A",)]
-    figure = figures.render(holed, entry, "A")
+    assert list_subjects(holed, entry) == [("A",)]
+    figure = render_figure(holed, entry, "A")
     maps = [ax for ax in figure.axes if ax.images]
     assert [ax.get_title(loc="left") for ax in maps] == [
         f"{d}: {m}" for d in ("yeast", "scene") for m in ("Hamming loss", "F1")
@@ -277,15 +286,15 @@ def test_a_heat_map_with_a_gap_and_one_of_data_sets_by_metrics(tmp_path):
 def test_lines_for_the_values_of_a_second_sweep_for_data_sets_and_for_metrics(tmp_path):
     got = swept_twice(tmp_path)
     entry = {"layout": "curves", "x": ALPHA, "metrics": ["f1"]}
-    assert figures.subjects(got, {**entry, "lines": PATH}) == [("yeast", "A"), ("scene", "A")]
-    ax = figures.render(got, {**entry, "lines": PATH}, "yeast", "A").axes[0]
+    assert list_subjects(got, {**entry, "lines": PATH}) == [("yeast", "A"), ("scene", "A")]
+    ax = render_figure(got, {**entry, "lines": PATH}, "yeast", "A").axes[0]
     lines = {line.get_label(): list(line.get_ydata()) for line in ax.lines}
     assert lines == {"n_components = 1": [101, 102, 103], "n_components = 2": [111, 112, 113]}
-    ax = figures.render(got, {**entry, "lines": "datasets", "at": {PATH: 2}}, "A").axes[0]
+    ax = render_figure(got, {**entry, "lines": "datasets", "at": {PATH: 2}}, "A").axes[0]
     lines = {line.get_label(): list(line.get_ydata()) for line in ax.lines}
     assert lines == {"yeast": [111, 112, 113], "scene": [1111, 1112, 1113]}
     shares = {"panels": "datasets", "metrics": ["hamming_loss", "f1"], "lines": "metrics", "normalise": "max"}
-    figure = figures.render(got, {**entry, **shares, "at": {PATH: "2"}}, "A")
+    figure = render_figure(got, {**entry, **shares, "at": {PATH: "2"}}, "A")
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["yeast", "scene"]
     lines = {line.get_label(): line.get_ydata() for line in figure.axes[0].lines}
     np.testing.assert_allclose(lines["Hamming loss"], np.array([11, 12, 13]) / 13)
@@ -296,8 +305,8 @@ def test_lines_for_the_values_of_a_second_sweep_for_data_sets_and_for_metrics(tm
 def test_sensitivity_has_data_sets_across_and_metrics_down(tmp_path):
     got = swept_twice(tmp_path)
     entry = {"layout": "sensitivity", "x": ALPHA, "at": {PATH: 1}, "metrics": ["hamming_loss", "f1"]}
-    assert figures.subjects(got, entry) == [()]
-    figure = figures.render(got, entry)
+    assert list_subjects(got, entry) == [()]
+    figure = render_figure(got, entry)
     assert [(ax.get_title(loc="left"), ax.get_ylabel()) for ax in figure.axes] == [
         (d, m) for m in ("Hamming loss", "F1") for d in ("yeast", "scene")
     ]
@@ -307,7 +316,7 @@ def test_sensitivity_has_data_sets_across_and_metrics_down(tmp_path):
 
 def test_boxes_are_of_the_single_splits(tmp_path):
     got = not_swept(tmp_path)
-    figure = figures.render(got, {"layout": "boxes", "metric": "f1"}, "scene")
+    figure = render_figure(got, {"layout": "boxes", "metric": "f1"}, "scene")
     (ax,) = figure.axes
     assert [label.get_text() for label in ax.get_xticklabels()] == ["A", "B", "C"]
     for patch, start in zip(ax.patches, (101, 111, 121), strict=True):  # of 0 1 4 9 16 the quartiles are 1 and 9
@@ -315,10 +324,10 @@ def test_boxes_are_of_the_single_splits(tmp_path):
         assert (box.y0, box.y1) == (start + 1, start + 9)
     medians = [line for line in ax.lines if line.get_linewidth() == 1.6]
     assert [line.get_ydata()[0] for line in medians] == [105, 115, 125]
-    grouped = figures.render(got, {"layout": "boxes", "metric": "f1", "x": "dataset"})
+    grouped = render_figure(got, {"layout": "boxes", "metric": "f1", "x": "dataset"})
     assert [label.get_text() for label in grouped.axes[0].get_xticklabels()] == ["yeast", "scene"]
     assert len(grouped.axes[0].patches) == 6
-    along = figures.render(swept_twice(tmp_path), {"layout": "boxes", "metric": "f1", "at": {ALPHA: 1}}, "yeast")
+    along = render_figure(swept_twice(tmp_path), {"layout": "boxes", "metric": "f1", "at": {ALPHA: 1}}, "yeast")
     middles = [line.get_ydata()[0] for line in along.axes[0].lines if line.get_linewidth() == 1.6]
     assert middles == pytest.approx([102, 108, 105, 112, 108, 105])  # B and C have no sizes: the same at both
 
@@ -333,7 +342,7 @@ def test_boxes_are_of_the_single_splits(tmp_path):
     ],
 )
 def test_names_below_boxes_keep_apart(tmp_path, methods):
-    figure = figures.render(not_swept(tmp_path, methods=methods), {"layout": "boxes"}, "scene")
+    figure = render_figure(not_swept(tmp_path, methods=methods), {"layout": "boxes"}, "scene")
     figure.canvas.draw()
     drawn = [ax for ax in figure.axes if ax.axison and ax.get_visible()]
     assert len(drawn) >= 2
@@ -353,32 +362,33 @@ def test_boxes_of_the_best_of_a_grid(tmp_path):
     values["yeast", "B", "", "f1"] = (0.5, 0.01, 4)
     config = experiment(["yeast"], ["A", "B"], ["f1"])
     config["methods"]["A"] = {"learner": "ridge", "tune": {"scope": "test", "grid": {ALPHA: ["1", "2", "3"]}}}
-    got = results.load(write_folder(tmp_path / "grid", config, values, [ALPHA]))
-    (ax,) = figures.render(got, {"layout": "boxes"}, "yeast").axes
+    got = open_results(write_folder(tmp_path / "grid", config, values, [ALPHA]))
+    (ax,) = render_figure(got, {"layout": "boxes"}, "yeast").axes
     assert [line.get_ydata()[0] for line in ax.lines if line.get_linewidth() == 1.6] == pytest.approx([0.6, 0.5])
 
 
 def test_bars_as_shares_of_the_largest_of_their_group(tmp_path):
     got = not_swept(tmp_path)
-    (ax,) = figures.render(got, {"layout": "bars", "metric": "f1", "normalise": "max"}).axes
+    (ax,) = render_figure(got, {"layout": "bars", "metric": "f1", "normalise": "max"}).axes
     heights = [bar.get_height() for bar in ax.patches]
     np.testing.assert_allclose(heights, [107 / 127, 117 / 127, 1] * 2)
     nought = not_swept(tmp_path / "nought")
-    nought.summary.loc[nought.summary["method"] == "A", "mean"] = 0.0
+    cells = {key: replace(cell, mean=0.0) if key[1] == "A" else cell for key, cell in nought.cells.items()}
+    nought = replace(nought, cells=cells)
     with pytest.raises(ResultsError, match="normalise: min: that of yeast is 0"):
-        figures.render(nought, {"layout": "bars", "metric": "f1", "normalise": "min"})
+        render_figure(nought, {"layout": "bars", "metric": "f1", "normalise": "min"})
 
 
 def test_means_against_time(tmp_path):
     got = not_swept(tmp_path)
-    figure = figures.render(got, {"layout": "time"}, "yeast")
+    figure = render_figure(got, {"layout": "time"}, "yeast")
     assert [ax.get_ylabel() for ax in figure.axes] == ["Hamming loss", "F1"]
     points = {
         line.get_label(): line.get_xydata().tolist() for line in figure.axes[1].lines if line.get_label() in "ABC"
     }
     assert points == {m: [[207 + 10 * k, 107 + 10 * k]] for k, m in enumerate("ABC")}
     assert figure.axes[0].get_xlabel() == "execution seconds (mean)"
-    swept = figures.render(swept_twice(tmp_path), {"layout": "time", "metric": "f1", "at": {PATH: 2}}, "yeast").axes[0]
+    swept = render_figure(swept_twice(tmp_path), {"layout": "time", "metric": "f1", "at": {PATH: 2}}, "yeast").axes[0]
     joined = {line.get_label(): line.get_xydata().tolist() for line in swept.lines}
     assert joined["A"] == [[211, 111], [212, 112], [213, 113]]
     assert joined["C"] == [[205, 105]]
@@ -386,18 +396,18 @@ def test_means_against_time(tmp_path):
 
 def test_the_figures_that_fit_an_experiment(tmp_path):
     def layouts(got):
-        return [entry["layout"] for entry in figures.fitting(got)]
+        return [entry.layout for entry in figures.choose_figures(got)]
 
     assert layouts(not_swept(tmp_path)) == ["boxes", "time"]
     assert layouts(load(tmp_path)) == ["curves"]
     twice = swept_twice(tmp_path)
     assert layouts(twice) == ["heatmap", "time"]
     for got in (not_swept(tmp_path), twice):
-        for entry in figures.fitting(got):
-            assert "seconds" not in " ".join(entry["metrics"])
-            for subject in figures.subjects(got, entry):
-                figures.render(got, entry, *subject)
-    names = [path.name for path in figures.write_all(twice, figures.fitting(twice)[:1])]
+        for entry in figures.choose_figures(got):
+            assert "seconds" not in " ".join(entry.options["metrics"])
+            for subject in list_subjects(got, entry):
+                render_figure(got, entry, *subject)
+    names = [path.name for path in figures.write_all(twice, figures.choose_figures(twice)[:1])]
     assert names == [f"heatmap_{d}_A.{e}" for d in ("yeast", "scene") for e in ("svg", "png")]
 
 
@@ -417,4 +427,4 @@ def test_what_does_not_go_together(tmp_path):
         ({"layout": "curves", "datasets": ["flags"], "at": {ALPHA: 1}}, "no data set 'flags'"),
     ):
         with pytest.raises(ResultsError, match=told):
-            figures.render(got, entry, "yeast")
+            render_figure(got, entry, "yeast")

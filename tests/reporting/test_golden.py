@@ -14,12 +14,21 @@ from pathlib import Path
 import pytest
 import yaml
 
+from mlcdr.config.consistency import Asked
 from mlcdr.config.loading import experiment_from, load_experiment
-from mlcdr.experiment.model import method_text
+from mlcdr.experiment.model import LayoutSpec, method_text
 from mlcdr.reproduce import data_sets, recipes
-from mlcdr.results import results
-from mlcdr.tables import checks, figures, layouts, tables
-from tests.reporting.results_folders import PATH, spread_around, write_folder
+from mlcdr.results.results import open_results
+from mlcdr.tables import checks, layouts
+from tests.reporting.results_folders import (
+    PATH,
+    entry_of,
+    list_subjects,
+    render_figure,
+    render_table,
+    spread_around,
+    write_folder,
+)
 from tests.reporting.snapshots import GOLDEN, RENEWING, check
 
 STORED = Path(__file__).parent / "stored"
@@ -53,16 +62,16 @@ def of_kind(kind):
 def results_for(name, folder):
     """The results that a layout is put to, and the entry that asks for it; what is made up is made in `folder`."""
     if name in FOLDER_OF:
-        return results.load(STORED / FOLDER_OF[name]), {"layout": name}
-    asked = STORED / "asked" / f"{layouts.stem({'layout': name})}.json"
+        return open_results(STORED / FOLDER_OF[name]), {"layout": name}
+    asked = STORED / "asked" / f"{layouts.stem(name)}.json"
     if RENEWING and not asked.exists():
         asked.parent.mkdir(exist_ok=True)
         asked.write_text(json.dumps(asked_for(name), ensure_ascii=False) + "\n", encoding="utf-8")
     assert asked.is_file(), f"no {asked.relative_to(STORED.parent)}: `make golden` writes it for a new layout"
     found = json.loads(asked.read_text(encoding="utf-8"))
     if "folder" in found:
-        return results.load(STORED / found["folder"]), found["entry"]
-    return results.load(made_up(folder / "made", found)), found["entry"]
+        return open_results(STORED / found["folder"]), found["entry"]
+    return open_results(made_up(folder / "made", found)), found["entry"]
 
 
 def asked_for(name):
@@ -75,12 +84,14 @@ def asked_for(name):
             if entry:
                 return {"entry": entry, **reduced(plain)}
     for path in sorted(STORED.glob("*/experiment.yaml")):
-        experiment = results.read_experiment(path) | {"tables": [], "figures": []}
-        if not list(checks.problems(experiment | {key: [name]})):
+        found = open_results(path.parent)
+        sweep = {path: len(found.values(path)) for path in found.swept}
+        entries = {"tables": (), "figures": ()} | {key: (LayoutSpec(layout=name),)}
+        if not list(checks.find_problems(Asked(**entries, metrics=found.metrics, methods=found.methods, sweep=sweep))):
             return {"entry": {"layout": name}, "folder": path.parent.name}
     plain = ANY
     if key == "tables":
-        layout = layouts.load_table({"layout": name})
+        layout = layouts.load_table(entry_of({"layout": name}))
         plain = {**plain, "sweep": {}, "metrics": list(layout.metrics or filter(None, [layout.metric])) or ["f1"]}
     return {"entry": {"layout": name}, **reduced(plain)}
 
@@ -116,11 +127,15 @@ def made_up(folder, found):
     facts = experiment["splits"]
     splits = facts["folds"] * facts.get("repeats", 1) if "folds" in facts else 4
     datasets = [next(iter(entry)) if isinstance(entry, dict) else entry for entry in experiment["datasets"]]
+    labels = [
+        (next(iter(entry.values())).get("as") or next(iter(entry))) if isinstance(entry, dict) else entry
+        for entry in experiment["metrics"]
+    ]
     values = {}
     for i, dataset in enumerate(datasets):
         for j, (method, points) in enumerate(found["points"].items()):
             for p, point in enumerate(points):
-                for k, label in enumerate(results.metric_labels(experiment)):
+                for k, label in enumerate(labels):
                     mean = 0.1 + (3 * i + 7 * j + 5 * p + 11 * k) % 17 / 20
                     spread = spread_around(mean, 0.01, splits + splits % 2)[:splits]
                     values[(dataset, method, *point, label)] = spread
@@ -128,12 +143,12 @@ def made_up(folder, found):
 
 
 def stem(name):
-    return f"layouts/{layouts.stem({'layout': name})}"
+    return f"layouts/{layouts.stem(name)}"
 
 
 @pytest.mark.parametrize("name", of_kind("table"))
 def test_tables(name, tmp_path):
-    table = tables.render(*results_for(name, tmp_path))
+    table = render_table(*results_for(name, tmp_path))
     check(f"{stem(name)}.md", table.markdown())
     check(f"{stem(name)}.tex", table.latex())
     check(f"{stem(name)}.csv", table.csv())
@@ -153,7 +168,7 @@ def test_tables_of_data_sets(name):
 def test_figures(name, tmp_path):
     """What a figure shows; how matplotlib draws it changes with its release."""
     found, entry = results_for(name, tmp_path)
-    shown = {", ".join(of): described(figures.render(found, entry, *of)) for of in figures.subjects(found, entry)[:3]}
+    shown = {", ".join(of): described(render_figure(found, entry, *of)) for of in list_subjects(found, entry)[:3]}
     check(f"{stem(name)}.json", json.dumps(shown, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -187,10 +202,10 @@ def points(xy):
 
 def test_nothing_else_is_stored():
     names = {path.stem for path in (GOLDEN / "layouts").iterdir()}
-    assert names == {layouts.stem({"layout": name}) for name in layouts.names()}
+    assert names == {layouts.stem(name) for name in layouts.names()}
     assert set(FOLDER_OF) <= set(layouts.names())
     asked = {path.stem for path in (STORED / "asked").iterdir()}
-    assert asked == names - {layouts.stem({"layout": name}) for name in (*FOLDER_OF, *of_kind("datasets"))}
+    assert asked == names - {layouts.stem(name) for name in (*FOLDER_OF, *of_kind("datasets"))}
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX on this machine")

@@ -4,8 +4,8 @@ import pytest
 
 from mlcdr.compare import comparison
 from mlcdr.errors import ResultsError
-from mlcdr.results import results
 from mlcdr.results.joining import join
+from mlcdr.results.results import open_results
 from tests.reporting.results_folders import PATH, as_printed, experiment, published, write_folder
 
 LOSS = "hamming_loss"
@@ -14,7 +14,7 @@ LOSS = "hamming_loss"
 def load(path, values, name="", swept=(), **changes):
     names = [list(dict.fromkeys(key[k] for key in values)) for k in (0, 1, -1)]
     config = experiment(*names, {p: ["20%", "40%"] for p in swept}) | {"name": name or path.name} | changes
-    return results.load(write_folder(path, config, values, swept))
+    return open_results(write_folder(path, config, values, swept))
 
 
 def of(dataset_values, method, metric=LOSS):

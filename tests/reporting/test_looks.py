@@ -10,9 +10,9 @@ import pytest
 from mlcdr.compare import diagrams
 from mlcdr.compare.comparison import compare
 from mlcdr.report import svg
-from mlcdr.results import results
-from mlcdr.tables import figures, styles
-from tests.reporting.results_folders import PATH, experiment, write_folder
+from mlcdr.results.results import open_results
+from mlcdr.tables import styles
+from tests.reporting.results_folders import PATH, experiment, render_figure, write_folder
 
 # Machado, Oliveira & Fernandes 2009, severity 1: what is left of linear RGB
 MACHADO = {
@@ -71,14 +71,14 @@ def test_curves_boxes_points_and_diagrams_agree(tmp_path):
         for k in metrics
     }
     config = experiment("abc", METHODS, metrics, {PATH: ["1", "2"]})
-    got = results.load(write_folder(tmp_path / "trial", config, values, [PATH]))
+    got = open_results(write_folder(tmp_path / "trial", config, values, [PATH]))
     wanted = {m: (styles.colour(k), styles.marker(k)) for k, m in enumerate(METHODS) if k}
     for layout in ("curves", "time"):
-        ax = figures.render(got, {"layout": layout, "metric": "hamming_loss"}, "a").axes[0]
+        ax = render_figure(got, {"layout": layout, "metric": "hamming_loss"}, "a").axes[0]
         assert {
             li.get_label(): (li.get_color(), li.get_marker()) for li in ax.lines if li.get_label() in wanted
         } == wanted
-    boxes = figures.render(got, {"layout": "boxes", "metric": "hamming_loss"}, "a")
+    boxes = render_figure(got, {"layout": "boxes", "metric": "hamming_loss"}, "a")
     handles = boxes.legends[0].legend_handles
     assert {h.get_label(): (h.get_color(), h.get_marker()) for h in handles} == wanted
     assert [patch.get_edgecolor()[:3] for patch in boxes.axes[0].patches[:3]] == [

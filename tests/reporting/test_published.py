@@ -5,7 +5,7 @@ import pytest
 from mlcdr.errors import ResultsError
 from mlcdr.reproduce import published as module
 from mlcdr.reproduce.judging import Rules, rules_for
-from mlcdr.results import results
+from mlcdr.results.results import open_results
 from tests.reporting.results_folders import PATH, PERCENTS, as_printed, experiment, published, write_folder
 
 TABLE3 = "chen_lin_2012/table3"
@@ -17,7 +17,7 @@ def folder(tmp_path, values, points=PERCENTS, **methods):
     metrics = list(dict.fromkeys(key[-1] for key in values))
     config = experiment(datasets, names, metrics, {PATH: points} if points else {})
     config["methods"] |= methods
-    return results.load(write_folder(tmp_path / "trial", config, values, [PATH] if points else []))
+    return open_results(write_folder(tmp_path / "trial", config, values, [PATH] if points else []))
 
 
 def cell(comparison, dataset, method, setting):

@@ -19,7 +19,7 @@ import yaml
 
 from mlcdr.errors import ResultsError
 from mlcdr.report import report
-from mlcdr.results import results
+from mlcdr.results.results import open_results
 from tests.reporting.results_folders import PATH, experiment, write_folder
 from tests.small import FOUR, SIZES, plain, write_dataset
 
@@ -135,7 +135,7 @@ def test_it_needs_nothing_beside_it_and_allows_its_own_script_and_style_only(tmp
 def test_every_number_stands_there_and_can_be_sorted(tmp_path):
     folder = folder_of(tmp_path)
     page = page_of(folder)
-    for cell in results.load(folder).cells.values():
+    for cell in open_results(folder).cells.values():
         assert f"{cell.mean:.4f} ± {cell.se:.4f}" in page.text
     assert len(page.all("table", **{"class": "sortable"})) == len(page.all("table")) >= 6
     assert len(page.all("caption")) == len(page.all("table"))
@@ -203,7 +203,7 @@ def test_a_broken_file_is_told(tmp_path):
         report.write(folder)
     (folder / "chosen.csv").unlink()
     (folder / "scores.csv").write_text("dataset,method,label_space.n_components,split,metric,value\nyeast,PLST\n")
-    with pytest.raises(ResultsError, match=r"scores\.csv: not a table of scores"):
+    with pytest.raises(ResultsError, match=r"scores\.csv:2: 2 values where the header has 6 columns"):
         report.write(folder)
     with pytest.raises(ResultsError, match="no such results folder"):
         report.write(tmp_path / "nowhere")
@@ -308,7 +308,7 @@ def test_a_folder_without_a_number_says_so(run):
     folder = run("none", methods={"Bad": {"learner": "tests.small.Failing"}}, sweep={})
     page = page_of(folder)
     assert "0 of 4 trials have results. 4 failed." in page.text
-    assert "summary.csv: holds no results, only a header" in page.text
+    assert "no trial has a result; run the experiment again" in page.text
     assert [a["id"] for a in page.all("section")] == ["summary", "times", "failures", "repeat"]
 
 
@@ -317,8 +317,8 @@ def test_a_run_that_was_killed_before_it_wrote_its_tables(run):
     for name in ("scores.csv", "summary.csv", "manifest.json"):
         (folder / name).unlink()
     page = page_of(folder)
-    assert "summary.csv: missing; run the experiment again" in page.text
-    assert "0 trials have results. 4 failed." in page.text
+    assert "manifest.json: cannot be read" in page.text
+    assert "8 trials have results. 4 failed." in page.text
     assert f"mlcdr run {folder / 'experiment.yaml'} --out {folder.parent}" in page.text
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from mlcdr.errors import ResultsError
 from mlcdr.reproduce import published, recipes, reproduction
-from mlcdr.results import results
+from mlcdr.results.results import open_results
 from tests.reporting.results_folders import PATH, as_printed, write_folder
 
 TABLE3, TABLE2 = "chen_lin_2012/table3", "pacharawongsakda_2012/table2"
@@ -53,7 +53,7 @@ def test_cells_that_differ_come_first(tmp_path):
 
     folder = stored(tmp_path, TABLE3, as_printed(TABLE3, shifted))
     (found,) = reproduction.status(tmp_path).found
-    beside = published.compare(results.load(folder), TABLE3)
+    beside = published.compare(open_results(folder), TABLE3)
     differing = [row for row in beside.rows if row.verdict == "differs"]
     assert {(r.published.dataset, r.published.method, r.published.setting) for r in differing} == set(off)
     assert found.comparison == beside

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from mlcdr.errors import ResultsError
-from mlcdr.results import results
+from mlcdr.results.results import open_results
 from tests.reporting.results_folders import PATH, PERCENTS, experiment, write_folder
 
 
@@ -15,7 +15,7 @@ def small(tmp_path, **values):
 
 
 def test_reads_cells_and_order(tmp_path):
-    got = results.load(small(tmp_path))
+    got = open_results(small(tmp_path))
     assert (got.name, got.swept, got.datasets) == ("trial", (PATH,), ("yeast",))
     assert got.methods == ("PLST", "BR", "Failed")  # the config's, also the one without any result
     cell = got.cell("yeast", "PLST", ("20%",), "hamming_loss")
@@ -28,7 +28,7 @@ def test_reads_cells_and_order(tmp_path):
 
 
 def test_a_method_without_the_swept_parameter_has_one_number_everywhere(tmp_path):
-    got = results.load(small(tmp_path))
+    got = open_results(small(tmp_path))
     assert got.lacks("BR", PATH)
     assert not got.lacks("PLST", PATH)
     assert not got.lacks("Failed", PATH)
@@ -39,7 +39,7 @@ def test_a_method_without_the_swept_parameter_has_one_number_everywhere(tmp_path
 def test_points_come_in_the_order_of_the_config(tmp_path):
     values = {("yeast", "PLST", p, "hamming_loss"): [0.1, 0.2] for p in reversed(PERCENTS)}
     config = experiment(["yeast"], ["PLST"], ["hamming_loss"], {PATH: PERCENTS})
-    got = results.load(write_folder(tmp_path / "trial", config, values, [PATH]))
+    got = open_results(write_folder(tmp_path / "trial", config, values, [PATH]))
     assert got.values(PATH) == PERCENTS
     assert got.points == tuple((p,) for p in PERCENTS)
 
@@ -49,7 +49,7 @@ def test_data_sets_come_in_the_order_of_the_config_whatever_their_case(tmp_path)
     config = experiment(
         ["Yeast", "data/mine.arff", {"emotions": {"missing": "mean"}}, "scene"], ["PLST"], ["hamming_loss"]
     )
-    got = results.load(write_folder(tmp_path / "trial", config, values))
+    got = open_results(write_folder(tmp_path / "trial", config, values))
     assert got.datasets == ("yeast", "mine", "emotions", "scene")
 
 
@@ -58,7 +58,7 @@ def test_an_undefined_mean_is_no_cell(tmp_path):
     table = pd.read_csv(folder / "summary.csv", keep_default_na=False, dtype=str)
     table.loc[0, ["mean", "std", "se", "n"]] = ["", "", "", "0"]
     table.to_csv(folder / "summary.csv", index=False)
-    assert results.load(folder).cell("yeast", "PLST", ("20%",), "hamming_loss") is None
+    assert open_results(folder).cell("yeast", "PLST", ("20%",), "hamming_loss") is None
 
 
 HEADER = f"dataset,method,{PATH},metric,mean,std,se,n"
@@ -84,7 +84,7 @@ def test_a_broken_summary_is_named(tmp_path, content, message):
     folder = small(tmp_path)
     (folder / "summary.csv").write_text(content, encoding="utf-8")
     with pytest.raises(ResultsError) as error:
-        results.load(folder)
+        open_results(folder)
     assert str(error.value).startswith(str(folder / message)), str(error.value)
     assert "\n" not in str(error.value)
 
@@ -93,24 +93,24 @@ def test_a_summary_that_is_not_text_is_named(tmp_path):
     folder = small(tmp_path)
     (folder / "summary.csv").write_bytes(HEADER.encode() + b"\nyeast,\xff\xfe,20%,hamming_loss,1,1,1,1\n")
     with pytest.raises(ResultsError, match=r"summary\.csv:2: not UTF-8 text"):
-        results.load(folder)
+        open_results(folder)
 
 
 def test_missing_folder_and_files_are_named(tmp_path):
     with pytest.raises(ResultsError, match="nowhere: no such results folder"):
-        results.load(tmp_path / "nowhere")
+        open_results(tmp_path / "nowhere")
     for name in ("experiment.yaml", "summary.csv"):
         folder = small(tmp_path)
         (folder / name).unlink()
         with pytest.raises(ResultsError, match=f"{name}: missing"):
-            results.load(folder)
+            open_results(folder)
 
 
 def test_a_wrong_shape_in_the_experiment_file_is_named(tmp_path):
     folder = small(tmp_path)
     (folder / "experiment.yaml").write_text("name: a\nmethods: [PLST]\n", encoding="utf-8")
-    with pytest.raises(ResultsError, match=r"experiment\.yaml:2: methods: should be a mapping"):
-        results.load(folder)
+    with pytest.raises(ResultsError, match=r"experiment\.yaml:2: methods: must be a mapping"):
+        open_results(folder)
 
 
 @pytest.mark.parametrize("content", ["[a, b]\n", "name: [a\n", "name: a\nname: b\n"])
@@ -118,4 +118,4 @@ def test_a_broken_experiment_file_is_named(tmp_path, content):
     folder = small(tmp_path)
     (folder / "experiment.yaml").write_text(content, encoding="utf-8")
     with pytest.raises(ResultsError, match=r"experiment\.yaml"):
-        results.load(folder)
+        open_results(folder)

@@ -9,7 +9,7 @@ import pytest
 
 from mlcdr.compare import comparison, diagrams
 from mlcdr.compare.significance import assess
-from mlcdr.results import results
+from mlcdr.results.results import open_results
 from tests.reporting.results_folders import experiment, write_folder
 from tests.reporting.test_statistics import DEMSAR
 
@@ -33,7 +33,7 @@ def compared(tmp_path, array, metric=METRIC, names=None, rope=None):
         if not np.isnan(array[i][j])
     }
     folder = write_folder(tmp_path / "trial", experiment(datasets, names, [metric]), values)
-    return comparison.compare(results.load(folder), metric, rope)
+    return comparison.compare(open_results(folder), metric, rope)
 
 
 def test_demsars_example_in_words():

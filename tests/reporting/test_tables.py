@@ -4,14 +4,23 @@ import itertools
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 
 from mlcdr.compare import comparison
 from mlcdr.errors import ResultsError
-from mlcdr.results import results
+from mlcdr.results.results import open_results
 from mlcdr.tables import tables
-from tests.reporting.results_folders import PATH, PERCENTS, as_printed, experiment, published, write_folder
+from tests.reporting.results_folders import (
+    PATH,
+    PERCENTS,
+    as_printed,
+    experiment,
+    published,
+    render_table,
+    write_folder,
+)
 from tests.reporting.snapshots import check
 
 TABLE3 = {"layout": "chen_lin_2012/table3", "metric": "hamming_loss"}
@@ -22,7 +31,7 @@ def load(tmp_path, values, swept=(), **config):
     """Results from `values`; the config's lists come from their keys."""
     names = [list(dict.fromkeys(key[k] for key in values)) for k in (0, 1, -1)]
     sweep = {path: [p for p in dict.fromkeys(key[2 + k] for key in values) if p] for k, path in enumerate(swept)}
-    return results.load(write_folder(tmp_path / "trial", experiment(*names, sweep, **config), values, swept))
+    return open_results(write_folder(tmp_path / "trial", experiment(*names, sweep, **config), values, swept))
 
 
 def bold_cells(table):
@@ -36,7 +45,7 @@ def column(table, j):
 
 @pytest.mark.parametrize("ending", ["md", "tex", "csv"])
 def test_table3_written(table3_folder, ending):
-    written = tables.write_all(results.load(table3_folder))
+    written = tables.write_all(open_results(table3_folder))
     path = table3_folder / "tables" / f"chen_lin_2012_table3.{ending}"
     assert path in written
     assert len(written) == 3
@@ -45,7 +54,7 @@ def test_table3_written(table3_folder, ending):
 
 @pytest.mark.parametrize(("width", "colour", "name"), [(80, False, "80"), (120, False, "120"), (120, True, "colour")])
 def test_table3_on_a_terminal(table3_folder, width, colour, name):
-    shown = tables.render(results.load(table3_folder), TABLE3).terminal(width, colour)
+    shown = render_table(open_results(table3_folder), TABLE3).terminal(width, colour)
     check(f"table3_{name}.txt", shown)
     assert max(len(re.sub("\x1b\\[\\dm", "", line)) for line in shown.splitlines()) <= width
 
@@ -54,7 +63,7 @@ def test_best_is_where_the_paper_sets_its_stars(tmp_path):
     """Table 4 stars the lowest means; the text has lost one star (scene, CPLST, 20 %: see published/UNCERTAIN.md)."""
     rows = published("chen_lin_2012/table4")
     got = load(tmp_path, as_printed("chen_lin_2012/table4"), [PATH])
-    table = tables.render(got, {**TABLE3, "bold": "best"})
+    table = render_table(got, {**TABLE3, "bold": "best"})
     places = dict(zip(itertools.product(range(16), range(2, 7)), rows, strict=True))
     starred = {place for place, row in places.items() if "star: " in row["note"]}
     differing = bold_cells(table) ^ starred
@@ -70,36 +79,36 @@ def test_bold_within_one_standard_error_of_the_best(tmp_path):
         ("yeast", "B", "20%", "hamming_loss"): (0.2010, 0.0100, 100),  # just within the best one's error
         ("yeast", "C", "20%", "hamming_loss"): (0.2011, 0.0100, 100),  # beyond it, whatever its own
     }
-    table = tables.render(load(tmp_path, values, [PATH]), TABLE3)
+    table = render_table(load(tmp_path, values, [PATH]), TABLE3)
     assert bold_cells(table) == {(0, 2), (1, 2)}
 
 
 def test_bold_follows_the_direction_of_the_metric(tmp_path):
     values = {("yeast", m, "20%", "accuracy"): (v, 0.001, 100) for m, v in (("A", 0.5), ("B", 0.6))}
-    table = tables.render(load(tmp_path, values, [PATH]), {"layout": "chen_lin_2012/table3", "metric": "accuracy"})
+    table = render_table(load(tmp_path, values, [PATH]), {"layout": "chen_lin_2012/table3", "metric": "accuracy"})
     assert bold_cells(table) == {(1, 2)}
     assert any("both empty" in note for note in table.sheet.notes)  # the 0/0 convention
 
 
 def test_ties_are_all_bold_and_none_is_without_a_rival(tmp_path):
     values = {("yeast", m, "20%", "hamming_loss"): (0.1 + 0.2 if m == "A" else 0.3, 0.0, 100) for m in ("A", "B")}
-    assert bold_cells(tables.render(load(tmp_path, values, [PATH]), TABLE3)) == {(0, 2), (1, 2)}
+    assert bold_cells(render_table(load(tmp_path, values, [PATH]), TABLE3)) == {(0, 2), (1, 2)}
     alone = {("yeast", "A", "20%", "hamming_loss"): (0.3, 0.1, 100)}
-    table = tables.render(load(tmp_path / "alone", alone, [PATH]), TABLE3)
+    table = render_table(load(tmp_path / "alone", alone, [PATH]), TABLE3)
     assert bold_cells(table) == set()
     assert not any("Bold" in note for note in table.sheet.notes)
 
 
 def test_a_metric_of_unknown_direction_has_no_best(tmp_path):
     values = {("yeast", m, "my_metric"): (v, 0.001, 100) for m, v in (("A", 0.5), ("B", 0.6))}
-    table = tables.render(load(tmp_path, values), GENERIC)
+    table = render_table(load(tmp_path, values), GENERIC)
     assert bold_cells(table) == set()
     assert any("does not know which way" in note for note in table.sheet.notes)
 
 
 def test_one_split_has_a_dash_for_its_error(tmp_path):
     values = {("yeast", m, "20%", "hamming_loss"): [v] for m, v in (("A", 0.3), ("B", 0.2))}
-    table = tables.render(load(tmp_path, values, [PATH]), TABLE3)
+    table = render_table(load(tmp_path, values, [PATH]), TABLE3)
     assert column(table, 2) == ["0.3000 ± –", "0.2000 ± –"]
     assert bold_cells(table) == {(1, 2)}
     assert table.sheet.notes[0] == "Mean ± standard error over 1 split."
@@ -114,8 +123,8 @@ def test_missing_cells_are_dashes_with_a_note(tmp_path):
         del values[(*gone, "hamming_loss")]
     config = experiment(["scene", "yeast", "flags"], ["PLST", "CPLST", "OCCA"], ["hamming_loss"], {PATH: PERCENTS})
     kept = {key: cell for key, cell in values.items() if key[0] in ("scene", "yeast")}
-    got = results.load(write_folder(tmp_path / "trial", config, kept, [PATH]))
-    table = tables.render(got, TABLE3)
+    got = open_results(write_folder(tmp_path / "trial", config, kept, [PATH]))
+    table = render_table(got, TABLE3)
     dashes = {(i, j) for i, row in enumerate(table.sheet.rows) for j, c in enumerate(row) if c.plain == "–"}
     whole_rows = {(i, j) for i in (2, 5, 6, 7, 8) for j in range(2, 7)}
     assert dashes == {(1, 3), (3, 4)} | whole_rows
@@ -127,9 +136,9 @@ def test_a_swept_value_without_any_result_keeps_its_column(tmp_path):
     values = {("yeast", m, p, "hamming_loss"): [0.1, 0.2] for m in ("A", "B") for p in ("20%", "100%")}
     values["yeast", "BR", "", "hamming_loss"] = [0.3, 0.4]
     config = experiment(["yeast"], ["A", "B", "BR"], ["hamming_loss"], {PATH: ["20%", "60%", "100%", "200"]})
-    got = results.load(write_folder(tmp_path / "trial", config, values, [PATH]))
+    got = open_results(write_folder(tmp_path / "trial", config, values, [PATH]))
     assert got.without_result == ((PATH, "60%"), (PATH, "200"))
-    table = tables.render(got, GENERIC)
+    table = render_table(got, GENERIC)
     assert [head.plain for head in table.sheet.header][2:] == ["n_components = 20%", "60%", "100%", "200"]
     assert [column(table, j)[:2] for j in (3, 5)] == [["–", "–"]] * 2
     assert "No method has a result at n_components = 60%, 200." in table.sheet.notes
@@ -138,16 +147,16 @@ def test_a_swept_value_without_any_result_keeps_its_column(tmp_path):
     assert "No method has a result at n_components = 60%, 200." in compared.sheet.notes
     # where nothing else has the parameter, the columns are all dashes
     only = {key: cell for key, cell in values.items() if key[1] == "BR"}
-    got = results.load(write_folder(tmp_path / "none", config, only, [PATH]))
+    got = open_results(write_folder(tmp_path / "none", config, only, [PATH]))
     assert got.values(PATH) == ("20%", "60%", "100%", "200")
-    assert column(tables.render(got, GENERIC), 2)[:2] == ["–", "–"]
+    assert column(render_table(got, GENERIC), 2)[:2] == ["–", "–"]
 
 
 def test_of_two_swept_paths_only_the_empty_value_is_added(tmp_path):
     other = "learner.alpha"
     values = {("yeast", "A", p, a, "f1"): [0.1, 0.2] for p in ("1", "2") for a in ("0.1", "1")}
     config = experiment(["yeast"], ["A"], ["f1"], {PATH: [1, 2, 9], other: [0.1, 1]})
-    got = results.load(write_folder(tmp_path / "trial", config, values, [PATH, other]))
+    got = open_results(write_folder(tmp_path / "trial", config, values, [PATH, other]))
     assert got.points[-2:] == (("9", "0.1"), ("9", "1"))
     assert len(got.points) == 6
 
@@ -156,7 +165,7 @@ def test_a_method_without_the_parameter_is_repeated_and_said(tmp_path):
     values = as_printed("chen_lin_2012/table3")
     values = {key: cell for key, cell in values.items() if key[0] == "yeast"}
     values["yeast", "BR", "", "hamming_loss"] = (0.2022, 0.0009, 100)
-    table = tables.render(load(tmp_path, values, [PATH]), TABLE3)
+    table = render_table(load(tmp_path, values, [PATH]), TABLE3)
     assert [cell.plain for cell in table.sheet.rows[-1]][2:] == ["0.2022 ± 0.0009"] * 5
     assert "BR has no n_components: the same number stands in every column." in table.sheet.notes
     assert table.csv().count("BR") == 1
@@ -169,11 +178,11 @@ def test_generic_without_a_sweep_has_the_metrics_across(tmp_path):
             itertools.product("AB", ("hamming_loss", "macro_f1", "fit_seconds")), range(1, 7), strict=True
         )
     }
-    table = tables.render(load(tmp_path, values), GENERIC)
+    table = render_table(load(tmp_path, values), GENERIC)
     assert [h.plain for h in table.sheet.header] == ["Dataset", "Method", "Hamming loss", "macro F1", "fit seconds"]
     assert bold_cells(table) == {(0, 2), (1, 3), (0, 4)}
     assert table.csv().splitlines()[:2] == ["dataset,method,metric,mean,se", "yeast,A,hamming_loss,1.0,0.001"]
-    one = tables.render(load(tmp_path, values), {**GENERIC, "metric": "macro_f1"})
+    one = render_table(load(tmp_path, values), {**GENERIC, "metric": "macro_f1"})
     assert [h.plain for h in one.sheet.header] == ["Dataset", "Method", "macro F1"]
 
 
@@ -182,9 +191,9 @@ def test_times_have_the_places_that_the_shortest_needs(tmp_path):
     values |= {("y", m, "fit_seconds"): (seconds, 0.0, 4) for m, seconds in (("A", 0.00055), ("B", 12.5))}
     found = load(tmp_path, values)
     plain = {**GENERIC, "spread": "none"}
-    assert column(tables.render(found, plain), 2) == ["0.5000", "0.2500"]
-    assert column(tables.render(found, plain), 3) == ["0.00055", "12.50000"]
-    fixed = tables.render(found, {**plain, "digits": 1})
+    assert column(render_table(found, plain), 2) == ["0.5000", "0.2500"]
+    assert column(render_table(found, plain), 3) == ["0.00055", "12.50000"]
+    fixed = render_table(found, {**plain, "digits": 1})
     assert column(fixed, 3) == ["0.0", "12.5"]
 
 
@@ -196,7 +205,7 @@ def test_generic_with_two_swept_parameters(tmp_path):
         for p in ("20%", "40%")
     }
     values |= {("yeast", "B", "", p, "hamming_loss"): (0.5, 0.001, 10) for p in ("20%", "40%")}
-    table = tables.render(load(tmp_path, values, paths), {**GENERIC, "metric": "hamming_loss"})
+    table = render_table(load(tmp_path, values, paths), {**GENERIC, "metric": "hamming_loss"})
     assert [h.plain for h in table.sheet.header] == ["Dataset", "Method", "alpha", "n_components = 20%", "40%"]
     assert [[c.plain for c in row[:4]] for row in table.sheet.rows] == [
         ["yeast", "A", "0.1", "0.3000 ± 0.0010"],
@@ -210,7 +219,7 @@ def test_methods_may_go_across(tmp_path):
     layout = tmp_path / "mine.yaml"
     layout.write_text("kind: table\nrows: [dataset]\ncolumns: method\nspread: std\nbold: best\ncaption: '{metric}'\n")
     values = {(d, m, "accuracy"): [0.1, 0.2, k] for k, (d, m) in enumerate(itertools.product("de", "AB"))}
-    table = tables.render(load(tmp_path, values), {"layout": str(layout), "metric": "accuracy"})
+    table = render_table(load(tmp_path, values), {"layout": str(layout), "metric": "accuracy"})
     assert [h.plain for h in table.sheet.header] == ["Dataset", "A", "B"]
     assert bold_cells(table) == {(0, 2), (1, 2)}
     assert table.csv().splitlines()[0] == "dataset,method,mean,std"
@@ -219,17 +228,17 @@ def test_methods_may_go_across(tmp_path):
 
 
 def test_csv_has_the_numbers_of_the_summary_in_full(table3_folder):
-    got = results.load(table3_folder)
-    rows = list(csv.DictReader(io.StringIO(tables.render(got, TABLE3).csv())))
-    assert len(rows) == len(got.summary) == 20
-    for row, (_, expected) in zip(rows, got.summary.sort_values(["dataset"], kind="stable").iterrows(), strict=True):
-        assert (row["dataset"], row["method"], row[PATH]) == tuple(expected[["dataset", "method", PATH]])
-        assert (float(row["mean"]), float(row["se"])) == (expected["mean"], expected["se"])
+    got = open_results(table3_folder)
+    rows = list(csv.DictReader(io.StringIO(render_table(got, TABLE3).csv())))
+    assert len(rows) == len(got.cells) == 20
+    for row in rows:
+        cell = got.cells[row["dataset"], row["method"], (row[PATH],), "hamming_loss"]
+        assert (float(row["mean"]), float(row["se"])) == (cell.mean, cell.se)
 
 
 def test_names_are_escaped(tmp_path):
     values = {("a_b&c", m, "20%", "hamming_loss"): (v, 0.01, 4) for m, v in (("x|y*$5", 0.2), ("_z_\\{#}", 0.3))}
-    table = tables.render(load(tmp_path, values, [PATH]), TABLE3)
+    table = render_table(load(tmp_path, values, [PATH]), TABLE3)
     latex = table.latex()
     assert r"a\_b\&c & x\textbar{}y*\$5 &" in latex
     assert r"\_z\_\textbackslash{}\{\#\}" in latex
@@ -241,9 +250,9 @@ def test_names_are_escaped(tmp_path):
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX on this machine")
 def test_latex_compiles(tmp_path, table3_folder):
     values = {("a_b&c~^", m, "20%", "accuracy"): [v] for m, v in (("x|y*$5", 0.2), ('_z_\\{#}"<é>', 0.3))}
-    odd = tables.render(load(tmp_path, values, [PATH]), {"layout": "chen_lin_2012/table3", "metric": "accuracy"})
-    generic = tables.render(load(tmp_path, values, [PATH]), GENERIC)
-    body = tables.render(results.load(table3_folder), TABLE3).latex() + odd.latex() + generic.latex()
+    odd = render_table(load(tmp_path, values, [PATH]), {"layout": "chen_lin_2012/table3", "metric": "accuracy"})
+    generic = render_table(load(tmp_path, values, [PATH]), GENERIC)
+    body = render_table(open_results(table3_folder), TABLE3).latex() + odd.latex() + generic.latex()
     source = rf"\documentclass{{article}}\usepackage{{booktabs,graphicx}}\begin{{document}}{body}\end{{document}}"
     (tmp_path / "t.tex").write_text(source, encoding="utf-8")
     run = subprocess.run(
@@ -262,18 +271,18 @@ def test_an_experiment_that_asks_for_no_table_gets_the_generic_one(tmp_path):
 
 
 def test_what_does_not_fit_is_said(tmp_path, table3_folder):
-    got = results.load(table3_folder)
+    got = open_results(table3_folder)
     with pytest.raises(ResultsError, match=r"no metric 'haming_loss'; did you mean 'hamming_loss'\? \(measured: "):
-        tables.render(got, {**TABLE3, "metric": "haming_loss"})
+        render_table(got, {**TABLE3, "metric": "haming_loss"})
     unswept = load(tmp_path, {("yeast", "A", "hamming_loss"): [0.1, 0.2]})
     with pytest.raises(
         ResultsError, match=r"columns: label_space\.n_components is not swept .*\(swept there: nothing\)"
     ):
-        tables.render(unswept, TABLE3)
+        render_table(unswept, TABLE3)
     with pytest.raises(ResultsError, match=r"caption: \{metrik\} is unknown \(known: \{metric\}"):
-        tables.render(got, {**TABLE3, "caption": "{metrik}"})
+        render_table(got, {**TABLE3, "caption": "{metrik}"})
     with pytest.raises(ResultsError, match="must hold dataset and method"):
-        tables.render(got, {**TABLE3, "rows": ["dataset"]})
+        render_table(got, {**TABLE3, "rows": ["dataset"]})
     (got.folder / "tables").write_text("in the way")
     with pytest.raises(ResultsError, match="cannot be written"):
         tables.write_all(got)
@@ -304,7 +313,7 @@ def test_blocks_written(tmp_path, ending):
 
 
 def test_average_ranks_below_each_block(tmp_path):
-    table = tables.render(blocks(tmp_path), MVMD)
+    table = render_table(blocks(tmp_path), MVMD)
     shown = [[cell.plain for cell in row] for row in table.sheet.rows]
     assert [row[:2] for row in shown] == [
         ["Hamming loss", "yeast"], ["", "scene"], ["", "average rank"],
@@ -321,16 +330,16 @@ def test_a_row_with_a_gap_does_not_count_in_the_ranks(tmp_path):
     values = {("d", m, "f1"): (v, 0.1, 4) for m, v in (("A", 0.1), ("B", 0.2))}
     values |= {("e", "A", "f1"): (0.3, 0.1, 4)}
     entry = {"layout": "generic", "rows": ["dataset"], "columns": "method", "average_rank": True}
-    shown = [[cell.plain for cell in row] for row in tables.render(load(tmp_path, values), entry).sheet.rows]
+    shown = [[cell.plain for cell in row] for row in render_table(load(tmp_path, values), entry).sheet.rows]
     assert shown[-1] == ["average rank", "2.00", "1.00"]
     del values["d", "B", "f1"]
     got = load(tmp_path / "one", values | {("g", "B", "f1"): (0.3, 0.1, 4)})
-    assert [cell.plain for cell in tables.render(got, entry).sheet.rows[-1]] == ["average rank", "–", "–"]
+    assert [cell.plain for cell in render_table(got, entry).sheet.rows[-1]] == ["average rank", "–", "–"]
 
 
 def test_metrics_of_one_convention_share_a_note(tmp_path):
     values = {("d", m, k): (0.1, 0.1, 4) for m in "AB" for k in ("recall", "f1", "hamming_loss")}
-    table = tables.render(
+    table = render_table(
         load(tmp_path, values), {"layout": "generic", "rows": ["metric", "dataset"], "columns": "method"}
     )
     assert sum("both empty" in note for note in table.sheet.notes) == 1
@@ -339,10 +348,10 @@ def test_metrics_of_one_convention_share_a_note(tmp_path):
 
 def test_what_has_no_better_way_is_not_bold(tmp_path):
     got = blocks(tmp_path)
-    table = tables.render(got, {"layout": "xu_2016_mvmd/time", "metric": "n_dimensions"})
+    table = render_table(got, {"layout": "xu_2016_mvmd/time", "metric": "n_dimensions"})
     assert not bold_cells(table)
     assert any("nothing is bold" in note for note in table.sheet.notes)
-    plain = tables.render(got, {"layout": "xu_2016_mvmd/time", "metric": "n_dimensions", "bold": "none"})
+    plain = render_table(got, {"layout": "xu_2016_mvmd/time", "metric": "n_dimensions", "bold": "none"})
     assert not any("nothing is bold" in note for note in plain.sheet.notes)
 
 
@@ -363,8 +372,7 @@ def times(tmp_path, change=float, share=False, datasets=("medical", "yeast")):
         if row["dataset"] in datasets:
             values[(row["dataset"], row["method"], *point, "execution_seconds")] = [change(row["mean"])]
     got = load(tmp_path, values, ACROSS, tables=[TIMES, SHARES_OF_BR])
-    got.experiment["share"] = share
-    return got
+    return replace(got, experiment=got.experiment.model_copy(update={"share": share}))
 
 
 @pytest.mark.parametrize("ending", ["md", "tex", "csv"])
@@ -375,7 +383,7 @@ def test_times_written(tmp_path, ending):
 
 
 def test_the_times_stand_where_the_paper_has_them(tmp_path):
-    table = tables.render(times(tmp_path, datasets=("medical",)), TIMES)
+    table = render_table(times(tmp_path, datasets=("medical",)), TIMES)
     assert [cell.plain for cell in table.sheet.header] == ["Dataset", "Method", "K = 20% of L", "60%", "100%"]
     assert [[cell.plain for cell in row[1:]] for row in table.sheet.rows] == [
         ["BR", "", "", "1353.930"],
@@ -388,17 +396,17 @@ def test_the_times_stand_where_the_paper_has_them(tmp_path):
         ["IDSR (D = 100% of M)", "449.110", "735.240", "982.160"],
     ]
     assert any("every output was fitted by itself" in note for note in table.sheet.notes)
-    shared = tables.render(times(tmp_path / "shared", share=True), TIMES)
+    shared = render_table(times(tmp_path / "shared", share=True), TIMES)
     assert any("charged in full to each" in note for note in shared.sheet.notes)
 
 
 def test_shares_of_another_methods_time(tmp_path):
-    table = tables.render(times(tmp_path, datasets=("medical",)), SHARES_OF_BR)
+    table = render_table(times(tmp_path, datasets=("medical",)), SHARES_OF_BR)
     assert table.sheet.caption.plain.endswith("as a share of that of BR")
     ddsr = [float(cell.plain) for cell in table.sheet.rows[4][2:]]
     assert ddsr == [round(seconds / 1353.93, 4) for seconds in (1.35, 2.57, 4.76)]
     assert table.sheet.rows[0][-1].plain == "1.0000"
-    nothing = tables.render(times(tmp_path / "zero", change=lambda text: 0.0), SHARES_OF_BR)
+    nothing = render_table(times(tmp_path / "zero", change=lambda text: 0.0), SHARES_OF_BR)
     assert {row[-1].plain for row in nothing.sheet.rows} == {"–"}
 
 
@@ -413,4 +421,4 @@ def test_options_that_do_not_fit_are_told(tmp_path):
         ({"layout": "generic", "metrics": ["f1"]}, "no metric 'f1' (measured: execution_seconds)"),
     ):
         with pytest.raises(ResultsError, match=re.escape(message)):
-            tables.render(got, entry)
+            render_table(got, entry)

@@ -1,0 +1,99 @@
+"""The experiment that a results folder holds, read for what it says of the results and not to be run.
+
+Only its form is judged: its data sets need not be there, no class is imported, and its components, metrics and keys
+may be those of another version of mlcdr or of another program (a key that is unknown is left out).
+"""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from mlcdr.config.entries import name_and_options
+from mlcdr.config.problems import Problems, found
+from mlcdr.config.yaml_reader import KeyPath, read_yaml
+from mlcdr.errors import ConfigError
+from mlcdr.experiment.model import FAMILIES, DatasetSpec, Experiment, LayoutSpec, MethodSpec, MetricSpec
+from mlcdr.methods.registry import Component
+
+
+class _Recorded(Experiment):
+    """An experiment of any name, with any number of data sets, metrics and methods, and keys that are left out."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: str
+    datasets: tuple[DatasetSpec, ...] = ()
+    metrics: tuple[MetricSpec, ...] = ()
+    methods: dict[str, MethodSpec] = Field(default_factory=dict)
+
+
+def read_recorded(path: Path) -> Experiment:
+    """The experiment in the `experiment.yaml` of a results folder.
+
+    Raises
+    ------
+    ConfigError
+        With all problems of its form, each `file:line: key.path: what is wrong`.
+    """
+    document = read_yaml(path)
+    problems = Problems(document, importing=False)
+    if not isinstance(document.data, dict):
+        raise ConfigError([f"{path}: holds no experiment (a mapping with `datasets:`, `methods:` …)"])
+    data = {"name": path.parent.name} | {key: value for key, value in document.data.items() if value is not None}
+    readers = {"datasets": _dataset, "metrics": _metric, "tables": _layout, "figures": _layout}
+    for key, read in readers.items():
+        if isinstance(data.get(key), list):
+            data[key] = tuple(read(item, (key, i), problems) for i, item in enumerate(data[key]))
+    if isinstance(data.get("methods"), dict):
+        data["methods"] = {name: _method(item, ("methods", name), problems) for name, item in data["methods"].items()}
+    problems.raise_any()
+    try:
+        return _Recorded.model_validate(data)
+    except ValidationError as error:
+        problems.add_validation(error, data, (), lambda _: ())
+        raise ConfigError(problems.lines()) from None
+
+
+def _dataset(written: Any, path: KeyPath, problems: Problems) -> DatasetSpec:
+    name, options = _named(written, "data set", path, problems)
+    return DatasetSpec.model_construct(name=name, params=options)
+
+
+def _metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
+    name, options = _named(written, "metric", path, problems)
+    label = str(options.get("as", name))
+    params = {key: value for key, value in options.items() if key != "as"}
+    return MetricSpec.model_construct(name=name, params=params, label=label)
+
+
+def _layout(written: Any, path: KeyPath, problems: Problems) -> LayoutSpec:
+    entry = {"layout": written} if isinstance(written, str) else written
+    if not isinstance(entry, dict) or not isinstance(entry.get("layout"), str):
+        problems.add(path, f"must be the name of a layout, or `{{layout: name, …}}`, found {found(written)}")
+        return LayoutSpec.model_construct(layout="")
+    metric = entry.get("metric")
+    if metric is not None and not isinstance(metric, str):
+        problems.add((*path, "metric"), f"must be text, found {found(metric)}")
+    options = {key: value for key, value in entry.items() if key not in ("layout", "metric")}
+    return LayoutSpec.model_construct(layout=entry["layout"], metric=metric, options=options)
+
+
+def _method(written: Any, path: KeyPath, problems: Problems) -> Any:
+    if not isinstance(written, dict):
+        return written
+    method = {key: written[key] for key in MethodSpec.model_fields if written.get(key) is not None}
+    for family in method.keys() & set(FAMILIES):
+        steps = method[family] if family == "feature_space" and isinstance(method[family], list) else [method[family]]
+        parts = tuple(Component(family, *_named(step, family, (*path, family), problems)) for step in steps)
+        method[family] = parts if family == "feature_space" else parts[0]
+    return method
+
+
+def _named(written: Any, what: str, path: KeyPath, problems: Problems) -> tuple[str, dict[str, Any]]:
+    """`name` or `{name: {option: value}}`, the form in which a run writes all that has options."""
+    name, options = name_and_options(written, what, path, problems) or ("", {})
+    if not isinstance(name, str) or not isinstance(options, dict):
+        problems.add(path, f"the options of a {what} are a mapping, found {found(options)}")
+        return "", {}
+    return name, options

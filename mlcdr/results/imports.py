@@ -1,0 +1,124 @@
+"""Results from `summary.csv` and `scores.csv`, for folders without a record of trials.
+
+Another program may have written them, or they are what was kept of a run. What is missing or broken in them raises
+`ResultsError` with the file, the line and what is wrong.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from mlcdr.errors import ResultsError
+from mlcdr.results.scores import Cell, Key, NoResults, SplitScores
+from mlcdr.whole_files import is_own_file
+
+_SUMMARY = ("metric", "mean", "std", "se", "n")
+_SCORES = ("split", "metric", "value")
+
+
+def import_cells(path: Path) -> tuple[tuple[str, ...], dict[Key, Cell]]:
+    """The swept paths and the cells of a `summary.csv`: `dataset, method, <swept> …, metric, mean, std, se, n`.
+
+    A row whose mean is empty or NaN gives no cell.
+
+    Raises
+    ------
+    ResultsError
+        When the file is broken; `NoResults` when it is missing or has no rows.
+    """
+    if not is_own_file(path):
+        raise NoResults(_missing(path))
+    paths, rows = _read_table(path, _SUMMARY)
+    cells: dict[Key, Cell] = {}
+    seen: set[Key] = set()
+    for line, (dataset, method, *point, metric, mean, std, se, n) in rows:
+        key = (dataset, method, tuple(point), metric)
+        if key in seen:
+            what = ", ".join(value for value in (dataset, method, *point, metric) if value != "")
+            raise ResultsError(f"{path}:{line}: a second row for {what}")
+        seen.add(key)
+        numbers = [
+            _number(path, line, name, text, gaps=True)
+            for name, text in zip(_SUMMARY[1:], (mean, std, se, n), strict=True)
+        ]
+        if math.isnan(numbers[0]):
+            continue
+        if not (numbers[3] >= 1 and numbers[3] % 1 == 0):
+            raise ResultsError(f"{path}:{line}: column n: a mean needs the number of splits it is taken over")
+        cells[key] = Cell(numbers[0], numbers[1], numbers[2], int(numbers[3]))
+    if not seen:
+        raise NoResults(f"{path}: holds no results, only a header")
+    return paths, cells
+
+
+def import_splits(path: Path) -> SplitScores:
+    """The scores of a `scores.csv`: `dataset, method, <swept> …, split, metric, value`.
+
+    Raises
+    ------
+    ResultsError
+        When the file is broken; `NoResults` when it is missing.
+    """
+    if not is_own_file(path):
+        raise NoResults(_missing(path))
+    paths, rows = _read_table(path, _SCORES)
+    values: dict[Key, dict[int, float]] = {}
+    for line, (dataset, method, *point, split, metric, value) in rows:
+        by_split = values.setdefault((dataset, method, tuple(point), metric), {})
+        if not split.isdecimal():
+            raise ResultsError(f"{path}:{line}: column split: {split!r} is not the number of a split")
+        by_split[int(split)] = _number(path, line, "value", value)
+    return SplitScores(paths, values)
+
+
+def _missing(path: Path) -> str:
+    return f"{path}: missing; run the experiment again (only what is not done yet will run)"
+
+
+def _read_table(path: Path, last: tuple[str, ...]) -> tuple[tuple[str, ...], Iterator[tuple[int, list[str]]]]:
+    """The swept paths of a CSV file with the columns `dataset, method, <swept> …, *last`; and its rows by line."""
+    rows = _read_rows(path)
+    header = tuple(next(rows, (1, []))[1])
+    if not header:
+        raise ResultsError(f"{path}:1: empty; a header was expected")
+    if header[:2] != ("dataset", "method") or header[-len(last) :] != last:
+        wanted = ",".join(("dataset", "method", "<swept …>", *last))
+        raise ResultsError(f"{path}:1: the columns are {','.join(header)}; they should be {wanted}")
+    return header[2 : -len(last)], rows
+
+
+def _read_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file, header first, each with its line; all of one length."""
+    raw = path.read_bytes()
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise ResultsError(f"{path}:{line}: not UTF-8 text") from error
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    columns = 0
+    try:
+        for row in reader:
+            columns = columns or len(row)
+            if len(row) != columns:
+                raise ResultsError(
+                    f"{path}:{reader.line_num}: {len(row)} values where the header has {columns} columns"
+                )
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise ResultsError(f"{path}:{reader.line_num}: not readable as CSV: {error}") from error
+
+
+def _number(path: Path, line: int, column: str, text: str, gaps: bool = False) -> float:
+    """A column's number; with `gaps`, NaN where there is nothing, or that."""
+    try:
+        value = float(text or "nan")
+    except ValueError:
+        value, gaps = math.nan, False
+    if math.isnan(value) and not gaps:
+        raise ResultsError(f"{path}:{line}: column {column}: {text!r} is not a number")
+    return value

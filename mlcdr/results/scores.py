@@ -1,0 +1,89 @@
+"""The numbers of a results folder: the scores of single splits, and their means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mlcdr.errors import ResultsError
+
+
+class NoResults(ResultsError):
+    """A folder of an experiment that has no results yet: nothing was computed, or every trial failed."""
+
+
+Point = tuple[str, ...]
+"""A point of the sweep: one text for each swept path, `""` where a method has no such parameter."""
+
+Key = tuple[str, str, Point, str]
+"""Of a cell: data set, method, point, metric."""
+
+Setting = tuple[tuple[str, str], ...]
+"""The values taken of a grid: (config path, value as written), in the grid's order."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One summarised number: the mean over `n` splits, their standard deviation (n−1) and the mean's standard error.
+
+    `std` and `se` are NaN where there is one split only. `setting`: what was taken of a grid, if the method has one.
+    """
+
+    mean: float
+    std: float
+    se: float
+    n: int
+    setting: Setting = ()
+
+
+def summarise(values: Sequence[float]) -> Cell:
+    """The mean of the values of single splits; NaN is what is not defined, or is no number that a float can be."""
+    n = len(values)
+    mean = std = math.nan
+    try:
+        mean = math.fsum(values) / n
+        std = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1)) if n > 1 else math.nan
+    except (OverflowError, ValueError):  # of numbers beyond 1e154, or of both infinities
+        pass
+    return Cell(mean, std, std / math.sqrt(n), n)
+
+
+def round_score(value: float) -> float:
+    """A number to twelve significant digits, as it is exported: two orders of summation may differ beyond these."""
+    return float(f"{value:.12g}")
+
+
+@dataclass(frozen=True)
+class SplitScores:
+    """The scores of single splits.
+
+    Attributes
+    ----------
+    paths : tuple of str
+        The config paths of the points: those of the sweep, and of grids of which every point was run.
+    values : dict
+        (data set, method, point of `paths`, metric) → split → value.
+    """
+
+    paths: tuple[str, ...]
+    values: Mapping[Key, Mapping[int, float]]
+
+    def cells(self) -> dict[Key, Cell]:
+        """The means, rounded as in `summary.csv`."""
+        found = {}
+        for key, by_split in self.values.items():
+            cell = summarise(list(by_split.values()))
+            if math.isfinite(cell.mean):
+                mean, std, se = (
+                    round_score(v) if math.isfinite(v) else math.nan for v in (cell.mean, cell.std, cell.se)
+                )
+                found[key] = Cell(mean, std, se, cell.n)
+        return found
+
+    def rounded(self) -> SplitScores:
+        """The scores as in `scores.csv`."""
+        return SplitScores(
+            self.paths,
+            {key: {split: round_score(v) for split, v in values.items()} for key, values in self.values.items()},
+        )
