@@ -120,16 +120,16 @@ def test_a_run_prints_its_table(here: Path, mlcdr: Callable[..., Outcome]) -> No
     assert done.code == 0
     for name in ("PBR", "PLST", "tiny", "50%"):
         assert name in done.out
-    assert "16 trials, 16 computed now" in done.err
+    assert "16 trials, all newly computed" in done.err
     assert "results in results/small: scores.csv, summary.csv, tables/" in done.err
     for line in ("small: 16 trials", "small: 4/16 (tiny)", "small: 16/16 (tiny)"):
         assert any(told.startswith(line) for told in done.err.splitlines()), done.err
     again = mlcdr("run", "e.yaml", "-j", 1)
     assert "small: 16 trials, 16 of them done before" in again.err
-    assert "16 trials, 0 computed now" in again.err
+    assert "16 trials, none newly computed" in again.err
     assert again.out == done.out
     fresh = mlcdr("run", "e.yaml", "-j", 1, "--fresh")
-    assert "16 trials, 16 computed now" in fresh.err
+    assert "16 trials, all newly computed" in fresh.err
     assert fresh.out == done.out
 
 
@@ -142,7 +142,7 @@ def test_quiet_prints_nothing(here: Path, mlcdr: Callable[..., Outcome]) -> None
 def test_out_and_set(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     done = mlcdr("run", "e.yaml", "-j", 1, "--out", "a/b", "--set", "splits.repeats=2", "--set", "name=other")
     assert done.code == 0
-    assert "8 trials, 8 computed now" in done.err
+    assert "8 trials, all newly computed" in done.err
     assert (here / "a" / "b" / "other" / "summary.csv").exists()
     assert not (here / "results").exists()
 
@@ -288,10 +288,10 @@ def test_a_method_beside_the_config_is_found(here: Path) -> None:
     path.write_text(path.read_text().replace("learner: least_squares", "learner: {my_methods.Mine: {n_neighbors: 1}}"))
     done = prepared.command("run", path, "-j", "2", cwd=here)
     assert done.returncode == 0, done.stderr
-    assert "8 computed now" in done.stderr
+    assert "8 trials, all newly computed" in done.stderr
     (here / "my_methods.py").write_text((here / "my_methods.py").read_text() + "    more = 1\n")
     done = prepared.command("run", path, "-j", "1", cwd=here)
-    assert "8 computed now" in done.stderr, done.stderr
+    assert "8 trials, all newly computed" in done.stderr, done.stderr
 
 
 # -------------------------------------------------------------------- terminals

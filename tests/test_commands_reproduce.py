@@ -158,7 +158,7 @@ def test_it_runs_and_compares(only_embedded: Path, mlcdr: Callable[..., Outcome]
     assert beside.summary() == published.compare(found, TABLE3).summary()
     assert beside.terminal(100) in done.out
     assert "have repeats 4; those that give the printed numbers have repeats 100." in " ".join(done.out.split())
-    assert mlcdr("reproduce", TABLE3, *options).err.count("0 computed now") == 1
+    assert mlcdr("reproduce", TABLE3, *options).err.count("none newly computed") == 1
 
 
 def test_the_splits_of_the_large_data_sets_are_as_right(

@@ -115,7 +115,7 @@ def test_while_it_runs_and_when_it_is_killed(here: Path, mlcdr: Callable[..., Ou
         process.wait(30)
         done = mlcdr("status", "results/small")
         assert "crashed: begun at" in done.out.splitlines()[0]
-        assert " to do with 1 worker" in done.out
+        assert " needed with 1 worker" in done.out
     finally:
         process.kill()
         process.wait(30)
@@ -231,7 +231,7 @@ def test_a_plan_is_what_a_run_then_does(here: Path, mlcdr: Callable[..., Outcome
     methods = {**{name: FOUR[name] for name in ("PBR", "PLST")}, "Guess": {"learner": "tests.small.Guess"}}
     experiment = small.experiment(here / "data" / "tiny.arff", methods=methods)
     (here / "e.yaml").write_text(experiment_yaml(experiment))
-    done = mlcdr("plan", "e.yaml")
+    done = mlcdr("plan", "e.yaml", "--trust")
     assert done.code == 0
     assert not Path("results").exists(), "nothing is written"
     (row,) = [line for line in done.out.splitlines() if line.startswith("tiny")]
@@ -241,11 +241,11 @@ def test_a_plan_is_what_a_run_then_does(here: Path, mlcdr: Callable[..., Outcome
     assert "20 trials to compute; no past timings of tiny in results/small" in done.out
     assert mlcdr("run", "e.yaml", "-q", "-j", 1, "--set", "splits.repeats=3").code == 0
     (found,) = survey(experiment, Path("results")).datasets
-    assert (found.trials, found.done, found.to_do, found.groups, found.fits) == (20, 15, 5, 1, 3)
+    assert (found.trials, found.done, found.pending, found.groups, found.fits) == (20, 15, 5, 1, 3)
     assert found.seconds == pytest.approx(5 * progress(Path("results/small")).costs["tiny"])
     report = run(experiment, Path("results"))
-    assert (report.planned, report.kept, report.computed) == (found.trials, found.done, found.to_do)
-    assert mlcdr("plan", "e.yaml").out.splitlines()[-1] == "0 trials to compute"
+    assert (report.planned, report.kept, report.computed) == (found.trials, found.done, found.pending)
+    assert mlcdr("plan", "e.yaml", "--trust").out.splitlines()[-1] == "0 trials to compute"
 
 
 def test_a_plan_tells_of_tuning(here: Path, mlcdr: Callable[..., Outcome]) -> None:
@@ -268,13 +268,13 @@ def test_only_what_failed_is_computed_again(here: Path, mlcdr: Callable[..., Out
     assert 0 < failed < 6, "some fail and some do not"
     still = mlcdr("retry", folder, "--failed", "-j", 1)
     assert still.code == 1
-    assert f"18 trials, {failed} computed now" in still.err
+    assert f"18 trials, {failed} newly computed" in still.err
     Path("broken").unlink()
     text = (folder / "experiment.yaml").read_text()
     (folder / "experiment.yaml").write_text(text.replace("repeats: 6", "repeats: 8"))  # six trials more are pending
     mended = mlcdr("retry", folder, "--failed", "-j", 1)
     assert mended.code == 0, mended.err
-    assert f"24 trials, {failed} computed now" in mended.err
+    assert f"24 trials, {failed} newly computed" in mended.err
     assert f"6 trials are pending still; `mlcdr run {folder / 'experiment.yaml'}` computes them" in mended.err
     assert table(mlcdr("status", folder).out) == {("tiny", "PLST"): [16, 12, 0, 4], ("tiny", "Mine"): [8, 6, 0, 2]}
     nothing = mlcdr("retry", folder, "--failed", "-j", 1)
@@ -282,7 +282,7 @@ def test_only_what_failed_is_computed_again(here: Path, mlcdr: Callable[..., Out
     assert f"{folder}: no trial failed" in nothing.err.splitlines()
     assert "6 trials are pending still" in nothing.err
     rest = mlcdr("run", folder / "experiment.yaml", "-j", 1)
-    assert "24 trials, 6 computed now" in rest.err
+    assert "24 trials, 6 newly computed" in rest.err
     piecemeal = (folder / "scores.csv").read_bytes()
     assert mlcdr("run", "mine.yaml", "-q", "-j", 1, "--out", "whole").code == 0
     assert (Path("whole/small") / "scores.csv").read_bytes() == piecemeal
@@ -296,7 +296,7 @@ def test_a_method_mended_in_its_source_is_tried_where_it_failed(here: Path) -> N
     Path("mine_to_mend.py").write_text(MINE.replace("broken", "mended"))
     done = prepared.command("retry", "results/small", "--failed", "-j", "1", cwd=here)
     assert done.returncode == 0, done.stderr
-    assert f"24 trials, {failed} computed now" in done.stderr
+    assert f"24 trials, {failed} newly computed" in done.stderr
     assert f"{8 - failed} trials are pending still" in done.stderr
 
 

@@ -37,7 +37,8 @@ def conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
 
             written += figures.write_all(found)
         if not quiet:
-            say(f"{report.planned} trials, {report.computed} computed now, in {report.seconds:.1f} s")
+            new = "all" if report.computed == report.planned else report.computed or "none"
+            say(f"{report.planned} trials, {new} newly computed, in {report.seconds:.1f} s")
             names = ", ".join(filter(None, ("scores.csv, summary.csv", listed(written, report.folder))))
             say(f"results in {report.folder}: {names}")
     kinds: dict[tuple[str, str, str], list[Trial]] = {}

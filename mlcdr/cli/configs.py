@@ -43,20 +43,20 @@ def plan(
 
     found = survey(load(config, set_, trust), out)
     rows: list[tuple[str, ...]] = [
-        ("data set", "rows", "features", "labels", "trials", "there", "failed", "to do", "groups", "fits", "cost")
+        ("data set", "rows", "features", "labels", "trials", "done", "failed", "pending", "groups", "fits", "cost")
     ]
     for each in found.datasets:
-        cost = "–" if not each.to_do else "?" if each.seconds is None else duration(each.seconds)
-        counts = (each.n_instances, each.n_features, each.n_labels, each.trials, each.done, each.failed, each.to_do)
+        cost = "–" if not each.pending else "?" if each.seconds is None else duration(each.seconds)
+        counts = (each.n_instances, each.n_features, each.n_labels, each.trials, each.done, each.failed, each.pending)
         rows.append((each.name, *map(str, (*counts, each.groups, each.fits)), cost))
     print_columns(rows)
     print("\n".join(["", *found.shared]) if found.shared else "")
-    to_do = sum(each.to_do for each in found.datasets)
-    timed = [each.seconds for each in found.datasets if each.to_do and each.seconds is not None]
-    untimed = [each.name for each in found.datasets if each.to_do and each.seconds is None]
+    pending = sum(each.pending for each in found.datasets)
+    timed = [each.seconds for each in found.datasets if each.pending and each.seconds is not None]
+    untimed = [each.name for each in found.datasets if each.pending and each.seconds is None]
     costs = [f"about {duration(sum(timed))} of one worker, by past timings in {found.folder}"] if timed else []
     costs += [f"no past timings of {', '.join(untimed)} in {found.folder}"] if untimed else []
-    print("; ".join([f"{to_do} trials to compute", *costs]))
+    print("; ".join([f"{pending} trials to compute", *costs]))
 
 
 def new(

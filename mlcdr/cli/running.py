@@ -117,8 +117,8 @@ def status(folder: Folder) -> None:
     if found.total("pending"):
         timed = f"about {duration(found.seconds_left)}" if len(found.costs) else "an unknown time"
         untimed = f", without {', '.join(found.untimed)}, of which nothing is timed yet" if found.untimed else ""
-        left = "left" if last.state == "running" else "to do"
-        print(f"{timed} {left} with {last.jobs} worker{'s' * (last.jobs != 1)}{untimed}")
+        verb = "left" if last.state == "running" else "needed"
+        print(f"{timed} {verb} with {last.jobs} worker{'s' * (last.jobs != 1)}{untimed}")
     for (dataset, method, error), number in list(found.errors.items())[:10]:
         reason = describe_error(error)
         print(failure_line(f"{dataset}, {method}: {reason} ({number} trial{'s' * (number != 1)})", reason))

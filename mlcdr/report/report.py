@@ -471,7 +471,7 @@ def _times(found: Results) -> Markup | None:
     heads = ["Dataset", "Method"]
     for metric in measured:
         what = "Fitting" if metric == "fit_seconds" else "Predicting"
-        heads += [f"{what}, s a trial", f"{what}, s in all"]
+        heads += [f"{what}, s per trial", f"{what}, s in all"]
     note = (
         "Wall time. Work that methods share is charged in full to each that uses it, so the sums exceed the run's time."
     )

@@ -25,7 +25,7 @@ class DatasetSurvey:
     trials, done, failed : int
         Planned; with scores in the folder (and all that is to be kept); tried in vain, which a run tries again.
     groups, fits : int
-        Of what a run would compute now (`to_do`): splits, each the work of one worker, and fits in them.
+        Of what a run would compute now (`pending`): splits, each the work of one worker, and fits in them.
     seconds : float or None
         Of one worker for what a run would compute now, by past timings; None without any.
     """
@@ -42,7 +42,7 @@ class DatasetSurvey:
     seconds: float | None
 
     @property
-    def to_do(self) -> int:
+    def pending(self) -> int:
         """How many trials a run would compute now."""
         return self.trials - self.done
 
@@ -82,7 +82,7 @@ def survey(experiment: Experiment, out: Path, listener: Listener | None = None) 
 def _of_dataset(
     name: str, facts: dict[str, int], trials: Sequence[Trial], there: Kept, keeping: Keeping | None
 ) -> DatasetSurvey:
-    to_do = [
+    pending = [
         trial
         for trial in trials
         if there.status.get(trial.key) != "done" or (keeping is not None and keeping.lacks(trial))
@@ -94,11 +94,11 @@ def _of_dataset(
         n_features=facts["n_features"],
         n_labels=facts["n_labels"],
         trials=len(trials),
-        done=len(trials) - len(to_do),
+        done=len(trials) - len(pending),
         failed=sum(there.status.get(trial.key) == "failed" for trial in trials),
-        groups=len({trial.split for trial in to_do}),
-        fits=len({(trial.split, id(trial.family)) for trial in to_do}),
-        seconds=None if cost is None else cost * len(to_do),
+        groups=len({trial.split for trial in pending}),
+        fits=len({(trial.split, id(trial.family)) for trial in pending}),
+        seconds=None if cost is None else cost * len(pending),
     )
 
 

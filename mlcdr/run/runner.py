@@ -73,7 +73,7 @@ class RunReport:
     folder : path
         The results folder.
     planned, kept, computed : int
-        Trials in the plan; there before; computed now (failed ones included).
+        Trials in the plan; computed before; computed by this run (failed ones included).
     done : int
         Trials of the plan that have their scores at the end.
     failures : list of (trial, traceback)

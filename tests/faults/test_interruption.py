@@ -60,7 +60,7 @@ def goes_on(folder: Path, gate: Gate, out: Path, *options: str) -> None:
     gate.open()
     done = prepared.command("run", "e.yaml", "--out", out, *options, cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert f"{SPLITS * 9 - before} computed now" in done.stderr
+    assert f"{SPLITS * 9 - before} newly computed" in done.stderr
     same_as_undisturbed(folder, out)
 
 
@@ -98,7 +98,7 @@ def test_kill_9_of_a_worker(folder: Path, gate: Gate, tmp_path: Path) -> None:
     gate.open()
     code, errors = run.end()
     assert code == 0, errors
-    assert f"{SPLITS * 9} trials, {SPLITS * 9} computed now" in errors
+    assert f"{SPLITS * 9} trials, all newly computed" in errors
     run.nobody_stays()
     same_as_undisturbed(folder, tmp_path)
 

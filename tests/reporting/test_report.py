@@ -212,7 +212,7 @@ def test_a_broken_file_is_told(tmp_path):
 def test_times_of_each_method_where_they_were_measured(tmp_path):
     values = {("yeast", "A", "fit_seconds"): [1.0, 3.0], ("yeast", "A", "f1"): [0.5, 0.5]}
     folder = write_folder(tmp_path / "trial", experiment(["yeast"], ["A"], ["f1", "fit_seconds"]), values)
-    assert re.search(r"Fitting, s a trial\s*Fitting, s in all\s*yeast\s*A\s*2\s*4", page_of(folder).text)
+    assert re.search(r"Fitting, s per trial\s*Fitting, s in all\s*yeast\s*A\s*2\s*4", page_of(folder).text)
     assert "were not timed apart" in page_of(folder_of(tmp_path / "other")).text
 
 
