@@ -10,6 +10,7 @@ sparse.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from mlcdr.numerics import sums
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 _BLOCK = 1 << 22  # distances at a time
 _PAIRS = 1 << 22  # numbers at a time where distances are computed anew
@@ -45,14 +47,14 @@ class Neighbours:
 
         `leave_out_itself`: the queries are the rows themselves, and none is its own neighbour.
         """
-        found = [index for _, index in self._blocks(queries, k, leave_out_itself)]
-        columns = np.concatenate(found) if found else np.zeros((0, k), dtype=np.intp)
+        found = list(self._blocks(queries, k, leave_out_itself)) if k > 0 and queries.shape[0] else []
+        columns = np.concatenate(found) if found else np.zeros((queries.shape[0], 0), dtype=np.intp)
         n, width = columns.shape
         pointers = np.arange(n + 1) * width
         return sp.csr_array((np.ones(n * width), columns.ravel(), pointers), shape=(n, self.rows.shape[0]))
 
-    def _blocks(self, queries: Any, k: int, leave_out_itself: bool) -> Iterator[tuple[int, NDArray[np.intp]]]:
-        """For a few queries at a time: the first one's number, and the nearest rows of each, ascending by number."""
+    def _blocks(self, queries: Any, k: int, leave_out_itself: bool) -> Iterator[Index]:
+        """For a few queries at a time: the nearest rows of each, ascending by number."""
         if self.sparse != sp.issparse(queries):
             queries = sp.csr_array(queries) if self.sparse else sums.dense(queries)
         exact = self.whole and _is_whole(queries)
@@ -62,38 +64,33 @@ class Neighbours:
         step = max(1, _BLOCK // max(m, 1))
         transposed = self.moved.T.tocsr() if self.sparse else self.moved.T
         for start in range(0, moved.shape[0], step):
-            part = moved[start : start + step]
-            product = part @ transposed
-            distances = sums.dense(product) if self.sparse else product
+            block = slice(start, start + step)
+            distances = sums.dense(moved[block] @ transposed)
             distances *= -2.0
             distances += self.squares
-            distances += lengths[start : start + step, None]
+            distances += lengths[block, None]
             if leave_out_itself:
                 index = np.arange(len(distances))
                 distances[index, start + index] = np.inf
-            yield start, self._select(queries, start, lengths[start : start + step], distances, k, exact)
+            if k >= m:
+                yield np.tile(np.arange(m), (len(distances), 1))
+            elif exact:
+                yield np.nonzero(mark_nearest(distances, k))[1].reshape(-1, k)
+            else:
+                yield self._select(queries[block], lengths[block], distances, k)
 
-    def _select(
-        self, queries: Any, start: int, lengths: Array, distances: Array, k: int, exact: bool
-    ) -> NDArray[np.intp]:
-        """The k columns of the smallest distances in each row, which are those of queries[start], …; ascending."""
-        n, m = distances.shape
-        if k == 0 or n == 0:
-            return np.zeros((n, k), dtype=np.intp)
-        if k >= m:
-            return np.tile(np.arange(m), (n, 1))
+    def _select(self, queries: Any, lengths: Array, distances: Array, k: int) -> Index:
+        """The k columns of the smallest distances in each row, ascending; these are not exact."""
         chosen = np.argpartition(distances, k - 1, axis=1)[:, :k]
         last = np.take_along_axis(distances, chosen, axis=1).max(axis=1)
-        slack = np.zeros(n) if exact else _ROUNDING * (lengths + self.squares.max())
-        doubtful = np.flatnonzero(np.count_nonzero(distances <= (last + slack)[:, None], axis=1) > k)
-        for i in doubtful:
-            near = np.flatnonzero(distances[i] <= last[i] + slack[i])
-            true = distances[i, near] if exact else self._differences(queries[start + i : start + i + 1], near)
-            chosen[i] = near[_smallest(true, k, exact)]
+        limit = last + _ROUNDING * (lengths + self.squares.max())
+        for i in np.flatnonzero(np.count_nonzero(distances <= limit[:, None], axis=1) > k):
+            near = np.flatnonzero(distances[i] <= limit[i])
+            chosen[i] = near[_smallest(self._differences(queries[i : i + 1], near), k)]
         chosen.sort(axis=1)
         return chosen
 
-    def _differences(self, query: Any, near: NDArray[np.intp]) -> Array:
+    def _differences(self, query: Any, near: Index) -> Array:
         """Σ(a−b)² of one query and some rows."""
         result = np.empty(len(near))
         columns = query.indices if self.sparse else None
@@ -110,10 +107,40 @@ class Neighbours:
         return result
 
 
-def _smallest(distances: Array, k: int, exact: bool) -> NDArray[np.intp]:
+def mark_nearest(distances: Array, k: int) -> NDArray[np.bool_]:
+    """Which 0 < k ≤ m of each row's distances (n×m) are the smallest; of those equal to the k-th the first."""
+    limit = np.partition(distances, k - 1, axis=1)[:, [k - 1]]
+    nearer, tied = distances < limit, distances == limit
+    return nearer | (tied & (np.cumsum(tied, axis=1) <= k - nearer.sum(axis=1, keepdims=True)))
+
+
+def nearest_label_sets(Y: Any, k: int) -> tuple[Index, Index]:
+    """The k ≤ n nearest rows of each distinct one of n label sets, and which of these each row is (n,).
+
+    Nearest by the number of labels that differ; of those as near the first, so that of the rows with the same label
+    set only the first k are searched. Y (n×K of {0, 1}) is dense or CSR. Cost: the products of the distinct label sets
+    with as many times k rows at most.
+    """
+    member = _group_equal_rows(Y)
+    order = np.argsort(member, kind="stable")
+    starts = np.searchsorted(member[order], member[order])
+    candidates = np.sort(order[np.arange(len(member)) - starts < k])
+    sets = Y[order[np.unique(starts)]]
+    found = Neighbours(Y[candidates]).nearest(sets, k)
+    return candidates[found.indices.reshape(-1, k)], member
+
+
+def _group_equal_rows(Y: Any) -> Index:
+    """Which of the distinct rows of Y (n×K of {0, 1}) each row is (n,)."""
+    rows = sp.csr_array(Y).sorted_indices()
+    names = [rows.indices[a:b].tobytes() for a, b in pairwise(rows.indptr)]
+    return np.unique(np.array(names, dtype=object), return_inverse=True)[1]
+
+
+def _smallest(distances: Array, k: int) -> Index:
     """Which k are smallest; of those as far away as the k-th (to 12 digits) the first."""
     last = np.partition(distances, k - 1)[k - 1]
-    slack = 0.0 if exact else _ROUNDING * last
+    slack = _ROUNDING * last
     surely = np.flatnonzero(distances < last - slack)
     tied = np.flatnonzero((distances >= last - slack) & (distances <= last + slack))
     return np.concatenate((surely, tied[: k - len(surely)]))

@@ -10,18 +10,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace
 from mlcdr.methods.feature_space.linear import Array, eigen, label_sets
 from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.numerics.graphs import count_shared
 from mlcdr.numerics.linalg import inverse_root
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.neighbours import nearest_label_sets
 from mlcdr.numerics.principal import rank_coordinates
-
-_ENTRIES = 2**22  # of the distances held at a time
 
 
 class MLHSL(ScaledFeatureSpace):
@@ -93,33 +91,16 @@ class MLHSL(ScaledFeatureSpace):
 def neighbour_graph(Y: Array, k: int) -> sp.csr_array:
     """W (n×n, symmetric) of label sets Y (n×K of {0, 1}, dense): cosines between neighbours, as in `MLHSL`."""
     n = len(Y)
-    sets, member = np.unique(Y, axis=0, return_inverse=True)
-    member = member.ravel()
     k = min(k, n - 1)
-    candidates = _first_of_each(member, k + 1)
-    sizes = sets.sum(axis=1)
-    nearest, cosines = np.empty((len(sets), k + 1), dtype=np.intp), np.empty((len(sets), k + 1))
-    for block in gen_batches(len(sets), max(1, _ENTRIES // max(len(candidates), 1))):
-        common = sets[block] @ sets.T
-        differing = sizes[block, None] + sizes - 2 * common
-        keys = differing[:, member[candidates]].astype(np.int64) * n + candidates
-        found = np.sort(np.partition(keys, k, axis=1)[:, : k + 1], axis=1) % n
-        lengths = np.sqrt(sizes[block, None] * sizes[member[found]])
-        nearest[block] = found
-        cosines[block] = np.take_along_axis(common, member[found], axis=1) / np.maximum(lengths, 1)
-    rows, columns, weights = np.repeat(np.arange(n), k + 1), nearest[member].ravel(), cosines[member].ravel()
-    others = rows != columns
-    directed = sp.csr_array((weights[others], (rows[others], columns[others])), shape=(n, n))
+    nearest, member = nearest_label_sets(Y, k + 1)
+    rows, columns = np.repeat(np.arange(n), k + 1), nearest[member].ravel()
+    rows, columns = rows[rows != columns], columns[rows != columns]
+    sizes = Y.sum(axis=1)
+    weights = count_shared(sp.csr_array(Y), rows, columns) / np.maximum(np.sqrt(sizes[rows] * sizes[columns]), 1)
+    directed = sp.csr_array((weights, (rows, columns)), shape=(n, n))
     graph = sp.csr_array(directed.maximum(directed.T))
     graph.eliminate_zeros()
     return graph
-
-
-def _first_of_each(member: NDArray[np.intp], k: int) -> NDArray[np.intp]:
-    """The first k rows of each group, given every row's group: nobody's k nearest are others."""
-    order = np.argsort(member, kind="stable")
-    starts = np.searchsorted(member[order], member[order])
-    return np.sort(order[np.arange(len(member)) - starts < k])
 
 
 def _scatter(rows: Any, mean: Array, graph: sp.csr_array) -> Array:

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval
 
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.neighbours import mark_nearest
 from mlcdr.numerics.sums import dense
 
 _DISTANCES = 2**21  # at a time
@@ -74,11 +75,7 @@ class ReliefF(FeatureSelector):
 
     def _weigh(self, weights: Array, distances: Array, sign: float) -> None:
         """Add ±1/k at the k nearest of each row that are at a finite distance."""
-        k = min(self.n_neighbors, distances.shape[1])
-        limit = np.partition(distances, k - 1, axis=1)[:, [k - 1]]
-        nearer = distances < limit
-        tied = (distances == limit) & np.isfinite(distances)
-        chosen = nearer | (tied & (np.cumsum(tied, axis=1) <= k - nearer.sum(axis=1, keepdims=True)))
+        chosen = mark_nearest(distances, min(self.n_neighbors, distances.shape[1])) & np.isfinite(distances)
         found = chosen.sum(axis=1, keepdims=True)
         weights += sign * chosen / np.maximum(found, 1)
 
