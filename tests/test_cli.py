@@ -392,7 +392,7 @@ def test_check_remarks_what_is_cut_down(here: Path, mlcdr: Callable[..., Outcome
     text = experiment_yaml(small.experiment(here / "data" / "tiny.arff", sweep={}, methods=methods))
     (here / "many.yaml").write_text(text)
     done = mlcdr("check", "many.yaml")
-    line = next(k for k, each in enumerate(text.splitlines(), 1) if "99" in each)
+    line = next(k for k, each in enumerate(text.splitlines(), 1) if "k: 99" in each)
     assert done.code == 0
     assert done.out.startswith("many.yaml: no mistake found; ")
     assert done.err == (

@@ -48,7 +48,9 @@ class Imports:
         if spec is None:  # nothing to import, as the import will say
             return
         places = _places(spec)
-        where = ", ".join(map(str, places)) or spec.origin or "nowhere"
+        here = Path.cwd()
+        shown = [place.relative_to(here) if place.is_relative_to(here) else place for place in places]
+        where = ", ".join(map(str, shown)) or spec.origin or "nowhere"
         if not (self.trust or (places and all(map(self._is_own, places)))):
             raise UnknownComponent(
                 f"{written} is not imported: {package} ({where}) is neither a plug-in, nor scikit-learn's, nor below "
