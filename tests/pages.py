@@ -154,9 +154,9 @@ def commands(body: str, first_line: int = 1) -> list[Shown]:
 
 
 def _require(names: list[str]) -> None:
-    from mlcdr.data.files import held
+    from mlcdr.data.files import find_folder
 
-    absent = [name for name in names if not held(name)]
+    absent = [name for name in names if not find_folder(name)]
     if absent:
         raise Lacking(f"needs the data sets {', '.join(absent)}: set MLCDR_DATASETS to a folder that holds them")
 

@@ -65,7 +65,7 @@ app.command(short_help="Say what mlcdr finds here, and what is amiss.")(componen
 app.command("test", short_help="Put methods of your own to the laws of those here.")(components.put_to_the_laws)
 
 datasets_app = typer.Typer(
-    help="The papers' data sets: list them, look at one, download, verify.",
+    help="The papers' data sets: list them, describe one, download, verify.",
     short_help="Data sets: list, info, fetch, verify, table, plot.",
     no_args_is_help=True,
 )
@@ -73,9 +73,9 @@ app.add_typer(datasets_app, name="datasets")
 datasets_app.command("list")(data_sets.list_datasets)
 datasets_app.command("info")(data_sets.info)
 datasets_app.command("fetch", short_help="Download data sets, checked against the catalogue.")(data_sets.fetch)
-datasets_app.command("verify", short_help="Compare data sets at hand with the catalogue.")(data_sets.verify)
+datasets_app.command("verify", short_help="Compare available data sets with the catalogue.")(data_sets.verify)
 datasets_app.command("table", short_help="Sizes and label statistics, counted on the data.")(data_sets.datasets_table)
-datasets_app.command("plot", short_help="Draw how the labels of a data set go together.")(data_sets.datasets_plot)
+datasets_app.command("plot", short_help="Draw the labels of a data set.")(data_sets.datasets_plot)
 
 
 def main() -> None:

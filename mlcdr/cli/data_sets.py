@@ -1,33 +1,39 @@
-"""`mlcdr datasets …`: list the data sets, look at one, download, verify, tabulate, draw."""
+"""`mlcdr datasets …`: list the data sets, describe one, download, verify, tabulate, draw."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from mlcdr.cli.printing import listed, print_columns, print_facts, say, show
 
+# Keys of `Dataset.statistics` that need words for a reader.
+_WORDS = {"unlabelled": "instances without labels", "empty_labels": "labels without instances"}
+
 
 def list_datasets() -> None:
-    """All data sets of the catalogue, and whether they are at hand."""
+    """List the data sets of the catalogue, and whether they are available here."""
     from mlcdr.data import catalog, files
 
-    rows: list[tuple[str, ...]] = [("name", "domain", "instances", "features", "labels", "at hand")]
+    rows: list[tuple[str, ...]] = [("name", "domain", "instances", "features", "labels", "available")]
     for entry in catalog.entries():
         sizes = [str(entry.statistics.get(key, "?")) for key in ("n_instances", "n_features", "n_labels")]
-        at_hand = "yes" if files.held(entry.name) else "fetch" if entry.fetchable else "by hand"
-        rows.append((entry.name, entry.domain, *sizes, at_hand))
+        available = "yes" if files.find_folder(entry.name) else "fetch" if entry.fetchable else "by hand"
+        rows.append((entry.name, entry.domain, *sizes, available))
     print_columns(rows)
 
 
 def info(name: Annotated[str, typer.Argument(help="A name of the catalogue, or a path.")]) -> None:
-    """What is known of a data set, and, if it is at hand, what it holds."""
+    """Print what is known about a data set, and its statistics if its files are available."""
     from mlcdr.data import catalog
 
-    print_facts(catalog.info(name))
+    facts: dict[str, Any] = catalog.info(name)
+    for key in ("expected", "statistics"):
+        facts = facts | {key: {_WORDS.get(fact, fact): value for fact, value in facts.get(key, {}).items()}}
+    print_facts(facts)
 
 
 def fetch(names: Annotated[list[str], typer.Argument(metavar="NAME")]) -> None:
@@ -40,36 +46,37 @@ def fetch(names: Annotated[list[str], typer.Argument(metavar="NAME")]) -> None:
 
 def verify(
     name: Annotated[
-        str | None, typer.Argument(help="A name of the catalogue; all that are at hand if left out.")
+        str | None, typer.Argument(help="A name of the catalogue; default: all available data sets.")
     ] = None,
 ) -> None:
-    """Compare data sets at hand with what the catalogue expects; exit code 1 if one differs."""
+    """Compare available data sets with the catalogue; exit code 1 if one differs."""
     from mlcdr.data import catalog, files
 
-    names = [name] if name else [entry.name for entry in catalog.entries() if files.held(entry.name)]
+    names = [name] if name else [entry.name for entry in catalog.entries() if files.find_folder(entry.name)]
     wrong = 0
     for each in names:
         checks = catalog.verify(each)
         differing = [check for check in checks if not check.ok]
         wrong += bool(differing)
-        print(f"{each}: {'differs' if differing else 'right'} ({len(checks)} facts checked)")
+        failed = f"differs ({len(differing)} of {len(checks)} checks failed)"
+        print(f"{each}: {failed if differing else f'OK ({len(checks)} checks passed)'}")
         for check in differing:
-            print(f"  {check.fact}: expected {check.expected}, found {check.found}")
+            print(f"  {_WORDS.get(check.fact, check.fact)}: expected {check.expected}, found {check.found}")
     raise typer.Exit(1 if wrong else 0)
 
 
 def datasets_table(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Data sets; those of the published table if left out.")
+        list[str] | None, typer.Argument(metavar="NAME", help="Data sets; default: those of the published table.")
     ] = None,
-    layout: Annotated[str, typer.Option(help="Which facts, and how they look.")] = "datasets",
+    layout: Annotated[str, typer.Option(help="Which statistics, and their format.")] = "datasets",
     published: Annotated[
         str | None,
-        typer.Option(metavar="PAPER/TABLE", help="Put a paper's table beside them, e.g. pacharawongsakda_2012/table1."),
+        typer.Option(metavar="PAPER/TABLE", help="Compare with a table of a paper, e.g. pacharawongsakda_2012/table1."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the table (md, tex, csv) into this folder, too.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also write the table (md, tex, csv) into this folder.")] = None,
 ) -> None:
-    """What data sets at hand are: sizes, kinds of features, label statistics, counted on the data."""
+    """Tabulate available data sets: sizes, kinds of features, label statistics, counted on the data."""
     from mlcdr.reproduce import data_sets
     from mlcdr.tables import layouts, output
 
@@ -93,11 +100,11 @@ def datasets_plot(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A data set, or the path of its ARFF file.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("figures"),
     order: Annotated[
-        str, typer.Option(help="Of labels in heat maps: file, frequency, similar; auto: similar if there are many.")
+        str, typer.Option(help="Order of labels in heat maps: file, frequency, similar; auto: similar if many.")
     ] = "auto",
-    projection: Annotated[str, typer.Option(help="opls (it sees the labels) or pca.")] = "opls",
+    projection: Annotated[str, typer.Option(help="opls (supervised) or pca.")] = "opls",
 ) -> None:
-    """Draw what the labels of a data set are like: correlations, imbalance, label sets, and a projection."""
+    """Draw the labels of a data set: correlations, imbalance, label sets, and a projection."""
     from mlcdr.data.dataset import load_dataset
     from mlcdr.tables import data_figures
 

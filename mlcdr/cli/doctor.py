@@ -128,7 +128,7 @@ def _data() -> list[Finding]:
     folders = [f"{folder}{'' if folder.is_dir() else ' (not there)'}" for folder in data_folders()]
     findings.append(Finding("data folders", ", ".join(folders)))
     known = catalog.entries()
-    held = [entry.name for entry in known if catalog.held(entry.name)]
+    held = [entry.name for entry in known if catalog.find_folder(entry.name)]
     findings.append(
         Finding("data sets", f"{len(held)} of {len(known)} of the catalogue: {', '.join(held)}", "yeast" in held)
     )

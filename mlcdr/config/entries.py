@@ -18,7 +18,7 @@ from mlcdr.metrics import METRICS
 # The options of a data set that is read, and the values they may have; None: a whole number that is not 0.
 DATASET_OPTIONS: dict[str, tuple[str, ...] | None] = {"missing": ("error", "mean", "zero"), "labels": None}
 
-# In place of a data set's name, or as its one option: it is made, not read.
+# In place of a data set's name, or as its one option: it is generated, not read.
 SYNTHETIC = "synthetic"
 
 _SpecT = TypeVar("_SpecT", bound=BaseModel)

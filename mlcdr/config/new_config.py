@@ -7,7 +7,7 @@ from typing import Any
 
 from mlcdr.config.loading import experiment_from
 from mlcdr.config.yaml_reader import dump_yaml, read_yaml_text
-from mlcdr.data.files import held, is_path, locate
+from mlcdr.data.files import find_folder, is_path, locate
 from mlcdr.data.sources import find
 from mlcdr.errors import UserError, did_you_mean
 from mlcdr.experiment.families import size_parameter_of
@@ -148,7 +148,7 @@ def _hints(datasets: Sequence[str]) -> list[str]:
     """A comment for each data set that must be had first; a name that nobody knows is told at once."""
     lines = []
     for name in datasets:
-        if not is_path(name) and held(name) is None:
+        if not is_path(name) and find_folder(name) is None:
             known = find(name)
             if known is None:
                 locate(name)  # raises, naming the folders

@@ -82,7 +82,7 @@ def _dataset() -> dict[str, Any]:
     }
     made: dict[str, Any] = {
         "type": "object",
-        "description": "A data set that is made, not read.",
+        "description": "A synthetic data set, generated from these options.",
         "properties": {},
         "required": [field.name for field in fields(Synthetic) if field.default is MISSING],
         "additionalProperties": False,

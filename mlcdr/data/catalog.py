@@ -1,21 +1,23 @@
-"""The catalogue of data sets: list them, describe one, download it, check it. Nothing here prints.
+"""The catalogue of data sets: list them, describe one, download it, verify it. Nothing here prints results.
 
-Downloads go to the user's cache folder, file by file, each checked against its SHA-256 before it gets its name.
+Downloads go to the user's cache folder, file by file, each checked against its SHA-256 before it is written.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from mlcdr.data.files import cache_folder, held, locate, sha256
+from mlcdr.data.files import cache_folder, find_folder, locate, sha256
 from mlcdr.data.sources import Entry, SourceFile, entries, entry, find, public_root
 from mlcdr.errors import DataError
+from mlcdr.whole_files import write_whole
 
-__all__ = ["Check", "Entry", "entries", "fetch", "find", "held", "info", "verify"]
+__all__ = ["Check", "Entry", "entries", "fetch", "find", "find_folder", "info", "verify"]
 
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _SECONDS = 60  # without a byte from the server
@@ -35,7 +37,7 @@ class Check(NamedTuple):
 
 
 def info(name: str) -> dict[str, Any]:
-    """Everything known of a data set, as plain data.
+    """Everything known about a data set, as plain data.
 
     Parameters
     ----------
@@ -55,12 +57,13 @@ def info(name: str) -> dict[str, Any]:
         Neither in the catalogue nor in the data folders, or files that cannot be read.
     """
     known = find(name)
-    folder = held(name)
+    folder = find_folder(name)
     if known is None and folder is None:
         locate(name)  # raises, naming the folders
-    facts: dict[str, Any] = {"name": known.name if known else name}
+    facts: dict[str, Any] = {"name": name}
     if known is not None:
-        facts |= {
+        facts = {
+            "name": known.name,
             "domain": known.domain,
             "citation": known.citation,
             "page": known.page,
@@ -140,7 +143,9 @@ def fetch(name: str, progress: bool = True, *, folder: Path | str | None = None,
     ------
     DataError
         Not in the catalogue, no checksum recorded, address not allowed, no connection, a broken or redirected download,
-        wrong content, a folder that cannot be written. What was not complete and right is not kept.
+        wrong content, a folder that cannot be written. A file that is incomplete or wrong is not kept.
+    ResultsError
+        A file that cannot be written.
     """
     known = entry(name)
     target = Path(folder if folder is not None else cache_folder() / "datasets") / known.name
@@ -158,7 +163,8 @@ def fetch(name: str, progress: bool = True, *, folder: Path | str | None = None,
         for file in known.files:
             path = target / file.name
             if not (path.is_file() and sha256(path) == file.sha256):
-                _download(f"{root}/{file.path}", file, target, progress)
+                path.unlink(missing_ok=True)  # of an interrupted or other download
+                write_whole(path, _download(f"{root}/{file.path}", file, progress))
     except OSError as error:
         raise DataError(f"{target}: cannot be written: {error.strerror or error}") from error
     finally:
@@ -167,55 +173,35 @@ def fetch(name: str, progress: bool = True, *, folder: Path | str | None = None,
     return target
 
 
-def _download(url: str, file: SourceFile, target: Path, progress: bool) -> None:
-    import pooch
+def _download(url: str, file: SourceFile, progress: bool) -> bytes:
+    """The content of a public file, checked."""
     import requests
+    from rich.console import Console
+    from rich.progress import Progress
 
-    pooch.get_logger().setLevel("ERROR")  # only the command line prints
-
-    def refuse_redirect(response: requests.Response, **_: Any) -> None:
-        # It could leave https, and raw files need none.
-        if response.is_redirect:
-            to = response.headers["Location"]
-            raise DataError(f"{url}: the server redirects to {to}, which is not followed; nothing was kept")
-
-    hooks = {"response": refuse_redirect}
-    http = pooch.HTTPDownloader(progressbar=progress, timeout=_SECONDS, allow_redirects=False, hooks=hooks)
-
-    def downloader(address: str, output: str, pooch_: Any) -> None:
-        with Path(output).open("wb") as opened:
-            http(address, _Bounded(opened, file.n_bytes, url), pooch_)
-
-    existing = target / file.name
-    if existing.is_file():
-        existing.unlink()  # left over from an interrupted or other download: never completed, always replaced
+    content = bytearray()
     try:
-        pooch.retrieve(url, known_hash=f"sha256:{file.sha256}", fname=file.name, path=target, downloader=downloader)
-    except requests.HTTPError as error:
-        status = error.response.status_code if error.response is not None else "?"
-        raise DataError(f"{url}: the server answers {status}; nothing was kept") from error
+        with (
+            Progress(console=Console(stderr=True), disable=not progress) as bars,
+            requests.get(url, stream=True, timeout=_SECONDS, allow_redirects=False) as response,
+        ):
+            if response.is_redirect:  # it could leave https, and raw files need none
+                to = response.headers["Location"]
+                raise DataError(f"{url}: the server redirects to {to}, which is not followed; nothing was kept")
+            if not response.ok:
+                raise DataError(f"{url}: the server answers {response.status_code}; nothing was kept")
+            bar = bars.add_task(file.name, total=file.n_bytes)
+            for piece in response.iter_content(1 << 16):
+                content += piece
+                if len(content) > file.n_bytes:
+                    larger = f"the content has more than the {file.n_bytes} bytes expected"
+                    raise DataError(f"{url}: {larger}; nothing was kept")
+                bars.update(bar, completed=len(content))
     except requests.RequestException as error:
         raise DataError(f"{url}: cannot be downloaded ({_reason(error)}); nothing was kept, try again") from error
-    except ValueError as error:  # pooch's word for a wrong hash
-        raise DataError(f"{url}: the content does not have the SHA-256 {file.sha256}; nothing was kept") from error
-
-
-class _Bounded:
-    """A file that takes so many bytes and no more."""
-
-    def __init__(self, file: IO[bytes], n_bytes: int, url: str):
-        self.file, self.left, self.url = file, n_bytes, url
-        self.n_bytes = n_bytes
-        self.flush = file.flush
-
-    def write(self, content: bytes) -> int:
-        """Write it, unless that is too much."""
-        self.left -= len(content)
-        if self.left < 0:
-            raise DataError(
-                f"{self.url}: the content has more than the {self.n_bytes} bytes expected; nothing was kept"
-            )
-        return self.file.write(content)
+    if hashlib.sha256(content).hexdigest() != file.sha256:
+        raise DataError(f"{url}: the content does not have the SHA-256 {file.sha256}; nothing was kept")
+    return bytes(content)
 
 
 def _reason(error: Exception) -> str:

@@ -23,15 +23,15 @@ from mlcdr.data.synthetic import checksum as synthetic_checksum
 from mlcdr.data.text import Line, fail, fail_unreadable, quote
 from mlcdr.errors import DataError
 
-# The modules of this package that decide which files are read, and not what is read from them.
+# The modules of this package that find files, but do not read data from them.
 _NOT_READERS = ("catalog.py", "files.py", "sources.py", "synthetic.py")
 
 
 @functools.cache
 def loader_version(folder: Path = Path(__file__).parent) -> str:
-    """A digest of the readers' source code, a part of every checksum: edited readers never reuse what older ones read.
+    """A digest of the readers' source code, a part of every checksum: data read by older readers are never used again.
 
-    A change of a comment counts too: that costs a parse, and a number that nobody remembers to raise costs the truth.
+    A changed comment counts too: that costs one more parse, and a number raised by hand may be forgotten.
     """
     digest = hashlib.sha256()
     for path in sorted(folder.glob("*.py")):
@@ -63,7 +63,7 @@ class Dataset:
     declared_features, declared_nominal, declared_numeric : int
         The features as the file declares them, before encoding.
     notices : tuple of str
-        What a user should know, such as a dropped identifier.
+        Remarks for the user, such as a dropped identifier.
     n_train : int or None
         With the predefined split, rows [0, n_train) are the train file's and the rest the test file's; else None.
     """
@@ -97,14 +97,14 @@ class Dataset:
         return int(self.Y.shape[1])
 
     def statistics(self) -> dict[str, Any]:
-        """The customary facts about a multi-label data set.
+        """The usual statistics of a multi-label data set.
 
         Returns
         -------
         dict
-            n_instances, n_features (declared), n_columns (of X), n_labels, cardinality (labels a row), density
+            n_instances, n_features (declared), n_columns (of X), n_labels, cardinality (labels per instance), density
             (cardinality / K), distinct (different label sets), nominal, numeric, format ("dense" or "sparse"),
-            unlabelled (rows without a label), empty_labels (labels without a row).
+            unlabelled (instances without labels), empty_labels (labels without instances).
         """
         Y = self.Y.toarray() if sparse.issparse(self.Y) else self.Y
         per_row, per_label = Y.sum(axis=1, dtype=np.int64), Y.sum(axis=0, dtype=np.int64)
@@ -132,7 +132,7 @@ def load_dataset(
     labels: int | None = None,
     synthetic: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    """Load a data set, or make it.
+    """Load a data set, or generate it.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def load_dataset(
     if synthetic is not None:
         if part != "full":
             raise DataError(f"{text}: a synthetic data set has no predefined split")
-        return _made(text, Synthetic.parse(dict(synthetic)))
+        return _generate(text, Synthetic.parse(dict(synthetic)))
     if isinstance(name_or_path, Path) and not is_path(text):
         text = f"{os.curdir}{os.sep}{text}"  # a Path is a path, even without a separator
     files = locate(text, part)
@@ -181,7 +181,7 @@ def load_dataset(
     return Dataset(name=files.name, X=X, Y=Y, checksum=checksum, **facts)
 
 
-def _made(name: str, recipe: Synthetic) -> Dataset:
+def _generate(name: str, recipe: Synthetic) -> Dataset:
     X, Y = recipe.generate()
     labels = tuple(f"label{k + 1}" for k in range(recipe.n_labels))
     return Dataset(
@@ -195,7 +195,7 @@ def _made(name: str, recipe: Synthetic) -> Dataset:
         declared_features=recipe.n_features,
         declared_nominal=0,
         declared_numeric=recipe.n_features,
-        notices=(recipe.said(),),
+        notices=(recipe.describe(),),
     )
 
 

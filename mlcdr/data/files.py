@@ -12,6 +12,7 @@ from typing import Literal
 
 import platformdirs
 
+from mlcdr.data.sources import close_names, find
 from mlcdr.errors import DataError
 
 Part = Literal["full", "predefined"]
@@ -85,18 +86,16 @@ def short_name(name_or_path: str, part: Part = "full") -> str:
     """
     name = name_or_path
     if is_path(name):
-        name = Path(os.path.abspath(_expanded(name))).name  # noqa: PTH100 (a link keeps its name)
+        name = Path(os.path.abspath(_expand(name))).name  # noqa: PTH100 (a link keeps its name)
         if name.lower().endswith(".arff"):
             name = name[: -len(".arff")]
             while part == "predefined" and (match := _SUFFIX.search(name)):
                 name = name[: match.start()]
-    from mlcdr.data.sources import find  # the catalogue is read only where it is needed
-
     known = find(name)
     return known.name if known else name
 
 
-def _expanded(path: str) -> Path:
+def _expand(path: str) -> Path:
     return Path(os.path.expanduser(path))  # noqa: PTH111 (an unknown user is a file that is not there, and no error)
 
 
@@ -119,27 +118,25 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
     name = short_name(name_or_path, part)
     try:
         if is_path(name_or_path):
-            path = _expanded(name_or_path)
+            path = _expand(name_or_path)
             if path.is_dir():
-                return _in_folder(path, name, part)
+                return _choose_in_folder(path, name, part)
             if path.is_file():
-                return _beside(path, name, part)
+                return _choose_beside(path, name, part)
             raise DataError(f"{name_or_path}: no such file or folder")
         folders = data_folders()
         incomplete: DataError | None = None
-        for folder in _folders_named(folders, name):
+        for folder in _list_folders(folders, name):
             try:
-                return _in_folder(folder, short_name(folder.name), part)
+                return _choose_in_folder(folder, short_name(folder.name), part)
             except DataError as error:  # a later folder may hold the missing files
                 incomplete = incomplete or error
     except OSError as error:  # a name too long, a folder that may not be read
         raise DataError(f"{error.filename or name_or_path}: cannot be read: {error.strerror or error}") from None
-    if incomplete is not None:
-        raise incomplete
-    raise DataError(_not_found(name_or_path, folders))
+    raise incomplete or DataError(_describe_missing(name_or_path, folders))
 
 
-def held(name: str) -> Path | None:
+def find_folder(name: str) -> Path | None:
     """The folder in which the named data set is found, None if it is in no data folder."""
     try:
         return locate(name).arffs[0].parent
@@ -147,34 +144,24 @@ def held(name: str) -> Path | None:
         return None
 
 
-def _not_found(name: str, folders: list[Path]) -> str:
-    from mlcdr.data.sources import close_names, find  # the catalogue is read only where it is needed
-
-    looked = ", ".join(str(folder) for folder in folders)
+def _describe_missing(name: str, folders: list[Path]) -> str:
+    searched = ", ".join(map(str, folders))
     known = find(name)
     if known is not None:
         command, what = ("fetch", "downloads it") if known.fetchable else ("info", "says how to get it")
-        return f"data set {name!r} is in none of {looked}; `mlcdr datasets {command} {known.name}` {what}"
+        return f"data set {name!r} is in none of {searched}; `mlcdr datasets {command} {known.name}` {what}"
     close = close_names(name)
     hint = f"; did you mean {close[0]}?" if close else "; give a path, or put its folder into one of them"
-    return f"unknown data set {name!r}: not in {looked}{hint}"
+    return f"unknown data set {name!r}: not in {searched}{hint}"
 
 
-def _folders_named(folders: list[Path], name: str) -> Iterator[Path]:
+def _list_folders(folders: list[Path], name: str) -> Iterator[Path]:
     for folder in folders:
         if not folder.is_dir():
             continue
         for child in sorted(folder.iterdir()):
             if child.name.casefold() == name.casefold() and child.is_dir():
                 yield child
-
-
-def _test_first(name: str) -> int | None:
-    """How many rows of the full file are the test file's, for the full files that are the test then the train file."""
-    from mlcdr.data.sources import find
-
-    known = find(name)
-    return known.test_first if known else None
 
 
 def _stem(path: Path) -> tuple[str, str]:
@@ -187,46 +174,50 @@ def _stem(path: Path) -> tuple[str, str]:
     return stem.casefold(), part
 
 
-def _in_folder(folder: Path, name: str, part: Part) -> DataFiles:
-    files = sorted(path for path in folder.iterdir() if path.is_file())
+def _sort_files(folder: Path, stem: str) -> tuple[dict[str, list[Path]], list[Path]]:
+    """The ARFF files of a stem in a folder by their part ("", "train", "test"), and its label XMLs."""
     parts: dict[str, list[Path]] = {"": [], "train": [], "test": []}
-    for path in files:
-        if path.suffix.lower() == ".arff":
-            stem, which = _stem(path)
-            if stem == name.casefold():
-                parts[which].append(path)
-    xml = [path for path in files if path.suffix.lower() == ".xml" and _stem(path)[0] == name.casefold()]
+    xmls = []
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        found, part = _stem(path)
+        if found == stem and path.suffix.lower() == ".arff":
+            parts[part].append(path)
+        elif found == stem and path.suffix.lower() == ".xml":
+            xmls.append(path)
+    return parts, xmls
+
+
+def _choose_in_folder(folder: Path, name: str, part: Part) -> DataFiles:
+    parts, xmls = _sort_files(folder, name.casefold())
     for which, paths in parts.items():
         if len(paths) > 1:
-            raise DataError(
-                f"{folder}: {' and '.join(p.name for p in paths)} could both be the {which or 'full'} file; keep one"
-            )
-    split = tuple(parts["train"] + parts["test"])
-    if part == "full" and parts[""]:
-        arffs: tuple[Path, ...] = (parts[""][0],)
-    elif len(split) == 2:
-        arffs = split
-    elif parts[""] and _test_first(name):
-        return DataFiles(name, (parts[""][0],), xml[0] if xml else None, _test_first(name))
-    else:
-        wanted = f"{name}-train.arff and {name}-test.arff"
-        if part == "full":
-            wanted = f"{name}.arff, or {wanted}"
-        raise DataError(f"{folder}: needs {wanted}, has {', '.join(path.name for path in files) or 'nothing'}")
-    return DataFiles(name, arffs, xml[0] if xml else None)
+            names = " and ".join(path.name for path in paths)
+            raise DataError(f"{folder}: {names} could both be the {which or 'full'} file; keep one")
+    xml = xmls[0] if xmls else None
+    full, split = tuple(parts[""]), (*parts["train"], *parts["test"])
+    if part == "full" and full:
+        return DataFiles(name, full, xml)
+    if len(split) == 2:
+        return DataFiles(name, split, xml)
+    known = find(name)
+    if full and known and known.test_first:
+        return DataFiles(name, full, xml, known.test_first)
+    wanted = f"{name}-train.arff and {name}-test.arff"
+    if part == "full":
+        wanted = f"{name}.arff, or {wanted}"
+    there = ", ".join(sorted(path.name for path in folder.iterdir() if path.is_file())) or "nothing"
+    raise DataError(f"{folder}: needs {wanted}, has {there}")
 
 
-def _beside(path: Path, name: str, part: Part) -> DataFiles:
+def _choose_beside(path: Path, name: str, part: Part) -> DataFiles:
     """The data set of one ARFF file; its XML has the same stem, with or without -train, -test, -sparse."""
     stem, _ = _stem(path)
-    siblings = sorted(p for p in path.parent.iterdir() if p.is_file() and _stem(p)[0] == stem)
-    exact = [p for p in siblings if p.suffix.lower() == ".xml" and p.stem.casefold() == path.stem.casefold()]
-    xml = exact or [p for p in siblings if p.suffix.lower() == ".xml" and _stem(p)[1] == ""]
-    if part == "predefined":
-        pair = [
-            p for wanted in ("train", "test") for p in siblings if p.suffix.lower() == ".arff" and _stem(p)[1] == wanted
-        ]
-        if len(pair) != 2:
-            raise DataError(f"{path}: the predefined split needs {stem}-train.arff and {stem}-test.arff beside it")
-        return DataFiles(name, tuple(pair), xml[0] if xml else None)
-    return DataFiles(name, (path,), xml[0] if xml else None)
+    parts, xmls = _sort_files(path.parent, stem)
+    exact = [xml for xml in xmls if xml.stem.casefold() == path.stem.casefold()]
+    xml = next(iter(exact + [xml for xml in xmls if _stem(xml)[1] == ""]), None)
+    if part == "full":
+        return DataFiles(name, (path,), xml)
+    split = (*parts["train"], *parts["test"])
+    if len(split) != 2:
+        raise DataError(f"{path}: the predefined split needs {stem}-train.arff and {stem}-test.arff beside it")
+    return DataFiles(name, split, xml)

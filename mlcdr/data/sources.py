@@ -1,4 +1,4 @@
-"""The catalogue's facts: what is known of each data set of the papers, read from `catalog.yaml`."""
+"""The facts of the catalogue: what is known about each data set of the papers, read from `catalog.yaml`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SourceFile:
     sha256 : str
         SHA-256 (hex) of its content.
     n_bytes : int
-        Its size, at which a download of more is broken off.
+        Its size; a longer download is stopped.
     embedded : str or None
         SHA-256 of the file of that name in this source tree, where that has other bytes (the same data).
     """
@@ -40,12 +40,12 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Entry:
-    """What the catalogue knows of a data set.
+    """The facts about a data set.
 
     Attributes
     ----------
     name, domain, citation, page, note : str
-        `page` is where a person finds it; `note` may be empty.
+        `page` is the web page of the data set; `note` may be empty.
     statistics : dict
         The expected facts, with the keys of `Dataset.statistics()`; facts that are not known are absent.
     measured : bool
@@ -60,11 +60,11 @@ class Entry:
     domain: str
     citation: str
     page: str
-    note: str
     statistics: dict[str, Any]
     measured: bool
-    files: tuple[SourceFile, ...]
-    test_first: int | None
+    note: str = ""
+    files: tuple[SourceFile, ...] = ()
+    test_first: int | None = None
 
     @property
     def fetchable(self) -> bool:
@@ -79,29 +79,12 @@ def _catalogue() -> tuple[str, dict[str, Entry]]:
     raw = yaml.load((Path(__file__).parent / "catalog.yaml").read_text(encoding="utf-8"), Loader=loader)
     entries = {}
     for name, facts in raw["entries"].items():
-        statistics = dict(facts["statistics"])
-        measured = statistics.pop("from") == "measured"
-        files = tuple(
-            SourceFile(
-                name=file["name"],
-                path=f"{file.get('commit', raw['commit'])}/{raw['folder']}/{file['path']}",
-                sha256=file["sha256"],
-                n_bytes=file["bytes"],
-                embedded=file.get("embedded"),
-            )
-            for file in facts.get("files", ())
-        )
-        entries[name] = Entry(
-            name=name,
-            domain=facts["domain"],
-            citation=facts["citation"],
-            page=facts["page"],
-            note=facts.get("note", ""),
-            statistics=statistics,
-            measured=measured,
-            files=files,
-            test_first=facts.get("test_first"),
-        )
+        measured = facts["statistics"].pop("from") == "measured"
+        files = []
+        for file in facts.pop("files", ()):
+            folder = f"{file.pop('commit', raw['commit'])}/{raw['folder']}"
+            files.append(SourceFile(**file | {"path": f"{folder}/{file['path']}"}))
+        entries[name] = Entry(name=name, measured=measured, files=tuple(files), **facts)
     return raw["root"], entries
 
 

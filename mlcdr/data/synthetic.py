@@ -1,4 +1,4 @@
-"""Made data sets: points of hypercubes, one for each label, with features that tell nothing and labels that err.
+"""Synthetic data sets: points of hypercubes, one per label, with irrelevant and redundant features and label noise.
 
 Source: Tomás, Spolaôr, Cherman & Monard 2014, "A framework to generate synthetic multi-label datasets" (Mldatagen,
 hypercubes), as Sun 2017, section 3.3.1, used it. In a config:
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,17 +23,19 @@ from mlcdr.errors import DataError, did_you_mean
 Array = NDArray[np.float64]
 
 
-# The options in a line each.
+_SIZES = ("n_instances", "n_features", "n_labels")
+
+# Each option described in one line.
 OPTIONS = {
-    "n_instances": "Rows.",
-    "n_features": "Features of all three kinds.",
-    "n_labels": "Labels, each a hypercube among the relevant features.",
-    "n_irrelevant": "Features that are random; a quarter of all, if nothing is said.",
-    "n_redundant": "Features that are copies of relevant ones; a quarter of all, if nothing is said.",
+    "n_instances": "Number of instances.",
+    "n_features": "Number of features of all three kinds.",
+    "n_labels": "Number of labels, each a hypercube among the relevant features.",
+    "n_irrelevant": "Number of features that are random; default: a quarter of all.",
+    "n_redundant": "Number of features that are copies of relevant ones; default: a quarter of all.",
     "noise": "The probability that a label of an instance is flipped.",
-    "smallest": "The least half-edge of a hypercube; (⌊K/10⌋ + 1)/K for K labels, if nothing is said.",
-    "largest": "The largest half-edge; 0.8, if nothing is said.",
-    "seed": "Of the random numbers.",
+    "smallest": "The least half-edge of a hypercube; default: (⌊K/10⌋ + 1)/K for K labels.",
+    "largest": "The largest half-edge; default: 0.8.",
+    "seed": "The seed of the random numbers.",
 }
 
 
@@ -43,7 +45,7 @@ MAX_VALUES = 10**9
 
 @dataclass(frozen=True)
 class Synthetic:
-    """What a made data set is made from.
+    """The options of a synthetic data set.
 
     Of the features, d_1 are relevant: the coordinates of points of [−1, 1]^d_1. Label l is a hypercube in it, of
     half-edge e_l from [smallest, largest], anywhere that it fits, all uniformly. It holds n e_l / Σe of the instances
@@ -82,37 +84,27 @@ class Synthetic:
         Raises
         ------
         DataError
-            When one is unknown, missing or impossible; the first that is wrong is told.
+            An option is unknown, missing or impossible; the message names the first that is wrong.
         """
-        known = [field.name for field in fields(cls)]
         for key in options:
-            if key not in known:
-                raise DataError(
-                    f"synthetic: unknown option {key!r}{did_you_mean(str(key), known)} (known: {', '.join(known)})"
-                )
-        for key in ("n_instances", "n_features", "n_labels"):
+            if key not in OPTIONS:
+                hint = did_you_mean(str(key), OPTIONS)
+                raise DataError(f"synthetic: unknown option {key!r}{hint} (known: {', '.join(OPTIONS)})")
+        for key in _SIZES:
             if key not in options:
                 raise DataError(f"synthetic: {key} is missing")
         for key, value in options.items():
-            whole = key.startswith("n_") or key == "seed"
-            if value is None and key in ("n_irrelevant", "n_redundant", "smallest", "largest"):
-                continue
-            if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-                raise DataError(f"synthetic: {key} must be a {'whole ' if whole else ''}number, found {value!r}")
-            least = 1 if key in ("n_instances", "n_features", "n_labels") else 0
-            if whole and value < least:
-                raise DataError(f"synthetic: {key} must be {least} or more, found {value}")
-            if not whole and not 0 <= value <= 1:
-                raise DataError(f"synthetic: {key} must be between 0 and 1, found {value}")
+            if value is not None or key not in ("n_irrelevant", "n_redundant", "smallest", "largest"):
+                _check_number(key, value)
         made = cls(**options)
         values = max(made.n_instances, made.n_labels) * (made.n_features + made.n_labels)  # or the hypercubes' centres
         if values > MAX_VALUES:
-            raise DataError(f"synthetic: {values:,} values would be made; {MAX_VALUES:,} are the most")
+            raise DataError(f"synthetic: {values:,} values would be generated; at most {MAX_VALUES:,} are allowed")
         if made.n_relevant < 1:
-            raise DataError(f"synthetic: of {made.n_features} features none is left to be relevant")
+            raise DataError(f"synthetic: none of the {made.n_features} features is left to be relevant")
         low, high = made.edges
         if not 0 < low <= high:
-            raise DataError(f"synthetic: half-edges go from more than 0 up, found {low:g} to {high:g}")
+            raise DataError(f"synthetic: half-edges must be 0 < smallest ≤ largest, found {low:g} to {high:g}")
         return made
 
     @property
@@ -164,10 +156,21 @@ class Synthetic:
         kinds = (("relevant", self.n_relevant), ("irrelevant", self.irrelevant), ("redundant", self.redundant))
         return tuple(f"{kind}{i + 1}" for kind, count in kinds for i in range(count))
 
-    def said(self) -> str:
-        """In words."""
+    def describe(self) -> str:
+        """The options as text."""
         parts = ", ".join(f"{key} {value}" for key, value in asdict(self).items() if value is not None)
-        return f"made, not read: {parts}"
+        return f"synthetic: {parts}"
+
+
+def _check_number(key: str, value: Any) -> None:
+    whole = key.startswith("n_") or key == "seed"
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        raise DataError(f"synthetic: {key} must be a {'whole ' if whole else ''}number, found {value!r}")
+    least = 1 if key in _SIZES else 0
+    if whole and value < least:
+        raise DataError(f"synthetic: {key} must be {least} or more, found {value}")
+    if not whole and not 0 <= value <= 1:
+        raise DataError(f"synthetic: {key} must be between 0 and 1, found {value}")
 
 
 def shares(weights: Array, n: int) -> NDArray[np.intp]:

@@ -87,15 +87,13 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
     facts = {"n_instances": 2, "n_features": 1, "n_labels": 1, "cardinality": 0.5, "format": "dense"}
     entry = sources.Entry(
-        "tiny",
-        "toy",
-        "nobody",
-        "https://example.org",
-        "",
-        facts,
-        True,
-        (file("tiny.arff", ARFF), file("tiny.xml", XML)),
-        None,
+        name="tiny",
+        domain="toy",
+        citation="none",
+        page="https://example.org",
+        statistics=facts,
+        measured=True,
+        files=(file("tiny.arff", ARFF), file("tiny.xml", XML)),
     )
     root, entries = sources._catalogue()
     monkeypatch.setattr(sources, "_catalogue", lambda: (root, {**entries, "tiny": entry}))

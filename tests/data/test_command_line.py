@@ -55,15 +55,15 @@ def test_fetch_and_verify(
     assert len(server.requests) == 2
 
     right = mlcdr("datasets", "verify", "tiny")
-    assert (right.code, right.out, right.err) == (0, "tiny: right (7 facts checked)\n", "")
-    assert "tiny: right (7 facts checked)" in mlcdr("datasets", "verify").out.splitlines()
+    assert (right.code, right.out, right.err) == (0, "tiny: OK (7 checks passed)\n", "")
+    assert "tiny: OK (7 checks passed)" in mlcdr("datasets", "verify").out.splitlines()
 
     with (folder / "tiny.arff").open("a") as file:
         file.write("1,4\n")
     wrong = mlcdr("datasets", "verify", "tiny")
     assert wrong.code == 1
     lines = wrong.out.splitlines()
-    assert lines[0] == "tiny: differs (7 facts checked)"
+    assert lines[0] == "tiny: differs (3 of 7 checks failed)"
     assert "  n_instances: expected 2, found 3" in lines
     assert any(line.startswith("  sha256 of tiny.arff: expected ") for line in lines)
 

@@ -1,4 +1,4 @@
-"""Made data sets: what the labels are is recomputed from the hypercubes, and Table 3.1 of the thesis holds."""
+"""Synthetic data sets: what the labels are is recomputed from the hypercubes, and Table 3.1 of the thesis holds."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def test_table_3_1_of_the_thesis():
         (PLAIN | {"n_labels": 0}, "n_labels must be 1 or more"),
         (PLAIN | {"noise": 1.5}, "noise must be between 0 and 1"),
         (PLAIN | {"noise": "x"}, "noise must be a number"),
-        (PLAIN | {"n_irrelevant": 12}, "of 12 features none is left to be relevant"),
-        (PLAIN | {"smallest": 0.9}, "half-edges go from more than 0 up, found 0.9 to 0.8"),
+        (PLAIN | {"n_irrelevant": 12}, "none of the 12 features is left to be relevant"),
+        (PLAIN | {"smallest": 0.9}, "half-edges must be 0 < smallest ≤ largest, found 0.9 to 0.8"),
     ],
 )
 def test_mistakes_are_told(options, told):

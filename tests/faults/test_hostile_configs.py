@@ -313,7 +313,7 @@ def test_a_made_data_set_fits_into_memory(sizes: str, here: Path) -> None:
     path = write(here)
     text = path.read_text().replace(str(here / "data" / "tiny.arff"), f"{{synthetic: {{{sizes}}}}}")
     path.write_text(text)
-    with pytest.raises(ConfigError, match=rf"c\.yaml:3: .* values would be made; {MAX_VALUES:,} are the most$"):
+    with pytest.raises(ConfigError, match=rf"c\.yaml:3: .* generated; at most {MAX_VALUES:,} are allowed$"):
         load_experiment(path)
 
 
