@@ -3,7 +3,7 @@
 `read_arff` gives the file's own content: numbers as numbers, nominal values as their position in the declaration. What
 the values mean (YES = 1, one-hot columns, labels) is decided in `mlcdr.data.encoding`.
 
-Where other readers guess, this one refuses: `nan`, `inf`, `1e999`, `1_000`, a repeated sparse index, a value that was
+What other readers accept is an error here: `nan`, `inf`, `1e999`, `1_000`, a repeated sparse index, a value that was
 not declared.
 
 Format: Weka's ARFF (stable version), https://waikato.github.io/weka-wiki/formats_and_processing/arff_stable/
@@ -38,7 +38,7 @@ from mlcdr.data.text import (
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INDEX = re.compile(r"[0-9]{1,9}")
-# Printable ASCII without the underscore: there `float` accepts what ARFF does, and `nan`, `inf`, `infinity`.
+# Printable ASCII without the underscore: there `float` accepts what ARFF allows, and `nan`, `inf`, `infinity`.
 _ORDINARY = re.compile(r"[\t -^`-~]*")
 
 # 32 KB of text is some 5,000 numbers: large enough for array operations, small beside any parsed matrix.

@@ -1,7 +1,7 @@
-"""The cache of parsed data sets: one `.npz` for each content checksum, never pickled, never trusted beyond its key.
+"""The cache of parsed data sets: one `.npz` per content checksum, never pickled, and checked when it is read.
 
-Losing it costs a parse, nothing else: a file that cannot be read is written anew, a folder that cannot be written is
-left alone.
+Without it data sets are parsed again, nothing else: a file that cannot be read is written anew, and a folder that
+cannot be written is no error.
 """
 
 from __future__ import annotations
@@ -30,15 +30,12 @@ def _path(checksum: str) -> Path:
 
 def _narrow(array: np.ndarray) -> np.ndarray:
     """The array in the smallest unsigned type that holds it exactly: a text data set's file shrinks to a fifth."""
-    if array.size and array.dtype.kind in "fiu":
-        low, high = array.min(), array.max()
+    if array.dtype.kind in "fiu":
         for kind in (np.uint8, np.uint16):
-            if (
-                low >= 0
-                and high <= np.iinfo(kind).max
-                and (array.dtype.kind != "f" or np.array_equal(array, np.trunc(array)))
-            ):
-                return array.astype(kind)
+            with np.errstate(invalid="ignore"):  # values that do not fit: then the arrays differ
+                narrow = array.astype(kind)
+            if np.array_equal(narrow, array):
+                return narrow
     return array
 
 

@@ -47,7 +47,7 @@ class Dataset:
     Attributes
     ----------
     name : str
-        Its one name, however it was asked for (`mlcdr.data.files.short_name`).
+        Its name in the results (`mlcdr.data.files.short_name`).
     X : ndarray or csr_array of shape (n, d), float64
         Features after encoding. CSR exactly if the file is sparse ARFF: int32 sorted indices, no explicit zeros.
     Y : ndarray (uint8) or csr_array (int8) of shape (n, K)

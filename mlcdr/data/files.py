@@ -79,10 +79,11 @@ def is_path(name_or_path: str) -> bool:
 
 
 def short_name(name_or_path: str, part: Part = "full") -> str:
-    """The name that a data set has in the results, and that its splits are seeded with, however it was asked for.
+    """The name of a data set in the results, which also seeds its splits, the same for a name and for a path.
 
-    A path goes by its last part without `.arff` (for the predefined split also without `-train`, `-test`, `-sparse`).
-    A name of the catalogue is spelt as there; another is left as it is (`locate` spells it as its folder).
+    The name of a path is its last part without `.arff` (and without `-train`, `-test`, `-sparse` for the predefined
+    split).
+    A name of the catalogue is spelt as in the catalogue; another is left as it is (`locate` spells it as its folder).
     """
     name = name_or_path
     if is_path(name):
@@ -113,7 +114,7 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
     Raises
     ------
     DataError
-        Nothing there, or not the files that `part` needs; says where was looked.
+        Nothing there, or not the files that `part` needs; the message names the folders searched.
     """
     name = short_name(name_or_path, part)
     try:

@@ -22,7 +22,7 @@ def fail(path: Path, message: str) -> NoReturn:
 
 
 def fail_unreadable(path: Path, error: OSError) -> NoReturn:
-    """Raise DataError for a file that the system does not let us read."""
+    """Raise DataError for a file that cannot be opened or read."""
     fail(path, f"cannot be read: {error.strerror or error}")
 
 

@@ -168,7 +168,7 @@ def main() -> int:
     for name in ("delicious", "bibtex"):
         (path,) = locate(name).arffs
         loop, read = least(lambda p=path: splitting(p), 9), least(lambda p=path: read_arff(p), 9)
-        add(f"{name} parsed, beside the splitting loop", read / loop, 2, "times")
+        add(f"{name} parsed, beside the splitting loop", read / loop, 4, "times")
     for name in ("scene", "bibtex", "tmc2007-500"):
         add(f"peak of memory reading {name}, beside its matrix", peak(name), 4, "times")
     for name in ("delicious", "bibtex"):

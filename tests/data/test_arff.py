@@ -80,7 +80,7 @@ def test_attribute_types(declared: str, values: tuple[str, ...] | None, tmp_path
     assert table.attributes[0].integer == (declared == "Integer")
 
 
-def test_dense_rows_in_every_dress(tmp_path: Path) -> None:
+def test_dense_rows_in_every_form(tmp_path: Path) -> None:
     text = (
         "\ufeff@relation r\r\n@attribute a numeric\r\n@attribute b {no, 'so so'}\r\n@attribute c {1,0}\r\n@data\r\n"
         "% a comment\r\n\r\n1e-31,no,1\r\n  +2.5 ,\t'so so' , 0\r\n.5,\"no\",'1'\r\n-7.,no,?"
@@ -91,7 +91,7 @@ def test_dense_rows_in_every_dress(tmp_path: Path) -> None:
     assert table.lines.tolist() == [8, 9, 10, 11]
 
 
-def test_sparse_rows_in_every_dress(tmp_path: Path) -> None:
+def test_sparse_rows_in_every_form(tmp_path: Path) -> None:
     text = (
         "@relation r\n@attribute a numeric\n@attribute b {no, 'so so'}\n@attribute c {1,0}\n@attribute d {0,1}\n@data\n"
         "{0 1.5, 1 'so so'}\n{}\n% a comment\n{ }\n{ 0 -2 ,3\t1 }\n{2 0,3 1}\n{0 0,2 ?}"
@@ -207,13 +207,13 @@ def test_rows_read_at_once_are_those_that_are_right(
     ],
     ids=["escapes", "blanks", "backslashes", "digits", "spaces", "commas"],
 )
-def test_hostile_lines_are_refused_in_few_words(line: str, tmp_path: Path) -> None:
+def test_the_message_about_a_hostile_line_is_short(line: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"t\.arff:4: ") as raised:
         _read(tmp_path, f"@relation r\n@attribute a numeric\n@data\n{line}\n")
     assert len(str(raised.value)) < len(str(tmp_path)) + 200
 
 
-def test_a_hostile_header_is_refused_in_few_words(tmp_path: Path) -> None:
+def test_the_message_about_a_hostile_header_is_short(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"t\.arff:2: ") as raised:
         _read(tmp_path, "@relation r\n@attribute 'a" + "\\'" * 100_000 + " {" + "x, " * 100_000 + "\n@data\n")
     assert len(str(raised.value)) < len(str(tmp_path)) + 200

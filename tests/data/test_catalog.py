@@ -37,7 +37,7 @@ XML = b'<labels><label name="l"/></labels>'
 
 
 class Server(ThreadingHTTPServer):
-    """Serves `content`, counts the requests; `trouble` says what goes wrong."""
+    """Serves `content`, counts the requests; `trouble` names the fault to simulate."""
 
     def __init__(self) -> None:
         self.content = {"/c/d/tiny.arff": ARFF, "/c/d/tiny.xml": XML}
@@ -189,7 +189,7 @@ def test_progress_goes_to_standard_error(server: Server, capfd: pytest.CaptureFi
     assert "100%" in err
 
 
-def test_fetch_again_asks_nothing(server: Server) -> None:
+def test_fetch_again_downloads_nothing(server: Server) -> None:
     catalog.fetch("tiny", progress=False, source=server.url)
     assert len(server.requests) == 2
     catalog.fetch("tiny", progress=False, source=server.url)
@@ -219,7 +219,7 @@ def test_broken_downloads_leave_nothing(trouble: str, message: str, server: Serv
     assert all(check.ok for check in catalog.verify("tiny"))
 
 
-def test_a_partial_file_is_not_trusted(server: Server) -> None:
+def test_a_partial_file_is_downloaded_again(server: Server) -> None:
     folder = cache_folder() / "datasets" / "tiny"
     folder.mkdir(parents=True)
     (folder / "tiny.arff").write_bytes(ARFF[:40])

@@ -24,7 +24,7 @@ WRONG = {name: (ARFF[name][0], A, "bad.arff:{1}: {2}".format(*ARFF[name])) for n
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_malformed_file_is_told_in_a_line(
+def test_a_malformed_file_gives_one_line(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -68,7 +68,7 @@ def test_fetch_and_verify(
     assert any(line.startswith("  sha256 of tiny.arff: expected ") for line in lines)
 
 
-def test_a_failed_download_is_told_in_a_line(
+def test_a_failed_download_gives_one_line(
     server: Server,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
     mlcdr: Callable[..., Outcome],

@@ -73,7 +73,7 @@ ARFF = {
     "nul byte": (HEADER + "1,x,2\n1,\0x,2\n", 7, "a NUL byte"),
     "nul byte in the header": ("@relation r\n@attribute \0 numeric\n", 2, "a NUL byte"),
     "late mistake": (HEADER + "1,x,2\n" * 60_000 + "1,x\n", 60_006, "2 values, but 3 attributes are declared"),
-    # the same among nothing but numerals, where whole blocks are read at once
+    # the same among nothing but numerals
     "numeral not declared": (BINARY + "0,1,5\n0,2,5\n", 7, "attribute 'b' has the value '2', which is not among"),
     "numeral spelt otherwise": (BINARY + "0,01,5\n", 6, "attribute 'b' has the value '01', which is not among {0, 1}"),
     "numeral with point": (BINARY + "0,1.,5\n", 6, "attribute 'b' has the value '1.', which is not among {0, 1}"),

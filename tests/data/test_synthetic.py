@@ -90,7 +90,7 @@ def test_table_3_1_of_the_thesis():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({}, "n_instances is missing"),
         (PLAIN | {"n_lables": 3}, "unknown option 'n_lables'; did you mean 'n_labels'"),
@@ -103,8 +103,8 @@ def test_table_3_1_of_the_thesis():
         (PLAIN | {"smallest": 0.9}, "half-edges must be 0 < smallest ≤ largest, found 0.9 to 0.8"),
     ],
 )
-def test_mistakes_are_told(options, told):
-    with pytest.raises(DataError, match=told):
+def test_mistakes_are_refused(options, message):
+    with pytest.raises(DataError, match=message):
         Synthetic.parse(options)
 
 
@@ -144,14 +144,14 @@ def test_a_config_may_ask_for_it(tmp_path):
 
 
 def test_a_config_is_told_what_is_wrong():
-    for dataset, told in (
+    for dataset, message in (
         ({"synthetic": PLAIN | {"noise": 2}}, r"datasets.0.synthetic: synthetic: noise must be between 0 and 1"),
         ({"mine": {"synthetic": {}}}, r"datasets.0.mine.synthetic: synthetic: n_instances is missing"),
         ({"synthetic": 5}, r"options of a synthetic data set are a mapping, found"),
         ("synthetic", r"synthetic: n_instances is missing"),
         ({"mine": {"synthetic": PLAIN, "missing": "mean"}}, r"no other option \(found: missing\)"),
     ):
-        with pytest.raises(ConfigError, match=told):
+        with pytest.raises(ConfigError, match=message):
             experiment(dataset)
     with pytest.raises(ConfigError, match="'data12-5' is listed twice"):
         experiment({"synthetic": PLAIN}, {"synthetic": PLAIN | {"seed": 9}})
