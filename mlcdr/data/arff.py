@@ -38,8 +38,8 @@ from mlcdr.data.text import (
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INDEX = re.compile(r"[0-9]{1,9}")
-# Printable ASCII without the underscore: there `float` accepts what ARFF allows, and `nan`, `inf`, `infinity`.
-_ORDINARY = re.compile(r"[\t -^`-~]*")
+# Printable ASCII but quotes and underscores: there `float` accepts what ARFF allows, and `nan`, `inf`, `infinity`.
+_ORDINARY = re.compile(r"[\t !#-&(-^`-~]*")
 
 # 32 KB of text is some 5,000 numbers: large enough for array operations, small beside any parsed matrix.
 BLOCK_BYTES = 1 << 16
@@ -140,7 +140,6 @@ class _DenseRows:
 
     def __init__(self, attributes: Sequence[Attribute]):
         self.attributes, self.converters = attributes, _converters(attributes)
-        self.numeric = [column for column, attribute in enumerate(attributes) if attribute.codes is None]
         self.values = array("d")
 
     def add(self, line: Line, text: str) -> None:
@@ -158,9 +157,7 @@ class _DenseRows:
     def _convert(self, text: str) -> list[float] | None:
         """The values of an ordinary row: no quotes, no missing values, no mistakes. None for any other."""
         tokens = text.split(",")
-        if len(tokens) != len(self.attributes) or "'" in text or '"' in text:
-            return None
-        if not _ORDINARY.fullmatch(",".join([tokens[column] for column in self.numeric])):
+        if len(tokens) != len(self.attributes) or not _ORDINARY.fullmatch(text):
             return None
         if " " in text:
             tokens = [token.strip(BLANKS) for token in tokens]
@@ -229,7 +226,7 @@ class _SparseRows:
 
     def _convert(self, text: str) -> list[tuple[int, float]] | None:
         """The entries of an ordinary row: no quotes, no missing values, no mistakes. None for any other."""
-        if text.find("}") != len(text) - 1 or "'" in text or '"' in text or not _ORDINARY.fullmatch(text):
+        if text.find("}") != len(text) - 1 or not _ORDINARY.fullmatch(text):
             return None
         entries, previous = [], -1
         try:
