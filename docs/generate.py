@@ -232,7 +232,7 @@ def config() -> str:
     parts += ["[Tune a method](how-to/tune.md) has examples.\n", "## sweep\n"]
     parts.append(
         f"{whole['properties']['sweep']['description']} A path begins with a part of a method: `learner.alpha`,\n"
-        "`feature_space.1.n_components` (the second of several steps), `learner.base.alpha` (of a component in a\n"
+        "`feature_space.1.n_components` (the second of several steps), `learner.estimator.alpha` (of a component in a\n"
         "component). Methods without that parameter have one number, which stands at every value.\n"
     )
     parts += ["## metrics\n", "Names of [metrics.md](metrics.md), or `{name: {option: value, as: label}}`.\n"]

@@ -109,7 +109,7 @@ def test_every_component_has_a_config(family: str, name: str) -> None:
             draft("e", methods=[name])
     (spec,) = experiment_from(read_yaml_text(draft("e", methods=[written]), "new").data).methods.values()
     one_label = getattr(registry.resolve(family, name), "one_label", False)
-    assert spec.plain()[family] == ({"binary_relevance": {"base": name}} if one_label else name)
+    assert spec.plain()[family] == ({"binary_relevance": {"estimator": name}} if one_label else name)
     if name.startswith("kernel_"):
         assert spec.plain()["learner"] == "kernel_ridge"
 

@@ -74,12 +74,12 @@ def test_what_the_source_does_not_say_is_left_to_the_class() -> None:
 
 def test_problems_of_nested_components() -> None:
     of = {"linear_svm": {"C": -1}}
-    ((parameter, message),) = Component("learner", "binary_relevance", {"base": of}).problems()
-    assert parameter == "base"
+    ((parameter, message),) = Component("learner", "binary_relevance", {"estimator": of}).problems()
+    assert parameter == "estimator"
     assert re.fullmatch(r"The 'C' parameter of LinearSVM must be .* Got -1 instead\.", message)
-    ((parameter, message),) = Component("learner", "binary_relevance", {"base": "linear_svn"}).problems()
+    ((parameter, message),) = Component("learner", "binary_relevance", {"estimator": "linear_svn"}).problems()
     assert message.startswith("unknown learner 'linear_svn'; did you mean 'linear_svm'?")
-    assert not list(Component("learner", "binary_relevance", {"base": "sklearn.svm.LinearSVC"}).problems())
+    assert not list(Component("learner", "binary_relevance", {"estimator": "sklearn.svm.LinearSVC"}).problems())
 
 
 def test_problems_come_in_the_order_in_which_scikit_learn_looks() -> None:
@@ -101,7 +101,7 @@ MISTAKES: dict[str, Any] = {
     "impossible value": {"methods": {"A": {"learner": {"ridge": {"alpha": "x"}}}}},
     "a value of a sweep": {"sweep": {"label_space.n_components": [-1]}},
     "a path of a sweep": {"sweep": {"label_space.n_component": [1]}},
-    "nested": {"methods": {"A": {"learner": {"binary_relevance": {"base": {"linear_svm": {"C": 0}}}}}}},
+    "nested": {"methods": {"A": {"learner": {"binary_relevance": {"estimator": {"linear_svm": {"C": 0}}}}}}},
     "one label": {"methods": {"A": {"learner": "c45"}}},
     "unknown layout": {"tables": ["genric"]},
     "beside a class of one's own": {"metrics": ["f11"], "methods": {"A": {"learner": "mine.NotThere"}}},

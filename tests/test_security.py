@@ -101,7 +101,7 @@ def test_a_config_constructs_estimators_only(
 
 def test_a_nested_component_is_an_estimator_too() -> None:
     with pytest.raises(UnknownComponent, match="is not an estimator"):
-        Component("learner", "binary_relevance", {"base": {"subprocess.Popen": {"args": "true"}}}).build()
+        Component("learner", "binary_relevance", {"estimator": {"subprocess.Popen": {"args": "true"}}}).build()
 
 
 @pytest.mark.parametrize("name", ["../x", "/tmp/x", "..", ".x", "a/b", "a\\b", "x.", "C:x", "a\0b", "~x", ""])

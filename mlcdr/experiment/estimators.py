@@ -10,7 +10,7 @@ from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.splits import seed_sequence
 from mlcdr.experiment.trials import Trial
 from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.contracts import declared
+from mlcdr.methods.contracts import declared, seed_name
 
 
 def build(spec: MethodSpec) -> ComposedClassifier:
@@ -48,7 +48,9 @@ def seeded(estimator: ComposedClassifier, seed: int, trial: Trial) -> ComposedCl
             continue
         for name, value in sorted(part.get_params().items()):
             if (name == "random_state" or name.endswith("__random_state")) and value is None:
-                sequence = seed_sequence(seed, trial.dataset, trial.split, trial.method, position, name)
+                sequence = seed_sequence(
+                    seed, trial.dataset, trial.split, trial.method, position, seed_name(part, name)
+                )
                 part.set_params(**{name: int(sequence.generate_state(1)[0])})
     return estimator
 

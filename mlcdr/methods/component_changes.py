@@ -21,7 +21,7 @@ def separated(learner: Component) -> Component:
     if learner.name == "separate":
         return learner
     if not is_classifier(learner.build(check=False)):
-        return Component("learner", "separate", {"learner": learner.plain()})
+        return Component("learner", "separate", {"estimator": learner.plain()})
     changed = {}
     for key in parts:
         written = learner.params.get(key)

@@ -48,6 +48,9 @@ class Part(BaseEstimator):
         Whether the parts it is made of get those rows.
     decomposes_instances : bool
         Whether it is an instance space: it wraps what the other keys of a method make.
+    estimator_seed_name : str
+        What the parameter `estimator` was called when scores were first recorded: the seeds of what is in it are
+        derived from that name, so that scores stay the same.
     """
 
     component_parameters: ClassVar[Mapping[str, str]] = {}
@@ -58,6 +61,7 @@ class Part(BaseEstimator):
     uses_unlabelled: ClassVar[bool] = False
     hands_on_unlabelled: ClassVar[bool] = False
     decomposes_instances: ClassVar[bool] = False
+    estimator_seed_name: ClassVar[str] = "base"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     @classmethod
@@ -159,6 +163,15 @@ class Threshold(Part):
 
 
 # What follows is for parts of any origin: of this package, of a user, of scikit-learn.
+
+
+def seed_name(part: Any, path: str) -> str:
+    """The name from which the seed of a parameter in a part is derived: its path, with `Part.estimator_seed_name`."""
+    head, _, rest = path.partition("__")
+    if not rest:
+        return head
+    name = part.estimator_seed_name if isinstance(part, Part) and head == "estimator" else head
+    return f"{name}__{seed_name(getattr(part, head), rest)}"
 
 
 def declared(part: Any, name: str, contract: type[Part] = Part) -> Any:

@@ -12,10 +12,10 @@ class Step(BaseEstimator):
 
 class Chain(BaseEstimator):
     _parameter_constraints = {}  # noqa: RUF012
-    component_parameters = {"base": "learner"}  # noqa: RUF012
+    component_parameters = {"estimator": "learner"}  # noqa: RUF012
 
-    def __init__(self, base="ridge"):
-        self.base = base
+    def __init__(self, estimator="ridge"):
+        self.estimator = estimator
 
     def predict(self, X):
         raise NotImplementedError

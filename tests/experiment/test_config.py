@@ -207,14 +207,14 @@ def test_steps_of_the_feature_space_by_number(load, monkeypatch):
 
 def test_nested_components_are_checked_and_swept(load, problems, monkeypatch):
     monkeypatch.setattr(sys, "path", [str(Path(__file__).parent), *sys.path])
-    text = changed("learner: {ridge: {alpha: 0.1}}", "learner: {plugged.Chain: {base: {ridge: {alpha: 0.1}}}}")
-    text = text.replace("label_space.n_components: [20%, 3, 0.5]", "learner.base.alpha: [2, 5]")
+    text = changed("learner: {ridge: {alpha: 0.1}}", "learner: {plugged.Chain: {estimator: {ridge: {alpha: 0.1}}}}")
+    text = text.replace("label_space.n_components: [20%, 3, 0.5]", "learner.estimator.alpha: [2, 5]")
     experiment = load(text)
-    assert experiment.points("Ridge") == ({"learner.base.alpha": 2}, {"learner.base.alpha": 5})
+    assert experiment.points("Ridge") == ({"learner.estimator.alpha": 2}, {"learner.estimator.alpha": 5})
     assert experiment.points("PLST") == ({},)
-    assert experiment.method_at("Ridge", {"learner.base.alpha": 5}).learner.build().base.alpha == 5
+    assert experiment.method_at("Ridge", {"learner.estimator.alpha": 5}).learner.build().estimator.alpha == 5
     assert problems(text.replace("alpha: 0.1", "alfa: 0.1"))[0].startswith(
-        "f.yaml:10: methods.Ridge.learner.plugged.Chain.base.ridge.alfa: unknown parameter of learner 'ridge'; "
+        "f.yaml:10: methods.Ridge.learner.plugged.Chain.estimator.ridge.alfa: unknown parameter of learner 'ridge'; "
         "did you mean 'alpha'?"
     )
 

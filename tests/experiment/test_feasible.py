@@ -36,10 +36,13 @@ def test_what_fits_is_not_told(arff: Path) -> None:
     assert told(arff, **of({"feature_space": {"reader": {"n_components": 6, "n_features": 5}}})) == []
     assert told(arff, **of({"learner": {"occ": {"n_features": 5, "order": [5, 4, 3, 2, 1, 0]}}})) == []
     assert told(arff, **of({"learner": {"rakel": {"labelsets": [[0, 1], [5]]}}})) == []
-    ensemble = {"of": {"occ": {"n_features": 4}}, "features": 4, "instances": 45}
+    ensemble = {"estimator": {"occ": {"n_features": 4}}, "features": 4, "instances": 45}
     assert told(arff, **of({"learner": {"ensemble": ensemble}})) == []
-    assert told(arff, **of({"learner": {"ensemble": {"of": {"occ": {"n_features": "100%"}}}}})) == []
-    reduced = {"feature_space": "pca", "learner": {"ensemble": {"of": {"occ": {"n_features": 6}}, "features": 6}}}
+    assert told(arff, **of({"learner": {"ensemble": {"estimator": {"occ": {"n_features": "100%"}}}}})) == []
+    reduced = {
+        "feature_space": "pca",
+        "learner": {"ensemble": {"estimator": {"occ": {"n_features": 6}}, "features": 6}},
+    }
     assert told(arff, **of(reduced)) == [], "a step may leave the learner any number of features"
     reduced = {"feature_space": "pca", "learner": {"occ": {"n_features": 6}}}
     assert told(arff, **of(reduced)) == [], "a step may leave the learner any number of features"
@@ -88,26 +91,38 @@ def test_what_fits_is_not_told(arff: Path) -> None:
             "methods.A.learner.classifier_chain.features.same_for_all.selector.jmi.n_features: 6 is more than the 5",
         ),
         (
-            {**of({"learner": {"ensemble": {"of": {"occ": {}}}}}), "sweep": {"learner.of.n_features": [2, 3]}},
-            "sweep.learner.of.n_features.1: 3 is more than the 2 features of tiny that a member of the ensemble gets",
+            {
+                **of({"learner": {"ensemble": {"estimator": {"occ": {}}}}}),
+                "sweep": {"learner.estimator.n_features": [2, 3]},
+            },
+            "sweep.learner.estimator.n_features.1: 3 is more than the 2 features of tiny that a member of the ensemble",
         ),
         (
-            of({"learner": {"ensemble": {"of": {"occ": {"n_features": 4}}, "variant": "published_code"}}}),
-            "methods.A.learner.ensemble.of.occ.n_features: 4 is more than the 3 features of tiny that a member",
+            of({"learner": {"ensemble": {"estimator": {"occ": {"n_features": 4}}, "variant": "published_code"}}}),
+            "methods.A.learner.ensemble.estimator.occ.n_features: 4 is more than the 3 features of tiny that a member",
         ),
         (
             {
-                **of({"learner": {"ensemble": {"of": {"occ": {"n_features": 4}}}}}),
+                **of({"learner": {"ensemble": {"estimator": {"occ": {"n_features": 4}}}}}),
                 "sweep": {"learner.features": ["80%", "40%", None]},
             },
-            "methods.A.learner.ensemble.of.occ.n_features: 4 is more than the 2 features of tiny that a member",
+            "methods.A.learner.ensemble.estimator.occ.n_features: 4 is more than the 2 features of tiny that a member",
         ),
         (
-            of({"learner": {"ensemble": {"of": {"ensemble": {"of": {"occ": {"n_features": 2}}}}, "features": 3}}}),
-            "methods.A.learner.ensemble.of.ensemble.of.occ.n_features: 2 is more than the 1 features of tiny that a ",
+            of(
+                {
+                    "learner": {
+                        "ensemble": {
+                            "estimator": {"ensemble": {"estimator": {"occ": {"n_features": 2}}}},
+                            "features": 3,
+                        }
+                    }
+                }
+            ),
+            "methods.A.learner.ensemble.estimator.ensemble.estimator.occ.n_features: 2 is more than the 1 features of ",
         ),
         (
-            of({"learner": {"ensemble": {"of": {"occ": {"n_features": 5}}, "features": 6}}}),
+            of({"learner": {"ensemble": {"estimator": {"occ": {"n_features": 5}}, "features": 6}}}),
             "methods.A.learner.ensemble.features: 6 is more than the 5 there are (tiny)",
         ),
         (
@@ -127,8 +142,8 @@ def test_what_fits_is_not_told(arff: Path) -> None:
             "methods.A.learner.classifier_chain.order: order must hold each of the 6 labels 0, 1, … once",
         ),
         (
-            of({"learner": {"ensemble": {"of": {"occ": {"order": [0, 1, 2, 3, 4, 5, 6]}}}}}),
-            "methods.A.learner.ensemble.of.occ.order: order must hold each of the 6 labels 0, 1, … once",
+            of({"learner": {"ensemble": {"estimator": {"occ": {"order": [0, 1, 2, 3, 4, 5, 6]}}}}}),
+            "methods.A.learner.ensemble.estimator.occ.order: order must hold each of the 6 labels 0, 1, … once",
         ),
         (
             {**of({"learner": "k_dependence_chain"}), "sweep": {"learner.order": ["random", [1, 1, 2, 3, 4, 5]]}},
@@ -196,13 +211,12 @@ def test_what_does_not_fit_is(arff: Path, changes: dict[str, Any], expected: str
             "methods.A.feature_space.1.relieff.n_neighbors: 60 is more than the 45 training rows of tiny",
         ),
         (
-            of({"learner": {"homer": {"base": {"binary_relevance": {"base": {"mlknn": 50}}}}}}),
-            "methods.A.learner.homer.base.binary_relevance.base.mlknn.k: 50 is more than the 45 training rows of tiny",
+            of({"learner": {"homer": {"estimator": {"binary_relevance": {"estimator": {"mlknn": 50}}}}}}),
+            "methods.A.learner.homer.estimator.binary_relevance.estimator.mlknn.k: 50 is more than the 45 training",
         ),
         (
-            of({"learner": {"ensemble": {"of": {"mlknn": 40}, "instances": 30}}}),
-            "methods.A.learner.ensemble.of.mlknn.k: 40 is more than the 30 training rows of tiny that a member of the "
-            "ensemble gets",
+            of({"learner": {"ensemble": {"estimator": {"mlknn": 40}, "instances": 30}}}),
+            "methods.A.learner.ensemble.estimator.mlknn.k: 40 is more than the 30 training rows of tiny that a member",
         ),
         (of({"threshold": {"r_cut": 7}}), "methods.A.threshold.r_cut.n: 7 is more than the 6 labels of tiny"),
         (
@@ -233,7 +247,7 @@ def test_what_is_not_cut_down_is_not_remarked(arff: Path) -> None:
         {"mlknn": 45},
         {"occ": {"n_parents": "100%"}},
         "clmlc",
-        {"ensemble": {"of": {"mlknn": 45}, "instances": None}},
+        {"ensemble": {"estimator": {"mlknn": 45}, "instances": None}},
     ):
         family = "instance_space" if learner == "clmlc" else "learner"
         assert compared(experiment_from(plain(arff, **of({family: learner})))).remarks == [], "a default least of all"
@@ -245,8 +259,8 @@ def test_what_is_told_is_what_fails_and_nothing_else(arff: Path, tmp_path: Path)
         ({"label_space": "plst"}, SIZES, range(1, 9)),
         ({"feature_space": "pca"}, "feature_space.n_components", range(1, 9)),
         ({"dual_space": "idsr"}, "dual_space.n_features", range(1, 9)),
-        ({"learner": {"ensemble": {"of": "occ"}}}, "learner.of.n_features", range(1, 5)),
-        ({"learner": {"ensemble": {"of": "binary_relevance"}}}, "learner.instances", range(43, 48)),
+        ({"learner": {"ensemble": {"estimator": "occ"}}}, "learner.estimator.n_features", range(1, 5)),
+        ({"learner": {"ensemble": {"estimator": "binary_relevance"}}}, "learner.instances", range(43, 48)),
     ):
         changes = {"sweep": {path: list(sizes)}, "methods": {"A": {"learner": "least_squares", **parts}}}
         experiment = experiment_from(plain(arff, **changes, name=path.replace(".", "_")))

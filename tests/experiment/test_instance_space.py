@@ -19,7 +19,7 @@ from mlcdr.methods.instance_space.clmlc import CLMLC
 from mlcdr.run.runner import run
 from tests.small import experiment, planned, write_dataset
 
-CHAIN = {"classifier_chain": {"base": {"ridge": {"alpha": 0.1}}, "order": "random"}}
+CHAIN = {"classifier_chain": {"estimator": {"ridge": {"alpha": 0.1}}, "order": "random"}}
 CLMLC_20 = {"instance_space": {"clmlc": {"n_clusters": 3, "n_components": 4}}, "learner": CHAIN}
 
 
@@ -40,7 +40,7 @@ def test_it_wraps_the_learner(arff: Path) -> None:
     whole = built(arff, CLMLC_20)
     assert isinstance(whole.learner, CLMLC)
     assert isinstance(whole.learner.classifier, ClassifierChain)
-    assert whole.learner.classifier.base.alpha == 0.1
+    assert whole.learner.classifier.estimator.alpha == 0.1
     assert (whole.learner.n_clusters, whole.learner.n_components) == (3, 4)
 
 
@@ -70,8 +70,8 @@ def test_a_run_is_the_estimator_by_hand(arff: Path, tmp_path: Path) -> None:
 
 
 def test_it_can_be_swept_and_tuned(arff: Path, tmp_path: Path) -> None:
-    sweep = {"instance_space.n_clusters": [1, 2], "learner.base.alpha": [0.1, 100]}
-    swept = {"instance_space": "cbmlc", "learner": {"classifier_chain": {"base": "ridge"}}}
+    sweep = {"instance_space.n_clusters": [1, 2], "learner.estimator.alpha": [0.1, 100]}
+    swept = {"instance_space": "cbmlc", "learner": {"classifier_chain": {"estimator": "ridge"}}}
     tuned = {"instance_space": "clmlc", "learner": CHAIN}
     tuned["tune"] = {"grid": {"instance_space.n_components": [1, 5]}, "folds": 2}
     sizes = {"label_space": "plst", "learner": "ridge", "instance_space": "cbmlc"}
@@ -97,7 +97,7 @@ def test_its_parameters_and_its_source_are_in_the_keys(arff: Path) -> None:
 
 def test_everything_in_it_is_seeded(arff: Path) -> None:
     base = {"sklearn.linear_model.SGDClassifier": None}
-    method = {"instance_space": "clmlc", "learner": {"classifier_chain": {"base": base, "order": "random"}}}
+    method = {"instance_space": "clmlc", "learner": {"classifier_chain": {"estimator": base, "order": "random"}}}
     _, (trial, *_) = planned(of(arff, {"A": method}))
     params = seeded(build(trial.spec), 1, trial).learner.get_params()
     seeds = {name: value for name, value in params.items() if name.endswith("random_state")}

@@ -31,7 +31,7 @@ LEARNERS = [("learner", name) for name in registry.names("learner") if name not 
 SPACES = ("label_space", "feature_space", "dual_space", "instance_space")
 REDUCERS = [(family, name) for family in SPACES for name in registry.names(family)]
 THRESHOLDS = [("threshold", name) for name in registry.names("threshold")]
-NEEDS = {"separate": {"learner": "ridge"}}
+NEEDS = {"separate": {"estimator": "ridge"}}
 
 
 def fitted(family: str, name: str, X: Any, Y: Any) -> ComposedClassifier:
@@ -40,7 +40,7 @@ def fitted(family: str, name: str, X: Any, Y: Any) -> ComposedClassifier:
     parts: dict[str, Any] = {family: {name: NEEDS[name]} if name in NEEDS else name}
     cls = registry.resolve(family, name)
     if family == "learner" and issubclass(cls, ClassifierMixin) and not issubclass(cls, MultilabelClassifier):
-        parts = {"learner": {"binary_relevance": {"base": name}}}  # for one label
+        parts = {"learner": {"binary_relevance": {"estimator": name}}}  # for one label
     if family != "learner":
         parts["learner"] = "kernel_ridge" if name.startswith("kernel") else "ridge"
     experiment = experiment_from(

@@ -339,9 +339,9 @@ def test_the_default_learner_shares_its_fit() -> None:
 
 
 LINES = {
-    "BR": {"learner": {"binary_relevance": {"base": {"least_squares": "drop_aliased"}}}},
+    "BR": {"learner": {"binary_relevance": {"estimator": {"least_squares": "drop_aliased"}}}},
     "BR+": {"learner": "br_plus"},
-    "CC": {"learner": {"classifier_chain": {"base": {"ridge": {"alpha": 0.1}}}}},
+    "CC": {"learner": {"classifier_chain": {"estimator": {"ridge": {"alpha": 0.1}}}}},
     "PLST": {"label_space": "plst", "learner": "least_squares"},
     "kernel-CPLST": {"label_space": "kernel_cplst", "learner": {"kernel_ridge": {"alpha": 0.25, "gamma": 0.1}}},
     "kernel OCCA": {"label_space": {"kernel_occa": {"regression": "kernel_ridge"}}, "learner": "least_squares"},
@@ -389,10 +389,10 @@ def test_what_stands_in_for_a_learner_where_nothing_is_shared() -> None:
     def parted(written):
         return separated(Component.parse("learner", written)).plain()
 
-    assert parted({"ridge": 0.1}) == {"separate": {"learner": {"ridge": {"alpha": 0.1}}}}
-    assert parted("br_plus") == {"br_plus": {"base": "separate"}}
-    assert parted({"classifier_chain": {"base": "ridge", "order": [1, 0]}}) == {
-        "classifier_chain": {"base": {"separate": {"learner": "ridge"}}, "order": [1, 0]}
+    assert parted({"ridge": 0.1}) == {"separate": {"estimator": {"ridge": {"alpha": 0.1}}}}
+    assert parted("br_plus") == {"br_plus": {"estimator": "separate"}}
+    assert parted({"classifier_chain": {"estimator": "ridge", "order": [1, 0]}}) == {
+        "classifier_chain": {"estimator": {"separate": {"estimator": "ridge"}}, "order": [1, 0]}
     }
     for unchanged in ("sklearn.neighbors.KNeighborsClassifier", "separate"):
         assert parted(unchanged) == unchanged

@@ -81,7 +81,9 @@ def test_a_module_from_elsewhere_is_imported_only_if_trusted(
     sys.modules.pop("stranger")
 
 
-@pytest.mark.parametrize("change", ["--set methods.A.learner=stray.Own", "--set sweep.learner.base=[stray.Own,c45]"])
+@pytest.mark.parametrize(
+    "change", ["--set methods.A.learner=stray.Own", "--set sweep.learner.estimator=[stray.Own,c45]"]
+)
 def test_an_option_is_judged_as_the_file_is(change: str, here: Path, mlcdr: Callable[..., Outcome]) -> None:
     made = trap(here.parent / "elsewhere" / "stray.py")
     write(here, "{learner: binary_relevance}")
@@ -93,7 +95,7 @@ def test_an_option_is_judged_as_the_file_is(change: str, here: Path, mlcdr: Call
 
 def test_a_grid_is_judged_as_the_method_is(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     made = trap(here.parent / "elsewhere" / "straying.py")
-    write(here, "{learner: binary_relevance, tune: {grid: {learner.base: [c45, straying.Own]}}}")
+    write(here, "{learner: binary_relevance, tune: {grid: {learner.estimator: [c45, straying.Own]}}}")
     done = mlcdr("check", "c.yaml")
     assert (done.code, made.exists()) == (2, False)
     assert "is not imported: straying" in done.err
@@ -198,12 +200,12 @@ def test_a_place_is_refused_where_it_is_written(
         (f"{{learner: ridge, feature_space: {AGGLOMERATION}}}", "sweep.feature_space.memory=[kept]"),
         (f"{{learner: ridge, feature_space: {AGGLOMERATION}}}", f"methods.A.feature_space.{AGGLOMERATION}.memory=kept"),
         (f"{{learner: ridge, feature_space: {AGGLOMERATION}}}", "methods.A.tune.grid={feature_space.memory: [kept]}"),
-        ("{learner: {binary_relevance: sklearn.svm.SVC}}", "sweep.learner.base.kernel=[rbf, a/b]"),
+        ("{learner: {binary_relevance: sklearn.svm.SVC}}", "sweep.learner.estimator.kernel=[rbf, a/b]"),
         (
             "{learner: {binary_relevance: sklearn.svm.SVC}}",
-            "methods.A.learner={binary_relevance: {base: {sklearn.svm.SVC: {kernel: a/b}}}}",
+            "methods.A.learner={binary_relevance: {estimator: {sklearn.svm.SVC: {kernel: a/b}}}}",
         ),
-        ("{learner: binary_relevance}", "sweep.learner.base=[c45, {sklearn.svm.SVC: {kernel: a/b}}]"),
+        ("{learner: binary_relevance}", "sweep.learner.estimator=[c45, {sklearn.svm.SVC: {kernel: a/b}}]"),
     ],
 )
 def test_a_place_is_refused_wherever_a_value_is_from(

@@ -399,7 +399,7 @@ def test_what_a_run_writes_is_read(tmp_path: Path) -> None:
     """Written out in blocks, a config takes more than its own text may."""
     from mlcdr.config.yaml_reader import MAX_BYTES, dump_yaml, read_yaml
 
-    deep = "{binary_relevance: {base: {logistic_regression: {C: 1.0, max_iter: 1}}}}"
+    deep = "{binary_relevance: {estimator: {logistic_regression: {C: 1.0, max_iter: 1}}}}"
     methods = "".join(f"  M{i}: {{learner: {deep}}}\n" for i in range(2100))
     head = "name: big\ndatasets: [tiny]\nsplits: {kind: kfold, folds: 2, seed: 1}\nmetrics: [hamming_loss]\n"
     (tmp_path / "e.yaml").write_text(f"{head}methods:\n{methods}")

@@ -220,7 +220,9 @@ def test_awkward_classes_and_names():
     np.testing.assert_array_equal(
         C45().fit(X[order], Y[order, 0]).predict_proba(X), C45().fit(X, Y[:, 0]).predict_proba(X)
     )
-    built = Component.parse("learner", {"rakel": {"base": {"c45": {"min_instances": 4}}, "random_state": 1}}).build()
+    built = Component.parse(
+        "learner", {"rakel": {"estimator": {"c45": {"min_instances": 4}}, "random_state": 1}}
+    ).build()
     by_hand = RAkEL(C45(min_instances=4), random_state=1).fit(X, Y)
     np.testing.assert_array_equal(built.fit(sp.csr_array(X), Y).predict(X), by_hand.predict(X))
 

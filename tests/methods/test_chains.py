@@ -161,7 +161,7 @@ def test_in_the_line_of_a_method(cls):
     plain = ComposedClassifier(cls(OurRidge(0.5))).fit(X, Y)
     np.testing.assert_array_equal(plain.predict(X), scores > 0)
     (name,) = [n for n in registry.names("learner") if registry.resolve("learner", n) is cls]
-    built = Component.parse("learner", {name: {"base": {"ridge": {"alpha": 0.5}}}}).build()
+    built = Component.parse("learner", {name: {"estimator": {"ridge": {"alpha": 0.5}}}}).build()
     np.testing.assert_array_equal(built.fit(X, Y).predict(X), plain.predict(X))
 
 

@@ -58,7 +58,9 @@ def test_any_classifier_is_a_member():
     said = eocc.fit(sp.csr_array(X), sp.csr_array(Y)).predict(sp.csr_array(X))
     np.testing.assert_array_equal(said, eocc.fit(X, Y).predict(X))
     assert not said[:, 4].any()
-    built = Component.parse("learner", {"ensemble": {"of": {"classifier_chain": {"base": "ridge"}}}}).build()
+    built = Component.parse(
+        "learner", {"ensemble": {"estimator": {"classifier_chain": {"estimator": "ridge"}}}}
+    ).build()
     assert built.set_params(random_state=0).fit(X, Y).predict(X).shape == Y.shape
 
 

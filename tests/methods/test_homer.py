@@ -127,7 +127,13 @@ def test_any_base_and_by_name():
     np.testing.assert_array_equal(
         regressor, HOMER(BinaryRelevance(Ridge(0.5)), random_state=0).fit(X, Y).predict(X), "binary relevance is made"
     )
-    written = {"homer": {"k": 4, "base": {"classifier_chain": {"base": {"ridge": {"alpha": 0.5}}}}, "random_state": 0}}
+    written = {
+        "homer": {
+            "k": 4,
+            "estimator": {"classifier_chain": {"estimator": {"ridge": {"alpha": 0.5}}}},
+            "random_state": 0,
+        }
+    }
     built = Component.parse("learner", written).build().fit(X, Y)
     by_hand = HOMER(ClassifierChain(Ridge(0.5)), k=4, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(built.predict(X), by_hand.predict(X))

@@ -415,7 +415,7 @@ def test_a_config_hears_of_it_at_once():
     experiment(label_space={"kernel_cplst": {"regression": ridge}}, learner="least_squares")
     experiment({"label_space.regression": ["kernel_ridge", ridge]}, label_space="kernel_cplst", learner="least_squares")
     experiment({"learner.gamma": [0.1, 0.2]}, label_space="kernel_cplst", learner="kernel_ridge")
-    apart = {"separate": {"learner": ridge}}
+    apart = {"separate": {"estimator": ridge}}
     experiment(label_space="kernel_cplst", learner=apart)
     experiment(label_space={"kernel_occa": {"regression": ridge}}, learner="separate")
     experiment({"learner.learner": ["kernel_ridge", ridge]}, label_space="kernel_cplst", learner="separate")

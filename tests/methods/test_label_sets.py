@@ -175,7 +175,7 @@ def test_calibrated_label_ranking_of_equal_and_of_single_labels():
 def test_by_their_names_in_a_config():
     X, Y = problem("plain")
     for name, cls in (("label_powerset", LabelPowerset), ("pairwise", CalibratedLabelRanking), ("rakel", RAkEL)):
-        built = Component.parse("learner", {name: {"base": {"ridge": {"alpha": 0.5}}}}).build()
+        built = Component.parse("learner", {name: {"estimator": {"ridge": {"alpha": 0.5}}}}).build()
         built.set_params(**({"random_state": 0} if name == "rakel" else {}))
         plain = cls(Ridge(0.5), **({"random_state": 0} if name == "rakel" else {}))
         np.testing.assert_array_equal(built.fit(X, Y).predict(X), plain.fit(X, Y).predict(X))

@@ -96,7 +96,7 @@ def test_more_labels_than_an_exact_search_is_for():
         ProbabilisticClassifierChain(search="exact").fit(X, many)
     auto, beam = ProbabilisticClassifierChain().fit(X, many), ProbabilisticClassifierChain(search="beam").fit(X, many)
     np.testing.assert_array_equal(auto.predict(X), beam.predict(X))
-    with pytest.raises(ValueError, match="'base' parameter"):
+    with pytest.raises(ValueError, match="'estimator' parameter"):
         ProbabilisticClassifierChain(Ridge()).fit(X, Y)
 
 

@@ -31,12 +31,12 @@ class BayesianClassifierChain(DirectedChain):
     """h_k(x, y_p(k)), p(k) the parent of k in the spanning tree with the largest sum of mutual information (`mi`).
 
     The tree is directed away from a root (Chow & Liu 1968); a new instance gets what was predicted of the parent,
-    {0, 1}. Labels that are independent of all others in the training set have no parent. Cost: K fits of the base, to
-    d + 1 features; the information of all pairs of labels.
+    {0, 1}. Labels that are independent of all others in the training set have no parent. Cost: K fits of the
+    estimator, to d + 1 features; the information of all pairs of labels.
 
     Parameters
     ----------
-    base : estimator or None
+    estimator : estimator or None
         As in `LinkedClassifier`.
     mi : {"marginal", "normalised"}
         The weight of an edge: I(Y_j; Y_k), or 2 I / (H(Y_j) + H(Y_k)), which the experiments of the thesis have.
@@ -69,18 +69,20 @@ class BayesianClassifierChain(DirectedChain):
 
     def __init__(
         self,
-        base: Any = None,
+        estimator: Any = None,
         mi: str = "normalised",
         root: str | int = "random",
         random_state: Any = None,
         features: Any = None,
     ):
-        super().__init__(base, features)
+        super().__init__(estimator, features)
         self.mi = mi
         self.root = root
         self.random_state = random_state
 
-    def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
+    def _structure(
+        self, estimator: Any, moments: Moments, selector: LocalSelector
+    ) -> tuple[list[int], list[list[int]]]:
         check_root(self.root, moments.n_labels)
         weights = dependence(moments.rows()[1], self.mi)
         neighbours = spanning_forest(weights)

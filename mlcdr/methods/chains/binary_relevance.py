@@ -16,7 +16,7 @@ from mlcdr.numerics.moments import Moments
 class BinaryRelevance(LinkedClassifier):
     """h_k(x) for each label k = 1, …, K, fitted to the features alone (Tsoumakas, Katakis & Vlahavas 2010).
 
-    Cost: K fits of the base; with least squares, or ridge, one for all.
+    Cost: K fits of the estimator; with least squares, or ridge, one for all.
 
     Attributes
     ----------
@@ -24,14 +24,14 @@ class BinaryRelevance(LinkedClassifier):
         The models, by label.
     """
 
-    def _fit_links(self, base: Any, moments: Moments) -> None:
+    def _fit_links(self, estimator: Any, moments: Moments) -> None:
         labels = range(moments.n_labels)
-        self._linear = LinearLinks.alone(base, moments) if self.features is None else None
+        self._linear = LinearLinks.alone(estimator, moments) if self.features is None else None
         if self._linear is not None:
-            self.links_ = [self._linear.link(base, k) for k in labels]
+            self.links_ = [self._linear.link(estimator, k) for k in labels]
         else:
             selector = self._selector(moments)
-            self.links_ = [Link.fitted(base, moments, k, (), selector.beside(k, ())) for k in labels]
+            self.links_ = [Link.fitted(estimator, moments, k, (), selector.beside(k, ())) for k in labels]
 
     def _scores(self, X: Any) -> Array:
         return super()._scores(X) if self._linear is None else self._linear.on_features(X)

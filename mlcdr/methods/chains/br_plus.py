@@ -18,8 +18,8 @@ class BRPlus(LinkedClassifier):
     """h_k(x, y_1, …, y_(k−1), y_(k+1), …, y_K), trained on the true other labels.
 
     A new instance gets the other labels from plain binary relevance, as a set of {0, 1}; they are not updated by what
-    the second models say (Cherman's "no update"). Cost: K fits of the base to d features and K to d + K − 1; with least
-    squares, or ridge, one fit to d features and about K³ + dK² (`mlcdr.methods.chains.linear`).
+    the second models say (Cherman's "no update"). Cost: K fits of the estimator to d features and K to d + K − 1;
+    with least squares, or ridge, one fit to d features and about K³ + dK² (`mlcdr.methods.chains.linear`).
 
     Attributes
     ----------
@@ -28,18 +28,18 @@ class BRPlus(LinkedClassifier):
         order; by label.
     """
 
-    def _fit_links(self, base: Any, moments: Moments) -> None:
+    def _fit_links(self, estimator: Any, moments: Moments) -> None:
         labels = range(moments.n_labels)
         others = [[j for j in labels if j != k] for k in labels]
-        self._alone = LinearLinks.alone(base, moments) if self.features is None else None
-        self._linear = LinearLinks.mutual(base, moments) if self.features is None else None
+        self._alone = LinearLinks.alone(estimator, moments) if self.features is None else None
+        self._linear = LinearLinks.mutual(estimator, moments) if self.features is None else None
         if self._alone is not None and self._linear is not None:
-            self.first_ = [self._alone.link(base, k) for k in labels]
-            self.links_ = [self._linear.link(base, k, others[k]) for k in labels]
+            self.first_ = [self._alone.link(estimator, k) for k in labels]
+            self.links_ = [self._linear.link(estimator, k, others[k]) for k in labels]
         else:
             selector = self._selector(moments)
-            self.first_ = [Link.fitted(base, moments, k, (), selector.beside(k, ())) for k in labels]
-            self.links_ = [Link.fitted(base, moments, k, others[k], selector.beside(k, others[k])) for k in labels]
+            self.first_ = [Link.fitted(estimator, moments, k, (), selector.beside(k, ())) for k in labels]
+            self.links_ = [Link.fitted(estimator, moments, k, others[k], selector.beside(k, others[k])) for k in labels]
 
     def _scores(self, X: Any) -> Array:
         if self._alone is not None and self._linear is not None:

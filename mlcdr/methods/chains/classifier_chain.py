@@ -24,12 +24,12 @@ from mlcdr.numerics.moments import Moments
 class ClassifierChain(DirectedChain):
     """h_k(x, y_1, …, y_(k−1)), trained on the true labels before it; a new instance gets what was predicted, {0, 1}.
 
-    Cost: K fits of the base, to d, …, d + K − 1 features; with least squares, or ridge, one fit
+    Cost: K fits of the estimator, to d, …, d + K − 1 features; with least squares, or ridge, one fit
     to d features and about K³ + dK² (`mlcdr.methods.chains.linear`).
 
     Parameters
     ----------
-    base : estimator or None
+    estimator : estimator or None
         As in `LinkedClassifier`.
     order : list of int, "random", or None
         The labels in the chain's order, counted from 0; "random": an order drawn by `random_state`; None: the order of
@@ -56,12 +56,12 @@ class ClassifierChain(DirectedChain):
 
     def __init__(
         self,
-        base: Any = None,
+        estimator: Any = None,
         order: Sequence[int] | str | None = None,
         random_state: Any = None,
         features: Any = None,
     ):
-        super().__init__(base, features)
+        super().__init__(estimator, features)
         self.order = order
         self.random_state = random_state
 
@@ -75,7 +75,9 @@ class ClassifierChain(DirectedChain):
         """
         return order_of(self.order, n_labels, self.random_state)
 
-    def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
+    def _structure(
+        self, estimator: Any, moments: Moments, selector: LocalSelector
+    ) -> tuple[list[int], list[list[int]]]:
         return self._chained(moments.n_labels)
 
     def _chained(self, n_labels: int) -> tuple[list[int], list[list[int]]]:
@@ -85,14 +87,14 @@ class ClassifierChain(DirectedChain):
             parents[k] = order[:i]
         return order, parents
 
-    def _fit_links(self, base: Any, moments: Moments) -> None:
+    def _fit_links(self, estimator: Any, moments: Moments) -> None:
         order, parents = self._chained(moments.n_labels)
-        linear = LinearLinks.chained(base, moments, order) if self.features is None else None
+        linear = LinearLinks.chained(estimator, moments, order) if self.features is None else None
         if linear is None:
-            super()._fit_links(base, moments)
+            super()._fit_links(estimator, moments)
             return
         self.order_, self.parents_, self._linear = order, parents, linear
-        self.links_ = [linear.link(base, k, parents[k]) for k in order]
+        self.links_ = [linear.link(estimator, k, parents[k]) for k in order]
 
     def _scores(self, X: Any) -> Array:
         if self._linear is None:

@@ -13,7 +13,9 @@ from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.numerics.moments import Moments
 
 
-def conditional_information(base: Any, moments: Moments, selector: LocalSelector, held_out: NDArray[np.intp]) -> Array:
+def conditional_information(
+    estimator: Any, moments: Moments, selector: LocalSelector, held_out: NDArray[np.intp]
+) -> Array:
     """I(Y_j; Y_k | X) in bits (K×K, symmetric, 0 on the diagonal).
 
     With f_j and f_(j|k) fitted to the other rows, the label's features and, in the latter, y_k, (3.3) is
@@ -21,11 +23,11 @@ def conditional_information(base: Any, moments: Moments, selector: LocalSelector
         I_jk = mean over the held-out x of Σ_v p(y_k = v | x) KL(p(y_j | y_k = v, x) ‖ p(y_j | x)),
 
     never negative; here the mean of I_jk and I_kj, which estimate the same. A label that is the same in all rows that
-    are fitted to has none. Cost: K² fits of the base; logistic regression starts f_(j|k) from f_j.
+    are fitted to has none. Cost: K² fits of the estimator; logistic regression starts f_(j|k) from f_j.
 
     Parameters
     ----------
-    base : estimator
+    estimator : estimator
         A binary classifier that has `predict_proba`.
     moments : Moments
         A training set.
@@ -41,14 +43,14 @@ def conditional_information(base: Any, moments: Moments, selector: LocalSelector
     varies = [k for k in range(K) if 0 < fitted_to.mean_y[k] < 1]
     new = X[held_out]
     columns = {k: selector.alone(k) for k in varies}
-    alone = {k: Link.fitted(base, fitted_to, k, (), columns[k]) for k in varies}
+    alone = {k: Link.fitted(estimator, fitted_to, k, (), columns[k]) for k in varies}
     log_odds = {k: alone[k].log_odds(new) for k in varies}
     rows = np.arange(len(held_out))
     found = np.zeros((K, K))
     for j in varies:
         for k in varies:
             if j != k:
-                link = Link.fitted(base, fitted_to, j, [k], columns[j], alone[j])
+                link = Link.fitted(estimator, fitted_to, j, [k], columns[j], alone[j])
                 present = expit(log_odds[k])
                 for weight, value in ((1 - present, 0.0), (present, 1.0)):
                     given = link.log_odds_at(new, rows, np.full((len(rows), 1), value))

@@ -18,7 +18,7 @@ from mlcdr.numerics.moments import Moments
 class DirectedChain(LinkedClassifier):
     """Base of chains h_k(x, pa_k), trained on the true parents; a new instance gets what was predicted, {0, 1}.
 
-    Cost: K fits of the base, to d + |Pa_k| features, and what the structure costs.
+    Cost: K fits of the estimator, to d + |Pa_k| features, and what the structure costs.
 
     Attributes
     ----------
@@ -34,16 +34,19 @@ class DirectedChain(LinkedClassifier):
     parents_: list[list[int]]
     links_: list[Link]
 
-    def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
+    def _structure(
+        self, estimator: Any, moments: Moments, selector: LocalSelector
+    ) -> tuple[list[int], list[list[int]]]:
         """`order_` and `parents_`, by what may be seen of the features before parents are known: the method itself."""
         raise NotImplementedError
 
-    def _fit_links(self, base: Any, moments: Moments) -> None:
+    def _fit_links(self, estimator: Any, moments: Moments) -> None:
         selector = self._selector(moments)
-        self.order_, self.parents_ = self._structure(base, moments, selector)
+        self.order_, self.parents_ = self._structure(estimator, moments, selector)
         self._linear = None
         self.links_ = [
-            Link.fitted(base, moments, k, self.parents_[k], selector.beside(k, self.parents_[k])) for k in self.order_
+            Link.fitted(estimator, moments, k, self.parents_[k], selector.beside(k, self.parents_[k]))
+            for k in self.order_
         ]
 
     def _walk(self, X: Any, of: Of) -> Array:

@@ -29,11 +29,11 @@ class KDependenceChain(DirectedChain):
 
     until there are k, or no label is left. k = 0 is binary relevance, k = K − 1 a classifier chain. Links are trained
     on the true parents; a new instance gets what was predicted. A label that is the same in all training rows tells
-    nothing, and is never a parent. Cost: K fits of the base, and about K²·k look-ups of counts.
+    nothing, and is never a parent. Cost: K fits of the estimator, and about K²·k look-ups of counts.
 
     Parameters
     ----------
-    base : estimator or None
+    estimator : estimator or None
         As in `LinkedClassifier`.
     n_parents : int, float or None
         k: a number of labels (all before, where there are fewer), a share p of the K labels, or all before.
@@ -71,7 +71,7 @@ class KDependenceChain(DirectedChain):
 
     def __init__(
         self,
-        base: Any = None,
+        estimator: Any = None,
         n_parents: float | int | None = 0.8,
         order: Sequence[int] | str | None = None,
         alpha: float | None = None,
@@ -79,14 +79,16 @@ class KDependenceChain(DirectedChain):
         random_state: Any = None,
         features: Any = None,
     ):
-        super().__init__(base, features)
+        super().__init__(estimator, features)
         self.n_parents = n_parents
         self.order = order
         self.alpha = alpha
         self.rounding = rounding
         self.random_state = random_state
 
-    def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
+    def _structure(
+        self, estimator: Any, moments: Moments, selector: LocalSelector
+    ) -> tuple[list[int], list[list[int]]]:
         order = self._order_of(moments)
         return order, self._parents_of(moments, order)
 

@@ -47,7 +47,7 @@ _SHARE = 1e-9
 
 @dataclass(frozen=True)
 class Regression:
-    """All labels on the features alone, by a base of which chains have the form above.
+    """All labels on the features alone, by an estimator of which chains have the form above.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Regression:
     ridge : float
         α.
     drops : bool
-        Whether the base goes by the rule of R's `lm`.
+        Whether the estimator goes by the rule of R's `lm`.
     scatter : array of shape (K, K)
         T.
     intercepts : array of shape (K,), or None
@@ -73,22 +73,24 @@ class Regression:
     intercepts: Array | None = None
 
     @classmethod
-    def of(cls, base: Any, moments: Moments) -> Regression | None:
-        """None for a base that has not this form; a subclass has not, since it may solve otherwise."""
-        if type(base) not in (LeastSquares, Ridge):
+    def of(cls, estimator: Any, moments: Moments) -> Regression | None:
+        """None for an estimator that has not this form; a subclass has not, since it may solve otherwise."""
+        if type(estimator) not in (LeastSquares, Ridge):
             return None
-        return moments.once((cls, type(base), *sorted(base.get_params().items())), lambda: cls._found(base, moments))
+        return moments.once(
+            (cls, type(estimator), *sorted(estimator.get_params().items())), lambda: cls._found(estimator, moments)
+        )
 
     @classmethod
-    def _found(cls, base: Any, moments: Moments) -> Regression:
-        if type(base) is LeastSquares and base.rank_deficient == "drop_aliased":
+    def _found(cls, estimator: Any, moments: Moments) -> Regression:
+        if type(estimator) is LeastSquares and estimator.rank_deficient == "drop_aliased":
             whitened = regression.whiten_basic(moments)
             return cls(regression.basic_coefficients(moments), whitened.T @ whitened, 0.0, True, moments.yy)
-        if type(base) is LeastSquares:
+        if type(estimator) is LeastSquares:
             return cls._ridge(moments, 0.0)
-        if type(base) is Ridge and base.intercept == "free":
-            return cls._ridge(moments, float(base.alpha))
-        return cls._about_zero(moments, float(base.alpha), base.intercept == "penalised")
+        if type(estimator) is Ridge and estimator.intercept == "free":
+            return cls._ridge(moments, float(estimator.alpha))
+        return cls._about_zero(moments, float(estimator.alpha), estimator.intercept == "penalised")
 
     @classmethod
     def _ridge(cls, moments: Moments, alpha: float) -> Regression:
@@ -219,30 +221,36 @@ class LinearLinks:
     intercepts: Array
 
     @classmethod
-    def alone(cls, base: Any, moments: Moments) -> LinearLinks | None:
-        """Links that look at no label; None if the base has not the form for it."""
-        regression = Regression.of(base, moments)
+    def alone(cls, estimator: Any, moments: Moments) -> LinearLinks | None:
+        """Links that look at no label; None if the estimator has not the form for it."""
+        regression = Regression.of(estimator, moments)
         if regression is None:
             return None
         nothing = np.zeros((moments.n_labels, moments.n_labels))
         return cls(regression.weights, nothing, regression.intercepts_of(moments, regression.weights, nothing))
 
     @classmethod
-    def chained(cls, base: Any, moments: Moments, order: Sequence[int]) -> LinearLinks | None:
-        """Links that look at the labels before theirs in `order`; None if the base has not the form for it.
+    def chained(cls, estimator: Any, moments: Moments, order: Sequence[int]) -> LinearLinks | None:
+        """Links that look at the labels before theirs in `order`; None if the estimator has not the form for it.
 
         Ridge regressions that are to be `separate` are solved each by itself.
         """
-        if type(base) is Separate and type(base.learner) is Ridge and base.learner.intercept != "free":
-            return cls._one_by_one(base.learner, moments, list(order))
-        regression = Regression.of(base, moments)
+        if (
+            type(estimator) is Separate
+            and type(estimator.estimator) is Ridge
+            and estimator.estimator.intercept != "free"
+        ):
+            return cls._one_by_one(estimator.estimator, moments, list(order))
+        regression = Regression.of(estimator, moments)
         if regression is None:
             return None
         partialled = Partialled.of(regression, moments, order)
         found, known = _nothing_known(moments) if partialled is None else partialled.on_earlier()
         on_labels, is_known = np.empty_like(found), np.empty_like(known)
         on_labels[np.ix_(order, order)], is_known[list(order)] = found, known
-        return cls._completed(base, moments, regression, on_labels, is_known, lambda k: order[: list(order).index(k)])
+        return cls._completed(
+            estimator, moments, regression, on_labels, is_known, lambda k: order[: list(order).index(k)]
+        )
 
     @classmethod
     def _one_by_one(cls, ridge: Ridge, moments: Moments, order: list[int]) -> LinearLinks:
@@ -267,20 +275,20 @@ class LinearLinks:
         return cls(weights, on_labels, intercepts)
 
     @classmethod
-    def mutual(cls, base: Any, moments: Moments) -> LinearLinks | None:
-        """Links that look at all other labels; None if the base has not the form for it."""
-        regression = Regression.of(base, moments)
+    def mutual(cls, estimator: Any, moments: Moments) -> LinearLinks | None:
+        """Links that look at all other labels; None if the estimator has not the form for it."""
+        regression = Regression.of(estimator, moments)
         if regression is None:
             return None
         labels = range(moments.n_labels)
         partialled = Partialled.of(regression, moments, labels)
         found, known = _nothing_known(moments) if partialled is None else partialled.on_others()
-        return cls._completed(base, moments, regression, found, known, lambda k: [j for j in labels if j != k])
+        return cls._completed(estimator, moments, regression, found, known, lambda k: [j for j in labels if j != k])
 
     @classmethod
     def _completed(
         cls,
-        base: Any,
+        estimator: Any,
         moments: Moments,
         regression: Regression,
         on_labels: Array,
@@ -292,7 +300,7 @@ class LinearLinks:
         intercepts = regression.intercepts_of(moments, weights, on_labels)
         for k in np.flatnonzero(~known).tolist():
             inputs = inputs_of(k)
-            model = Link.fitted(base, moments, k, inputs).model
+            model = Link.fitted(estimator, moments, k, inputs).model
             weights[:, k], on_labels[:, k] = model.coef_[0, : len(weights)], 0.0
             on_labels[inputs, k] = model.coef_[0, len(weights) :]
             intercepts[k] = model.intercept_[0]
@@ -302,9 +310,9 @@ class LinearLinks:
         """x·w_k + b_k − ½ (n×K): the scores, but for what the labels add."""
         return X @ self.weights + (self.intercepts - 0.5)
 
-    def link(self, base: Any, label: int, inputs: Sequence[int] = ()) -> Link:
+    def link(self, estimator: Any, label: int, inputs: Sequence[int] = ()) -> Link:
         """The link of one label, as `Link.fitted` gives it."""
-        model = clone(base.learner if type(base) is Separate else base)
+        model = clone(estimator.estimator if type(estimator) is Separate else estimator)
         model.coef_ = np.append(self.weights[:, label], self.on_labels[list(inputs), label])[None, :]
         model.intercept_ = self.intercepts[label : label + 1]
         model.n_features_in_ = model.coef_.shape[1]

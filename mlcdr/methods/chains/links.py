@@ -1,6 +1,6 @@
 """What binary relevance and the chains share: links, which are models of one label each, and the estimator's contract.
 
-A link's base is a regressor, which decides at ½, or a binary classifier, which a multi-label one is where y is a
+A link's estimator is a regressor, which decides at ½, or a binary classifier, which a multi-label one is where y is a
 vector. It is fitted from the moments of the features and the labels it looks at, which are blocks of those of [X, Y],
 if it can be; from the rows otherwise.
 """
@@ -55,14 +55,14 @@ class Link:
     @classmethod
     def fitted(
         cls,
-        base: Any,
+        estimator: Any,
         moments: Moments,
         label: int,
         inputs: Sequence[int] = (),
         columns: NDArray[np.intp] | None = None,
         near: Link | None = None,
     ) -> Link:
-        """Fit a clone of `base` to one label, from the features (or some `columns` of them) and the labels `inputs`.
+        """Fit a clone of `estimator` to one label, from the features (or some `columns` of them) and labels `inputs`.
 
         `near`: a link of the same label and features that looks at no label, from which an iteration may start.
         """
@@ -71,7 +71,7 @@ class Link:
         else:
             X, Y = moments.rows()
             part = Moments.from_arrays(_beside(X[:, columns], as_dense(Y[:, list(inputs)])), Y[:, [label]])
-        model = clone(base)
+        model = clone(estimator)
         if isinstance(model, LogisticRegression) and near is not None:
             return cls(model.fit_moments(part, near.model), 0.0, columns)
         if takes_moments(model) and not isinstance(model, MultilabelClassifier):
@@ -96,7 +96,7 @@ class Link:
         return np.asarray(self.model.predict(seen), dtype=np.float64).reshape(X.shape[0]) - 0.5
 
     def log_odds(self, X: Any, said: Array | None = None) -> Array:
-        """Log p(label) − log p(no label) (n,), within ±700; of a base that has `predict_proba`."""
+        """Log p(label) − log p(no label) (n,), within ±700; of an estimator that has `predict_proba`."""
         if self.model is None:
             return np.full(X.shape[0], np.copysign(CERTAIN, self.constant))
         seen = self._seen(X, said)
@@ -132,7 +132,7 @@ Of = Callable[[Link, Any, Array | None], Array]  # what is asked of a link: `Lin
 
 
 def _is_probabilistic(classifier: LinkedClassifier) -> bool:
-    return has_probabilities(classifier._own_base())
+    return has_probabilities(classifier._own_estimator())
 
 
 class LinkedClassifier(MultilabelClassifier):
@@ -140,29 +140,29 @@ class LinkedClassifier(MultilabelClassifier):
 
     Parameters
     ----------
-    base : estimator or None
+    estimator : estimator or None
         The model of a label: a regressor, of which a prediction above ½ means that the label is there, or a binary
         classifier. None: least squares.
     features : estimator or None
         A selector of the features that a label's model looks at (`mlcdr.methods.local_features`). None: all features.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"base": "learner", "features": "local_features"}
+    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner", "features": "local_features"}
     _linear: Any  # the links as matrices, where they are linear and were found all at once
     parts_of_all_labels: ClassVar[tuple[str, ...]] = ("features",)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "base": [HasMethods(["fit", "predict"]), None],
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "features": [HasMethods(["fit", "beside"]), None],
     }
 
-    def __init__(self, base: Any = None, features: Any = None):
-        self.base = base
+    def __init__(self, estimator: Any = None, features: Any = None):
+        self.estimator = estimator
         self.features = features
 
     def fit_moments(self, moments: Moments) -> LinkedClassifier:
-        """Fit from the moments of a training set (with its rows, if the base asks for them)."""
+        """Fit from the moments of a training set (with its rows, if the estimator asks for them)."""
         self._begin(moments)
-        self._fit_links(self._own_base(), moments)
+        self._fit_links(self._own_estimator(), moments)
         return self
 
     def _handed_none(self) -> dict[str, Any]:
@@ -171,8 +171,8 @@ class LinkedClassifier(MultilabelClassifier):
             return {name: part for name, part in parts.items() if not name.startswith("features__")}
         return parts
 
-    def _own_base(self) -> Any:
-        return LeastSquares() if self.base is None else self.base
+    def _own_estimator(self) -> Any:
+        return LeastSquares() if self.estimator is None else self.estimator
 
     def _selector(self, moments: Moments) -> LocalSelector:
         """The selector of features, fitted; one that leaves them all, if there is none."""
@@ -181,7 +181,7 @@ class LinkedClassifier(MultilabelClassifier):
         fitted: LocalSelector = fit_selector(clone(self.features), moments)
         return fitted
 
-    def _fit_links(self, base: Any, moments: Moments) -> None:
+    def _fit_links(self, estimator: Any, moments: Moments) -> None:
         """Fit the links: the method itself."""
         raise NotImplementedError
 
@@ -196,7 +196,7 @@ class LinkedClassifier(MultilabelClassifier):
 
     @available_if(_is_probabilistic)
     def predict_proba(self, X: Any) -> Array:
-        """The probability of each label (n×K; n×2, absent and present, where y was a vector), of a base that has one.
+        """The probability of each label (n×K; n×2, absent and present, where y was a vector), if the estimator has one.
 
         Where a link looks at other labels, it is conditional on these as predicted, unless the method says otherwise.
         """

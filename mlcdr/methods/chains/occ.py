@@ -39,7 +39,7 @@ class OCC(KDependenceChain):
 
     Parameters
     ----------
-    base : estimator or None
+    estimator : estimator or None
         As in `LinkedClassifier`; the thesis takes `linear_svm`.
     n_parents : int, float or None
         k: a number of labels (all before, where there are fewer), a share of the K labels, or all before.
@@ -62,7 +62,7 @@ class OCC(KDependenceChain):
         As in `KDependenceChain`.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
+    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KDependenceChain._parameter_constraints,
         "n_features": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
@@ -75,7 +75,7 @@ class OCC(KDependenceChain):
 
     def __init__(
         self,
-        base: Any = None,
+        estimator: Any = None,
         n_parents: float | int | None = 0.8,
         n_features: float | int | None = 0.8,
         order: Sequence[int] | str | None = "selected",
@@ -86,7 +86,7 @@ class OCC(KDependenceChain):
         discretise: str | None = None,
         random_state: Any = None,
     ):
-        self.base = base
+        self.estimator = estimator
         self.n_parents = n_parents
         self.n_features = n_features
         self.order = order

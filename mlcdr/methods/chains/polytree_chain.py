@@ -48,9 +48,9 @@ class PolytreeChain(DirectedChain):
     The probability of a label (`predict_proba`), of which its score is the log-odds, is that whatever the others are;
     the most probable label set need not be that of the most probable labels.
 
-    Cost: K fits of the base, to d + |Pa_k| features; the information of all pairs of labels, from counts, or, if it is
-    conditional, K² fits of the base to the instances that are not held out. For a new instance Σ_k 2^(|Pa_k| + 1) by
-    the text.
+    Cost: K fits of the estimator, to d + |Pa_k| features; the information of all pairs of labels, from counts, or, if
+    it is conditional, K² fits of the estimator to the instances that are not held out. For a new instance
+    Σ_k 2^(|Pa_k| + 1) by the text.
 
     The author's program (`variant: published_code`) differs in much. Neighbours of a label are independent where their
     weight is less than a fifth of that of any of the label's edges; the polytree gives the order, in which every
@@ -62,7 +62,7 @@ class PolytreeChain(DirectedChain):
 
     Parameters
     ----------
-    base : estimator or None
+    estimator : estimator or None
         A binary classifier that has `predict_proba`. None: logistic regression.
     mi : {"conditional", "normalised", "marginal"}
         The weight of an edge: I(Y_j; Y_k | X), by (3.3); 2 I(Y_j; Y_k) / (H(Y_j) + H(Y_k)), which the thesis has for
@@ -95,7 +95,7 @@ class PolytreeChain(DirectedChain):
     at_most: ClassVar[dict[str, str]] = {"max_parents": "labels"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinkedClassifier._parameter_constraints,
-        "base": [HasMethods(["fit", "predict_proba"]), None],
+        "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "mi": [StrOptions({"conditional", "normalised", "marginal"})],
         "level": [Interval(Real, 0, 1, closed="both")],
         "max_parents": [Interval(Integral, 1, None, closed="left")],
@@ -106,7 +106,7 @@ class PolytreeChain(DirectedChain):
 
     def __init__(
         self,
-        base: Any = None,
+        estimator: Any = None,
         mi: str = "conditional",
         level: float = 0.05,
         max_parents: int = 6,
@@ -115,7 +115,7 @@ class PolytreeChain(DirectedChain):
         random_state: Any = None,
         features: Any = None,
     ):
-        super().__init__(base, features)
+        super().__init__(estimator, features)
         self.mi = mi
         self.level = level
         self.max_parents = max_parents
@@ -123,16 +123,18 @@ class PolytreeChain(DirectedChain):
         self.variant = variant
         self.random_state = random_state
 
-    def _own_base(self) -> Any:
-        return LogisticRegression() if self.base is None else self.base
+    def _own_estimator(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
 
-    def _structure(self, base: Any, moments: Moments, selector: LocalSelector) -> tuple[list[int], list[list[int]]]:
+    def _structure(
+        self, estimator: Any, moments: Moments, selector: LocalSelector
+    ) -> tuple[list[int], list[list[int]]]:
         Y, n = moments.rows()[1], moments.n
         if self.mi == "conditional":
             held_out = check_random_state(self.random_state).permutation(n)[
                 : min(n - 1, max(1, int(self.held_out * n)))
             ]
-            self.weights_ = conditional_information(base, moments, selector, np.sort(held_out))
+            self.weights_ = conditional_information(estimator, moments, selector, np.sort(held_out))
         else:
             self.weights_ = dependence(Y, self.mi)
             np.fill_diagonal(self.weights_, 0.0)

@@ -43,12 +43,12 @@ class ProbabilisticClassifierChain(ClassifierChain):
     The probability of a label is that whatever the others are; of a search that is not exact, among the label sets that
     it ends with.
 
-    Cost: K fits of the base, to d, …, d + K − 1 features; for a new instance the label sets that are grown, 2^K,
-    `width` or 2/ε, times K²/2 (with logistic regression; K predictions for each with another base).
+    Cost: K fits of the estimator, to d, …, d + K − 1 features; for a new instance the label sets that are grown, 2^K,
+    `width` or 2/ε, times K²/2 (with logistic regression; K predictions for each with another estimator).
 
     Parameters
     ----------
-    base : estimator or None
+    estimator : estimator or None
         A binary classifier that has `predict_proba`. None: logistic regression.
     order : list of int, "random", or None
         As in `ClassifierChain`.
@@ -77,7 +77,7 @@ class ProbabilisticClassifierChain(ClassifierChain):
     checks_of_labels: ClassVar[ChecksOfLabels] = {**ClassifierChain.checks_of_labels, "search": check_search}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClassifierChain._parameter_constraints,
-        "base": [HasMethods(["fit", "predict_proba"]), None],
+        "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "search": [StrOptions({"auto", "exact", "beam", "epsilon"})],
         "minimise": [StrOptions({"subset_zero_one", "hamming"})],
         "width": [Interval(Integral, 1, None, closed="left")],
@@ -86,7 +86,7 @@ class ProbabilisticClassifierChain(ClassifierChain):
 
     def __init__(
         self,
-        base: Any = None,
+        estimator: Any = None,
         order: Sequence[int] | str | None = None,
         random_state: Any = None,
         search: str = "auto",
@@ -95,18 +95,18 @@ class ProbabilisticClassifierChain(ClassifierChain):
         epsilon: float = 0.05,
         features: Any = None,
     ):
-        super().__init__(base, order, random_state, features)
+        super().__init__(estimator, order, random_state, features)
         self.search = search
         self.minimise = minimise
         self.width = width
         self.epsilon = epsilon
 
-    def _own_base(self) -> Any:
-        return LogisticRegression() if self.base is None else self.base
+    def _own_estimator(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
 
-    def _fit_links(self, base: Any, moments: Any) -> None:
+    def _fit_links(self, estimator: Any, moments: Any) -> None:
         check_search(self.search, moments.n_labels)
-        super()._fit_links(base, moments)
+        super()._fit_links(estimator, moments)
 
     def _scores(self, X: Any) -> Array:
         return self._searched(X)[1] - 0.5

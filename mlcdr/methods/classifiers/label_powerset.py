@@ -20,13 +20,13 @@ class LabelPowerset(MultilabelClassifier):
     """ŷ = the label set c ∈ {distinct y_i} of the largest f_c(x), with f fitted to one class for each label set.
 
     Label sets that were never seen are never predicted. Classes are numbered in the order of the label sets read as
-    binary numbers, first label first, and of equal scores the base's first wins. A label's score is the best
+    binary numbers, first label first, and of equal scores the estimator's first wins. A label's score is the best
     of the sets with it less the best of those without it, positive exactly where it is predicted (±½ where all sets
-    agree on the label). Cost: one fit of the base to C ≤ min(n, 2^K) classes.
+    agree on the label). Cost: one fit of the estimator to C ≤ min(n, 2^K) classes.
 
     Parameters
     ----------
-    base : estimator or None
+    estimator : estimator or None
         A classifier (a binary one: one against the rest), or a regressor, which fits the classes' indicators. None:
         least squares.
 
@@ -35,19 +35,19 @@ class LabelPowerset(MultilabelClassifier):
     label_sets_ : array of shape (C, K)
         The distinct label sets.
     model_ : MultiClass
-        The fitted base.
+        The fitted estimator.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"base": [HasMethods(["fit", "predict"]), None]}
+    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": [HasMethods(["fit", "predict"]), None]}
 
-    def __init__(self, base: Any = None):
-        self.base = base
+    def __init__(self, estimator: Any = None):
+        self.estimator = estimator
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
-        base = LeastSquares() if self.base is None else self.base
+        estimator = LeastSquares() if self.estimator is None else self.estimator
         self.label_sets_, codes = np.unique(Y.astype(np.uint8), axis=0, return_inverse=True)
-        self.model_ = MultiClass.fitted(base, X, codes.reshape(-1), len(self.label_sets_))
+        self.model_ = MultiClass.fitted(estimator, X, codes.reshape(-1), len(self.label_sets_))
 
     def _scores(self, X: Any) -> Array:
         of_sets = self.model_.scores(X)

@@ -33,7 +33,7 @@ class LIFT(MultilabelClassifier):
 
     Parameters
     ----------
-    base : estimator or None
+    estimator : estimator or None
         The model of a label: a regressor, which decides at ½, or a binary classifier (the paper's is a linear SVM).
         None: least squares.
     ratio : float
@@ -53,22 +53,22 @@ class LIFT(MultilabelClassifier):
         The most steps that a run of k-means took.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
+    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "base": [HasMethods(["fit", "predict"]), None],
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "ratio": [Interval(Real, 0, 1, closed="right")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
 
-    def __init__(self, base: Any = None, ratio: float = 0.1, max_iter: int = 100, random_state: Any = None):
-        self.base = base
+    def __init__(self, estimator: Any = None, ratio: float = 0.1, max_iter: int = 100, random_state: Any = None):
+        self.estimator = estimator
         self.ratio = ratio
         self.max_iter = max_iter
         self.random_state = random_state
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
-        base = LeastSquares() if self.base is None else self.base
+        estimator = LeastSquares() if self.estimator is None else self.estimator
         rng = check_random_state(self.random_state)
         self.centres_, self.links_, self.n_iter_ = [], [], 0
         for y in Y.T:
@@ -82,7 +82,7 @@ class LIFT(MultilabelClassifier):
             centres = np.vstack([self._centres(X[rows], m, rng) for rows in (positive, negative)])
             distances = euclidean_distances(X, centres)
             self.centres_.append(centres)
-            self.links_.append(Link.fitted(base, Moments.from_arrays(distances, y[:, None]), 0))
+            self.links_.append(Link.fitted(estimator, Moments.from_arrays(distances, y[:, None]), 0))
 
     def _centres(self, X: Any, m: int, rng: np.random.RandomState) -> Array:
         """The centres (m×d) of m clusters of the rows."""

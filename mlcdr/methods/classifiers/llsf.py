@@ -34,7 +34,7 @@ class LLSF(MultilabelClassifier):
 
     Parameters
     ----------
-    base : estimator or None
+    estimator : estimator or None
         The model of a label, fitted to its features: a regressor, which decides at ½, or a binary classifier. None:
         XW itself, which decides at ½. A label without features is predicted where more than half of the training
         instances have it, and one that is the same in all of them as it was there.
@@ -56,14 +56,14 @@ class LLSF(MultilabelClassifier):
     features_ : list of arrays
         Each label's features.
     links_ : list of Link
-        Each label's model, where there is a base.
+        Each label's model, where there is an estimator.
     n_iter_ : int
         Steps taken.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
+    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "base": [HasMethods(["fit", "predict"]), None],
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "beta": [Interval(Real, 0, None, closed="left")],
         "gamma": [Interval(Real, 0, None, closed="neither")],
@@ -73,14 +73,14 @@ class LLSF(MultilabelClassifier):
 
     def __init__(
         self,
-        base: Any = None,
+        estimator: Any = None,
         alpha: float = 0.5,
         beta: float = 0.1,
         gamma: float = 0.01,
         max_iter: int = 100,
         tol: float = 1e-4,
     ):
-        self.base = base
+        self.estimator = estimator
         self.alpha = alpha
         self.beta = beta
         self.gamma = gamma
@@ -94,11 +94,11 @@ class LLSF(MultilabelClassifier):
         self._usual = Y.mean(axis=0) - 0.5
         self._fixed = [k for k, chosen in enumerate(self.features_) if not len(chosen) or abs(self._usual[k]) == 0.5]
         self.links_ = []
-        if self.base is not None:
+        if self.estimator is not None:
             self.links_ = [
                 Link(None, self._usual[k])
                 if k in self._fixed
-                else Link.fitted(self.base, Moments.from_arrays(X[:, chosen], Y[:, k : k + 1]), 0)
+                else Link.fitted(self.estimator, Moments.from_arrays(X[:, chosen], Y[:, k : k + 1]), 0)
                 for k, chosen in enumerate(self.features_)
             ]
 
@@ -129,7 +129,7 @@ class LLSF(MultilabelClassifier):
         return weights
 
     def _scores(self, X: Any) -> Array:
-        if self.base is not None:
+        if self.estimator is not None:
             return np.column_stack(
                 [link.score(X[:, chosen]) for link, chosen in zip(self.links_, self.features_, strict=True)]
             )

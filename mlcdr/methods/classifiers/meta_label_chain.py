@@ -129,13 +129,13 @@ class MetaLabelChain(MultilabelClassifier):
         plain = type(classifier) is ClassifierChain and getattr(classifier, "features", None) is None
         if not plain or (classifier.order is not None and classifier.order != "random"):
             return None
-        base = LeastSquares() if classifier.base is None else classifier.base
+        estimator = LeastSquares() if classifier.estimator is None else classifier.estimator
         grouped = np.concatenate(self.groups_)
         found = []
         for _ in range(max(map(self._n_members, self.groups_))):
             within = [rng.permutation(len(g)) if classifier.order else np.arange(len(g)) for g in self.groups_]
             order = np.concatenate([g[own] for g, own in zip(self.groups_, within, strict=True)]).tolist()
-            links = LinearLinks.chained(base, moments, order)
+            links = LinearLinks.chained(estimator, moments, order)
             if links is None:
                 return None
             on_labels = np.asfortranarray(links.on_labels[np.ix_(grouped, grouped)])

@@ -1,7 +1,7 @@
 """One of several classes, by whatever model there is: what the methods that make one class of a label set share.
 
-A base is a classifier of several classes; a binary one, of which one against the rest is made for each class; or a
-regressor, which fits the classes' indicators (a column for each class), the largest of which decides.
+An estimator is a classifier of several classes; a binary one, of which one against the rest is made for each class; or
+a regressor, which fits the classes' indicators (a column for each class), the largest of which decides.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class MultiClass:
     n_classes: int
 
     @classmethod
-    def fitted(cls, base: Any, X: Any, codes: NDArray[np.intp], n_classes: int) -> MultiClass:
-        """Fit a clone of `base` to rows X (n×d) and the classes' numbers (n,)."""
+    def fitted(cls, estimator: Any, X: Any, codes: NDArray[np.intp], n_classes: int) -> MultiClass:
+        """Fit a clone of `estimator` to rows X (n×d) and the classes' numbers (n,)."""
         if n_classes == 1:
             return cls(None, 1)
-        if not is_classifier(base):
-            model, indicators = clone(base), np.zeros((len(codes), n_classes))
+        if not is_classifier(estimator):
+            model, indicators = clone(estimator), np.zeros((len(codes), n_classes))
             indicators[np.arange(len(codes)), codes] = 1.0
             return cls(fit(model, Moments.from_arrays(X, indicators)), n_classes)
-        several = get_tags(base).classifier_tags.multi_class
-        return cls((clone(base) if several else OneVsRestClassifier(clone(base))).fit(X, codes), n_classes)
+        several = get_tags(estimator).classifier_tags.multi_class
+        return cls((clone(estimator) if several else OneVsRestClassifier(clone(estimator))).fit(X, codes), n_classes)
 
     def scores(self, X: Any) -> Array:
         """How much speaks for each class (n×C): decision values, probabilities or what a regressor says."""

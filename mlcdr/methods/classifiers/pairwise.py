@@ -23,11 +23,11 @@ class CalibratedLabelRanking(MultilabelClassifier):
     The model of the pair j < k is fitted to the instances that have just one of the two; it votes for j or for k. That
     of the pair (k, 0) is binary relevance's model of k, on all instances. A pair that no instance tells apart gives
     half a vote to each. As many votes as the virtual label's are not enough. Scores are the difference of the votes,
-    by K. Cost: K(K + 1)/2 fits of the base, to Σ_i |y_i|(K − |y_i|) + nK rows together.
+    by K. Cost: K(K + 1)/2 fits of the estimator, to Σ_i |y_i|(K − |y_i|) + nK rows together.
 
     Parameters
     ----------
-    base : estimator or None
+    estimator : estimator or None
         The model of a pair: a regressor, which decides at ½, or a binary classifier. None: least squares.
 
     Attributes
@@ -38,18 +38,18 @@ class CalibratedLabelRanking(MultilabelClassifier):
         (j, k) with j < k: the pair's model, positive where j is preferred.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"base": [HasMethods(["fit", "predict"]), None]}
+    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": [HasMethods(["fit", "predict"]), None]}
 
-    def __init__(self, base: Any = None):
-        self.base = base
+    def __init__(self, estimator: Any = None):
+        self.estimator = estimator
 
     def fit_moments(self, moments: Moments) -> CalibratedLabelRanking:
         """Fit from the moments of a training set, with its rows."""
         self._begin(moments)
-        base = LeastSquares() if self.base is None else self.base
+        estimator = LeastSquares() if self.estimator is None else self.estimator
         self.n_labels_ = moments.n_labels
-        self.links_ = [Link.fitted(base, moments, k) for k in range(self.n_labels_)]
+        self.links_ = [Link.fitted(estimator, moments, k) for k in range(self.n_labels_)]
         self.pairs_ = {}
         X, Y = moments.rows()
         Y = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y, dtype=np.float64)
@@ -57,7 +57,7 @@ class CalibratedLabelRanking(MultilabelClassifier):
             for k in range(j + 1, self.n_labels_):
                 rows = np.flatnonzero(Y[:, j] != Y[:, k])
                 if len(rows):
-                    self.pairs_[j, k] = Link.fitted(base, Moments.from_arrays(X[rows], Y[rows, j : j + 1]), 0)
+                    self.pairs_[j, k] = Link.fitted(estimator, Moments.from_arrays(X[rows], Y[rows, j : j + 1]), 0)
         return self
 
     def votes(self, X: Any) -> NDArray[np.float64]:

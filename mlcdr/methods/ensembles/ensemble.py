@@ -39,7 +39,7 @@ class Ensemble(MultilabelClassifier):
 
     Parameters
     ----------
-    of : estimator or None
+    estimator : estimator or None
         The member: any multi-label classifier; binary relevance is made of a regressor or a binary classifier. None: a
         classifier chain of random order.
     n_members : int
@@ -60,10 +60,11 @@ class Ensemble(MultilabelClassifier):
         The features that each looks at.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"of": "learner"}
-    parts_of_all_labels: ClassVar[tuple[str, ...]] = ("of",)
+    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
+    parts_of_all_labels: ClassVar[tuple[str, ...]] = ("estimator",)
+    estimator_seed_name: ClassVar[str] = "of"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "of": [HasMethods(["fit", "predict"]), None],
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "n_members": [Interval(Integral, 1, None, closed="left")],
         "instances": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
         "features": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
@@ -73,14 +74,14 @@ class Ensemble(MultilabelClassifier):
 
     def __init__(
         self,
-        of: Any = None,
+        estimator: Any = None,
         n_members: int = 10,
         instances: float | int | None = 0.75,
         features: float | int | None = 0.5,
         variant: str = "text",
         random_state: Any = None,
     ):
-        self.of = of
+        self.estimator = estimator
         self.n_members = n_members
         self.instances = instances
         self.features = features
@@ -91,7 +92,7 @@ class Ensemble(MultilabelClassifier):
         by_column = sp.csc_array(X) if sp.issparse(X) else X
         self.members_, self.features_ = [], []
         for rows, columns, seeds in self._draws(*X.shape):
-            member = ClassifierChain(order="random") if self.of is None else clone(of_label_sets(self.of))
+            member = ClassifierChain(order="random") if self.estimator is None else clone(of_label_sets(self.estimator))
             part = by_column[:, columns]
             part = sp.csr_array(part)[rows] if sp.issparse(part) else part[rows]
             member = fit_label_sets(seeded(member, seeds), Moments.from_arrays(part, Y[rows]))

@@ -39,11 +39,11 @@ class RAkEL(MultilabelClassifier):
 
     Overlapping (RAkEL_o): m different sets, drawn at random from all that there are. Disjoint (RAkEL_d): the labels in
     random order, cut into ⌈K/k⌉ sets, of which the last may be smaller. A label in none of the sets is not predicted.
-    Scores are the share of the votes less ½. Cost: m fits of the base to 2^k classes at most.
+    Scores are the share of the votes less ½. Cost: m fits of the estimator to 2^k classes at most.
 
     Parameters
     ----------
-    base : estimator or None
+    estimator : estimator or None
         As in `LabelPowerset`.
     k : int
         The labels of a set (all, where there are fewer).
@@ -64,11 +64,11 @@ class RAkEL(MultilabelClassifier):
         One for each set.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
+    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
     at_most: ClassVar[dict[str, str]] = {"k": "labels"}
     checks_of_labels: ClassVar[ChecksOfLabels] = {"labelsets": check_labelsets}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "base": [HasMethods(["fit", "predict"]), None],
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "k": [Interval(Integral, 1, None, closed="left")],
         "n_models": [Interval(Integral, 1, None, closed="left"), None],
         "disjoint": ["boolean"],
@@ -78,14 +78,14 @@ class RAkEL(MultilabelClassifier):
 
     def __init__(
         self,
-        base: Any = None,
+        estimator: Any = None,
         k: int = 3,
         n_models: int | None = None,
         disjoint: bool = False,
         labelsets: Sequence[Sequence[int]] | None = None,
         random_state: Any = None,
     ):
-        self.base = base
+        self.estimator = estimator
         self.k = k
         self.n_models = n_models
         self.disjoint = disjoint
@@ -96,7 +96,8 @@ class RAkEL(MultilabelClassifier):
         self._n_labels = Y.shape[1]
         self.labelsets_ = self._draw(self._n_labels)
         self.models_ = [
-            LabelPowerset(self.base).fit_moments(Moments.from_arrays(X, Y[:, chosen])) for chosen in self.labelsets_
+            LabelPowerset(self.estimator).fit_moments(Moments.from_arrays(X, Y[:, chosen]))
+            for chosen in self.labelsets_
         ]
 
     def _draw(self, n_labels: int) -> list[NDArray[np.intp]]:

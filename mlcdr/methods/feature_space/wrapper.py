@@ -37,7 +37,7 @@ class Wrapper(FeatureSelector):
     ----------
     n_features : int, float or None
         Number of features, as in `FeatureSelector`.
-    learner : estimator or None
+    estimator : estimator or None
         A multi-output regressor or a multi-label classifier. None: least squares.
     metric : str
         Of label sets, by its name in `mlcdr metrics`.
@@ -48,11 +48,12 @@ class Wrapper(FeatureSelector):
     """
 
     serves_all_sizes: ClassVar[bool] = False
+    estimator_seed_name: ClassVar[str] = "learner"
     at_most: ClassVar[dict[str, str]] = {"folds": "rows"}
-    component_parameters: ClassVar[dict[str, str]] = {"learner": "learner"}
+    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureSelector._parameter_constraints,
-        "learner": [HasMethods(["fit", "predict"]), None],
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "metric": [StrOptions(_JUDGED_BY_LABELS)],
         "folds": [Interval(Integral, 2, None, closed="left")],
         "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
@@ -61,13 +62,13 @@ class Wrapper(FeatureSelector):
     def __init__(
         self,
         n_features: float | int | None = 0.1,
-        learner: Any = None,
+        estimator: Any = None,
         metric: str = "hamming_loss",
         folds: int = 3,
         random_state: Any = None,
     ):
         super().__init__(n_features)
-        self.learner = learner
+        self.estimator = estimator
         self.metric = metric
         self.folds = folds
         self.random_state = random_state
@@ -90,15 +91,15 @@ class Wrapper(FeatureSelector):
         metric, total = METRICS[self.metric], 0.0
         for part, fold in zip(parts, held_out, strict=True):
             said = self._said(part.select_features(features), X[:, features][fold])
-            labels = said > (0 if self.learner is not None and is_classifier(self.learner) else 0.5)
+            labels = said > (0 if self.estimator is not None and is_classifier(self.estimator) else 0.5)
             value = metric.compute(Outcome(Counts(dense(Y[fold]), labels)), **metric.parameters)
             total += value if metric.higher_is_better else -value
         return total
 
     def _said(self, part: Moments, new: Any) -> Array:
         """What the learner, fitted to a part, says of new rows."""
-        if self.learner is None:
+        if self.estimator is None:
             weights = coefficients(part)
             return new @ weights + (part.mean_y - part.mean_x @ weights)
-        learner = fit(clone(self.learner), part, np.float64)
-        return dense(learner.predict(new)).reshape(new.shape[0], -1)
+        estimator = fit(clone(self.estimator), part, np.float64)
+        return dense(estimator.predict(new)).reshape(new.shape[0], -1)

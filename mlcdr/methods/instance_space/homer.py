@@ -61,7 +61,7 @@ class HOMER(MultilabelClassifier):
 
     Parameters
     ----------
-    base : estimator or None
+    estimator : estimator or None
         Each node's: any multi-label classifier; binary relevance is made of a regressor or a binary classifier. None:
         binary relevance with least squares.
     k : int
@@ -80,10 +80,10 @@ class HOMER(MultilabelClassifier):
         The tree.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"base": "learner"}
+    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
     at_most: ClassVar[dict[str, str]] = {"k": "labels"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "base": [HasMethods(["fit", "predict"]), None],
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "k": [Interval(Integral, 2, None, closed="left")],
         "clustering": [StrOptions({"balanced", "kmeans", "random"})],
         "steps": [Interval(Integral, 1, None, closed="left")],
@@ -92,37 +92,39 @@ class HOMER(MultilabelClassifier):
 
     def __init__(
         self,
-        base: Any = None,
+        estimator: Any = None,
         k: int = 3,
         clustering: str = "balanced",
         steps: int = 20,
         random_state: Any = None,
     ):
-        self.base = base
+        self.estimator = estimator
         self.k = k
         self.clustering = clustering
         self.steps = steps
         self.random_state = random_state
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
-        base = BinaryRelevance() if self.base is None else of_label_sets(self.base)
+        estimator = BinaryRelevance() if self.estimator is None else of_label_sets(self.estimator)
         self._n_labels = Y.shape[1]
         rng = check_random_state(self.random_state)
-        self.root_ = self._grow(base, X, Y, np.arange(len(Y)), np.arange(self._n_labels), rng)
+        self.root_ = self._grow(estimator, X, Y, np.arange(len(Y)), np.arange(self._n_labels), rng)
 
-    def _grow(self, base: Any, X: Any, Y: Array, rows: Indices, labels: Indices, rng: np.random.RandomState) -> Node:
+    def _grow(
+        self, estimator: Any, X: Any, Y: Array, rows: Indices, labels: Indices, rng: np.random.RandomState
+    ) -> Node:
         """The node of some labels, and the tree below it; `rows` are the node's instances."""
         local = Y[np.ix_(rows, labels)]
         groups = [labels[group] for group in self._divide(local.T @ local, rng)]
         meta = np.column_stack([Y[np.ix_(rows, group)].any(axis=1) for group in groups]).astype(np.float64)
         part = X if len(rows) == X.shape[0] else X[rows]
-        model = fit_label_sets(clone(base), Moments.from_arrays(part, meta))
+        model = fit_label_sets(clone(estimator), Moments.from_arrays(part, meta))
         children: list[Node | int] = []
         for group, there in zip(groups, meta.T > 0, strict=True):
             if len(group) == 1:
                 children.append(int(group[0]))
             elif there.any():
-                children.append(self._grow(base, X, Y, rows[there], group, rng))
+                children.append(self._grow(estimator, X, Y, rows[there], group, rng))
             else:
                 children.append(Node(None, tuple(group.tolist())))
         return Node(model, tuple(children))

@@ -78,8 +78,8 @@ class LinearBinaryClassifier(ClassifierMixin, Learner):
         """The rows (n×d) and the label (n,) of a training set."""
         if moments.n_labels != 1:
             raise ValueError(
-                f"{type(self).__name__} fits one label, not {moments.n_labels}: make it the base of binary relevance "
-                f"or of a chain"
+                f"{type(self).__name__} fits one label, not {moments.n_labels}: make it the estimator of binary "
+                f"relevance or of a chain"
             )
         self.n_features_in_ = moments.n_features
         X, y = moments.rows()

@@ -19,8 +19,8 @@ from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import dense
 
 
-def _learner_has_kernel(separate: Separate) -> bool:
-    return has_kernel(separate.learner)
+def _estimator_has_kernel(separate: Separate) -> bool:
+    return has_kernel(separate.estimator)
 
 
 class Separate(MultiOutputMixin, RegressorMixin, Learner):
@@ -31,7 +31,7 @@ class Separate(MultiOutputMixin, RegressorMixin, Learner):
 
     Parameters
     ----------
-    learner : estimator or None
+    estimator : estimator or None
         A regressor. None: least squares.
 
     Attributes
@@ -39,18 +39,19 @@ class Separate(MultiOutputMixin, RegressorMixin, Learner):
     models_ : list of q estimators
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"learner": "learner"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"learner": [HasMethods(["fit", "predict"]), None]}
+    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": [HasMethods(["fit", "predict"]), None]}
 
     independent_outputs: ClassVar[bool] = True
+    estimator_seed_name: ClassVar[str] = "learner"
 
-    def __init__(self, learner: Any = None):
-        self.learner = learner
+    def __init__(self, estimator: Any = None):
+        self.estimator = estimator
 
-    @available_if(_learner_has_kernel)
+    @available_if(_estimator_has_kernel)
     def kernel_regression(self) -> KernelRegression:
         """That of the learner, if it has one: each output is fitted with the same kernel and α."""
-        found: KernelRegression = self.learner.kernel_regression()
+        found: KernelRegression = self.estimator.kernel_regression()
         return found
 
     def fit(self, X: Any, y: Any) -> Separate:
@@ -70,10 +71,10 @@ class Separate(MultiOutputMixin, RegressorMixin, Learner):
         return self
 
     def _fit_rows(self, X: Any, Z: Array) -> None:
-        learner = LeastSquares() if self.learner is None else self.learner
+        estimator = LeastSquares() if self.estimator is None else self.estimator
         self.models_ = []
         for k in range(Z.shape[1]):
-            model = clone(learner)
+            model = clone(estimator)
             self.models_.append(model.fit_alone(X, Z[:, k]) if isinstance(model, Learner) else model.fit(X, Z[:, k]))
 
     def predict(self, X: Any) -> Array:
