@@ -1,5 +1,6 @@
-"""What methods compute with: second moments, factorisations, information, graphs, neighbours, kernels, clusterings.
+"""What methods compute with: second moments, factorisations, regression, information, graphs, neighbours, kernels.
 
-Imports errors only; knows nothing of estimators, configs or data sets.
-Offers `Moments`, the solvers and sums behind it, and numerical parts that several methods share.
+May import `errors` only: nothing of estimators, configs or data sets.
+Offers `Moments` (sums and arithmetic) and `CodeMoments`, functions on these that solve (`regression`) or find principal
+axes (`principal`), and numerical parts that several methods share, each in a file of its name.
 """

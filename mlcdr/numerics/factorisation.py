@@ -35,16 +35,16 @@ def factor(moments: Moments, ridge: float = 0.0) -> linalg.Factor:
 
 def _factorise(moments: Moments, ridge: float) -> linalg.Factor:
     if moments.variances is not None:
-        return linalg.Diagonal.of(moments.variances, ridge)
+        return linalg.Diagonal.factorise(moments.variances, ridge)
     try:
         if moments.n_features > moments.n and moments.has_rows:
             return _dual(moments, ridge)
         try:
-            return linalg.Cholesky.of(moments.xx_lower, ridge, _dependent(moments) if ridge == 0 else None)
+            return linalg.Cholesky.factorise(moments.xx_lower, ridge, _dependent(moments) if ridge == 0 else None)
         except linalg.IllConditioned:
             if ridge > 0:
                 raise
-            return _confirmed(moments, linalg.PivotedCholesky.of(moments.xx_lower))
+            return _confirmed(moments, linalg.PivotedCholesky.factorise(moments.xx_lower))
     except linalg.IllConditioned:
         if not moments.has_rows:
             raise
@@ -81,7 +81,7 @@ def _dual(moments: Moments, ridge: float) -> linalg.Factor:
         if ridge < 1e-9 * np.max(spectral.singular_values, initial=0.0) ** 2:
             raise linalg.IllConditioned("the ridge is too small for the matrix of inner products")
         return spectral.with_ridge(ridge)
-    found = linalg.Dual.of(outer, transpose_apply)
+    found = linalg.Dual.factorise(outer, transpose_apply)
     X, mean = moments.rows()[0], moments.origin
     raw = sums.squares(X)
     # each feature (but for those nearly constant), at unit size, must lie in the range that was found
@@ -118,15 +118,14 @@ def _factorise_in_file_order(moments: Moments) -> linalg.Factor:
     if moments.variances is not None:  # uncorrelated features: only the intercept can explain one
         sizes = moments.variances + moments.n * moments.mean_x**2
         kept = moments.variances > file_order.TOLERANCE**2 * sizes
-        return linalg.Diagonal.of(np.where(kept, moments.variances, 0.0))
+        return linalg.Diagonal.factorise(np.where(kept, moments.variances, 0.0))
     # beyond that the Gram matrix is larger than the rows by far
     if moments.n_features <= 4 * moments.n or not moments.has_rows:
         with contextlib.suppress(linalg.IllConditioned):
-            lower = moments.xx_lower
-            found = file_order.FileOrderCholesky.of(lower, np.diag(lower), _sizes(moments), known_aliased(moments))
-            if not len(found.aliased) or linalg.confirmed(
-                _residual(moments, found.probe()), np.sqrt(len(found.aliased))
-            ):
+            lower, known = moments.xx_lower, known_aliased(moments)
+            found = file_order.FileOrderCholesky.factorise(lower, np.diag(lower), _sizes(moments), known)
+            size = np.sqrt(len(found.aliased))
+            if not size or linalg.confirmed(_residual(moments, found.probe()), size):
                 return found
     return _of_rows(moments)
 

@@ -58,7 +58,7 @@ class FileOrderCholesky:
     inverse_scale: Array
 
     @classmethod
-    def of(cls, gram: Array, spread: Array, raw: Array, known: Index | None = None) -> FileOrderCholesky:
+    def factorise(cls, gram: Array, spread: Array, raw: Array, known: Index | None = None) -> FileOrderCholesky:
         """Factorise the lower triangle of `gram` (d×d, left as it is).
 
         Parameters
@@ -85,7 +85,7 @@ class FileOrderCholesky:
         scaled = np.multiply(scaled, inverse[columns], order="F")
         scaled *= inverse[columns, None]
         enough = np.maximum(_INDEPENDENT, _KEPT * raw[columns] * inverse[columns] ** 2)
-        kept, factor = _factorised(scaled, enough)
+        kept, factor = _factorise(scaled, enough)
         lower = np.asfortranarray(factor[kept])
         if len(kept) and lapack.dpocon(lower, 1.0, uplo="L")[0] < _SINGULAR:
             raise IllConditioned("the columns kept are nearly dependent")
@@ -125,7 +125,7 @@ class FileOrderCholesky:
         return w
 
 
-def _factorised(scaled: Array, enough: Array) -> tuple[Index, Array]:
+def _factorise(scaled: Array, enough: Array) -> tuple[Index, Array]:
     """Cholesky in the given order, columns whose pivots are not `enough` left out: those kept, and the factor (m×r).
 
     By blocks of columns, each by LAPACK where it keeps all its columns. Above the kept rows' diagonal the factor is
@@ -148,7 +148,7 @@ def _factorised(scaled: Array, enough: Array) -> tuple[Index, Array]:
         block, info = lapack.dpotrf(square, lower=1, clean=1)
         chosen = np.arange(width)
         if info != 0 or np.any(np.diag(block) ** 2 < enough[start:stop]):
-            chosen = _chosen(square, enough[start:stop])
+            chosen = _choose_columns(square, enough[start:stop])
             block, _ = lapack.dpotrf(np.asfortranarray(square[np.ix_(chosen, chosen)]), lower=1, clean=1)
         if len(chosen):
             behind = np.asfortranarray(panel[:, chosen])
@@ -158,7 +158,7 @@ def _factorised(scaled: Array, enough: Array) -> tuple[Index, Array]:
     return np.array(kept, dtype=np.intp), factor[:, : len(kept)]
 
 
-def _chosen(square: Array, enough: Array) -> Index:
+def _choose_columns(square: Array, enough: Array) -> Index:
     """Which columns of a diagonal block to keep: column by column."""
     w = len(square)
     factor = np.zeros((w, w), order="F")

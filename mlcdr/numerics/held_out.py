@@ -1,4 +1,4 @@
-"""Cross-validation of kernel ridge regression: what every fold and every α say of rows held out, without refitting.
+"""Cross-validation of kernel ridge regression: the rows held out are predicted for each fold and α without refitting.
 
 With K = U diag(w) Uᵀ (n×n) of all rows, δ = 1/(w + α), Q = (K + αI)⁻¹ = U diag(δ) Uᵀ and A = QY, the regression on the
 rows outside a fold J misses the fold's labels by
@@ -6,7 +6,7 @@ rows outside a fold J misses the fold's labels by
     B = Q_JJ⁻¹ A_J,    and its coefficients are    A − Q_·J B,    which are 0 on J
 
 (block inversion; for folds of one row the well-known leave-one-out formula). The targets of a fold are centred by its
-own training rows, so a column of ones goes with Y, and what is said of Y − 1ȳᵀ follows from what is said of [Y, 1].
+own training rows, so a column of ones goes with Y, and the result for Y − 1ȳᵀ follows from that for [Y, 1].
 Nothing of the size of a fold's training set is factorised: a fold costs n|J|(|J| + 4K) for each α. For many α the
 decomposition comes first, about 9n³ once; for few, Q comes from a Cholesky factorisation, n³ for each α.
 """
@@ -21,21 +21,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from mlcdr.numerics.kernels import Decomposition, KernelRegression, explained
+from mlcdr.numerics.kernels import Decomposition, KernelRegression, explained_scatter
 from mlcdr.numerics.memo import Memo
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import dense
 
 Array = NDArray[np.float64]
 
-# With an α smaller than this beside tr K ≥ ‖K‖, Q is known too badly: each fold's own kernel matrix is decomposed.
+# With an α smaller than this beside tr K ≥ ‖K‖, Q is too inaccurate: each fold's own kernel matrix is decomposed.
 _SMALL = 1e-10
 _FEW = 6  # up to so many values of α, inverting K + αI for each is quicker than decomposing K
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What the regression on the rows outside a fold J says of the rows in it, and of its own.
+    """The regression on the rows outside a fold J: predictions for the rows in it, and scatters of the training rows.
 
     Attributes
     ----------
@@ -68,19 +68,19 @@ class HeldOut:
     explained: Array
 
     def training(self, regression: KernelRegression) -> Moments:
-        """The training rows as label spaces see them: ȳ, ZᵀZ, and what `regression`, of this kernel and α, explains.
+        """The training rows as label spaces use them: ȳ, ZᵀZ, and what `regression`, of this kernel and α, explains.
 
-        So PLST, kernel-CPLST and any other that asks no more can be fitted as in an experiment. Of the features there
-        is nothing: who asks for them gets a ValueError.
+        PLST, kernel-CPLST and others that need no more can be fitted to them as in an experiment. They have no moments
+        of the features: using these is a ValueError.
         """
 
-        def nothing() -> Array:
-            raise ValueError("held-out scores of a kernel know no moments of the features")
+        def refuse() -> Array:
+            raise ValueError("held-out scores of a kernel have no moments of the features")
 
         moments = Moments(
-            self.n_training, np.zeros(0), self.mean, nothing, nothing, lambda: self.scatter, memo=Memo(charged=False)
+            self.n_training, np.zeros(0), self.mean, refuse, refuse, lambda: self.scatter, memo=Memo(charged=False)
         )
-        regression.put_explained(moments, self.explained)
+        regression.keep_explained(moments, self.explained)
         return moments
 
     def scores(self, directions: Array) -> Iterator[Array]:
@@ -121,11 +121,11 @@ def held_out(matrix: Array, Y: Any, folds: Sequence[NDArray[np.intp]], alphas: S
     ones = np.column_stack([Y, np.ones(n)])
     trace = float(np.sum(np.abs(np.diag(matrix))))
     large = [alpha for alpha in alphas if alpha >= _SMALL * trace]
-    whole = _Decomposed.of(matrix, ones, folds) if len(large) > _FEW else _Inverted(matrix, ones, folds)
+    whole = _Decomposed.decompose(matrix, ones, folds) if len(large) > _FEW else _Inverted(matrix, ones, folds)
     for alpha in alphas:
         if alpha < _SMALL * trace:
             for i, fold in enumerate(folds):
-                yield _directly(matrix, Y, fold, alpha, i)
+                yield _fit_directly(matrix, Y, fold, alpha, i)
             continue
         for i, (fold, (missed, coefficients)) in enumerate(zip(folds, whole.by_fold(alpha), strict=True)):
             mean, scatter = _centre(Y, fold)
@@ -145,8 +145,8 @@ class _Decomposed:
     parts: list[Array]  # the rows of U that are a fold's
 
     @classmethod
-    def of(cls, matrix: Array, ones: Array, folds: Sequence[NDArray[np.intp]]) -> _Decomposed:
-        whole = Decomposition.of(np.array(matrix, order="F"))
+    def decompose(cls, matrix: Array, ones: Array, folds: Sequence[NDArray[np.intp]]) -> _Decomposed:
+        whole = Decomposition.decompose(np.array(matrix, order="F"))
         return cls(whole, whole.vectors.T @ ones, [whole.vectors[fold] for fold in folds])
 
     def by_fold(self, alpha: float) -> Iterator[tuple[Array, Array]]:
@@ -154,7 +154,7 @@ class _Decomposed:
         delta = self.whole.inverse(alpha)
         for part in self.parts:
             root = part * np.sqrt(delta)
-            missed = _solved(root @ root.T, part @ (delta[:, None] * self.targets), alpha)
+            missed = _solve(root @ root.T, part @ (delta[:, None] * self.targets), alpha)
             yield missed, delta[:, None] * (self.targets - part.T @ missed)
 
 
@@ -180,11 +180,11 @@ class _Inverted:
         np.fill_diagonal(inverse, diagonal)
         coefficients = inverse @ self.ones
         for fold in self.folds:
-            missed = _solved(inverse[np.ix_(fold, fold)], coefficients[fold], alpha)
+            missed = _solve(inverse[np.ix_(fold, fold)], coefficients[fold], alpha)
             yield missed, coefficients - inverse[:, fold] @ missed
 
 
-def _solved(matrix: Array, right: Array, alpha: float) -> Array:
+def _solve(matrix: Array, right: Array, alpha: float) -> Array:
     """B = Q_JJ⁻¹A_J."""
     _, solution, info = lapack.dposv(matrix, right, lower=1)
     if info:
@@ -199,14 +199,14 @@ def _centre(Y: Array, fold: NDArray[np.intp]) -> tuple[Array, Array]:
     return mean, (kept - mean).T @ (kept - mean)
 
 
-def _directly(matrix: Array, Y: Array, fold: NDArray[np.intp], alpha: float, number: int) -> HeldOut:
+def _fit_directly(matrix: Array, Y: Array, fold: NDArray[np.intp], alpha: float, number: int) -> HeldOut:
     """One fold by the decomposition of its training rows' kernel matrix, which makes out the limit of small α."""
     kept = np.delete(np.arange(len(Y)), fold)
     lower = np.tril(matrix) + np.tril(matrix, -1).T
-    values, vectors, _ = own = Decomposition.of(np.array(lower[np.ix_(kept, kept)], order="F"))
+    values, vectors, _ = own = Decomposition.decompose(np.array(lower[np.ix_(kept, kept)], order="F"))
     mean, scatter = _centre(Y, fold)
     Z = Y[kept] - mean
     scaled = own.inverse(alpha)[:, None] * (vectors.T @ Z)
     deviations = lower[np.ix_(fold, kept)] @ (vectors @ scaled)
-    found = explained(Z, vectors @ (values[:, None] * scaled))
+    found = explained_scatter(Z, vectors @ (values[:, None] * scaled))
     return HeldOut(alpha, number, fold, len(kept), mean, deviations, scatter, found)

@@ -53,7 +53,7 @@ class Variables:
     starts: NDArray[np.intp]
 
     @classmethod
-    def of(cls, values: Any) -> Variables:
+    def from_values(cls, values: Any) -> Variables:
         """The columns of a matrix (n×d, dense or sparse) of numbers; any number is a value of its own.
 
         Cost: a sort of the entries (of a sparse matrix: those that are not 0).
@@ -144,30 +144,30 @@ class Variables:
 
 def entropy(a: Any) -> Array:
     """H(A_i) (d,)."""
-    a = Variables.of(a)
+    a = Variables.from_values(a)
     terms = _terms(a.n)
     return a.sums(terms[a.counts], 0) + terms[a.n - a.sums(a.counts, 0)]
 
 
 def joint_entropy(a: Any, b: Any) -> Array:
     """H(A_i, B_j) (d_A × d_B)."""
-    a, b = Variables.of(a), Variables.of(b)
+    a, b = Variables.from_values(a), Variables.from_values(b)
     found = np.empty((len(a), len(b)))
     terms = _terms(a.n)
     for part, block in a.blocks(b.indicators.shape[1]):
-        found[part] = _Table.of(block, b).entropies(block, b, terms)
+        found[part] = _Table.count(block, b).entropies(block, b, terms)
     return found
 
 
 def mutual_information(a: Any, b: Any) -> Array:
     """I(A_i; B_j) (d_A × d_B)."""
-    a, b = Variables.of(a), Variables.of(b)
+    a, b = Variables.from_values(a), Variables.from_values(b)
     return np.maximum(entropy(a)[:, None] + entropy(b) - joint_entropy(a, b), 0.0)
 
 
 def conditional_on(a: Any, b: Any, z: Any) -> Array:
     """I(A_i; B_j | z) (d_A × d_B), of a single variable z (n, or n×1)."""
-    a, b, z = Variables.of(a), Variables.of(b), Variables.of(z)
+    a, b, z = Variables.from_values(a), Variables.from_values(b), Variables.from_values(z)
     found = _joint_with(a, b, z)
     # H(A,z) + H(B,z) − H(A,B,z) − H(z)
     found *= -1.0
@@ -182,7 +182,7 @@ def conditional_on_each(a: Any, y: Any, b: Any, joint: Array | None = None) -> A
 
     `joint`: H(A_i, B_j), if it is there already: it is the same for every y.
     """
-    a, b, y = Variables.of(a), Variables.of(b), Variables.of(y)
+    a, b, y = Variables.from_values(a), Variables.from_values(b), Variables.from_values(y)
     found = _joint_with(a, b, y)
     # H(A,B) + H(y,B) − H(B) − H(A,B,y)
     found *= -1.0
@@ -202,9 +202,9 @@ def _joint_with(a: Variables, b: Variables, y: Variables) -> Array:
     found = np.zeros((len(a), len(b)))
     parts = [(index, b.rows(index)) for index in y.values_of(0)]
     for part, block in a.blocks(b.indicators.shape[1]):
-        left = _Table.of(block, b)
+        left = _Table.count(block, b)
         for index, b_there in parts:
-            there = _Table.of(block.rows(index), b_there)
+            there = _Table.count(block.rows(index), b_there)
             found[part] += there.entropies(block, b, terms)
             left = left - there
         found[part] += left.entropies(block, b, terms)
@@ -228,7 +228,7 @@ class _Table:
     n: int
 
     @classmethod
-    def of(cls, a: Variables, b: Variables) -> _Table:
+    def count(cls, a: Variables, b: Variables) -> _Table:
         """Of all rows that the variables have."""
         left = a.indicators.T
         if sp.issparse(left):

@@ -23,7 +23,7 @@ from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
 
-# scikit-learn's kernels and the parameters of each; written out, for to import them takes a quarter of a second.
+# scikit-learn's kernels and the parameters of each; written out, since importing them takes a quarter of a second.
 _PARAMETERS: dict[str, tuple[str, ...]] = {
     "additive_chi2": (),
     "chi2": ("gamma",),
@@ -42,13 +42,13 @@ _DENSE_ONLY = ("additive_chi2", "chi2")  # to scikit-learn
 _MATRICES = 4  # kernel matrices kept for a data set
 _DECOMPOSITIONS = 1  # eigendecompositions kept for a training set
 _ROWS = 2048  # rows predicted at a time
-# An α smaller than this beside tr K ≥ ‖K‖ is left to the eigendecomposition, which knows what is rounding.
+# An α smaller than this beside tr K ≥ ‖K‖ is left to the eigendecomposition, which separates rounding.
 _CHOLESKY = 1e-10
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A function k(x, x') of two rows of features; of the parameters, those that the kernel has not are no matter.
+    """A function k(x, x') of two rows of features; parameters that the kernel does not have are ignored.
 
     Attributes
     ----------
@@ -69,9 +69,10 @@ class Kernel:
 
     def __post_init__(self) -> None:
         name = "rbf" if self.name == "gaussian" else self.name
-        given = {key: getattr(self, key) for key in _PARAMETERS[name]}
+        given = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        own = ((key, given[key]) for key in _PARAMETERS[name])
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "parameters", tuple((k, float(v)) for k, v in given.items() if v is not None))
+        object.__setattr__(self, "parameters", tuple((key, float(value)) for key, value in own if value is not None))
 
     def matrix(self, X: Any, Y: Any = None) -> Array:
         """The kernel (n×m) between the rows of X (n×d) and Y (m×d; None: X), dense or CSR. Cost: n·m products of rows.
@@ -91,8 +92,8 @@ class Kernel:
             raise ValueError(f"the kernel {self} overflows on these features: scale them, or choose a smaller gamma")
         return np.asarray(result, dtype=np.float64)
 
-    def of(self, moments: Moments) -> Array:
-        """K (n×n) of the rows of `moments`, a new array in Fortran order; only its lower triangle is used by anyone.
+    def of_moments(self, moments: Moments) -> Array:
+        """K (n×n) of the rows of `moments`, a new array in Fortran order; only its lower triangle is used.
 
         That of the whole data set is computed once and kept, but no more than four such matrices at a time.
         """
@@ -130,7 +131,7 @@ class Decomposition(NamedTuple):
     vectors : array of shape (n, n)
         U, in columns.
     rounding : float
-        What is not to be told from 0: n ε ‖K‖.
+        What cannot be distinguished from 0: n ε ‖K‖.
     """
 
     values: Array
@@ -138,7 +139,7 @@ class Decomposition(NamedTuple):
     rounding: float
 
     @classmethod
-    def of(cls, matrix: Array) -> Decomposition:
+    def decompose(cls, matrix: Array) -> Decomposition:
         """Decompose a symmetric matrix, of which the lower triangle is read (and overwritten). Cost: about 9n³."""
         values, vectors = scipy.linalg.eigh(matrix, driver="evd", overwrite_a=True, check_finite=False)
         rounding = float(len(values) * np.finfo(float).eps * np.max(np.abs(values)))
@@ -197,14 +198,14 @@ class KernelRegression:
         found = self.solve(source).coefficients
         return found if matrix is None else found @ matrix
 
-    def explained(self, moments: Moments) -> Array:
+    def explained_scatter(self, moments: Moments) -> Array:
         """Zᵀ(2H − H²)Z = ZᵀF + FᵀZ − FᵀF (K×K), H = K(K + αI)⁻¹: ZᵀZ less the scatter of the residuals Z − F."""
         return moments.once(
-            ("kernel explained", self), lambda: explained(moments.centred_labels(), self.solve(moments).fitted)
+            ("kernel explained", self), lambda: explained_scatter(moments.centred_labels(), self.solve(moments).fitted)
         )
 
-    def put_explained(self, moments: Moments, matrix: Array) -> None:
-        """Let `matrix` be what `explained` says of `moments`, where it has been found in another way."""
+    def keep_explained(self, moments: Moments, matrix: Array) -> None:
+        """Keep `matrix` as the result of `explained_scatter` for `moments`, where it was computed in another way."""
         moments.once(("kernel explained", self), lambda: matrix)
 
     def predict(self, X: Any, rows: Any, coefficients: Array) -> Array:
@@ -215,20 +216,24 @@ class KernelRegression:
     def _solve(self, moments: Moments) -> Solution:
         Z = moments.centred_labels()
         if self.solver == "cholesky":
-            matrix = self.kernel.of(moments)
+            matrix = self.kernel.of_moments(moments)
             if self.alpha >= _CHOLESKY * float(np.sum(np.abs(np.diag(matrix)))):
                 matrix[np.diag_indices_from(matrix)] += self.alpha
                 _, coefficients, info = lapack.dposv(matrix, Z, lower=1, overwrite_a=1)
                 if info == 0:
                     return Solution(coefficients, Z - self.alpha * coefficients)
-        values, vectors, _ = found = moments.memo.latest(
-            "kernel eigen", self.kernel, lambda: Decomposition.of(self.kernel.of(moments)), _DECOMPOSITIONS
+        found = moments.memo.latest(
+            "kernel eigen",
+            self.kernel,
+            lambda: Decomposition.decompose(self.kernel.of_moments(moments)),
+            _DECOMPOSITIONS,
         )
+        values, vectors, _ = found
         scaled = found.inverse(self.alpha)[:, None] * (vectors.T @ Z)
         return Solution(vectors @ scaled, vectors @ (values[:, None] * scaled))
 
 
-def explained(Z: Array, F: Array) -> Array:
+def explained_scatter(Z: Array, F: Array) -> Array:
     """ZᵀF + FᵀZ − FᵀF (K×K) of targets Z and what a regression fits of them, F (n×K)."""
     product = Z.T @ F
     return product + product.T - F.T @ F

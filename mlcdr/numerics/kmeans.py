@@ -1,4 +1,4 @@
-"""K-means with a single start, as the thesis' programs have it: quick, and as good as its first centres."""
+"""K-means with a single start, as in the programs of Sun 2017: fast, and as good as its first centres."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.numerics.entry import checked
+from mlcdr.numerics.sums import row_squares
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -117,16 +118,9 @@ def means_of(X: Any, labels: Index, n_clusters: int) -> Array:
     return totals / np.bincount(labels, minlength=n_clusters)[:, None]
 
 
-def _squares(X: Any) -> Array:
-    """Each row's squared length (n,)."""
-    if sp.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", X, X)
-
-
 def _nearest(X: Any, centres: Array) -> tuple[Index, Array]:
     """The first of the nearest centres (n,), and the squared distances (n,) to them."""
-    rows, ends, turned = _squares(X), _squares(centres), np.ascontiguousarray(-2.0 * centres.T)
+    rows, ends, turned = row_squares(X), row_squares(centres), np.ascontiguousarray(-2.0 * centres.T)
     found, least = np.empty(X.shape[0], dtype=np.intp), np.empty(X.shape[0])
     rounding = _ROUNDING * (rows + ends.max(initial=0.0))
     for start in range(0, X.shape[0], _BLOCK):  # a block's distances stay in the cache

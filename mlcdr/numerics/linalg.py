@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 # A pivot of the equilibrated Gram matrix is the share of a feature's variance that the features before it leave
 # unexplained. Rounding leaves about 1e-14 of a feature that is an exact combination; a genuine feature of real data
-# leaves far more. Between the two the Gram matrix cannot tell, and we do not guess.
+# leaves far more. Between the two the Gram matrix cannot tell, and no guess is made.
 _DEPENDENT = 1e-11
 _INDEPENDENT = 1e-8
 _SINGULAR = 1e-9
@@ -74,7 +74,7 @@ class Factor(Protocol):
         """W (d×q): the minimum-norm least-squares coefficients, from B."""
 
 
-def _equilibrated(lower: Array, ridge: float) -> tuple[Array, Array]:
+def _equilibrate(lower: Array, ridge: float) -> tuple[Array, Array]:
     """D⁻¹(S + αI)D⁻¹ with unit diagonal (lower triangle, a new array) and 1/D; constant features get unit vectors."""
     inverse = inverse_root(np.diag(lower) + ridge)
     scaled = np.multiply(lower, inverse, order="F")
@@ -98,7 +98,7 @@ class Cholesky:
     rank: int
 
     @classmethod
-    def of(cls, gram: Array, ridge: float = 0.0, dependent: NDArray[np.intp] | None = None) -> Cholesky:
+    def factorise(cls, gram: Array, ridge: float = 0.0, dependent: NDArray[np.intp] | None = None) -> Cholesky:
         """Factorise the lower triangle of `gram` (d×d, left as it is).
 
         Parameters
@@ -112,7 +112,7 @@ class Cholesky:
             When the other features are not safely of full rank (a pivot below 1e-8 of its feature's variance, or an
             inverse of the equilibrated matrix of 1-norm above 1e9), or a `dependent` one is not dependent.
         """
-        scaled, inverse = _equilibrated(gram, ridge)
+        scaled, inverse = _equilibrate(gram, ridge)
         out = np.zeros(0, dtype=np.intp) if dependent is None else dependent[inverse[dependent] > 0]
         within = inverse.copy()
         if len(out):
@@ -173,7 +173,7 @@ class PivotedCholesky:
     rank: int
 
     @classmethod
-    def of(cls, gram: Array) -> PivotedCholesky:
+    def factorise(cls, gram: Array) -> PivotedCholesky:
         """Factorise the lower triangle of `gram` (d×d, left as it is).
 
         Raises
@@ -181,7 +181,7 @@ class PivotedCholesky:
         IllConditioned
             When there is no clear gap between the last pivot taken and what is left.
         """
-        scaled, inverse = _equilibrated(gram, 0.0)
+        scaled, inverse = _equilibrate(gram, 0.0)
         live = np.flatnonzero(inverse)
         d = len(inverse)
         if len(live) == 0:
@@ -246,7 +246,7 @@ class Dual:
     rank: int
 
     @classmethod
-    def of(cls, outer: Array, transpose_apply: Any) -> Dual:
+    def factorise(cls, outer: Array, transpose_apply: Any) -> Dual:
         """Factorise XXᵀ (n×n, centred); `transpose_apply(A)` must return XᵀA (d×q).
 
         Raises
@@ -284,8 +284,8 @@ class Dual:
 class Spectral:
     """X = U diag(s) Vᵀ, for any ridge: B = diag(s/√(s²+α)) UᵀZ, W = V diag(1/√(s²+α)) B.
 
-    From the rows (`of_rows`, an SVD, about 6nd·min(n, d)) this is the judge that the others call in when a Gram matrix
-    cannot tell; from XXᵀ (`of_outer`, about 9n³) it serves every ridge parameter of a split with d > n.
+    From the rows (`of_rows`, an SVD, about 6nd·min(n, d)) it decides where a Gram matrix does not determine the rank;
+    from XXᵀ (`of_outer`, about 9n³) it serves every ridge parameter of a split with d > n.
     """
 
     left: Array
@@ -353,7 +353,7 @@ class Diagonal:
     rank: int
 
     @classmethod
-    def of(cls, variances: Array, ridge: float = 0.0) -> Diagonal:
+    def factorise(cls, variances: Array, ridge: float = 0.0) -> Diagonal:
         """From the diagonal of S (d,)."""
         inverse = inverse_root(variances + ridge)
         return cls(inverse, int(np.count_nonzero(inverse)))

@@ -32,7 +32,7 @@ class Memo:
 
     def get(self, key: Any, compute: Callable[[], T]) -> T:
         """The value under `key`, computed on first use."""
-        outer = _frames()
+        outer = _thread.frames
         if key not in self._values:
             start = time.perf_counter()
             with self._lock:
@@ -51,7 +51,7 @@ class Memo:
         """As `get`; but of all values of a `kind` only the `at_most` used last are kept: for those that fill memory."""
         start = time.perf_counter()
         with self._lock:
-            if outer := _frames():
+            if outer := _thread.frames:
                 outer[-1].elsewhere += time.perf_counter() - start  # waiting for another thread
             value = self.get((kind, key), compute)
             order = self._latest.setdefault(kind, {})
@@ -90,23 +90,24 @@ class _Frame:
         return self.seconds - self.elsewhere
 
 
-_local = threading.local()
+class _Thread(threading.local):
+    """The open measurements of each thread, the innermost last."""
+
+    def __init__(self) -> None:
+        self.frames: list[_Frame] = []
 
 
-def _frames() -> list[_Frame]:
-    if not hasattr(_local, "frames"):
-        _local.frames = []
-    return _local.frames
+_thread = _Thread()
 
 
 @contextmanager
 def _watch() -> Iterator[_Frame]:
     frame = _Frame()
-    _frames().append(frame)
+    _thread.frames.append(frame)
     try:
         yield frame
     finally:
-        _frames().pop()
+        _thread.frames.pop()
         frame.seconds = time.perf_counter() - frame.start
 
 

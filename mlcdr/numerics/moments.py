@@ -82,7 +82,7 @@ class Moments:
         n = X.shape[0]
         if n != Y.shape[0] or n == 0:
             raise ValueError(f"X has {n} rows and Y has {Y.shape[0]}: they must agree, and there must be one at least")
-        of = AllRows.of(X, Y)
+        of = AllRows(X, Y)
         rows = (of.X, Y)
         return cls(n, of.mean_x, of.mean_y, of.xx, of.xy, of.yy, lambda: rows, of.spread, memo=memo or Memo())
 
@@ -248,14 +248,13 @@ class Moments:
         X, Y = self.rows()
         if not (sp.issparse(X) and sp.issparse(Y)):
             return None
-        return self.memo.get("cross", lambda: operators.Cross.of(X, self.mean_x, Y, self.mean_y))
+        return self.memo.get("cross", lambda: operators.Cross.from_rows(X, self.mean_x, Y, self.mean_y))
 
     # ---------------------------------------------------------------- arithmetic
 
     def __add__(self, other: Moments) -> Moments:
         """The moments of both sets of rows together."""
-        n = self.n + other.n
-        return self._merged(other, n, 1.0, self.n * other.n / n)
+        return self._merge(other, 1)
 
     def __sub__(self, other: Moments) -> Moments:
         """The moments of the rows that are in this set but not in `other` (which must be a part of it).
@@ -265,14 +264,15 @@ class Moments:
         ValueError
             When no row is left.
         """
-        n = self.n - other.n
-        if n < 1:
+        if self.n <= other.n:
             raise ValueError(f"no row is left: {self.n} - {other.n}")
-        return self._merged(other, n, -1.0, self.n * other.n / n)
+        return self._merge(other, -1)
 
-    def _merged(self, other: Moments, n: int, sign: float, weight: float) -> Moments:
+    def _merge(self, other: Moments, sign: int) -> Moments:
         if not (self.centred and other.centred):
             raise ValueError("only centred moments can be added and subtracted")
+        n = self.n + sign * other.n
+        weight = self.n * other.n / n
         dx, dy = other.mean_x - self.mean_x, other.mean_y - self.mean_y
 
         def xx() -> Array:
@@ -303,7 +303,7 @@ class Moments:
         X, Y = self.rows()
 
         entries = partial(self.memo.get, "entries", lambda: row_sums.stored_entries(X))
-        left = RowsLeft.of(X, Y, index, (self.mean_x, self.mean_y), self.spread(), self.label_spread, entries)
+        left = RowsLeft(X, Y, index, (self.mean_x, self.mean_y), self.spread(), self.label_spread, entries)
         return Moments(
             left.n,
             left.mean_x,
@@ -335,7 +335,7 @@ class Moments:
 
     def map_labels(self, offset: Array, matrix: Array) -> Moments:
         """The moments of the codes t = (y − offset) @ matrix, with `matrix` K×M; the features' side stays shared."""
-        return CodeMoments.of(self, offset, matrix)
+        return CodeMoments.encode(self, offset, matrix)
 
     def with_targets(self, of_labels: Array, of_features: Array, offset: Array) -> Moments:
         """The moments of targets t = yA + xB + c in the labels' place (A is K×q, B d×q, c has q entries). Cost: d²q.
@@ -487,14 +487,10 @@ class Moments:
         """The same rows with S = Σxxᵀ about the origin: for methods that do not centre the features."""
         return self.memo.get(
             "uncentred",
-            lambda: replace(
-                self,
+            lambda: self._changed(
                 _xx=lambda: self.xx_lower + self.n * np.outer(self.origin, self.origin),
                 _rows=self._rows and self.rows,
                 centred=False,
-                memo=Memo(),
-                part_of=None,
-                variances=None,
             ),
         )
 
@@ -504,20 +500,20 @@ class Moments:
             raise ValueError("add the constant before `uncentred`")
         return self.memo.get(
             "with constant",
-            lambda: replace(
-                self,
+            lambda: self._changed(
                 mean_x=np.append(self.mean_x, 1.0),
                 _xx=lambda: np.pad(self.xx_lower, (0, 1)),
                 _xy=lambda: np.pad(self.xy, ((0, 1), (0, 0))),
                 _yy=lambda: self.yy,
                 _rows=self._rows_by(lambda X, Y: (beside(X, np.ones((X.shape[0], 1))), Y)),
                 _spread=lambda: np.append(self.spread(), 0.0),
-                memo=Memo(),
-                part_of=None,
-                variances=None,
                 _unlabelled=None,
             ),
         )
+
+    def _changed(self, **changes: Any) -> Moments:
+        """The same but for these attributes; what is known of S alone is forgotten."""
+        return replace(self, memo=Memo(), part_of=None, variances=None, **changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -533,10 +529,10 @@ class CodeMoments(Moments):
     _matrix: Array = field(kw_only=True)
 
     @classmethod
-    def of(cls, labels: Moments, offset: Array, matrix: Array) -> CodeMoments:
+    def encode(cls, labels: Moments, offset: Array, matrix: Array) -> CodeMoments:
         """The codes with this offset (K,) and matrix (K×M) of the labels of some moments."""
 
-        def encode(X: Any, Y: Any) -> Rows:
+        def encode_rows(X: Any, Y: Any) -> Rows:
             return X, Y @ matrix - offset @ matrix if sp.issparse(Y) else (Y - offset) @ matrix
 
         return cls(
@@ -546,7 +542,7 @@ class CodeMoments(Moments):
             labels._xx,
             lambda: labels.xy @ matrix if labels.cross is None else labels.cross.times(matrix),
             lambda: matrix.T @ (labels.yy @ matrix if labels.cross is None else labels.label_operator()(matrix)),
-            labels._rows_by(encode),
+            labels._rows_by(encode_rows),
             labels._spread,
             labels.centred,
             labels.memo,
@@ -586,25 +582,25 @@ class CodeMoments(Moments):
 
     def map_features(self, matrix: Array, offset: Array | None = None) -> Moments:
         """As `Moments.map_features`."""
-        return self._of(self._labels.map_features(matrix, offset))
+        return self._map(self._labels.map_features(matrix, offset))
 
     def select_features(self, index: NDArray[np.intp]) -> Moments:
         """As `Moments.select_features`."""
-        return self._of(self._labels.select_features(index))
+        return self._map(self._labels.select_features(index))
 
     def featureless(self) -> Moments:
         """As `Moments.featureless`."""
-        return self._of(self._labels.featureless())
+        return self._map(self._labels.featureless())
 
     def uncentred(self) -> Moments:
         """As `Moments.uncentred`."""
-        return self._of(self._labels.uncentred())
+        return self._map(self._labels.uncentred())
 
     def with_constant(self) -> Moments:
         """As `Moments.with_constant`."""
-        return self._of(self._labels.with_constant())
+        return self._map(self._labels.with_constant())
 
-    def _of(self, labels: Moments) -> Moments:
+    def _map(self, labels: Moments) -> Moments:
         """The same codes of other moments with these labels."""
         return labels.map_labels(self._offset, self._matrix)
 
@@ -615,7 +611,7 @@ def weighted_moments(X: Any, Y: Any, weights: Array, mean: Array | None = None) 
     With m the `mean` (d,), or Σwx/Σw: the moments, about the origin, of the rows √w(x−m) and √w y. Cost of S: as in
     `Moments.from_arrays`.
     """
-    of = WeightedRows.of(X, Y, weights, mean)
+    of = WeightedRows(X, Y, weights, mean)
     nowhere = np.zeros(X.shape[1]), np.zeros(Y.shape[1])
     return Moments(X.shape[0], *nowhere, of.xx, of.xy, of.yy, of.rows, centred=False)
 

@@ -40,7 +40,7 @@ class Neighbours:
         self.whole = _is_whole(X)
         self.origin = 0.0 if self.sparse or self.whole else np.asarray(X).mean(axis=0)
         self.rows, self.moved = X, X if self.sparse else X - self.origin
-        self.squares = _row_squares(self.moved)
+        self.squares = sums.row_squares(self.moved)
 
     def nearest(self, queries: Any, k: int, leave_out_itself: bool = False) -> sp.csr_array:
         """The k nearest rows of each query, as a matrix (n×m) with a 1 for each.
@@ -59,7 +59,7 @@ class Neighbours:
             queries = sp.csr_array(queries) if self.sparse else sums.dense(queries)
         exact = self.whole and _is_whole(queries)
         moved = queries if self.sparse else queries - self.origin
-        lengths = _row_squares(moved)
+        lengths = sums.row_squares(moved)
         m = self.rows.shape[0]
         step = max(1, _BLOCK // max(m, 1))
         transposed = self.moved.T.tocsr() if self.sparse else self.moved.T
@@ -103,7 +103,7 @@ class Neighbours:
                 shared = rows[:, columns].toarray()
                 others = sp.csr_array(rows, copy=True)
                 others.data[np.isin(others.indices, columns)] = 0.0
-                result[some] = ((shared - query.data) ** 2).sum(axis=1) + _row_squares(others)
+                result[some] = ((shared - query.data) ** 2).sum(axis=1) + sums.row_squares(others)
         return result
 
 
@@ -144,13 +144,6 @@ def _smallest(distances: Array, k: int) -> Index:
     surely = np.flatnonzero(distances < last - slack)
     tied = np.flatnonzero((distances >= last - slack) & (distances <= last + slack))
     return np.concatenate((surely, tied[: k - len(surely)]))
-
-
-def _row_squares(X: Any) -> Array:
-    """Σ_j x_ij² of each row."""
-    if sp.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    return np.einsum("ij,ij->i", X, X)
 
 
 def _is_whole(X: Any) -> bool:

@@ -42,7 +42,7 @@ class Cross:
     mean_y: Array
 
     @classmethod
-    def of(cls, X: Any, mean_x: Array, Y: Any, mean_y: Array) -> Cross:
+    def from_rows(cls, X: Any, mean_x: Array, Y: Any, mean_y: Array) -> Cross:
         """Of CSR matrices X (n×d) and Y (n×K). Cost: Σ nnz(x)·nnz(y), and as many entries at most."""
         product = sp.csr_array(X.T.astype(np.float64) @ Y.astype(np.float64))
         return cls(product, X.shape[0] * mean_x, mean_y)

@@ -175,7 +175,7 @@ def outer_products(moments: Moments) -> tuple[Array, operators.Operator]:
     X, origin = moments.rows()[0], moments.origin
     outer = sums.outer(X, origin)
     # taking the mean off XXᵀ leaves rounding of the size of the raw rows: it must be small beside what is left
-    if sp.issparse(X) and np.max(np.diag(outer)) < 1e-3 * float((X * X).sum(axis=1).max()):
+    if sp.issparse(X) and np.max(np.diag(outer)) < 1e-3 * float(sums.row_squares(X).max()):
         raise linalg.IllConditioned("centring cancels too much of the matrix of inner products")
 
     def transpose_apply(a: Array) -> Array:

@@ -1,13 +1,12 @@
 """The centred sums S, C and T (see `Moments`) from rows: of all of them, of those left over, of weighted ones.
 
-Each class has the means, and functions that compute a sum when it is asked for. What cancels in a quick sum is summed
+Each class has the means, and functions that compute a sum when it is needed. What cancels in a quick sum is summed
 anew from the rows (`sums.ExactColumns`), so that what is constant leaves exact zeros.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,28 +23,20 @@ Index = NDArray[np.intp]
 _CANCELLED = 1e-4
 
 
-@dataclass(frozen=True)
 class AllRows:
-    """Of X (n×d) and Y (n×K), dense or sparse. Cost of S: nd², or Σ nnz(row)² if sparse."""
+    """Of X (n×d) and Y (n×K), dense or sparse. Cost of S: nd², or Σ nnz(row)² if sparse.
 
-    X: Any
-    Y: Any
-    mean_x: Array
-    mean_y: Array
-    exact: ExactColumns
-    constant: Index  # labels
+    The means are exact where a feature or label is constant.
+    """
 
-    @classmethod
-    def of(cls, X: Any, Y: Any) -> AllRows:
-        """The means, exact where a feature or label is constant."""
+    def __init__(self, X: Any, Y: Any):
         n = X.shape[0]
-        X = X.astype(np.float64, copy=False)  # products of small integers would overflow
-        mean_x, mean_y = sums.total(X) / n, sums.total(Y) / n
-        exact = ExactColumns.of(X, mean_x)
-        exact.put_means(mean_x)
-        constant = np.flatnonzero(sums.constant(Y))
-        mean_y[constant] = sums.dense(Y[:1])[0, constant]
-        return cls(X, Y, mean_x, mean_y, exact, constant)
+        self.X, self.Y = X.astype(np.float64, copy=False), Y  # products of small integers would overflow
+        self.mean_x, self.mean_y = sums.total(self.X) / n, sums.total(Y) / n
+        self.exact = ExactColumns.find(self.X, self.mean_x)
+        self.exact.put_means(self.mean_x)
+        self.constant = np.flatnonzero(sums.constant(Y))  # labels
+        self.mean_y[self.constant] = sums.dense(Y[:1])[0, self.constant]
 
     def xx(self) -> Array:
         """S (d×d), its lower triangle."""
@@ -62,7 +53,7 @@ class AllRows:
 
     def yy(self) -> Array:
         """T (K×K)."""
-        return _emptied(sums.symmetric(sums.scatter(self.Y, self.mean_y)), self.constant)
+        return _clear(sums.symmetric(sums.scatter(self.Y, self.mean_y)), self.constant)
 
     def spread(self) -> Array:
         """The diagonal of S (d,), without S."""
@@ -73,33 +64,30 @@ class AllRows:
         return np.sum([np.einsum("ij,ij->j", b, b) for b in sums.centred_blocks(self.X, self.mean_x)], axis=0)
 
 
-@dataclass(frozen=True)
 class RowsLeft:
-    """Of the rows that stay when others go, from the sums of all rows and the rows that go.
+    """Of the rows of X (n×d) and Y (n×K) that stay when others go, from the sums of all rows and the rows that go.
 
     With A the left-out rows less x̄ and one row more, their sum over √(n − |index|), S becomes S − AᵀA, and C and T
     likewise; the extra row moves the centre to the new mean. Features of which little is left by that are summed anew
     over the rows that stay; labels that are constant there get exact zeros. Cost: |index|·d² and a copy for S.
+
+    Parameters
+    ----------
+    index : array of int
+        The rows that go.
+    means, spread, label_spread
+        Of all rows: x̄ and ȳ, and the diagonals of S and T.
+    entries : function
+        The number of stored entries of each column of X, if it is sparse.
+
+    Raises
+    ------
+    ValueError
+        When no row is left, or one is named twice.
     """
 
-    keep: NDArray[np.bool_]
-    n: int
-    mean_x: Array
-    mean_y: Array
-    X_out: Any
-    Y: Any
-    Y_out: Any
-    old_mean_x: Array
-    old_mean_y: Array
-    shift_x: Array
-    shift_y: Array
-    left: Array
-    exact: ExactColumns
-    constant: Index  # labels
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         X: Any,
         Y: Any,
         index: Index,
@@ -107,43 +95,26 @@ class RowsLeft:
         spread: Array,
         label_spread: Callable[[], Array],
         entries: Callable[[], Index],
-    ) -> RowsLeft:
-        """What is left without the rows `index` of X (n×d) and Y (n×K).
-
-        Parameters
-        ----------
-        means, spread, label_spread
-            Of all rows: x̄ and ȳ, and the diagonals of S and T.
-        entries
-            The number of stored entries of each column of X, if it is sparse.
-
-        Raises
-        ------
-        ValueError
-            When no row is left, or one is named twice.
-        """
-        keep = np.ones(X.shape[0], dtype=bool)
-        keep[index] = False
-        n = int(keep.sum())
+    ):
+        self.keep = np.ones(X.shape[0], dtype=bool)
+        self.keep[index] = False
+        self.n = n = int(self.keep.sum())
         if n < 1:
             raise ValueError("no row is left to train on")
         if n != X.shape[0] - len(index):
             raise ValueError("a row is named twice among those to leave out")
-        old_mean_x, old_mean_y = means
-        X_out, Y_out = X[index], Y[index]
-        sum_x = sums.total(X_out) - len(index) * old_mean_x
+        self.Y, self.X_out, self.Y_out = Y, X[index], Y[index]
+        self.old_mean_x, self.old_mean_y = means
+        sum_x = sums.total(self.X_out) - len(index) * self.old_mean_x
         sum_x[spread == 0] = 0.0  # what is constant stays so, without rounding
-        sum_y = sums.total(Y_out) - len(index) * old_mean_y
-        shift_x, shift_y = sum_x / np.sqrt(n), sum_y / np.sqrt(n)
-        mean_x, mean_y = old_mean_x - sum_x / n, old_mean_y - sum_y / n
-        left = _spread_left(X_out, old_mean_x, shift_x, spread)
-        exact = _weakened(X, X_out, left, spread, keep, entries)
-        exact.put_means(mean_x)
-        constant = _labels_left_constant(Y, Y_out, old_mean_y, shift_y, label_spread(), keep)
-        mean_y[constant] = sums.dense(Y[np.flatnonzero(keep)[:1]])[0, constant]
-        return cls(
-            keep, n, mean_x, mean_y, X_out, Y, Y_out, old_mean_x, old_mean_y, shift_x, shift_y, left, exact, constant
-        )
+        sum_y = sums.total(self.Y_out) - len(index) * self.old_mean_y
+        self.shift_x, self.shift_y = sum_x / np.sqrt(n), sum_y / np.sqrt(n)
+        self.mean_x, self.mean_y = self.old_mean_x - sum_x / n, self.old_mean_y - sum_y / n
+        self.left = _subtract_spread(self.X_out, self.old_mean_x, self.shift_x, spread)
+        self.exact = _find_weakened(X, self.X_out, self.left, spread, self.keep, entries)
+        self.exact.put_means(self.mean_x)
+        self.constant = _find_constant_labels(Y, self.Y_out, self.old_mean_y, self.shift_y, label_spread(), self.keep)
+        self.mean_y[self.constant] = sums.dense(Y[np.flatnonzero(self.keep)[:1]])[0, self.constant]
 
     def xx(self, of_all: Array) -> Array:
         """S (d×d), its lower triangle."""
@@ -165,7 +136,7 @@ class RowsLeft:
     def yy(self, of_all: Array) -> Array:
         """T (K×K)."""
         gone = sums.cross(self.Y_out, self.old_mean_y, self.Y_out, self.old_mean_y, self.shift_y, self.shift_y)
-        return _emptied(of_all - gone, self.constant)
+        return _clear(of_all - gone, self.constant)
 
     def spread(self) -> Array:
         """The diagonal of S (d,), without S."""
@@ -173,16 +144,16 @@ class RowsLeft:
         return self.left
 
 
-def _labels_left_constant(
+def _find_constant_labels(
     Y: Any, Y_out: Any, mean: Array, shift: Array, spread: Array, keep: NDArray[np.bool_]
 ) -> Index:
-    """The labels that are constant on the rows kept: these are asked where T's diagonal keeps next to nothing."""
+    """The labels that are constant on the rows kept: those are compared where T's diagonal keeps next to nothing."""
     gone = sums.squares(Y_out) - mean * (2 * sums.total(Y_out) - Y_out.shape[0] * mean) + shift**2
     weak = np.flatnonzero((spread == 0) | (spread - gone <= 1e-8 * spread))
     return weak[sums.constant(Y[:, weak][keep])]
 
 
-def _spread_left(X_out: Any, mean: Array, shift: Array, spread: Array) -> Array:
+def _subtract_spread(X_out: Any, mean: Array, shift: Array, spread: Array) -> Array:
     """Σ(x−x̄)² of each feature when the rows `X_out` go, but for what rounding leaves of those that become weak."""
     if sp.issparse(X_out):
         gone = sums.squares(X_out) - mean * (2 * sums.total(X_out) - X_out.shape[0] * mean) + shift**2
@@ -191,7 +162,7 @@ def _spread_left(X_out: Any, mean: Array, shift: Array, spread: Array) -> Array:
     return np.where(spread == 0, 0.0, spread - gone)
 
 
-def _weakened(
+def _find_weakened(
     X: Any, X_out: Any, left: Array, spread: Array, keep: NDArray[np.bool_], entries: Callable[[], Index]
 ) -> ExactColumns:
     """The features to sum anew when the rows `X_out` go: little or nothing of them is left in the others."""
@@ -203,28 +174,22 @@ def _weakened(
     return ExactColumns(X, np.flatnonzero(weak & (stored > 0)), np.flatnonzero(stored == 0), keep)
 
 
-@dataclass(frozen=True)
 class WeightedRows:
-    """Of the rows √w(x−m) and √w y, about the origin: Σ w(x−m)(x−m)ᵀ and Σ w(x−m)yᵀ. Cost of S: as of `AllRows`."""
+    """Of the rows √w(x−m) and √w y, about the origin: Σ w(x−m)(x−m)ᵀ and Σ w(x−m)yᵀ. Cost of S: as of `AllRows`.
 
-    X: Any
-    root: Array  # √w (n×1)
-    total: float  # Σw
-    mean: Array  # m
-    weighted_mean: Array  # Σwx/Σw
-    spread_out: Any  # √w(x−m), or √w x where X is sparse
-    targets: Array  # √w y
+    X (n×d) is dense or sparse, Y (n×K) dense, w > 0; m is the `mean` (d,), or Σwx/Σw.
+    """
 
-    @classmethod
-    def of(cls, X: Any, Y: Any, weights: Array, mean: Array | None) -> WeightedRows:
-        """Of X (n×d, dense or sparse) and Y (n×K, dense), w > 0; m is the `mean` (d,), or Σwx/Σw."""
-        root = np.sqrt(weights)[:, None]
+    def __init__(self, X: Any, Y: Any, weights: Array, mean: Array | None):
+        self.X = X
+        self.root, self.total = np.sqrt(weights)[:, None], weights.sum()
         near = np.zeros(X.shape[1]) if sp.issparse(X) else X[0]  # about it constant features leave exact zeros
         about = sums.cross(X, near, weights[:, None], np.zeros(1))[:, 0]
-        weighted_mean = near + about / weights.sum()
-        mean = weighted_mean if mean is None else mean
-        spread_out = sp.csr_array(X.multiply(root)) if sp.issparse(X) else root * (X - mean)
-        return cls(X, root, weights.sum(), mean, weighted_mean, spread_out, root * Y)
+        self.weighted_mean = near + about / self.total
+        self.mean = self.weighted_mean if mean is None else mean
+        # √w(x−m), or √w x where X is sparse
+        self.spread_out = sp.csr_array(X.multiply(self.root)) if sp.issparse(X) else self.root * (X - self.mean)
+        self.targets = self.root * Y
 
     def xx(self) -> Array:
         """Σ w(x−m)(x−m)ᵀ (d×d), its lower triangle."""
@@ -271,7 +236,7 @@ def after_subtraction(lower: Array, before: Array) -> Array:
     return lower
 
 
-def _emptied(square: Array, index: Index) -> Array:
+def _clear(square: Array, index: Index) -> Array:
     """The matrix, with 0 in the rows and columns of `index`."""
     square[index, :] = 0.0
     square[:, index] = 0.0

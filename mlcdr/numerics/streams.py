@@ -1,4 +1,4 @@
-"""Moments of data that no memory holds: row blocks from a generator, memory maps, or a Dask array.
+"""Moments of data larger than memory: row blocks from a generator, memory maps, or a Dask array.
 
 A block is a pair (X, Y) of some rows, dense or sparse. What is kept of it is d² + dK + K² numbers, which add up: the
 result is that of `Moments.from_arrays` on all rows at once but for rounding, without the rows. Whatever is computed
@@ -49,7 +49,7 @@ def _in_memory(a: Any, start: int, rows: int) -> Any:
 
 @dataclass(frozen=True)
 class MappedRows:
-    """A CSR matrix in three files, of which only the rows asked for are ever in memory.
+    """A CSR matrix in three files, of which only the rows requested are ever in memory.
 
     Attributes
     ----------
@@ -99,8 +99,8 @@ class MappedRows:
     @classmethod
     def open(cls, folder: Path) -> MappedRows:
         """The matrix that `write` left in a folder."""
-        told = json.loads((folder / "matrix.json").read_text())
-        return cls(folder, tuple(told["shape"]), told["data_type"])
+        header = json.loads((folder / "matrix.json").read_text())
+        return cls(folder, tuple(header["shape"]), header["data_type"])
 
     def __getitem__(self, rows: slice) -> sp.csr_array:
         """Rows start:stop as a CSR matrix in memory."""
@@ -134,7 +134,7 @@ class Sums:
     yy: Array
 
     @classmethod
-    def of(cls, X: Any, Y: Any) -> Sums:
+    def from_rows(cls, X: Any, Y: Any) -> Sums:
         """Those of some rows."""
         return cls._from(Moments.from_arrays(X, Y))
 
@@ -176,8 +176,8 @@ def moments_of_dask(X: dask.array.Array, Y: dask.array.Array, client: distribute
     known = [c for a in (X, Y) for c in a.chunks[0]]
     if not np.isnan(known).any() and X.chunks[0] != Y.chunks[0]:
         raise ValueError(f"X is divided into blocks of {X.chunks[0]} rows, Y of {Y.chunks[0]}")
-    of, plus = dask.delayed(Sums.of, pure=False), dask.delayed(Sums.plus, pure=False)
-    level = [of(x, y) for x, y in zip(X.to_delayed().ravel(), Y.to_delayed().ravel(), strict=True)]
+    from_rows, plus = dask.delayed(Sums.from_rows, pure=False), dask.delayed(Sums.plus, pure=False)
+    level = [from_rows(x, y) for x, y in zip(X.to_delayed().ravel(), Y.to_delayed().ravel(), strict=True)]
     if not level:
         raise ValueError("there is no block of rows")
     while len(level) > 1:

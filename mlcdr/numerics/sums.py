@@ -37,6 +37,13 @@ def squares(a: Any) -> Array:
     return np.einsum("ij,ij->j", a, a)
 
 
+def row_squares(a: Any) -> Array:
+    """Σa² of each row."""
+    if sp.issparse(a):
+        return np.asarray(a.multiply(a).sum(axis=1), dtype=np.float64).ravel()
+    return np.einsum("ij,ij->i", a, a)
+
+
 def constant(a: Any) -> Mask:
     """Which columns are constant."""
     if 0 in a.shape:
@@ -63,7 +70,7 @@ def dense(a: Any) -> Array:
 
 
 def frozen(a: Any) -> Any:
-    """`a`, dense or sparse, made read-only: what several methods are handed none of them may change."""
+    """`a`, dense or sparse, made read-only: what several methods share none of them may change."""
     for array in (a.data, a.indices, a.indptr) if sp.issparse(a) else (a,):
         array.flags.writeable = False
     return a
@@ -120,9 +127,9 @@ def outer(a: Any, mean: Array) -> Array:
 
 @dataclass(frozen=True)
 class ExactColumns:
-    """Columns of `a` (n×d) to be summed anew over the rows of `keep` (all: None), since rounding ate the quick sums.
+    """Columns of `a` (n×d) to be summed anew over the rows of `keep` (all: None): rounding hides them in quick sums.
 
-    A column that is constant on those rows gets exact zeros, so that nobody takes its rounding error for a feature.
+    A column that is constant on those rows gets exact zeros, so that its rounding error does not pass for a feature.
 
     Attributes
     ----------
@@ -138,7 +145,7 @@ class ExactColumns:
     keep: Mask | None = None
 
     @classmethod
-    def of(cls, a: Any, mean: Array) -> ExactColumns:
+    def find(cls, a: Any, mean: Array) -> ExactColumns:
         """The columns whose spread is lost in their offset: constant ones; where sparse, all that come near that."""
         if not sp.issparse(a):
             return cls(a, np.flatnonzero(a.max(axis=0) == a.min(axis=0)), np.zeros(0, dtype=np.intp))
@@ -222,7 +229,7 @@ def less_offsets(a: Any, mean: Array) -> tuple[Any, Array]:
         hidden = raw - a.shape[0] * mean**2 <= _OFFSET * raw
         origin[hidden] = mean[hidden]
         return (frozen(a - origin) if origin.any() else a), origin
-    offset = ExactColumns.of(a, mean)
+    offset = ExactColumns.find(a, mean)
     if not len(offset.columns):
         return a, origin
     others = np.ones(a.shape[1])

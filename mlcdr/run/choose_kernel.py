@@ -114,7 +114,7 @@ def _held_out(
     def compute() -> dict[float, list[HeldOut]]:
         found: dict[float, list[HeldOut]] = {}
         try:
-            matrix = kernel.of(moments)
+            matrix = kernel.of_moments(moments)
         except ValueError:  # it overflows, or cannot take these features
             return found
         try:

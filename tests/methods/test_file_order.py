@@ -77,7 +77,7 @@ def test_rows_decide_where_moments_do_not(name):
     moments = Moments.from_arrays(X, Y)
     spread = np.diag(moments.xx)
     with pytest.raises(IllConditioned):
-        FileOrderCholesky.of(moments.xx_lower, spread, spread + moments.n * moments.mean_x**2)
+        FileOrderCholesky.factorise(moments.xx_lower, spread, spread + moments.n * moments.mean_x**2)
     assert isinstance(factorisation.basic_factor(moments), FileOrder)
     np.testing.assert_array_equal(factorisation.basic_factor(moments).kept, by_rows(X).kept)
 

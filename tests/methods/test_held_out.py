@@ -96,7 +96,7 @@ def test_the_methods_themselves_give_the_same_scores():
     X, Y = problem("plain")
     folds = folds_of(120, "five")
     whole = Moments.from_arrays(X, Y)
-    for held in held_out(Kernel("gaussian", 0.1).of(whole), Y, folds, [0.05, 2.0]):
+    for held in held_out(Kernel("gaussian", 0.1).of_moments(whole), Y, folds, [0.05, 2.0]):
         learner = KernelRidge(held.alpha, gamma=0.1)
         spaces = ((PLST, held.scatter), (KernelCPLST, held.explained), (KernelOCCA, held.explained - held.scatter))
         for cls, matrix in spaces:
@@ -116,7 +116,7 @@ def test_a_label_space_that_asks_for_features_is_refused():
     X, Y = problem("plain")
     kernel = Kernel("gaussian", 0.1)
     held = next(held_out(kernel.matrix(X), Y, [np.arange(9)], [1.0]))
-    with pytest.raises(ValueError, match="know no moments of the features"):
+    with pytest.raises(ValueError, match="have no moments of the features"):
         CPLST().fit_moments(held.training(KernelRegression(kernel)))
     with pytest.raises(ValueError, match="no longer have their rows"):  # another kernel than that of the scores
         KernelCPLST(regression=KernelRidge(gamma=3)).fit_moments(held.training(KernelRegression(kernel)))

@@ -88,14 +88,14 @@ def test_tables_by_blocks_are_the_same(monkeypatch):
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_some_variables_and_some_rows(form):
     A = table("many values")
-    taken = Variables.of(form(A)).take([4, 0, 4])
+    taken = Variables.from_values(form(A)).take([4, 0, 4])
     np.testing.assert_allclose(entropy(taken), entropy(A[:, [4, 0, 4]]), atol=1e-14)
     index = np.arange(0, 70, 3)
-    np.testing.assert_allclose(entropy(Variables.of(form(A)).rows(index)), entropy(A[index]), atol=1e-15)
+    np.testing.assert_allclose(entropy(Variables.from_values(form(A)).rows(index)), entropy(A[index]), atol=1e-15)
 
 
 def test_sparse_variables_stay_sparse():
-    variables = Variables.of(sp.random_array((2000, 500), density=0.01, rng=np.random.default_rng(0)))
+    variables = Variables.from_values(sp.random_array((2000, 500), density=0.01, rng=np.random.default_rng(0)))
     assert sp.issparse(variables.indicators)
     assert variables.indicators.nnz == 10_000
 

@@ -176,10 +176,10 @@ def test_parts_of_parts_slice_the_whole(count):
     assert root is whole
     np.testing.assert_array_equal(index, kept)
     kernel = Kernel("gaussian", 0.1)
-    np.testing.assert_allclose(kernel.of(part), rbf_kernel(X[kept], gamma=0.1), atol=1e-12)
+    np.testing.assert_allclose(kernel.of_moments(part), rbf_kernel(X[kept], gamma=0.1), atol=1e-12)
     np.testing.assert_array_equal(part.rows()[0], X[kept])
-    kernel.of(whole)[:] = 0  # a copy
-    np.testing.assert_allclose(kernel.of(whole), rbf_kernel(X, gamma=0.1), atol=1e-12)
+    kernel.of_moments(whole)[:] = 0  # a copy
+    np.testing.assert_allclose(kernel.of_moments(whole), rbf_kernel(X, gamma=0.1), atol=1e-12)
     assert count["matrix"] == 1
 
 
@@ -196,9 +196,9 @@ def test_no_more_than_four_kernel_matrices_are_kept(count):
     X, Y = problem("plain")
     moments = Moments.from_arrays(X, Y)
     for gamma in (1, 2, 3, 4, 1, 5, 1, 3):
-        Kernel("gaussian", gamma).of(moments)
+        Kernel("gaussian", gamma).of_moments(moments)
     assert count["matrix"] == 5
-    Kernel("gaussian", 2).of(moments)
+    Kernel("gaussian", 2).of_moments(moments)
     assert count["matrix"] == 6
     kept = [value for value in moments.memo._values.values() if getattr(value, "shape", None) == (120, 120)]
     assert len(kept) == 4

@@ -120,8 +120,8 @@ def test_order_by_plain_loops():
         left = [j for j in range(K) if j not in order]
         order.append(left[int(np.argmax([score(j) for j in left]))])
     assert OCC(Ridge(), discretise="none").fit(X, Y).order_ == order
-    assert selected_order(Variables.of(Y), Variables.of(X[:, :2])) == selected_order(
-        Variables.of(sp.csr_array(Y)), Variables.of(sp.csr_array(X[:, :2]))
+    assert selected_order(Variables.from_values(Y), Variables.from_values(X[:, :2])) == selected_order(
+        Variables.from_values(sp.csr_array(Y)), Variables.from_values(sp.csr_array(X[:, :2]))
     )
 
 
@@ -254,9 +254,9 @@ def test_orders_of_the_authors_program(authors):
     X, Y = authors("disc_X"), authors("disc_Y_NxL")
     moments = Moments.from_arrays(X, Y)
     components = X @ principal.principal_directions(moments, 3)[1].T
-    components = Variables.of(discretised(components - components.mean(axis=0), "published_code"))
+    components = Variables.from_values(discretised(components - components.mean(axis=0), "published_code"))
     for n, with_second, *theirs in authors("disc_chain_order").astype(int):
-        ours = selected_order(Variables.of(Y), components.take(range(n)), second_term=bool(with_second))
+        ours = selected_order(Variables.from_values(Y), components.take(range(n)), second_term=bool(with_second))
         assert [j + 1 for j in ours] == theirs
         if not with_second:
             assert on_components(moments, int(n), "published_code") == ours

@@ -121,7 +121,7 @@ def test_sums_are_plain_arrays() -> None:
     import pickle
 
     X, Y = data()
-    half = [pickle.loads(pickle.dumps(Sums.of(X[part], Y[part]))) for part in (slice(200), slice(200, 500))]
+    half = [pickle.loads(pickle.dumps(Sums.from_rows(X[part], Y[part]))) for part in (slice(200), slice(200, 500))]
     assert_same(half[0].plus(half[1]).moments(), Moments.from_arrays(X, Y))
 
 

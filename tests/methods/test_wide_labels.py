@@ -136,7 +136,7 @@ def test_a_ridge_on_codes_and_on_directions(data: tuple[sp.csr_array, sp.csr_arr
 
 def test_cross_is_c(data: tuple[sp.csr_array, sp.csr_array]) -> None:
     X, Y = data
-    cross = operators.Cross.of(X, X.mean(axis=0), Y, Y.mean(axis=0))
+    cross = operators.Cross.from_rows(X, X.mean(axis=0), Y, Y.mean(axis=0))
     c = centred(X).T @ centred(Y)
     a, b = np.random.default_rng(1).normal(size=(K, 3)), np.random.default_rng(2).normal(size=(D, 3))
     np.testing.assert_allclose(cross.times(a), c @ a, atol=1e-10)

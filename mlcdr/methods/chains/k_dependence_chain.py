@@ -109,7 +109,7 @@ def label_information(moments: Moments) -> tuple[Variables, Array]:
     """The labels of a training set, and their mutual information (K×K)."""
 
     def found() -> tuple[Variables, Array]:
-        labels = Variables.of(moments.rows()[1])
+        labels = Variables.from_values(moments.rows()[1])
         return labels, mutual_information(labels, labels)
 
     return moments.once("label information", found)

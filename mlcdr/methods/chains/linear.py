@@ -148,7 +148,7 @@ class Partialled:
         spread = np.where(variances < _CONSTANT, 0.0, variances + regression.ridge)
         raw = spread + moments.n * moments.mean_y[index] ** 2 if regression.intercepts is None else spread
         try:
-            factor = FileOrderCholesky.of(left, spread, raw)
+            factor = FileOrderCholesky.factorise(left, spread, raw)
         except IllConditioned:
             return None
         if regression.drops and len(factor.aliased):

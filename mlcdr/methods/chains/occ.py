@@ -132,8 +132,8 @@ def on_components(moments: Moments, n: int, rule: str) -> list[int]:
     directions = principal_directions(moments, n)[1]
     X, Y = moments.rows()
     projected = dense(X @ directions.T) - directions @ moments.mean_x
-    components = Variables.of(discretised(projected, None if rule == "none" else rule))
-    return selected_order(Variables.of(Y), components, second_term=False)
+    components = Variables.from_values(discretised(projected, None if rule == "none" else rule))
+    return selected_order(Variables.from_values(Y), components, second_term=False)
 
 
 def selected_order(labels: Variables, given: Variables, second_term: bool = True) -> list[int]:

@@ -38,7 +38,7 @@ class InformationSelector(FeatureSelector):
 
         def both() -> tuple[Variables, Variables]:
             X, Y = moments.rows()
-            return Variables.of(discretised(X, self.discretise)), Variables.of(Y)
+            return Variables.from_values(discretised(X, self.discretise)), Variables.from_values(Y)
 
         return moments.once(("variables", self.discretise or "none"), both)
 

@@ -87,4 +87,4 @@ class KernelLabelSpace(LinearLabelSpace):
 
     def _explained(self, moments: Moments) -> Array:
         """Zᵀ(2KQ − QKKQ)Z (K×K), shared by all methods of a split."""
-        return self.regression_.explained(moments)
+        return self.regression_.explained_scatter(moments)

@@ -96,6 +96,6 @@ def solved_alone(rows: Any, z: Array, alpha: float) -> Array:
         if info:
             raise IllConditioned("the equations are not positive definite")
     else:
-        factor = Cholesky.of(gram, alpha)
+        factor = Cholesky.factorise(gram, alpha)
         found = factor.coefficients(factor.whiten(right[:, None], None))[:, 0]
     return np.asarray(rows.T @ found) if dual else found

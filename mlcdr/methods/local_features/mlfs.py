@@ -157,6 +157,6 @@ def variables(moments: Moments, rule: str) -> tuple[Variables, Variables]:
 
     def both() -> tuple[Variables, Variables]:
         X, Y = moments.rows()
-        return Variables.of(discretised(X, None if rule == "none" else rule)), Variables.of(Y)
+        return Variables.from_values(discretised(X, None if rule == "none" else rule)), Variables.from_values(Y)
 
     return moments.once(("variables", rule), both)
