@@ -15,7 +15,7 @@ _WORDS = {"unlabelled": "instances without labels", "empty_labels": "labels with
 
 
 def list_datasets() -> None:
-    """List the data sets of the catalogue, and whether they are available here."""
+    """List the catalogue: sizes, and whether a data set is available."""
     from mlcdr.data import catalog, files
 
     rows: list[tuple[str, ...]] = [("name", "domain", "instances", "features", "labels", "available")]
@@ -27,7 +27,7 @@ def list_datasets() -> None:
 
 
 def info(name: Annotated[str, typer.Argument(help="A name of the catalogue, or a path.")]) -> None:
-    """Print what is known about a data set, and its statistics if its files are available."""
+    """Print what is known about a data set; its statistics if available."""
     from mlcdr.data import catalog
 
     facts: dict[str, Any] = catalog.info(name)

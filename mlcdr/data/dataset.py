@@ -218,15 +218,15 @@ def _parse(files: DataFiles, missing: Missing, part: Part, labels: int | None) -
     n_train = len(tables[0].lines) if part == "predefined" else None
     if files.test_first is not None:
         n_train, X, Y = _move_train_first(files, X, Y)
-    features = [attribute for at, attribute in enumerate(attributes) if at not in set(columns)]
-    nominal = sum(attribute.values is not None for attribute in features)
+    n_features = len(attributes) - len(columns)
+    n_nominal = sum(attributes[at].codes is not None for at in set(range(len(attributes))) - set(columns))
     facts = {
         "feature_names": encoded.feature_names,
         "label_names": tuple(attributes[column].name for column in columns),
         "xml_label_names": xml_names,
-        "declared_features": len(features),
-        "declared_nominal": nominal,
-        "declared_numeric": len(features) - nominal,
+        "declared_features": n_features,
+        "declared_nominal": n_nominal,
+        "declared_numeric": n_features - n_nominal,
         "notices": encoded.notices,
         "n_train": n_train,
     }
