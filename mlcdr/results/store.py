@@ -15,14 +15,16 @@ import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlcdr.errors import ResultsError
-from mlcdr.experiment.trials import Score, Trial
 from mlcdr.processes import keep_from_children
 from mlcdr.results import record_file as cells
 from mlcdr.results.record_file import NAME, Kind, rows, saying, writing
 from mlcdr.whole_files import is_own_file
+
+if TYPE_CHECKING:  # planning trials imports what methods compute with
+    from mlcdr.experiment.trials import Score, Trial
 
 try:
     import fcntl

@@ -7,10 +7,13 @@ import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mlcdr.experiment.trials import Trial
 from mlcdr.results.scores import summarise
 from mlcdr.whole_files import write_whole
+
+if TYPE_CHECKING:  # planning trials imports what methods compute with
+    from mlcdr.experiment.trials import Trial
 
 Scores = Mapping[str, Mapping[str, float | None]]
 

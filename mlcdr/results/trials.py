@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
+from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import Experiment
 from mlcdr.results import record_file as kinds
 from mlcdr.results.record import read_point
-from mlcdr.results.record_file import NAME, NoRecord, reading, rows
-from mlcdr.results.scores import Key, SplitScores
+from mlcdr.results.record_file import NAME, NoRecord, reading, rows, shown
+from mlcdr.results.scores import Key, Point, SplitScores
 
 _TRIALS = """
-    SELECT key, trials.dataset, trials.method, point, split FROM planned JOIN trials USING (key)
-    WHERE status = 'done' ORDER BY position
+    SELECT position, trials.dataset, trials.method, point, split FROM planned JOIN trials USING (key)
+    WHERE status = 'done'
 """
-_SCORES = "SELECT key, metric, value FROM scores WHERE value IS NOT NULL"
+_SCORES = """
+    SELECT position, metric, value FROM planned CROSS JOIN scores USING (key)
+    WHERE value IS NOT NULL ORDER BY position
+"""
+
+_Place = tuple[str, str, Point]
 
 
 def read_planned_trials(folder: Path, experiment: Experiment) -> SplitScores | None:
@@ -29,23 +38,34 @@ def read_planned_trials(folder: Path, experiment: Experiment) -> SplitScores | N
         When the record cannot be read, or holds what a run does not write.
     """
     path = folder / NAME
+    paths, metrics = experiment.varied, [spec.label for spec in experiment.metrics]
+    points: dict[str, Point] = {}
+    found: dict[_Place | None, dict[str, dict[int, float]]] = {}
     try:
         with reading(folder) as db:
             if db.execute("SELECT count(*) FROM planned").fetchone() == (0,):
                 return None
-            trials = rows(db, path, "trials", _TRIALS, *[kinds.text] * 4, kinds.number)
-            found = rows(db, path, "scores", _SCORES, kinds.text, kinds.text, kinds.score)
+            trials = rows(db, path, "trials", _TRIALS, kinds.number, *[kinds.text] * 3, kinds.number)
+            for text in {trial[3] for trial in trials}:
+                point = dict(read_point(path, text))
+                points[text] = tuple(point.get(each, "") for each in paths)
+            places = {trial[0]: ((trial[1], trial[2], points[trial[3]]), trial[4]) for trial in trials}
+            for position, of_trial in groupby(db.execute(_SCORES), itemgetter(0)):
+                place, split = places.get(position, (None, 0))  # None: of a trial that is not done
+                by_metric = found.setdefault(place, {})
+                for _, metric, value in of_trial:
+                    by_metric.setdefault(metric, {})[split] = value
     except NoRecord:
         return None
-    scores: dict[str, dict[str, float]] = {}
-    for key, metric, value in found:
-        scores.setdefault(key, {})[metric] = value
-    paths, metrics = experiment.varied, [spec.label for spec in experiment.metrics]
-    points = {text: dict(read_point(path, text)) for text in dict.fromkeys(trial[3] for trial in trials)}
-    values: dict[Key, dict[int, float]] = {}
-    for key, dataset, method, point, split in trials:
-        at = tuple(points[point].get(each, "") for each in paths)
-        for metric in metrics:
-            if metric in scores.get(key, ()):
-                values.setdefault((dataset, method, at, metric), {})[split] = scores[key][metric]
+    values: dict[Key, Mapping[int, float]] = {
+        (*place, metric): by_metric[metric]
+        for place, by_metric in found.items()
+        if place is not None
+        for metric in metrics
+        if metric in by_metric
+    }
+    for by_split in values.values():
+        if set(map(type, by_split.values())) != {float}:
+            damaged = next(value for value in by_split.values() if type(value) is not float)
+            raise ResultsError(f"{path}: damaged: {shown(damaged)} in its table `scores`")
     return SplitScores(paths, values)

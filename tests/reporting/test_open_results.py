@@ -3,6 +3,8 @@
 import contextlib
 import shutil
 import sqlite3
+import subprocess
+import sys
 from dataclasses import fields
 
 import pytest
@@ -104,3 +106,9 @@ def test_the_manifest_has_types(folder, tmp_path):
     (tmp_path / "manifest.json").write_text('{"trials": {"failed": "many"}}')
     with pytest.raises(ResultsError, match=r"manifest\.json: trials\.failed: "):
         open_manifest(tmp_path)
+
+
+def test_results_are_opened_without_the_packages_that_methods_compute_with(folder):
+    code = f"import sys; from mlcdr.results.results import open_results; open_results({str(folder)!r}); "
+    code += "print(*{'sklearn', 'scipy', 'pandas', 'matplotlib'} & sys.modules.keys())"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
