@@ -104,25 +104,10 @@ def compare(
     from mlcdr.results import joining
     from mlcdr.results.results import open_results
 
-    if published and metric:
-        raise typer.BadParameter(
-            "a published table has its own metric; leave one of the two out", param_hint="--metric"
-        )
-    for option, value in (("--rope", rope), ("--margin", margin), ("--time-margin", time_margin)):
-        if value is not None and not math.isfinite(value):
-            raise typer.BadParameter(f"{value} is no number to compare with", param_hint=option)
-    if fail_on not in (None, "regression"):
-        raise typer.BadParameter(f"{fail_on!r}: only `regression` is known", param_hint="--fail-on")
-    for option, given in (("--fail-on", fail_on), ("--margin", margin), ("--time-margin", time_margin)):
-        if given is not None and not baseline:
-            raise typer.BadParameter("needs --baseline OLD", param_hint=option)
-    if rope is not None and not bayes:
-        raise typer.BadParameter("needs --bayes", param_hint="--rope")
-    if published and (baseline or bayes or out):
-        raise typer.BadParameter("does not go with --baseline, --bayes or --out", param_hint="--published")
+    _refuse_combinations(published, metric, bayes, rope, out, baseline, fail_on, margin, time_margin)
     if baseline:
-        if bayes or out or len(folders) != 1:
-            raise typer.BadParameter("takes one other folder, and neither --bayes nor --out", param_hint="--baseline")
+        if len(folders) != 1:
+            raise typer.BadParameter("takes one other folder", param_hint="--baseline")
         shares = 0.01 if margin is None else margin, 1.5 if time_margin is None else time_margin
         raise typer.Exit(_against(baseline, folders[0], metric, *shares, bool(fail_on)))
     if published:
@@ -146,6 +131,38 @@ def compare(
         untested = [each.metric for each in compared if each.significance is None]
         if untested:
             say(f"no diagram of {', '.join(untested)}: {diagrams.WITHOUT_TESTS}")
+
+
+def _refuse_combinations(
+    published: str | None,
+    metric: str | None,
+    bayes: bool,
+    rope: float | None,
+    out: Path | None,
+    baseline: Path | None,
+    fail_on: str | None,
+    margin: float | None,
+    time_margin: float | None,
+) -> None:
+    """Refuse options of `compare` that do not go together, or are no numbers."""
+    if published and metric:
+        raise typer.BadParameter(
+            "a published table has its own metric; leave one of the two out", param_hint="--metric"
+        )
+    for option, value in (("--rope", rope), ("--margin", margin), ("--time-margin", time_margin)):
+        if value is not None and not math.isfinite(value):
+            raise typer.BadParameter(f"{value} is no number to compare with", param_hint=option)
+    if fail_on not in (None, "regression"):
+        raise typer.BadParameter(f"{fail_on!r}: only `regression` is known", param_hint="--fail-on")
+    for option, given in (("--fail-on", fail_on), ("--margin", margin), ("--time-margin", time_margin)):
+        if given is not None and not baseline:
+            raise typer.BadParameter("needs --baseline OLD", param_hint=option)
+    if rope is not None and not bayes:
+        raise typer.BadParameter("needs --bayes", param_hint="--rope")
+    if published and (baseline or bayes or out):
+        raise typer.BadParameter("does not go with --baseline, --bayes or --out", param_hint="--published")
+    if baseline and (bayes or out):
+        raise typer.BadParameter("takes neither --bayes nor --out", param_hint="--baseline")
 
 
 def _against(old: Path, new: Path, metric: str | None, margin: float, time_margin: float, fail: bool) -> int:

@@ -217,14 +217,14 @@ def compare(
     unknown = [name for name, known in facts.items() if known.higher_is_better is None]
     remarks = []
     if missing:
-        who = listing(list(dict.fromkeys(f"{dataset} {method}" for dataset, method, _, _ in missing))[:6])
-        remarks.append(f"Not in {new.folder}: {len(missing)} cells of {old.folder} ({who}).")
+        names = listing(list(dict.fromkeys(f"{dataset} {method}" for dataset, method, _, _ in missing))[:6])
+        remarks.append(f"Not in {new.folder}: {len(missing)} cells of {old.folder} ({names}).")
     if shorter:
         remarks.append(f"{len(shorter)} cells lack splits in {new.folder}; paired are the common ones.")
     if undefined:
         remarks.append(f"{len(undefined)} times are zero, and have no ratio.")
     if unknown:
-        remarks.append(f"Not judged, for mlcdr does not know which way is better: {listing(unknown)}.")
+        remarks.append(f"Not judged, because which way is better is not known: {listing(unknown)}.")
     return BaselineComparison(str(old.folder), str(new.folder), _corrected(cells), margin, time_margin, tuple(remarks))
 
 

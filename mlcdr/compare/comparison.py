@@ -271,11 +271,11 @@ class _Comparer:
         notes += list_notes([self.facts])
         notes += tuning_notes(self.results, self.contestants)
         if self.facts.higher_is_better is None:
-            notes.append(f"mlcdr does not know which way {self.facts.title} is better: nothing is bold or ranked.")
+            notes.append(f"{self.facts.title}: which way it is better is not known, so nothing is bold or ranked.")
         elif len(self.contestants) < 2:
             notes.append("A single method: nothing to rank.")
         elif self.left_out:
-            notes.append(f"Left out of ranks and tests, for want of a result: {self._names(self.left_out)}.")
+            notes.append(f"Left out of ranks and tests, because results are missing: {self._names(self.left_out)}.")
         silent = [method for method in self.results.methods if method not in self.contestants]
         if silent:
             notes.append(f"Without any result, and not ranked: {listing(silent)}.")

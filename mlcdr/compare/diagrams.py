@@ -1,11 +1,11 @@
 """Pictures of a comparison: critical-difference diagrams and the matrix of all pairs.
 
 `critical_difference` draws Demšar's diagram (2006, Figure 1): the axis of average ranks, the best at the left, each
-method led to its rank, and a bar over methods that are not told apart. `matrix` draws every pair of methods (after
-Ismail-Fawaz et al., *An approach to multiple comparison benchmark evaluations that is stable under manipulation of the
-comparate set*, 2023): how much better the row's method is in the mean, its wins, ties and losses, and the p-value.
+method led to its rank, and a bar over methods without a significant difference. `matrix` draws every pair of methods
+(after Ismail-Fawaz et al., *An approach to multiple comparison benchmark evaluations that is stable under manipulation
+of the comparate set*, 2023): how much better the row's method is in the mean, its wins, ties and losses, and the p-value.
 
-The matrix' colours run from orange through white to purple (ColorBrewer's PuOr, told apart with any colour vision), one
+The matrix' colours run from orange through white to purple (ColorBrewer's PuOr, distinct with any colour vision), one
 end a win for the row in all blocks, the other a loss in all: wins are comparable where differences of unlike data sets
 are not.
 """
@@ -81,7 +81,7 @@ def texts(results: Results) -> dict[str, str]:
 def critical_difference(found: Significance, title: str, test: str, methods: Sequence[str] | None = None) -> Figure:
     """The critical-difference diagram by `nemenyi` or by `wilcoxon` (with Holm's correction); the title may be empty.
 
-    Each method has its colour and marker; `methods`, all of the experiment, says which (`found.methods` if left out).
+    Each method has its colour and marker; `methods`, all of the experiment, gives which (`found.methods` if left out).
     """
     places = {method: k for k, method in enumerate(methods or found.methods)}
     nemenyi = test == "nemenyi"
@@ -141,7 +141,8 @@ def _footnote(found: Significance, nemenyi: bool, any_clique: bool) -> list[str]
     n = found.n_blocks
     blocks = f"{n} data sets" if n == found.n_datasets else f"{n} points of {found.n_datasets} data sets"
     test = "Nemenyi" if nemenyi else "Wilcoxon, Holm"
-    lines = [f"Average ranks over {blocks}; {test}, level {ALPHA:g}. " + ("Bar: not told apart." if any_clique else "")]
+    bar = "Bar: no significant difference." if any_clique else ""
+    lines = [f"Average ranks over {blocks}; {test}, level {ALPHA:g}. {bar}"]
     if n > found.n_datasets:
         lines.append("The points of a data set are not independent: differences look surer than they are.")
     if found.few:
@@ -164,7 +165,7 @@ def _levels(found: Significance, cliques: Sequence[tuple[int, ...]]) -> list[int
 
 
 def _draw_bar(ax: Axes, found: Significance, clique: tuple[int, ...], x: list[float], y: float) -> None:
-    """A bar; where it passes over a method that is not of it, dots say who is."""
+    """A bar; where it passes over a method that is not of it, dots mark those that are."""
     ax.plot([x[0] - 0.03, x[-1] + 0.03], [y, y], color="black", linewidth=2.4, solid_capstyle="butt")
     order = found.order
     first, last = order.index(clique[0]), order.index(clique[-1])
@@ -173,7 +174,7 @@ def _draw_bar(ax: Axes, found: Significance, clique: tuple[int, ...], x: list[fl
 
 
 def _draw_ruler(ax: Axes, found: Significance, x: float, unit: float, y: float) -> None:
-    """The critical difference to scale; one that is longer than the axis is only told."""
+    """The critical difference to scale; one that is longer than the axis is given as a number only."""
     end = x + found.cd * unit
     label = f"CD = {found.cd:.2f}"
     if found.cd > len(found.methods) - 1:

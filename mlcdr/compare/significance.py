@@ -1,4 +1,4 @@
-"""What can be said of the methods under one metric over several data sets, in words and as a table of pairs.
+"""The tests of all methods under one metric over several data sets, in words and as a table of pairs.
 
 The tests themselves are in `mlcdr.compare.statistics`. All are at level 0.05. With `FEW` data sets or fewer
 numbers are given but no verdict on all methods together: the tests' distributions do not hold there, and they have
@@ -120,7 +120,7 @@ class Significance:
 
     def _nemenyi(self) -> str:
         groups = [", ".join(self.methods[j] for j in clique) for clique in self.nemenyi_cliques()]
-        what = f"not told apart: {'; '.join(groups)}" if groups else "all differ"
+        what = f"no significant difference: {'; '.join(groups)}" if groups else "all differ"
         return f"Nemenyi, critical difference {self.cd:.2f}: {what}."
 
     def _wilcoxon(self) -> str:

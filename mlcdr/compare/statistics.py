@@ -1,7 +1,7 @@
 """Tests of several methods over several data sets, as pure functions on arrays.
 
 `values` is everywhere an array (methods × blocks), without gaps: one number for each method in each block (a data set,
-say). Which way is better is said by `higher_is_better`, never guessed. Two numbers that differ only in the last places
+say). `higher_is_better` gives the direction. Two numbers that differ only in the last places
 are one number (`mlcdr.results.ranking.same`): they tie, and their difference is zero.
 
 Sources. Demšar, *Statistical comparisons of classifiers over multiple data sets*, JMLR 7 (2006): Friedman, Iman and
@@ -9,6 +9,9 @@ Davenport, Nemenyi, Wilcoxon, Holm, the critical-difference diagram. Benavoli, C
 change: a tutorial for comparing multiple classifiers through Bayesian analysis*, JMLR 18 (2017): the Bayesian
 signed-rank test. Nadeau & Bengio, *Inference for the generalization error*, Machine Learning 52 (2003): the corrected
 resampled t test.
+
+The distributions, Friedman's ties and the ranks of differences are scipy's; its own tests refuse what occurs here
+(`friedmanchisquare` two methods, `wilcoxon` exact p-values of tied differences), and it has no Holm correction.
 
 Whatever is not defined (no block to rank, all differences zero, one split) is NaN, never a number that looks like one.
 """
@@ -175,7 +178,7 @@ def wins_ties_losses(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
     ahead = (within[:, None, :] < within[None, :, :]).sum(axis=2)
     equal = (within[:, None, :] == within[None, :, :]).sum(axis=2)
     counts = np.stack([ahead, equal, ahead.T], axis=2)
-    counts[np.diag_indices(len(within))] = 0  # nobody plays himself
+    counts[np.diag_indices(len(within))] = 0  # of a method and itself there is no record
     return counts
 
 
@@ -245,20 +248,6 @@ def critical_difference(n_methods: int, n_blocks: int, alpha: float = 0.05) -> f
 @lru_cache(maxsize=64)
 def _studentised_range(groups: int, alpha: float) -> float:
     return float(stats.studentized_range.isf(alpha, groups, np.inf))
-
-
-def nemenyi(averages: Sequence[float], n_blocks: int) -> np.ndarray:
-    """Nemenyi's p-values of all pairs of average ranks (k × k, 1 on the diagonal).
-
-    p = P(Q > √2 |Rᵢ − Rⱼ| / √(k(k+1) / (6N))), Q the studentised range of k groups and infinite degrees of freedom.
-    """
-    at = np.asarray(averages, dtype=float)
-    k = len(at)
-    q = math.sqrt(2) * np.abs(at[:, None] - at[None, :]) / math.sqrt(k * (k + 1) / (6 * n_blocks))
-    above = np.triu_indices(k, 1)
-    p = np.ones((k, k))
-    p[above] = stats.studentized_range.sf(q[above], k, np.inf)
-    return np.minimum(p, p.T)
 
 
 def cliques(differs: np.ndarray, averages: Sequence[float]) -> list[tuple[int, ...]]:

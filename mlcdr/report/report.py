@@ -3,7 +3,7 @@
 `write` leaves `report.html` in the folder: what was run and whether all of it is there, the tables that the experiment
 asks for, average ranks, each data set with its curves, numbers and tuned parameters, times, failures with their
 tracebacks, the manifest, and the command to repeat it all. A folder of a run that was interrupted, failed in part, or
-has no number yet gets its page too, which says so.
+has no number yet gets its page too, with a remark.
 
 The template escapes whatever it is given (names are the user's); only `Sheet.html` and `mlcdr.report.svg`, which
 escape for themselves, hand it markup. The page's policy allows its one script and its one style sheet, by their hashes,
@@ -305,7 +305,7 @@ def _datasets(found: Results, manifest: Manifest) -> list[dict[str, Any]]:
 
 
 def _short(value: Any) -> Any:
-    """A number as a reader wants it: manifest.json has it in full."""
+    """A number to four digits; manifest.json has it in full."""
     return f"{value:.4g}" if isinstance(value, float) else value
 
 

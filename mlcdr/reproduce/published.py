@@ -6,7 +6,7 @@ fixed in the method, was written `20%` or `0.2`.
 
 How a cell is judged. `difference` is ours − published, `z` = difference / √(se² + published se²). It *agrees* if
 |z| ≤ 3 or |difference| ≤ 0.0005, else it *differs*. A table may have rules of its own (`mlcdr.reproduce.judging`), and
-cells that are known to be *not reproducible*: these are shown, not judged. Three things bound what that can say:
+cells that are known to be *not reproducible*: these are shown, not judged. Three things bound what that can show:
 
 - A printed number is rounded: the mean is known to half a unit of its last place, and so is the difference. Nothing
   is shown to more places than the paper prints.
@@ -219,7 +219,7 @@ class PublishedComparison:
                 why = self.rules.why_not(cell.dataset, cell.method, cell.metric)
                 reasons.setdefault(why, []).append(f"{cell.dataset} {cell.method}")
         notes = [self.summary() + ".", "The cells of a data set share their splits, so their z move together."]
-        notes += [f"Not reproducible, {listing(list(dict.fromkeys(who)))}: {why}." for why, who in reasons.items()]
+        notes += [f"Not reproducible, {listing(list(dict.fromkeys(cells)))}: {why}." for why, cells in reasons.items()]
         notes += [f"No cell of {listing(absent)} in the results."] if absent else []
         notes += [f"Not in the published table: {listing(self.only_ours)}."] if self.only_ours else []
         notes += self.remarks
@@ -227,7 +227,7 @@ class PublishedComparison:
         return Sheet(caption, tuple(map(text, header)), tuple(lines), stub, tuple(groups), tuple(notes), left_columns)
 
     def _absent(self) -> list[str]:
-        """The data sets of which the results have no cell: a note says it as well as ten rows of dashes."""
+        """The data sets of which the results have no cell: a note stands for rows of dashes."""
         there = {row.published.dataset for row in self.rows if row.verdict not in ("not run", "n/a")}
         return [name for name in dict.fromkeys(row.published.dataset for row in self.rows) if name not in there]
 
@@ -336,7 +336,7 @@ def compare_all(results: Sequence[Results], table: str) -> list[PublishedCompari
 
 
 class _Finder:
-    """Finds the cell of a results folder that a published cell speaks of."""
+    """Finds the cell of a results folder that a published cell is about."""
 
     def __init__(self, results: Results, rules: Rules):
         self.results, self.rules = results, rules

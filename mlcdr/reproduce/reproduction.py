@@ -1,8 +1,8 @@
 """How far the published tables are reproduced: a page made of what results folders hold, and of nothing else.
 
-A results folder belongs to a published table if its experiment bears the name of a config that comes with mlcdr (see
+A results folder belongs to a published table if its experiment has the name of a config that comes with mlcdr (see
 `mlcdr.reproduce.recipes`). The folders of TABLE.yaml and TABLE_large.yaml are compared together, those of any other
-variant by themselves. What a folder's experiment has otherwise than the config of its name is said beside it.
+variant by themselves. What a folder's experiment has otherwise than the config of its name is noted beside it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class Status:
-    """All that a folder of results folders says of the published tables.
+    """All that a folder of results folders shows of the published tables.
 
     `unread` are folders of a config's name that hold no results that can be compared, each with why.
     """
@@ -166,7 +166,7 @@ def status(folder: Path) -> Status:
             if recipe is None or not recipe.table:
                 continue
             results = open_results(place)
-            for table in _tables(recipe, results):
+            for table in recipes.tables_of(recipe, results.experiment):
                 groups.setdefault((table, "" if variant == LARGE else variant), []).append((recipe, results))
         except (ResultsError, ConfigError) as error:
             unread.append((place.name, " ".join(str(error).split())))
@@ -191,12 +191,6 @@ def _results_folders(folder: Path) -> list[Path]:
     if (folder / "experiment.yaml").is_file():
         return [folder]
     return sorted(child for child in folder.iterdir() if (child / "experiment.yaml").is_file())
-
-
-def _tables(recipe: Recipe, results: Results) -> list[str]:
-    """The published tables that a run holds: its config's, and others that it is laid out as."""
-    layouts = [entry.layout for entry in results.experiment.tables]
-    return list(dict.fromkeys([recipe.table, *(name for name in layouts if name in published.names())]))
 
 
 def _notes(recipe: Recipe, variant: str, results: Results) -> list[str]:
@@ -269,7 +263,8 @@ def _section(each: Reproduction) -> str:
             why = beside.rules.why_not(cell.dataset, cell.method, cell.metric)
             reasons.setdefault(why, []).append(f"{cell.dataset} {cell.method}")
     lines += [
-        f"- Not reproducible ({len(who)}), {listing(list(dict.fromkeys(who)))}: {why}." for why, who in reasons.items()
+        f"- Not reproducible ({len(cells)}), {listing(list(dict.fromkeys(cells)))}: {why}."
+        for why, cells in reasons.items()
     ]
     return "\n".join([title, *lines, "", _worst_sheet(each.worst).markdown()])
 

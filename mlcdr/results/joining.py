@@ -2,7 +2,7 @@
 
 Joined are the metrics that all folders have; data sets, methods and points of the sweep are those of any. A method that
 several folders have under one name is one method if its config is the same and the numbers agree wherever two folders
-have the same cell (but for times, of which the first folder's are taken); else each bears its folder's name too:
+have the same cell (but for times, of which the first folder's are taken); else each has its folder's name too:
 `PLST (first)`, `PLST (second)`. A method keeps what it is: in a folder that sweeps nothing it has one number, which
 stands at all points that another folder swept.
 """

@@ -1,4 +1,4 @@
-"""What is wrong with the tables and figures that an experiment asks for, told before it runs rather than after."""
+"""What is wrong with the tables and figures that an experiment asks for, found before it runs."""
 
 from __future__ import annotations
 

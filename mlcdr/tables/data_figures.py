@@ -68,7 +68,7 @@ def write_all(dataset: Dataset, folder: Path, order: Order = "auto", projection:
 
 
 def correlations(dataset: Dataset, order: Order = "auto") -> Figure:
-    """Heat maps of four measures for all pairs of labels; the diagonal, which says nothing of a pair, is left out."""
+    """Heat maps of four measures for all pairs of labels; the diagonal, which is of no pair, is left out."""
     counts = label_pairs.pair_counts(dataset.Y)
     n_labels = len(counts)
     if order == "auto":
@@ -229,10 +229,10 @@ def label_sets(dataset: Dataset) -> Figure:
         many.grid(False, axis="x")
         many.set_xlabel("Labels of an instance")
         many.set_ylabel("Instances")
-        many.set_title(f"(c) Labels an instance: mean {sizes.mean():.2f}", loc="left")
+        many.set_title(f"(c) Labels per instance: mean {sizes.mean():.2f}", loc="left")
         figure.suptitle(f"{dataset.name}: label sets", fontsize=9.5, fontweight="bold", parse_math=False)
-        told = f"{len(found.sets):,} different label sets in {dataset.n_instances:,} instances"
-        figure.supxlabel(f"{told}; {single:,} of them occur once.", fontsize=7.0)
+        note = f"{len(found.sets):,} different label sets in {dataset.n_instances:,} instances"
+        figure.supxlabel(f"{note}; {single:,} of them occur once.", fontsize=7.0)
     return figure
 
 
@@ -312,7 +312,7 @@ def projected(dataset: Dataset, projection: Projection = "opls") -> Figure:
         ax.set_ylabel(called[1])
         ax.tick_params(labelbottom=False, labelleft=False, length=0)
         handles, labels = ax.get_legend_handles_labels()
-        if rest.any():  # the grey ones were drawn first, and are told last
+        if rest.any():  # the grey ones were drawn first, and stand last
             handles, labels = [*handles[1:], handles[0]], [*labels[1:], labels[0]]
         legend = figure.legend(
             handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=7.0, markerscale=1.3

@@ -33,7 +33,7 @@ from mlcdr.whole_files import stay_within
 _LEGEND = 6  # entries in a row of the legend, at most
 _SWATCH, _LETTER = 0.7, 0.066  # inches of a legend's entry: line and gaps, and each letter
 _MILLIMETRES = 25.4  # an inch
-_ROW = 58.0  # millimetres of height for each row of panels, where a layout does not say
+_ROW = 58.0  # millimetres of height for each row of panels, where a layout gives none
 _NARROWEST = 50.0  # millimetres of width for each column of panels
 _PNG_DPI = 300
 
@@ -120,9 +120,9 @@ def write_all(results: Results, asked: Sequence[LayoutSpec] | None = None) -> li
         several = [len(_all_there(results, layout)[each]) > 1 for each in layout.apart]
         for subject in subjects(results, entry):
             figure = render(results, entry, *subject)
-            told = [layouts.file_name(each) for each, needed in zip(subject, several, strict=True) if needed]
+            names = [layouts.file_name(each) for each, needed in zip(subject, several, strict=True) if needed]
             title = f"{results.name}: {', '.join(subject)}" if subject else results.name
-            place = results.folder / "figures" / "_".join([stem, *told])
+            place = results.folder / "figures" / "_".join([stem, *names])
             written += save(figure, stay_within(results.folder, place), title)
     return written
 
@@ -277,8 +277,8 @@ def _draw(results: Results, layout: FigureLayout, subject: Mapping[str, str]) ->
             shown.setdefault(label, handle)
     for ax in axes[len(spots) :]:
         ax.set_visible(False)
-    told = {**subject, "metric": metric_title(results, subject.get("metric", ""))}
-    heading = ", ".join(told[each] for each in layout.apart) or results.name
+    titles = {**subject, "metric": metric_title(results, subject.get("metric", ""))}
+    heading = ", ".join(titles[each] for each in layout.apart) or results.name
     figure.suptitle(heading, fontsize=9.5, fontweight="bold", parse_math=False)
     remark = _what_is_shown(results, layout, spots)
     order = [method for method in methods if method in shown] if layout.lines == "methods" else list(shown)
@@ -318,13 +318,13 @@ def _what_is_shown(results: Results, layout: FigureLayout, spots: Sequence[Spot]
         return ""
     over = over_splits(counts)
     spread = SPREADS.get(layout.band) if max(counts) > 1 else None
-    said = f"Mean{f' and {spread}' if spread else ''} {over}"
+    text = f"Mean{f' and {spread}' if spread else ''} {over}"
     if layout.draw == "boxes":
-        said = f"Box: quartiles {over}; line: median; marker: mean; whiskers: within 1.5 times the box"
+        text = f"Box: quartiles {over}; line: median; marker: mean; whiskers: within 1.5 times the box"
     elif layout.draw == "heatmap":
-        said = f"Mean {over}; the brighter, the better; framed: the best"
+        text = f"Mean {over}; the brighter, the better; framed: the best"
     fixed = ", ".join(f"{short_path(path, results.swept)} = {value}" for path, value in layout.at.items())
-    return f"{said}; {fixed}" if fixed else said
+    return f"{text}; {fixed}" if fixed else text
 
 
 def _legend_order(results: Results, layout: FigureLayout) -> list[str]:

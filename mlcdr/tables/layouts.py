@@ -351,7 +351,7 @@ def _load(model: type[_Model], entry: LayoutSpec) -> _Model:
         return model.model_validate({**document.data, **own})
     except pydantic.ValidationError as error:
         errors = error.errors()
-        of_kind = [each for each in errors if each["loc"] == ("kind",)]  # of another kind nothing else is said
+        of_kind = [each for each in errors if each["loc"] == ("kind",)]  # of another kind nothing else matters
         problems = [_problem(document, name, model, own, each) for each in of_kind or errors]
         raise ResultsError("\n".join(problems)) from error
 
@@ -381,7 +381,7 @@ def _of_kind(name: str, kind: str) -> bool:
 
 
 def _read(name: str, wanted: str | None = None) -> Document:
-    """The layout file, found and read; where there is none, those of the kind that is wanted are told."""
+    """The layout file, found and read; where there is none, those of the kind that is wanted are listed."""
     if name.endswith((".yaml", ".yml")):
         if not Path(name).is_file():
             raise ResultsError(f"no layout file {name}")

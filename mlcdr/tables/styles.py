@@ -1,7 +1,7 @@
 """How methods look: the k-th method of an experiment has one colour, marker and line style, whatever shows it.
 
 k counts in the order of the config, over all its methods, so that a method which failed, or which a figure leaves out,
-changes no other's looks. Colours are those of Okabe & Ito (2008), which are told apart with any colour vision, without
+changes no other's looks. Colours are those of Okabe & Ito (2008), which are distinct with any colour vision, without
 their yellow, which is too light for a line, and with a darker orange. Seven colours, nine markers and three line styles
 have no common divisor but 1 and 3: colour and line style tell 21 methods apart, colour and marker 63.
 

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlcdr.errors import ResultsError, did_you_mean, listing
+from mlcdr.errors import ResultsError, listing
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.metric_facts import MetricFacts, list_notes
-from mlcdr.results.ranking import is_among_best, ranks, same
+from mlcdr.results.ranking import ranks, same
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell
 from mlcdr.tables import layouts, output
-from mlcdr.tables.layouts import TableLayout
+from mlcdr.tables.arrangement import Arrangement, Place
 from mlcdr.tables.sheet import DASH, Sheet, Text, template, text
 from mlcdr.tables.text_format import (
     SPREADS,
@@ -38,9 +38,6 @@ _BOLD = {
     "one_standard_error": "Bold: within one standard error of the best of its data set",
     "best": "Bold: the best of its data set",
 }
-
-Place = dict[str, str]
-"""Where a cell stands: the value of each of dataset, method, metric and the swept paths."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ def render(results: Results, entry: LayoutSpec) -> Table:
     ResultsError
         When the layout cannot be read, or does not fit the results.
     """
-    return _Builder(results, layouts.load_table(entry), entry.layout).table()
+    return _Builder(Arrangement(results, layouts.load_table(entry), entry.layout)).table()
 
 
 def write_all(results: Results) -> list[Path]:
@@ -120,120 +117,41 @@ def write_all(results: Results) -> list[Path]:
 
 
 class _Builder:
-    """Puts one table together."""
+    """Writes an arrangement as a table."""
 
-    def __init__(self, results: Results, layout: TableLayout, name: str):
-        self.results, self.layout, self.name = results, layout, name
-        self.column_paths = self._column_paths()
-        self.across = self._across()
-        self.down = self._down()
-        self.labelled = tuple(name for name in self.down if name in layout.row_labels)
-        self.stub = tuple(name for name in self.down if name not in layout.row_labels)
-        self.domain: dict[str, tuple[str, ...]] = {
-            "dataset": results.datasets,
-            "method": layout.methods or results.methods,
-            "metric": self._metrics(),
-            **{path: results.values(path) for path in results.swept},
-        }
-        if len(self.column_paths) > 1:
-            values = (value for path in self.column_paths for value in results.values(path))
-            self.domain[self.across] = tuple(dict.fromkeys(values))
-        if not self.domain[self.across]:
-            raise ResultsError(f"{results.folder}: no method of the experiment has the parameter {self.across}")
-        self.facts = {metric: results.metric_facts(metric) for metric in self.domain["metric"]}
-        self._check_options()
-
-    def _column_paths(self) -> tuple[str, ...]:
-        """The swept paths along the columns: several where they mean one thing."""
-        columns = self.layout.columns
-        if columns == "auto":
-            return self.results.swept[-1:]
-        names = (columns,) if isinstance(columns, str) else columns
-        known = tuple(self._known("columns", name) for name in names)
-        if len(known) != 1 and not (known and set(known) <= set(self.results.swept)):
-            raise ResultsError(f"layout {self.name}: columns: a list must be one of swept paths")
-        return tuple(name for name in known if name in self.results.swept)
-
-    def _across(self) -> str:
-        """What the columns are; of several swept paths the first one's name stands for all."""
-        if self.column_paths:
-            return self.column_paths[0]
-        return "metric" if self.layout.columns == "auto" else str(self.layout.columns)
-
-    def _down(self) -> tuple[str, ...]:
-        rows = tuple(self._known("rows", name) for name in self.layout.rows)
-        columns = self.column_paths or (self.across,)
-        held = {*rows, *columns}
-        if len(held) < len(rows) + len(columns) or not {"dataset", "method"} <= held:
-            raise ResultsError(
-                f"layout {self.name}: rows and columns together must hold dataset and method, each name once"
-            )
-        return rows + tuple(path for path in self.results.swept if path not in held)
-
-    def _check_options(self) -> None:
-        """What a layout may ask of some tables only."""
-        layout, where = self.layout, f"layout {self.name}"
-        if layout.average_rank and self.across != "method":
-            raise ResultsError(f"{where}: average_rank: needs methods as columns, not {self.across}")
-        strange = [path for path in layout.row_labels if path not in self.down or path not in self.results.swept]
-        if strange or (layout.row_labels and "method" not in self.down):
-            raise ResultsError(f"{where}: row_labels: {', '.join(strange) or 'method'} is not among the rows")
-        if layout.relative_to is not None and layout.relative_to not in self.results.methods:
-            hint = did_you_mean(layout.relative_to, self.results.methods)
-            raise ResultsError(f"{where}: relative_to: no method {layout.relative_to!r}{hint} in {self.results.folder}")
-
-    def _known(self, key: str, name: str) -> str:
-        swept = self.results.swept
-        if name in ("dataset", "method", "metric", *swept):
-            return name
-        raise ResultsError(
-            f"layout {self.name}: {key}: {name} is not swept in {self.results.folder} "
-            f"(swept there: {', '.join(swept) or 'nothing'}); the layout generic suits any experiment"
-        )
-
-    def _metrics(self) -> tuple[str, ...]:
-        known, wanted = self.results.metrics, self.layout.metrics
-        if self.layout.metric is not None:
-            wanted = (self.layout.metric,)
-        for metric in wanted or ():
-            if metric not in known:
-                hint = did_you_mean(metric, known)
-                raise ResultsError(f"{self.results.folder}: no metric {metric!r}{hint} (measured: {', '.join(known)})")
-        wanted = wanted or known
-        return wanted if "metric" in (self.across, *self.down) else wanted[:1]
+    def __init__(self, plan: Arrangement):
+        self.plan, self.results, self.layout, self.name = plan, plan.results, plan.layout, plan.name
 
     def table(self) -> Table:
-        rows = self._row_places()
-        columns = self.domain[self.across]
-        along = self.column_paths or (self.across,)
-        grid = [[{**self._default(), **row, **dict.fromkeys(along, value)} for value in columns] for row in rows]
-        cells = [[self._cell(place) for place in places] for places in grid]
-        bold = self._bold(grid, cells)
+        rows, columns, grid, cells = self.plan.rows, self.plan.columns, self.plan.grid, self.plan.cells
+        bold = self.plan.mark_best()
         self.digits = self._digits(itertools.chain(*grid), itertools.chain(*cells))
-        outer = self.down[0]
-        groups = [k for k in range(1, len(rows)) if rows[k][outer] != rows[k - 1][outer]] if len(self.down) > 1 else []
+        outer = self.plan.down[0]
+        groups = (
+            [k for k in range(1, len(rows)) if rows[k][outer] != rows[k - 1][outer]] if len(self.plan.down) > 1 else []
+        )
         shown: list[tuple[Text, ...]] = []
         starts = []
         for k, row in enumerate(rows):
             if k in groups:
                 starts.append(len(shown))
             numbers = [
-                Text("", "") if self._left_blank(row, j, len(columns)) else self._show(grid[k][j], cell, bold[k][j])
+                Text("", "") if self.plan.left_blank(row, j, len(columns)) else self._show(grid[k][j], cell, bold[k][j])
                 for j, cell in enumerate(cells[k])
             ]
             shown.append((*self._labels(rows, k), *numbers))
             if self.layout.average_rank and (k + 1 in groups or k + 1 == len(rows)):
                 first = max([0, *(start for start in groups if start <= k)])
                 shown.append(self._average_ranks(grid[first : k + 1], cells[first : k + 1]))
-        header = (*(text(self._head(name)) for name in self.stub), *self._column_heads(columns))
+        header = (*(text(self._head(name)) for name in self.plan.stub), *self._column_heads(columns))
         visible = [
             cell
             for row, found in zip(rows, cells, strict=True)
             for j, cell in enumerate(found)
-            if not self._left_blank(row, j, len(columns))
+            if not self.plan.left_blank(row, j, len(columns))
         ]
         notes = self._notes(visible, any(b for row in bold for b in row))
-        sheet = Sheet(self._caption(), header, tuple(shown), len(self.stub), tuple(starts), notes)
+        sheet = Sheet(self._caption(), header, tuple(shown), len(self.plan.stub), tuple(starts), notes)
         parts = (self.results.name, layouts.stem(self.name), *filter(None, [self.layout.metric]))
         label = "tab:" + layouts.file_name("-".join(parts)).replace("_", "-")
         return Table(sheet, *self._records(itertools.chain(*grid), itertools.chain(*cells)), label)
@@ -241,7 +159,7 @@ class _Builder:
     def _digits(self, grid: Iterable[Place], cells: Iterable[Cell | None]) -> dict[str, int]:
         """Decimal places of each metric: the layout's; or 4, and for times as many as show two of the shortest."""
         if self.layout.digits is not None:
-            return dict.fromkeys(self.facts, self.layout.digits)
+            return dict.fromkeys(self.plan.facts, self.layout.digits)
         shortest: dict[str, float] = {}
         for place, cell in zip(grid, cells, strict=True):
             if cell and cell.mean > 0:
@@ -250,23 +168,15 @@ class _Builder:
             metric: min(max(1, 1 - math.floor(math.log10(shortest[metric]))), 6)
             if facts.is_time and metric in shortest
             else 4
-            for metric, facts in self.facts.items()
+            for metric, facts in self.plan.facts.items()
         }
-
-    def _lacks_columns(self, method: str) -> bool:
-        """Whether a method has none of the swept parameters along the columns."""
-        return bool(self.column_paths) and all(self.results.lacks(method, path) for path in self.column_paths)
-
-    def _left_blank(self, row: Place, j: int, n_columns: int) -> bool:
-        """Whether column `j` stays empty because the row's one number stands in the last column."""
-        return self.layout.lacking == "last" and j < n_columns - 1 and self._lacks_columns(row.get("method", ""))
 
     def _average_ranks(self, grid: list[list[Place]], cells: list[list[Cell | None]]) -> tuple[Text, ...]:
         """The row below a group: each method's average rank over the rows in which all of them have a number."""
-        labels = [text("average rank" if name == self.stub[-1] else "") for name in self.stub]
+        labels = [text("average rank" if name == self.plan.stub[-1] else "") for name in self.plan.stub]
         blocks = []
         for places, row in zip(grid, cells, strict=True):
-            better = self.facts[places[0]["metric"]].higher_is_better
+            better = self.plan.facts[places[0]["metric"]].higher_is_better
             means = {place["method"]: cell.mean for place, cell in zip(places, row, strict=True) if cell}
             if better is not None and len(means) == len(places) > 1:
                 blocks.append(ranks(means, better))
@@ -277,66 +187,14 @@ class _Builder:
         wanted = self.layout.bold != "none"
         return (*labels, *(Text(f"{a:.2f}", f"${a:.2f}$", wanted and same(a, best)) for a in averages))
 
-    def _default(self) -> Place:
-        """The one metric of a table that has no place for metrics."""
-        return {"metric": self.domain["metric"][0]}
-
-    def _row_places(self) -> list[Place]:
-        """The rows: every combination that the methods have, ordered by `down`, its first name slowest."""
-        paths = [name for name in self.down if name in self.results.swept]
-        fixed = [name for name in self.down if name not in paths]
-        places: list[Place] = []
-        for values in itertools.product(*(self.domain[name] for name in fixed)):
-            place = dict(zip(fixed, values, strict=True))
-            methods = [place["method"]] if "method" in place else self.domain["method"]
-            points = dict.fromkeys(
-                tuple(point[self.results.swept.index(path)] for path in paths)
-                for method in methods
-                for point in self.results.points_of(method)
-            )
-            if len(points) > 1 and "method" not in place:  # a method without the parameter has its number in every row
-                points.pop(("",) * len(paths), None)
-            places += [{**place, **dict(zip(paths, point, strict=True))} for point in points or [("",) * len(paths)]]
-        order = {name: {value: k for k, value in enumerate(("", *self.domain[name]))} for name in self.down}
-        return sorted(places, key=lambda place: [order[name][place[name]] for name in self.down])
-
-    def _cell(self, place: Place) -> Cell | None:
-        point = tuple(place[path] for path in self.results.swept)
-        cell = self.results.cell(place["dataset"], place["method"], point, place["metric"])
-        if self.layout.relative_to is None or cell is None:
-            return cell
-        reference = self.results.cell(place["dataset"], self.layout.relative_to, point, place["metric"])
-        if reference is None or reference.mean == 0:
-            return None
-        return Cell(cell.mean / reference.mean, math.nan, math.nan, min(cell.n, reference.n))
-
-    def _bold(self, grid: list[list[Place]], cells: list[list[Cell | None]]) -> list[list[bool]]:
-        def group(place: Place) -> tuple[str, ...]:
-            return (place["dataset"], place["metric"], place[self.across] if self.across in self.results.swept else "")
-
-        rivals: dict[tuple[str, ...], list[Cell]] = {}
-        for place, cell in zip(itertools.chain(*grid), itertools.chain(*cells), strict=True):
-            if cell:
-                rivals.setdefault(group(place), []).append(cell)
-        within = self.layout.bold == "one_standard_error"
-        return [
-            [
-                self.layout.bold != "none"
-                and cell is not None
-                and is_among_best(cell, rivals[group(place)], self.facts[place["metric"]].higher_is_better, within)
-                for place, cell in zip(places, row, strict=True)
-            ]
-            for places, row in zip(grid, cells, strict=True)
-        ]
-
     def _labels(self, rows: list[Place], k: int) -> list[Text]:
         """The row's labels; an outer label stands only in the first row of its group."""
         labels: list[Text] = []
         fresh = k == 0
-        for name in self.stub:
-            fresh = fresh or name == self.stub[-1] or rows[k][name] != rows[k - 1][name]
+        for name in self.plan.stub:
+            fresh = fresh or name == self.plan.stub[-1] or rows[k][name] != rows[k - 1][name]
             value = rows[k][name]
-            path = next((path for path in self.labelled if name == "method" and rows[k][path]), None)
+            path = next((path for path in self.plan.labelled if name == "method" and rows[k][path]), None)
             if path is not None:
                 pattern = self.layout.row_labels[path]
                 labels.append(self._filled(f"row_labels.{path}", pattern, method=value, value=rows[k][path]))
@@ -348,7 +206,7 @@ class _Builder:
         if value in self.layout.names and name in ("dataset", "method", "metric"):
             return self.layout.names[value]
         if name == "metric":
-            return self.facts[value].title
+            return self.plan.facts[value].title
         return value or DASH
 
     def _show(self, place: Place, cell: Cell | None, bold: bool) -> Text:
@@ -380,9 +238,9 @@ class _Builder:
         return plain.get(name) or short_path(name, self.results.swept)
 
     def _column_heads(self, columns: Sequence[str]) -> list[Text]:
-        if self.across not in self.results.swept:
-            return [text(self._value(self.across, value)) for value in columns]
-        headers, path = self.layout.headers, short_path(self.across, self.results.swept)
+        if self.plan.across not in self.results.swept:
+            return [text(self._value(self.plan.across, value)) for value in columns]
+        headers, path = self.layout.headers, short_path(self.plan.across, self.results.swept)
         heads = []
         for k, value in enumerate(columns):
             key = "other" if k else "first"
@@ -394,9 +252,9 @@ class _Builder:
 
     def _caption(self) -> Text:
         values = {
-            "metric": listing([fact.title for fact in self.facts.values()]),
-            "methods": listing(self.domain["method"]),
-            "datasets": listing(self.domain["dataset"]),
+            "metric": listing([fact.title for fact in self.plan.facts.values()]),
+            "methods": listing(self.plan.domain["method"]),
+            "datasets": listing(self.plan.domain["dataset"]),
             "experiment": self.results.name,
             "reference": self.layout.relative_to or "",
         }
@@ -419,19 +277,19 @@ class _Builder:
             if self.layout.relative_to is not None:
                 what = f"Mean, divided by that of {self.layout.relative_to} on the same data set,"
             notes.append(f"{what} {over_splits(c.n for c in present)}.")
-        notes += tuning_notes(self.results, self.domain["method"])
+        notes += tuning_notes(self.results, self.plan.domain["method"])
         if bold:
-            column = "" if self.across in ("dataset", "method") else " and column"
-            if self.across == "method" and "metric" in self.down:
+            column = "" if self.plan.across in ("dataset", "method") else " and column"
+            if self.plan.across == "method" and "metric" in self.plan.down:
                 column = " and metric"
             notes.append(f"{_BOLD[self.layout.bold]}{column}.")
         if self.layout.average_rank:
             notes.append("Average rank: over the rows above it in which every method has a number.")
-        notes += _notes_on_metrics(self.facts, self.layout.bold != "none")
-        repeated = [m for m in self.domain["method"] if self._lacks_columns(m)]
+        notes += _notes_on_metrics(self.plan.facts, self.layout.bold != "none")
+        repeated = [m for m in self.plan.domain["method"] if self.plan.lacks_columns(m)]
         if repeated:
             has = "have" if len(repeated) > 1 else "has"
-            paths = [short_path(path, self.results.swept) for path in self.column_paths]
+            paths = [short_path(path, self.results.swept) for path in self.plan.column_paths]
             none = " or ".join(filter(None, [", ".join(paths[:-1]), paths[-1]]))
             where = {
                 "repeat": "the same number stands in every column",
@@ -450,7 +308,7 @@ class _Builder:
     ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
         """The plain data: one record for each cell of the results, once even where the table repeats it."""
         keys = ["dataset", "method", *self.results.swept]
-        keys += ["metric"] if len(self.domain["metric"]) > 1 else []
+        keys += ["metric"] if len(self.plan.domain["metric"]) > 1 else []
         spread = {"standard_error": ("se",), "std": ("std",), "none": ()}[self.layout.spread]
         records: dict[tuple[str, ...], tuple[str, ...]] = {}
         for place, cell in zip(places, cells, strict=True):
@@ -468,5 +326,5 @@ def _notes_on_metrics(facts: Mapping[str, MetricFacts], bold: bool) -> list[str]
     notes = list_notes(facts.values())
     unknown = [fact.title for fact in facts.values() if fact.higher_is_better is None]
     if unknown and bold:
-        notes.append(f"{listing(unknown)}: mlcdr does not know which way is better, so nothing is bold.")
+        notes.append(f"{listing(unknown)}: which way is better is not known, so nothing is bold.")
     return notes

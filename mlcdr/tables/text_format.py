@@ -1,4 +1,4 @@
-"""What tables, comparisons, figures and the report say alike: numbers, their spread, and what must be noted of them."""
+"""Text that tables, comparisons, figures and the report share: numbers, their spread, and notes on them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def over_splits(counts: Iterable[int]) -> str:
 
 
 def tuning_notes(results: Results, methods: Sequence[str]) -> list[str]:
-    """What must be said of methods whose parameters were chosen by what has seen the test rows."""
+    """Notes on methods whose parameters were chosen with the test rows seen."""
     best = [method for method in methods if method in results.grids]
     once = [method for method in methods if method in tuned_paths(results.experiment, "dataset")]
     notes = []
@@ -63,7 +63,7 @@ def tuning_notes(results: Results, methods: Sequence[str]) -> list[str]:
 
 
 def unfilled(results: Results) -> list[str]:
-    """What is said of swept values at which no trial of any method has a result."""
+    """Notes on swept values at which no trial of any method has a result."""
     by_path: dict[str, list[str]] = {}
     for path, value in results.without_result:
         by_path.setdefault(path, []).append(value)

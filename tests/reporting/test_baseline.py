@@ -193,7 +193,7 @@ def test_an_unknown_metric_is_not_judged(tmp_path):
     old = {("d", "A", k): scores() for k in (LOSS, "mine")}
     got = both(tmp_path, old, {key: values + 1 for key, values in old.items()})
     assert [cell.metric for cell in got.cells] == [LOSS]
-    assert "Not judged, for mlcdr does not know which way is better: mine." in got.remarks
+    assert "Not judged, because which way is better is not known: mine." in got.remarks
 
 
 def test_the_command_fails_on_a_regression_only_when_asked(tmp_path, mlcdr):

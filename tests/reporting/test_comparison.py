@@ -86,7 +86,7 @@ def test_incomplete_data_sets_are_left_out_and_named(tmp_path):
     assert got.average_ranks == {"A": 1.0, "B": 2.0}
     assert got.ranked == (("d", ()), ("f", ()))
     assert got.left_out == (("e", ()),)
-    assert "Left out of ranks and tests, for want of a result: e." in got.sheet.notes
+    assert "Left out of ranks and tests, because results are missing: e." in got.sheet.notes
     assert "Without any result, and not ranked: Failed." in got.sheet.notes
     assert shown(got)[2] == ["Failed", "–", "–", "–", "–", "–"]
 
@@ -110,7 +110,7 @@ def test_an_unknown_metric_is_shown_but_not_ranked(tmp_path):
     values = {("d", m, "mine"): (v, 0.1, 10) for m, v in (("A", 0.1), ("B", 0.2))}
     got = comparison.compare(load(tmp_path, values), "mine")
     assert got.average_ranks == {}
-    assert "mlcdr does not know which way mine is better: nothing is bold or ranked." in got.sheet.notes
+    assert "Mine: which way it is better is not known, so nothing is bold or ranked." in got.sheet.notes
 
 
 def test_a_method_without_the_parameter_is_ranked_everywhere(tmp_path):

@@ -41,7 +41,7 @@ def test_demsars_example_in_words():
     assert friedman.startswith("Friedman over 14 data sets, corrected for ties: χ²(3) = ")
     assert friedman.endswith("(critical value 2.85), p = 0.012: the methods differ.")
     # by the critical difference no two average ranks are far enough apart at 0.05: 3.143 − 1.964 < 1.25
-    assert nemenyi == "Nemenyi, critical difference 1.25: not told apart: C4.5+m+cf, C4.5+m, C4.5+cf, C4.5."
+    assert nemenyi == "Nemenyi, critical difference 1.25: no significant difference: C4.5+m+cf, C4.5+m, C4.5+cf, C4.5."
     assert wilcoxon.startswith("Wilcoxon signed-rank over 14 data sets, Holm's correction over 6 pairs: ")
 
 
@@ -102,7 +102,7 @@ def test_what_is_left_out_is_left_out_of_the_tests(tmp_path):
     array[1, 4] = np.nan
     got = compared(tmp_path, array)
     assert got.significance.n_blocks == 8
-    assert "Left out of ranks and tests, for want of a result: d4." in got.sheet.notes
+    assert "Left out of ranks and tests, because results are missing: d4." in got.sheet.notes
     expected = of(np.delete(array, 4, axis=1))
     assert got.significance.friedman == expected.friedman
     assert got.sheet.rows[1][5].plain == "–"

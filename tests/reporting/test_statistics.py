@@ -178,16 +178,14 @@ def test_holm_by_hand():
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_nemenyi_and_cliques_are_those_of_scikit_posthocs(ties):
+def test_the_critical_difference_parts_what_scikit_posthocs_parts(ties):
     posthocs = pytest.importorskip("scikit_posthocs", reason="needs scikit-posthocs")
     values = problem(6, 20, seed=4, ties=ties)
     expected = posthocs.posthoc_nemenyi_friedman(values.T).to_numpy()
     averages = module.average_ranks(values, True)
-    got = module.nemenyi(averages, 20)
-    np.testing.assert_allclose(got, expected, atol=1e-6)
     # differing by p-value and differing by more than the critical difference are one
     apart = np.abs(averages[:, None] - averages[None, :]) > module.critical_difference(6, 20)
-    np.testing.assert_array_equal(got < 0.05, apart)
+    np.testing.assert_array_equal(expected < 0.05, apart)
     assert apart.any()
 
 

@@ -103,7 +103,7 @@ def test_a_metric_of_unknown_direction_has_no_best(tmp_path):
     values = {("yeast", m, "my_metric"): (v, 0.001, 100) for m, v in (("A", 0.5), ("B", 0.6))}
     table = render_table(load(tmp_path, values), GENERIC)
     assert bold_cells(table) == set()
-    assert any("does not know which way" in note for note in table.sheet.notes)
+    assert any("which way is better is not known" in note for note in table.sheet.notes)
 
 
 def test_one_split_has_a_dash_for_its_error(tmp_path):
