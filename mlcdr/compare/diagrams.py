@@ -3,7 +3,7 @@
 `critical_difference` draws Demšar's diagram (2006, Figure 1): the axis of average ranks, the best at the left, each
 method led to its rank, and a bar over methods without a significant difference. `matrix` draws every pair of methods
 (after Ismail-Fawaz et al., *An approach to multiple comparison benchmark evaluations that is stable under manipulation
-of the comparate set*, 2023): how much better the row's method is in the mean, its wins, ties and losses, and the p-value.
+of the comparate set*, 2023): how much better the row's method is in the mean, its wins, ties and losses, and p.
 
 The matrix' colours run from orange through white to purple (ColorBrewer's PuOr, distinct with any colour vision), one
 end a win for the row in all blocks, the other a loss in all: wins are comparable where differences of unlike data sets

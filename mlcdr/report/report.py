@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import csv
 import hashlib
 import itertools
 import json
@@ -44,7 +43,6 @@ from mlcdr.results.scores import NoResults, Point
 from mlcdr.tables import layouts, output, tables, text_format
 from mlcdr.tables.curves import curve, positions
 from mlcdr.tables.sheet import DASH, Sheet, Text, text
-from mlcdr.whole_files import is_own_file
 
 Diagrams = Callable[[Results], Mapping[str, str]]
 """From the results to pictures of them: name → an SVG file's text."""
@@ -400,45 +398,30 @@ def _number(found: Results, dataset: str, method: str, point: Point, metric: str
 
 
 def _tuned(found: Results) -> dict[str, Sheet]:
-    """Data set → which values its trials chose, and how often; from chosen.csv, which not every experiment has.
+    """Data set → which values its trials chose, and how often; empty where nothing is tuned.
 
     Raises
     ------
     ResultsError
-        When that file is broken.
+        When the choices cannot be read.
     """
-    path = found.folder / "chosen.csv"
-    if not is_own_file(path):
-        return {}
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.reader(file, strict=True))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ResultsError(f"{path}: not readable as CSV: {error}") from error
-    header = rows[0] if rows else []
-    if header[:2] != ["dataset", "method"] or header[-3:] != ["split", "parameter", "value"]:
-        raise ResultsError(f"{path}:1: the columns should be dataset,method,<swept …>,split,parameter,value")
-    swept = [path for k, path in enumerate(header[2:-3], start=2) if any(row[k : k + 1] != [""] for row in rows[1:])]
-    kept = [1, *(header.index(path) for path in swept)]  # a path that no tuned method has stays away
-    chosen: dict[str, dict[tuple[str, ...], Counter[str]]] = {}
-    for number, row in enumerate(rows[1:], start=2):
-        if len(row) != len(header):
-            raise ResultsError(f"{path}:{number}: {len(row)} values where the header has {len(header)} columns")
-        *_, parameter, value = row
-        key = (*(row[k] for k in kept), parameter)
-        chosen.setdefault(row[0], {}).setdefault(key, Counter())[value] += 1
+    choices = found.choices
+    kept = [k for k in range(len(choices.paths)) if any(key[2][k] for key in choices.counts)]  # that a tuned method has
+    swept = [choices.paths[k] for k in kept]
     heads = ("Method", *(text_format.short_path(each, swept) for each in swept), "Parameter", "Chosen (how often)")
+    rows: dict[str, list[tuple[Text, ...]]] = {}
+    for (dataset, method, point, parameter), counts in choices.counts.items():
+        labels = (method, *(point[k] or DASH for k in kept), parameter, _most_common(counts))
+        rows.setdefault(dataset, []).append(tuple(map(text, labels)))
     return {
         dataset: Sheet(
             text(f"Tuned parameters of {dataset}"),
             tuple(map(text, heads)),
-            tuple(
-                (*(text(each or DASH) for each in key), text(_most_common(counts))) for key, counts in by_place.items()
-            ),
+            tuple(lines),
             len(heads) - 1,
             left=(len(heads) - 1,),
         )
-        for dataset, by_place in chosen.items()
+        for dataset, lines in rows.items()
     }
 
 

@@ -1,24 +1,22 @@
 """SVG to stand inside an HTML page: charts drawn for it, and figures of matplotlib's made fit for it.
 
+The curves of a page are drawn here and not by matplotlib, whose SVG has neither a tooltip for each point nor classes
+that a style sheet could colour, and is many times as large. What is to be drawn is shared (`mlcdr.tables.curves`).
+
 A page's style sheet gives colours, so that a chart follows the reader's dark mode: the classes `c0` … `c6` are the
 colours of methods, `l0` … `l2` their line styles. Text is text, and no element of a chart has an `id`.
 """
 
 from __future__ import annotations
 
-import io
 import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from mlcdr.tables import styles
 from mlcdr.tables.curves import Curve
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 COLOURS = len(styles.COLOURS)
 LINES = len(styles.LINES)
@@ -96,16 +94,6 @@ def swatch(k: int) -> str:
         f'<path class="line c{k % COLOURS} l{k % LINES}" d="M1 6H33"/>'
         f'<path class="mark c{k % COLOURS}" d="{marker(k, 17, 6)}"/></svg>'
     )
-
-
-def from_figure(figure: Figure, prefix: str, label: str) -> str:
-    """A figure of matplotlib's, its text as text; the rest as in `inlined`."""
-    import matplotlib as mpl
-
-    image = io.StringIO()
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": prefix}):
-        figure.savefig(image, format="svg", transparent=True, metadata={"Date": None})
-    return inlined(image.getvalue(), prefix, label)
 
 
 def inlined(svg: str, prefix: str, label: str) -> str:

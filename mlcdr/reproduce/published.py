@@ -212,19 +212,21 @@ class PublishedComparison:
         header = (*labels, "Ours", "Published", "Diff.", "z", "Verdict")
         of = f" ({metrics[0]})" if len(metrics) == 1 else ""
         caption = text(f"{self.folder} beside {self.table}{of}")
-        reasons: dict[str, list[str]] = {}
-        for row in shown:
-            if row.verdict == "not reproducible":
-                cell = row.published
-                why = self.rules.why_not(cell.dataset, cell.method, cell.metric)
-                reasons.setdefault(why, []).append(f"{cell.dataset} {cell.method}")
         notes = [self.summary() + ".", "The cells of a data set share their splits, so their z move together."]
-        notes += [f"Not reproducible, {listing(list(dict.fromkeys(cells)))}: {why}." for why, cells in reasons.items()]
+        notes += [f"Not reproducible, {listing(cells)}: {why}." for why, _, cells in self.reasons()]
         notes += [f"No cell of {listing(absent)} in the results."] if absent else []
         notes += [f"Not in the published table: {listing(self.only_ours)}."] if self.only_ours else []
         notes += self.remarks
         left_columns = (len(header) - 1,)
         return Sheet(caption, tuple(map(text, header)), tuple(lines), stub, tuple(groups), tuple(notes), left_columns)
+
+    def reasons(self) -> list[tuple[str, int, list[str]]]:
+        """Each reason why cells are not reproducible, how many cells it is for, and of which data sets and methods."""
+        found: dict[str, list[str]] = {}
+        for cell in (row.published for row in self.rows if row.verdict == "not reproducible"):
+            why = self.rules.why_not(cell.dataset, cell.method, cell.metric)
+            found.setdefault(why, []).append(f"{cell.dataset} {cell.method}")
+        return [(why, len(cells), list(dict.fromkeys(cells))) for why, cells in found.items()]
 
     def _absent(self) -> list[str]:
         """The data sets of which the results have no cell: a note stands for rows of dashes."""

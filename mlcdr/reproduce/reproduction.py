@@ -28,7 +28,6 @@ from mlcdr.tables.sheet import DASH, Sheet, Text, text
 
 _WORST = 5  # cells shown of each table
 _JUDGED: tuple[Verdict, ...] = ("agrees", "differs", "undecided")
-_APART: tuple[Verdict, ...] = ("not reproducible", "not run", "n/a")
 
 
 @dataclass(frozen=True)
@@ -256,16 +255,7 @@ def _section(each: Reproduction) -> str:
     lines.append(f"- Result: {beside.summary()}.")
     lines.append(f"- Wall time {_seconds(each)}, {_date(each)}.")
     lines += [f"- Note: {note}" for note in each.notes]
-    reasons: dict[str, list[str]] = {}
-    for row in beside.rows:
-        cell = row.published
-        if row.verdict == "not reproducible":
-            why = beside.rules.why_not(cell.dataset, cell.method, cell.metric)
-            reasons.setdefault(why, []).append(f"{cell.dataset} {cell.method}")
-    lines += [
-        f"- Not reproducible ({len(cells)}), {listing(list(dict.fromkeys(cells)))}: {why}."
-        for why, cells in reasons.items()
-    ]
+    lines += [f"- Not reproducible ({n}), {listing(cells)}: {why}." for why, n, cells in beside.reasons()]
     return "\n".join([title, *lines, "", _worst_sheet(each.worst).markdown()])
 
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from mlcdr.errors import ResultsError
-from mlcdr.results.scores import Cell, Key, NoResults, SplitScores
+from mlcdr.results.scores import Cell, Choices, Key, NoResults, SplitScores
 from mlcdr.whole_files import is_own_file
 
 _SUMMARY = ("metric", "mean", "std", "se", "n")
 _SCORES = ("split", "metric", "value")
+_CHOSEN = ("split", "parameter", "value")
 
 
 def import_cells(path: Path) -> tuple[tuple[str, ...], dict[Key, Cell]]:
@@ -73,6 +75,23 @@ def import_splits(path: Path) -> SplitScores:
             raise ResultsError(f"{path}:{line}: column split: {split!r} is not the number of a split")
         by_split[int(split)] = _number(path, line, "value", value)
     return SplitScores(paths, values)
+
+
+def import_choices(path: Path) -> Choices:
+    """The choices of a `chosen.csv`: `dataset, method, <swept> …, split, parameter, value`; none without the file.
+
+    Raises
+    ------
+    ResultsError
+        When the file is broken.
+    """
+    if not is_own_file(path):
+        return Choices((), {})
+    paths, rows = _read_table(path, _CHOSEN)
+    counts: dict[Key, Counter[str]] = {}
+    for _, (dataset, method, *point, _, parameter, value) in rows:
+        counts.setdefault((dataset, method, tuple(point), parameter), Counter())[value] += 1
+    return Choices(paths, counts)
 
 
 def _missing(path: Path) -> str:

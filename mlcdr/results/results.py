@@ -21,10 +21,10 @@ from mlcdr.errors import ConfigError, ResultsError
 from mlcdr.experiment.model import Experiment, method_text
 from mlcdr.results.best import Best, Repetitions, Setting, choose_best, tuned_paths
 from mlcdr.results.failures import Place
-from mlcdr.results.imports import import_cells, import_splits
+from mlcdr.results.imports import import_cells, import_choices, import_splits
 from mlcdr.results.manifest import Manifest, open_manifest
 from mlcdr.results.metric_facts import MetricFacts, describe_metric
-from mlcdr.results.scores import Cell, Key, NoResults, Point, SplitScores
+from mlcdr.results.scores import Cell, Choices, Key, NoResults, Point, SplitScores
 from mlcdr.results.trials import read_planned_trials
 from mlcdr.whole_files import is_own_file
 
@@ -85,6 +85,17 @@ class Results:
             When there is none, or it is broken.
         """
         return open_manifest(self.folder)
+
+    @cached_property
+    def choices(self) -> Choices:
+        """The values that trials chose for the parameters they tuned, as they were exported.
+
+        Raises
+        ------
+        ResultsError
+            When `chosen.csv` is broken.
+        """
+        return import_choices(self.folder / "chosen.csv")
 
     @cached_property
     def split_scores(self) -> SplitScores:

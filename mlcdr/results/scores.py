@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -52,6 +53,22 @@ def summarise(values: Sequence[float]) -> Cell:
 def round_score(value: float) -> float:
     """A number to twelve significant digits, as it is exported: two orders of summation may differ beyond these."""
     return float(f"{value:.12g}")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The values that trials chose for the parameters they tuned.
+
+    Attributes
+    ----------
+    paths : tuple of str
+        The config paths of the points.
+    counts : dict
+        (data set, method, point of `paths`, parameter) → value → how many trials chose it.
+    """
+
+    paths: tuple[str, ...]
+    counts: Mapping[Key, Counter[str]]
 
 
 @dataclass(frozen=True)

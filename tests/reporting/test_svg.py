@@ -1,5 +1,7 @@
+import io
 import xml.etree.ElementTree as ET
 
+import matplotlib as mpl
 import pytest
 from matplotlib.figure import Figure
 
@@ -81,8 +83,15 @@ def figure():
     return made
 
 
+def from_figure(made, prefix, label):
+    image = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": prefix}):
+        made.savefig(image, format="svg", transparent=True, metadata={"Date": None})
+    return svg.inlined(image.getvalue(), prefix, label)
+
+
 def test_two_figures_on_a_page_share_no_id_and_find_their_own():
-    made = [svg.from_figure(figure(), prefix, "a & b") for prefix in ("one", "two")]
+    made = [from_figure(figure(), prefix, "a & b") for prefix in ("one", "two")]
     roots = [ET.fromstring(text) for text in made]
     ids = [{e.get("id") for e in root.iter() if e.get("id")} for root in roots]
     assert ids[0]
@@ -104,7 +113,7 @@ def test_a_figure_takes_the_pages_colours_if_it_has_none_of_its_own():
     plain, coloured, matrix = figure(), figure(), Figure()
     coloured.axes[0].plot([0, 1], [1, 0], color="#c02020")
     matrix.subplots().imshow([[0, 1]], cmap="gray")
-    made = [ET.fromstring(svg.from_figure(each, "a", "")) for each in (plain, coloured, matrix)]
+    made = [ET.fromstring(from_figure(each, "a", "")) for each in (plain, coloured, matrix)]
     assert [root.get("class") for root in made] == ["figure themed", "figure", "figure"]
     plain, coloured, matrix = (ET.tostring(root, encoding="unicode") for root in made)
     assert "currentColor" in plain
