@@ -48,8 +48,8 @@ def join(every: Sequence[Results]) -> Results:
                     found.setdefault((dataset, called[method], _align(point, each.swept, swept), metric), value)
         return found
 
-    def read_splits() -> NoReturn:
-        raise ResultsError(f"{folder}: the scores of single splits are not joined")
+    def refuse() -> NoReturn:
+        raise ResultsError(f"{folder}: only the means of several folders are joined")
 
     return Results(
         folder=folder,
@@ -62,7 +62,8 @@ def join(every: Sequence[Results]) -> Results:
         cells=gather(lambda each: each.cells),
         grids={called[method]: paths for each, called in pairs for method, paths in each.grids.items()},
         best=gather(lambda each: each.best),
-        read_splits=read_splits,
+        read_splits=refuse,
+        read_choices=refuse,
         remarks=_remark_on_splits(every),
     )
 

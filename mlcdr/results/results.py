@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from mlcdr.results.imports import import_cells, import_choices, import_splits
 from mlcdr.results.manifest import Manifest, open_manifest
 from mlcdr.results.metric_facts import MetricFacts, describe_metric
 from mlcdr.results.scores import Cell, Choices, Key, NoResults, Point, SplitScores
-from mlcdr.results.trials import read_planned_trials
+from mlcdr.results.trials import read_planned_choices, read_planned_trials
 from mlcdr.whole_files import is_own_file
 
 
@@ -53,8 +53,8 @@ class Results:
         (data set, method, point, metric) → what was taken of a grid.
     remarks : tuple of str
         What a reader must know of several folders that were joined.
-    read_splits : callable
-        Reads `split_scores`.
+    read_splits, read_choices : callable
+        Read `split_scores` and `choices`.
     """
 
     folder: Path
@@ -68,6 +68,7 @@ class Results:
     grids: dict[str, tuple[str, ...]]
     best: dict[Key, Best]
     read_splits: Callable[[], SplitScores]
+    read_choices: Callable[[], Choices]
     remarks: tuple[str, ...] = ()
 
     @property
@@ -88,14 +89,14 @@ class Results:
 
     @cached_property
     def choices(self) -> Choices:
-        """The values that trials chose for the parameters they tuned, as they were exported.
+        """The values that trials chose for the parameters they tuned.
 
         Raises
         ------
         ResultsError
-            When `chosen.csv` is broken.
+            When they cannot be read.
         """
-        return import_choices(self.folder / "chosen.csv")
+        return self.read_choices()
 
     @cached_property
     def split_scores(self) -> SplitScores:
@@ -247,7 +248,8 @@ def open_results(folder: str | Path) -> Results:
         return import_results(folder)
     if not recorded.values:
         raise NoResults(f"{folder}: no trial has a result; run the experiment again")
-    return _assemble(folder, experiment, recorded.paths, recorded.cells(), recorded.rounded)
+    read_choices = partial(read_planned_choices, folder, experiment)
+    return _assemble(folder, experiment, recorded.paths, recorded.cells(), recorded.rounded, read_choices)
 
 
 def import_results(folder: Path) -> Results:
@@ -260,7 +262,9 @@ def import_results(folder: Path) -> Results:
     """
     experiment = read_experiment(folder)
     paths, cells = import_cells(folder / "summary.csv")
-    return _assemble(folder, experiment, paths, cells, lambda: import_splits(folder / "scores.csv"))
+    read_splits = partial(import_splits, folder / "scores.csv")
+    read_choices = partial(import_choices, folder / "chosen.csv")
+    return _assemble(folder, experiment, paths, cells, read_splits, read_choices)
 
 
 def read_experiment(folder: Path) -> Experiment:
@@ -288,6 +292,7 @@ def _assemble(
     paths: tuple[str, ...],
     cells: dict[Key, Cell],
     read_splits: Callable[[], SplitScores],
+    read_choices: Callable[[], Choices],
 ) -> Results:
     """The results with cells at all points of `paths`; of a grid only the best is kept."""
     grids = {name: grid for name, grid in tuned_paths(experiment, "test").items() if set(grid) <= set(paths)}
@@ -312,6 +317,7 @@ def _assemble(
         grids=grids,
         best=best,
         read_splits=read_splits,
+        read_choices=read_choices,
     )
 
 

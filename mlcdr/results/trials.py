@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections import Counter
 from collections.abc import Mapping
 from itertools import groupby
 from operator import itemgetter
@@ -12,7 +14,7 @@ from mlcdr.experiment.model import Experiment
 from mlcdr.results import record_file as kinds
 from mlcdr.results.record import read_point
 from mlcdr.results.record_file import NAME, NoRecord, reading, rows, shown
-from mlcdr.results.scores import Key, Point, SplitScores
+from mlcdr.results.scores import Choices, Key, Point, SplitScores
 
 _TRIALS = """
     SELECT position, trials.dataset, trials.method, point, split FROM planned JOIN trials USING (key)
@@ -22,8 +24,11 @@ _SCORES = """
     SELECT position, metric, value FROM planned CROSS JOIN scores USING (key)
     WHERE value IS NOT NULL ORDER BY position
 """
+_CHOICES = "SELECT position, path, value FROM planned CROSS JOIN choices USING (key) ORDER BY position"
 
 _Place = tuple[str, str, Point]
+_Places = dict[int, tuple[_Place, int]]
+"""Position in the plan → where the trial stands, and its split."""
 
 
 def read_planned_trials(folder: Path, experiment: Experiment) -> SplitScores | None:
@@ -38,18 +43,12 @@ def read_planned_trials(folder: Path, experiment: Experiment) -> SplitScores | N
         When the record cannot be read, or holds what a run does not write.
     """
     path = folder / NAME
-    paths, metrics = experiment.varied, [spec.label for spec in experiment.metrics]
-    points: dict[str, Point] = {}
     found: dict[_Place | None, dict[str, dict[int, float]]] = {}
     try:
         with reading(folder) as db:
             if db.execute("SELECT count(*) FROM planned").fetchone() == (0,):
                 return None
-            trials = rows(db, path, "trials", _TRIALS, kinds.number, *[kinds.text] * 3, kinds.number)
-            for text in {trial[3] for trial in trials}:
-                point = dict(read_point(path, text))
-                points[text] = tuple(point.get(each, "") for each in paths)
-            places = {trial[0]: ((trial[1], trial[2], points[trial[3]]), trial[4]) for trial in trials}
+            places = _read_places(db, path, experiment.varied)
             for position, of_trial in groupby(db.execute(_SCORES), itemgetter(0)):
                 place, split = places.get(position, (None, 0))  # None: of a trial that is not done
                 by_metric = found.setdefault(place, {})
@@ -58,14 +57,43 @@ def read_planned_trials(folder: Path, experiment: Experiment) -> SplitScores | N
     except NoRecord:
         return None
     values: dict[Key, Mapping[int, float]] = {
-        (*place, metric): by_metric[metric]
+        (*place, spec.label): by_metric[spec.label]
         for place, by_metric in found.items()
         if place is not None
-        for metric in metrics
-        if metric in by_metric
+        for spec in experiment.metrics
+        if spec.label in by_metric
     }
     for by_split in values.values():
         if set(map(type, by_split.values())) != {float}:
             damaged = next(value for value in by_split.values() if type(value) is not float)
             raise ResultsError(f"{path}: damaged: {shown(damaged)} in its table `scores`")
-    return SplitScores(paths, values)
+    return SplitScores(experiment.varied, values)
+
+
+def read_planned_choices(folder: Path, experiment: Experiment) -> Choices:
+    """What the trials of the last run's plan chose for the parameters they tuned.
+
+    Raises
+    ------
+    ResultsError
+        As `read_planned_trials`; also where there is no record.
+    """
+    path = folder / NAME
+    with reading(folder) as db:
+        places = _read_places(db, path, experiment.varied)
+        found = rows(db, path, "choices", _CHOICES, kinds.number, kinds.text, kinds.text)
+    counts: dict[Key, Counter[str]] = {}
+    for position, parameter, value in found:
+        if position in places:
+            counts.setdefault((*places[position][0], parameter), Counter())[value] += 1
+    return Choices(experiment.varied, counts)
+
+
+def _read_places(db: sqlite3.Connection, path: Path, paths: tuple[str, ...]) -> _Places:
+    """The places of the finished trials of the plan; their points are of `paths`."""
+    trials = rows(db, path, "trials", _TRIALS, kinds.number, *[kinds.text] * 3, kinds.number)
+    points: dict[str, Point] = {}
+    for text in {trial[3] for trial in trials}:
+        point = dict(read_point(path, text))
+        points[text] = tuple(point.get(each, "") for each in paths)
+    return {position: ((dataset, method, points[text]), split) for position, dataset, method, text, split in trials}

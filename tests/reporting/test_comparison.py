@@ -110,7 +110,7 @@ def test_an_unknown_metric_is_shown_but_not_ranked(tmp_path):
     values = {("d", m, "mine"): (v, 0.1, 10) for m, v in (("A", 0.1), ("B", 0.2))}
     got = comparison.compare(load(tmp_path, values), "mine")
     assert got.average_ranks == {}
-    assert "Mine: which way it is better is not known, so nothing is bold or ranked." in got.sheet.notes
+    assert "mine: which way it is better is not known, so nothing is bold or ranked." in got.sheet.notes
 
 
 def test_a_method_without_the_parameter_is_ranked_everywhere(tmp_path):

@@ -19,13 +19,15 @@ from tests import small
 
 GRID = {"learner": "ridge", "tune": {"grid": {"learner.alpha": [0.1, 10]}, "scope": "test"}}
 
+TUNED = {"learner": "ridge", "tune": {"grid": {"learner.alpha": [0.1, 10]}, "folds": 2}}
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A run with a sweep, a grid of which the best is shown, and a method that fails."""
     place = tmp_path_factory.mktemp("results")
     arff = small.write_dataset(place / "data", n=40)
-    methods = {"PLST": small.FOUR["PLST"], "Grid": GRID, "Bad": {"learner": "tests.small.Failing"}}
+    methods = {"PLST": small.FOUR["PLST"], "Grid": GRID, "Tuned": TUNED, "Bad": {"learner": "tests.small.Failing"}}
     splits = {"kind": "kfold", "folds": 2, "repeats": 2, "seed": 1}
     plain = small.plain(arff, methods=methods, splits=splits, metrics=["hamming_loss", "fit_seconds"])
     return run(experiment_from(plain), place, jobs=1).folder
@@ -34,10 +36,13 @@ def folder(tmp_path_factory):
 def test_the_record_and_its_exports_are_the_same_results(folder):
     recorded, imported = open_results(folder), import_results(folder)
     for field in fields(recorded):
-        if field.name != "read_splits":
+        if not field.name.startswith("read_"):
             assert repr(getattr(recorded, field.name)) == repr(getattr(imported, field.name)), field.name
     assert repr(recorded.split_scores) == repr(imported.split_scores)
     assert recorded.scored == imported.scored
+    # an export leaves out the columns of paths that no tuned method has
+    assert [*recorded.choices.counts.values()] == [*imported.choices.counts.values()] != []
+    assert [(*key[:2], key[3]) for key in recorded.choices.counts] == [("tiny", "Tuned", "learner.alpha")]
     assert recorded.grids == {"Grid": ("learner.alpha",)}
     assert "Bad" in recorded.methods
     assert "Bad" not in recorded.with_results
@@ -101,8 +106,8 @@ def test_the_experiment_is_that_of_the_run_whatever_its_components(folder):
 
 def test_the_manifest_has_types(folder, tmp_path):
     manifest = open_manifest(folder)
-    assert (manifest.trials.planned, manifest.trials.failed) == (20, 4)
-    assert manifest.computed_by[0].trials.computed == 20
+    assert (manifest.trials.planned, manifest.trials.failed) == (24, 4)
+    assert manifest.computed_by[0].trials.computed == 24
     (tmp_path / "manifest.json").write_text('{"trials": {"failed": "many"}}')
     with pytest.raises(ResultsError, match=r"manifest\.json: trials\.failed: "):
         open_manifest(tmp_path)

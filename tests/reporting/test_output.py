@@ -2,12 +2,14 @@ import pytest
 
 from mlcdr.errors import ResultsError
 from mlcdr.tables import output
+from tests.reporting.results_folders import entry_of
 
 
 def test_stems_are_unique():
-    asked = [{"layout": "a/b"}, {"layout": "c", "metric": "x"}, {"layout": "c", "metric": "y"}, {"layout": "d/e.yaml"}]
+    c = [{"layout": "c", "metric": metric} for metric in ("x", "y", "f1(of=a/b)")]
+    asked = [entry_of(each) for each in ("a/b", *c[:2], "d/e.yaml")]
     assert output.stems(asked) == ["a_b", "c_x", "c_y", "e"]
-    assert output.stems([{"layout": "c", "metric": "f1(of=a/b)"}] * 2) == ["c_f1_of_a_b__1", "c_f1_of_a_b__2"]
+    assert output.stems([entry_of(c[2])] * 2) == ["c_f1_of_a_b__1", "c_f1_of_a_b__2"]
 
 
 def test_a_file_is_replaced_whole_or_left_alone(tmp_path, monkeypatch):

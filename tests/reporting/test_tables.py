@@ -284,7 +284,7 @@ def test_what_does_not_fit_is_said(tmp_path, table3_folder):
     with pytest.raises(ResultsError, match="must hold dataset and method"):
         render_table(got, {**TABLE3, "rows": ["dataset"]})
     (got.folder / "tables").write_text("in the way")
-    with pytest.raises(ResultsError, match="cannot be written"):
+    with pytest.raises(ResultsError, match="tables: not a folder"):
         tables.write_all(got)
 
 
