@@ -5,7 +5,7 @@ from pathlib import Path
 import arff as liac
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
@@ -126,6 +126,18 @@ def _read_token_by_token(path: Path, monkeypatch: pytest.MonkeyPatch) -> ArffTab
         return read_arff(path)
 
 
+def _read_both_ways(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder / "t.arff"
+    path.write_text(text)
+    results: list[object] = []
+    for read in (read_arff, lambda path: _read_token_by_token(path, monkeypatch)):
+        try:
+            results.append(_dense(read(path)).tolist())
+        except DataError as error:
+            results.append(str(error))
+    assert results[0] == results[1]
+
+
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("block", [64, 1 << 18])
 def test_every_way_reads_the_same(kind: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,15 +193,23 @@ def test_rows_read_at_once_are_those_that_are_right(
         text = "\n".join("{" + ",".join(f"{cell}" for cell in pair) + "}" for pair in zip(cells, cells, strict=False))
     else:
         text = "\n".join(",".join(row) for row in zip(cells, cells, cells, strict=False))
-    path = tmp_path / "t.arff"
-    path.write_text(header + text)
-    results = []
-    for read in (read_arff, lambda path: _read_token_by_token(path, monkeypatch)):
-        try:
-            results.append(_dense(read(path)).tolist())
-        except DataError as error:
-            results.append(str(error))
-    assert results[0] == results[1]
+    _read_both_ways(tmp_path, header + text, monkeypatch)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pieces=st.lists(st.sampled_from(["{", "}", "\n", ",", " ", "}\n{", " 1,", "0", "1", "9", "10"]), max_size=14))
+@example(pieces=["{", "1 1", "0 1", "}\n"])
+@example(pieces=["{", ",0 1", "}\n"])
+@example(pieces=["{0 1}", ",", "\n"])
+@example(pieces=["10 1,0 1"])
+@example(pieces=["11 1"])
+@example(pieces=["1 9"])
+def test_blocks_of_digits_are_those_that_are_right(
+    pieces: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header = "@relation r\n" + "".join(f"@attribute a{i} {{0,1}}\n" for i in range(11)) + "@data\n"
+    _read_both_ways(tmp_path, header + "{0 1,10 1}\n" + "".join(pieces), monkeypatch)
+    _read_both_ways(tmp_path, header + "{" + "".join(pieces) + "}", monkeypatch)
 
 
 # --- long lines: quadratic work on these would take minutes ------------------------------------------------------

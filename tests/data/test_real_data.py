@@ -110,9 +110,11 @@ def test_the_embedded_data_set_is_mulans() -> None:
         assert_array_equal(*whole)
 
 
-@pytest.mark.parametrize("name", ["tmc2007-500/tmc2007-500.arff", "scene/scene-train.arff"])
+@pytest.mark.parametrize(
+    "name", ["tmc2007-500/tmc2007-500", "scene/scene-train", "delicious/delicious", "bibtex/bibtex"]
+)
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_peak_memory_is_a_small_multiple_of_the_matrix(name: str) -> None:
     assert FOLDER is not None
-    command = [sys.executable, "-c", PEAK, str(FOLDER / name), str(FOLDER / "flags/flags.arff")]
+    command = [sys.executable, "-c", PEAK, str(FOLDER / f"{name}.arff"), str(FOLDER / "flags/flags.arff")]
     assert float(subprocess.run(command, check=True, capture_output=True, text=True).stdout) <= 4
