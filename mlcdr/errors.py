@@ -1,7 +1,7 @@
-"""The errors that are the user's to mend.
+"""User-facing errors.
 
-Everything the command line catches and turns into one clear line and exit code 2 derives from
-`UserError`; anything else that escapes is a bug of ours and keeps its traceback.
+Every error that the command line turns into one line and exit code 2 derives from `UserError`; any other exception is a
+bug of this package and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class DataError(UserError):
 
 
 class ConfigError(UserError):
-    """An experiment file (or a `--set` option) is wrong; carries *all* the problems found, one line each.
+    """An experiment file (or a `--set` option) is wrong; holds *all* the problems found, one line each.
 
     Parameters
     ----------
@@ -37,39 +37,39 @@ class ResultsError(UserError):
     """A results folder, a published table or a layout cannot be read or does not fit the request."""
 
 
-def printable(text: str) -> str:
-    r"""The text with every character that a terminal would obey rather than show as an escape; tabs as blanks.
+def escape_control_characters(text: str) -> str:
+    r"""Replace each control character, which a terminal would execute instead of show, by its escape; tabs by spaces.
 
     Examples
     --------
-    >>> print(printable("a" + chr(27) + "[2Jb"))
+    >>> print(escape_control_characters("a" + chr(27) + "[2Jb"))
     a\x1b[2Jb
     """
     if text.isprintable():
         return text
     return "".join(
-        " " if char == "\t" else char.encode("unicode_escape").decode() if _obeyed(char) else char for char in text
+        " " if char == "\t" else char.encode("unicode_escape").decode() if _is_control(char) else char for char in text
     )
 
 
-def _obeyed(char: str) -> bool:
+def _is_control(char: str) -> bool:
     kind = unicodedata.category(char)
     return kind[0] == "C" or kind in ("Zl", "Zp")  # control, direction and joining marks, surrogates; line ends
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the end of a message where something known is near `name` in any case, else nothing.
+def suggest_name(name: str, known: Iterable[str]) -> str:
+    """The end of a message, `; did you mean 'x'?`, if a known name is similar to `name` in any case, else nothing.
 
     Examples
     --------
-    >>> did_you_mean("haming_loss", ["hamming_loss", "f1"])
+    >>> suggest_name("haming_loss", ["hamming_loss", "f1"])
     "; did you mean 'hamming_loss'?"
     """
-    spelt = {each.casefold(): each for each in known}
-    near = difflib.get_close_matches(name.casefold(), list(spelt), n=1)
-    return f"; did you mean {spelt[near[0]]!r}?" if near else ""
+    original = {each.casefold(): each for each in known}
+    similar = difflib.get_close_matches(name.casefold(), list(original), n=1)
+    return f"; did you mean {original[similar[0]]!r}?" if similar else ""
 
 
-def listing(items: Sequence[str]) -> str:
-    """`a, b and c`."""
+def join_words(items: Sequence[str]) -> str:
+    """Join words as in a sentence: `a, b and c`."""
     return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1] if items else ""

@@ -1,8 +1,8 @@
-"""What a run and its workers hold to as processes: signals that ask for the end, and children that a method forks.
+"""Signals that end a run or a worker, and child processes that a method forks.
 
-An exception that the handler of a signal raises may be lost: Python drops what is raised in a callback of a weak
-reference (an import has some), in `__del__` and in callbacks of C code, and a method may catch it. So a signal is noted
-as well, and `stop_if_asked` is called wherever a run waits for something or begins something new.
+An exception raised by a signal handler may be lost: Python drops exceptions raised in a callback of a weak reference
+(imports have some), in `__del__` and in callbacks of C code, and a method may catch them. Therefore a signal is also
+recorded, and `raise_if_stopped` is called wherever a run waits or begins a new piece of work.
 """
 
 from __future__ import annotations
@@ -15,87 +15,87 @@ from pathlib import Path
 from typing import Any, Protocol
 from weakref import WeakSet
 
-ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""The signals that ask a run to end; SIGHUP comes when its terminal is closed."""
+ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""The signals that end a run; SIGHUP is sent when its terminal is closed."""
 
-_heard: list[int] = []
+_received: list[int] = []
 
 
 class Stop(BaseException):
-    """A signal asks the run to end."""
+    """A signal to end the run has been received."""
 
 
-def stop_if_asked() -> None:
-    """Go no further where a signal has asked for the end.
+def raise_if_stopped() -> None:
+    """Raise `Stop` if a signal to end the run has been received.
 
     Raises
     ------
     Stop
     """
-    if _heard:
+    if _received:
         raise Stop
 
 
-def note_ctrl_c() -> list[int]:
-    """Note every SIGINT from now on, in the list that is returned, and raise KeyboardInterrupt as ever."""
-    _heard.clear()
+def record_ctrl_c() -> list[int]:
+    """Record every SIGINT from now on in the returned list, and raise KeyboardInterrupt as usual."""
+    _received.clear()
 
-    def note(number: int, frame: Any) -> None:
-        _heard.append(number)
+    def record(number: int, frame: Any) -> None:
+        _received.append(number)
         raise KeyboardInterrupt
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background job ignores it
-        with contextlib.suppress(ValueError):  # outside the main thread it is not ours to take
-            signal.signal(signal.SIGINT, note)
-    return _heard
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a background job of a shell ignores it
+        with contextlib.suppress(ValueError):  # only the main thread can set a handler
+            signal.signal(signal.SIGINT, record)
+    return _received
 
 
 @contextlib.contextmanager
-def stopping() -> Iterator[None]:
-    """Turn the first signal of `ENDING`, even one noted before, into `Stop`; those that follow change nothing.
+def stop_on_signals() -> Iterator[None]:
+    """Turn the first signal of `ENDING_SIGNALS`, even one recorded before, into `Stop`; later ones have no effect.
 
-    Outside the main thread signals are not ours to take.
+    Outside the main thread, where no signal handler can be set, only recorded signals count.
 
     Raises
     ------
     Stop
-        At the signal; or at the end of the block, where what was raised then was lost or became another exception.
+        At the signal; or at the end of the block, if the first `Stop` was lost or replaced by another exception.
     """
 
     def stop(number: int, frame: Any) -> None:
-        if not _heard:
-            _heard.append(number)
+        if not _received:
+            _received.append(number)
             raise Stop
 
     before: dict[int, Any] = {}
     try:
-        for each in ENDING:
-            if signal.getsignal(each) != signal.SIG_IGN:  # a shell's background job is not to stop at Ctrl-C
+        for each in ENDING_SIGNALS:
+            if signal.getsignal(each) != signal.SIG_IGN:  # a background job of a shell ignores Ctrl-C
                 with contextlib.suppress(ValueError):
                     before[each] = signal.signal(each, stop)
-        stop_if_asked()
+        raise_if_stopped()
         try:
             yield
         except Exception:
-            stop_if_asked()
+            raise_if_stopped()
             raise
-        stop_if_asked()
+        raise_if_stopped()
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
-        _heard.clear()
+        _received.clear()
 
 
 @contextlib.contextmanager
-def signals_held_back() -> Iterator[None]:
-    """The signals of `ENDING` wait until the block ends; what is started in it hears them only if it asks to."""
+def block_signals() -> Iterator[None]:
+    """Block `ENDING_SIGNALS` until the end; threads and processes started within keep them blocked."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    from multiprocessing import resource_tracker  # costs `mlcdr --help` some time
+    from multiprocessing import resource_tracker  # imported here, since it would slow down `mlcdr --help`
 
-    resource_tracker.ensure_running()  # or else it is started with the first worker, and lets signals through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    resource_tracker.ensure_running()  # otherwise the first worker starts it, which unblocks the signals
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
     try:
         yield
     finally:
@@ -103,15 +103,15 @@ def signals_held_back() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
-    """Run code of others, and be the same process in the same folder afterwards.
+def protect_process() -> Iterator[None]:
+    """Run code of a method, and continue in the same process and the same working directory afterwards.
 
-    A method that forks may come back twice; the child ends here, so that nothing is computed or recorded twice.
+    If the method forks, the child process ends here, so that nothing is computed or recorded twice.
     """
     process = os.getpid()
     try:
         folder: str | Path = Path.cwd()
-    except OSError:  # it was removed; every path that is still needed is absolute then
+    except OSError:  # it was removed; all paths that are still needed are absolute
         folder = ""
     try:
         yield
@@ -129,8 +129,8 @@ class _Closable(Protocol):
 _own: WeakSet[Any] = WeakSet()
 
 
-def keep_from_children(file: _Closable) -> None:
-    """Close a file in every process that is forked from this one: what a lock or a pipe's end is held by lives on."""
+def close_in_forks(file: _Closable) -> None:
+    """Close a file in every process forked from this one, so that a child holds no lock and no end of a pipe."""
     _own.add(file)
 
 

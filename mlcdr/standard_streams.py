@@ -1,4 +1,4 @@
-"""Standard output and error that never end a program: what cannot be written is dropped, and the work goes on."""
+"""Standard output and error whose write errors do not end the program: output that cannot be written is dropped."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ import sys
 from typing import Any, cast
 
 
-class _Dropping(io.FileIO):
-    """A standard stream; `failure` is the error at which it began to drop what is written to it."""
+class _DroppingStream(io.FileIO):
+    """A standard stream that drops all output after its first write error, which `failure` holds."""
 
     failure: OSError | None = None
 
     def __init__(self, number: int, replaced: Any):
         super().__init__(number, "w", closefd=False)
-        self._replaced = replaced  # it would close the descriptor if it were collected
+        self._replaced = replaced  # garbage collection of it would close the descriptor
 
     def write(self, data: Any) -> int:
-        """Write, or else drop, all or a part of the bytes; gives how many."""
+        """Write or drop all or a part of the bytes; returns how many."""
         while self.failure is None:
             try:
                 written = cast("int | None", super().write(data))
                 if written is not None:
                     return written
-                select.select([], [self], [])  # somebody has made it one that does not wait
+                select.select([], [self], [])  # another program has made it non-blocking
             except OSError as error:
                 self.failure = error
         return memoryview(data).nbytes
 
 
-def guard() -> None:
-    """Make standard output and error drop what cannot be written, and show what they cannot encode as `?`.
+def protect_streams() -> None:
+    """Make standard output and error drop output that cannot be written, and replace unencodable characters by `?`.
 
-    A standard stream that was closed is opened on nothing: else the next file opened would have its number, and would
-    get what libraries print.
+    A closed standard stream is opened on the null device: otherwise the next opened file would get its descriptor, and
+    with it all that libraries print.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         closed = False
@@ -45,13 +45,13 @@ def guard() -> None:
             os.fstat(number)
         except OSError:
             closed = True
-            os.open(os.devnull, os.O_RDWR)  # has the lowest number that is free, which is this
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free descriptor, which is this one
             os.set_inheritable(number, True)
         stream = getattr(sys, name)
         if number == 0:
             continue
-        if closed or _stands_for(stream, number):
-            raw = _Dropping(number, stream)
+        if closed or _uses_descriptor(stream, number):
+            raw = _DroppingStream(number, stream)
             encoding = getattr(stream, "encoding", "utf-8")
             lines = name == "stderr" or raw.isatty() or getattr(stream, "write_through", False)
             setattr(sys, name, io.TextIOWrapper(io.BufferedWriter(raw), encoding, "replace", line_buffering=lines))
@@ -59,15 +59,15 @@ def guard() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _stands_for(stream: Any, number: int) -> bool:
+def _uses_descriptor(stream: Any, number: int) -> bool:
     with contextlib.suppress(AttributeError, OSError, ValueError):
         raw = getattr(stream.buffer, "raw", None)  # none with PYTHONUNBUFFERED
-        return stream.fileno() == number and not isinstance(raw, _Dropping)
+        return stream.fileno() == number and not isinstance(raw, _DroppingStream)
     return False
 
 
-def failure() -> str:
-    """Why standard output was not written to its end; empty where it was, or where its reader had seen enough."""
+def describe_failure() -> str:
+    """Why standard output is incomplete; empty if it is complete, or if the reader of a pipe closed it."""
     sys.stdout.flush()
     error = getattr(getattr(getattr(sys.stdout, "buffer", None), "raw", None), "failure", None)
     return "" if error is None or error.errno == errno.EPIPE else str(error.strerror)

@@ -1,7 +1,7 @@
-"""Files that are written whole or not at all, and never through a link that leads elsewhere.
+"""Atomic writing of files, and protection against symbolic links.
 
-A results folder may come from a stranger: what is read and written in it is a regular file in a folder of its own, and
-no symbolic link below it is followed.
+A results folder may come from an untrusted source: only regular files in it are read and written, and no symbolic link
+in it is followed.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from pathlib import Path
 
 from mlcdr.errors import ResultsError
 
-TEMPORARY = ".writing-"
-"""How the name of a file begins that is being written; one that a killed run left is nobody's."""
+TEMPORARY_PREFIX = ".writing-"
+"""Prefix of the name of a file that is being written; a killed run may leave one behind."""
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
-def write_whole(path: Path, content: bytes | str) -> None:
-    """Write a file so that a reader finds the old one or the new one, never a part; text as UTF-8, with LF.
+def write_atomically(path: Path, content: bytes | str) -> None:
+    """Write a file so that a reader sees the old or the new content, never a part; text as UTF-8, with LF.
 
-    A link of that name is replaced, not followed.
+    A symbolic link of that name is replaced, not followed.
 
     Raises
     ------
     ResultsError
-        When it, or its folder, cannot be written.
+        When the file or its folder cannot be written.
     """
-    temporary = temporary_name(path)
+    temporary = make_temporary_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(temporary, _NEW, 0o666), "wb") as file:  # a new file: no link that waits for us
+        with os.fdopen(os.open(temporary, _NEW, 0o666), "wb") as file:  # a new file, never an existing link
             file.write(content.encode() if isinstance(content, str) else content)
         temporary.replace(path)
     except OSError as error:
@@ -44,43 +44,43 @@ def write_whole(path: Path, content: bytes | str) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def temporary_name(path: Path) -> Path:
-    """Beside `path`, a name that no other process has: not one of another machine or container either."""
-    return path.with_name(f"{TEMPORARY}{path.name}.{secrets.token_hex(4)}")
+def make_temporary_path(path: Path) -> Path:
+    """A path in the same folder that no other process uses, even on another machine or in a container."""
+    return path.with_name(f"{TEMPORARY_PREFIX}{path.name}.{secrets.token_hex(4)}")
 
 
-def is_own_file(path: Path) -> bool:
-    """Whether a results folder has this file.
+def is_regular_file(path: Path) -> bool:
+    """Whether this file of a results folder exists and is a regular file.
 
     Raises
     ------
     ResultsError
-        When something of that name is there which is no regular file, such as a symbolic link.
+        When the path exists and is not a regular file, such as a symbolic link.
     """
-    return _is_own(path, stat.S_ISREG, "file")
+    return _check_kind(path, stat.S_ISREG, "file")
 
 
-def stay_within(folder: Path, path: Path) -> Path:
-    """`path`, if every folder on the way to it from `folder` is one, or is yet to be made.
+def check_within(folder: Path, path: Path) -> Path:
+    """`path`, if each of its parents below `folder` is a real folder or does not exist yet.
 
     Raises
     ------
     ResultsError
-        When one of them is something else, such as a symbolic link.
+        When a parent is something else, such as a symbolic link.
     """
     for each in path.relative_to(folder).parents:
         if each != Path():
-            _is_own(folder / each, stat.S_ISDIR, "folder")
+            _check_kind(folder / each, stat.S_ISDIR, "folder")
     return path
 
 
-def _is_own(path: Path, is_kind: Callable[[int], bool], kind: str) -> bool:
+def _check_kind(path: Path, is_kind: Callable[[int], bool], kind: str) -> bool:
     try:
         mode = path.lstat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         return False
     if stat.S_ISLNK(mode):
-        raise ResultsError(f"{path}: a symbolic link; nothing in a results folder is followed out of it")
+        raise ResultsError(f"{path}: a symbolic link; links in a results folder are not followed")
     if not is_kind(mode):
         raise ResultsError(f"{path}: not a {kind}")
     return True

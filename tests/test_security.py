@@ -15,7 +15,7 @@ import pytest
 from mlcdr.config.yaml_reader import MAX_BYTES, read_yaml_text
 from mlcdr.data import cache
 from mlcdr.data.dataset import load_dataset
-from mlcdr.errors import ConfigError, DataError, UserError, printable
+from mlcdr.errors import ConfigError, DataError, UserError, escape_control_characters
 from mlcdr.methods.registry import Component, UnknownComponent
 from mlcdr.run.artifacts import _name
 from mlcdr.run.models import load_model
@@ -121,7 +121,7 @@ def test_the_name_of_an_experiment_stays_in_its_folder(
 def test_what_names_a_folder_cannot_leave_it(name: str, tmp_path: Path) -> None:
     made = _name(name)
     assert (tmp_path / made).resolve().parent == tmp_path.resolve()
-    assert printable(made) == made
+    assert escape_control_characters(made) == made
 
 
 def test_a_cache_with_a_pickle_in_it_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,9 @@ from typing import Annotated
 import typer
 
 from mlcdr.cli import components, configs, data_sets, reproducing, results, running
-from mlcdr.errors import UserError, printable
-from mlcdr.processes import Stop, note_ctrl_c
-from mlcdr.standard_streams import failure, guard
+from mlcdr.errors import UserError, escape_control_characters
+from mlcdr.processes import Stop, record_ctrl_c
+from mlcdr.standard_streams import describe_failure, protect_streams
 
 
 def _version(wanted: bool) -> None:
@@ -84,11 +84,11 @@ def main() -> None:
     What cannot be printed is dropped, and the command goes on. Where the reader of a pipe has seen enough (`| head`)
     that is all; any other reason why standard output was not written to its end is told, and the exit code is 2.
     """
-    guard()
+    protect_streams()
     try:
-        _run_command(note_ctrl_c())
+        _run_command(record_ctrl_c())
     except SystemExit:
-        if why := failure():
+        if why := describe_failure():
             print(f"error: standard output: {why}", file=sys.stderr)
             sys.exit(2)
         raise
@@ -103,7 +103,7 @@ def _run_command(heard: list[int]) -> None:
         if heard:  # an import that Ctrl-C cut short may look like a module that cannot be imported
             sys.exit(130)
         for line in str(error).split("\n"):
-            print(f"error: {printable(line)}", file=sys.stderr)
+            print(f"error: {escape_control_characters(line)}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:  # a folder that may not be written, a full disk
         if error.filename is None:

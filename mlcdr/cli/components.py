@@ -9,7 +9,7 @@ import typer
 
 from mlcdr.cli.loading import import_from_here
 from mlcdr.cli.printing import print_columns
-from mlcdr.errors import UserError, did_you_mean
+from mlcdr.errors import UserError, suggest_name
 
 
 def methods(name: Annotated[str | None, typer.Argument(help="Show this one in full.")] = None) -> None:
@@ -27,7 +27,7 @@ def methods(name: Annotated[str | None, typer.Argument(help="Show this one in fu
     families = [family for family in registry.BUILT_IN if name in registry.names(family)]
     if not families and "." not in name:
         known = dict.fromkeys(each for family in registry.BUILT_IN for each in registry.names(family))
-        hint = did_you_mean(name, known)
+        hint = suggest_name(name, known)
         raise UserError(f"unknown component {name!r}{hint} (known: {', '.join(known)}; or a dotted path to a class)")
     import_from_here()
     for family in families or ["learner"]:  # a class of one's own is of whatever family a config uses it in

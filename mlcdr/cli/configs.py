@@ -91,9 +91,9 @@ def new(
     if out is None:
         print(text, end="")
     else:
-        from mlcdr.whole_files import write_whole
+        from mlcdr.whole_files import write_atomically
 
-        write_whole(out, text)
+        write_atomically(out, text)
         say(f"written: {out}; `mlcdr run {out}` runs it")
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlcdr.errors import printable
+from mlcdr.errors import escape_control_characters
 
 if TYPE_CHECKING:
     from mlcdr.results.results import Results
@@ -24,12 +24,12 @@ def show(text: Any) -> None:
 def say(text: str) -> None:
     """A remark, apart from what a command prints."""
     for line in text.split("\n"):
-        print(printable(line), file=sys.stderr)
+        print(escape_control_characters(line), file=sys.stderr)
 
 
 def print_columns(rows: list[tuple[str, ...]]) -> None:
     """Rows of cells, every column as wide as its widest cell."""
-    rows = [tuple(map(printable, row)) for row in rows]
+    rows = [tuple(map(escape_control_characters, row)) for row in rows]
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
@@ -46,11 +46,11 @@ def print_facts(facts: dict[str, Any], indent: str = "") -> None:
         elif isinstance(value, list | tuple) and value and not isinstance(value[0], int | float):
             print(f"{indent}{key}:")
             for item in value:
-                print(printable(f"{indent}  {item}"))
+                print(escape_control_characters(f"{indent}  {item}"))
         else:
             shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
             shown = f"{shown:.6g}" if isinstance(shown, float) else shown
-            print(printable(f"{indent}{key}: {shown}"))
+            print(escape_control_characters(f"{indent}{key}: {shown}"))
 
 
 def print_tables(found: Results) -> None:
@@ -72,4 +72,4 @@ def failure_line(text: str, reason: str) -> str:
     """A line that says of a failed trial what happened to it."""
     crashed = "crashed: "  # the reason begins so
     line = crashed + text.replace(crashed, "", 1) if reason.startswith(crashed) else f"failed: {text}"
-    return printable(line)
+    return escape_control_characters(line)

@@ -13,7 +13,7 @@ from mlcdr.cli.arguments import Jobs, Out, Set
 from mlcdr.cli.concluding import conclude
 from mlcdr.cli.loading import all_different, load_to_run, size
 from mlcdr.cli.printing import print_columns, say, show
-from mlcdr.errors import ResultsError, printable
+from mlcdr.errors import ResultsError, escape_control_characters
 
 if TYPE_CHECKING:
     from mlcdr.reproduce.recipes import Step
@@ -83,7 +83,7 @@ def _beside_printed(table_name: str, folders: list[Path]) -> int:
         for beside in reproduction.beside([open_results(folder) for folder in folders], table_name):
             show(beside)
     except ResultsError as error:  # the tables that follow are worth their run all the same
-        print(f"error: {printable(str(error))}", file=sys.stderr)
+        print(f"error: {escape_control_characters(str(error))}", file=sys.stderr)
         return 2
     return 0
 
@@ -124,11 +124,11 @@ def reproduction_status(
 ) -> None:
     """Write a page (Markdown) on how far stored results reproduce the published tables."""
     from mlcdr.reproduce import reproduction
-    from mlcdr.whole_files import write_whole
+    from mlcdr.whole_files import write_atomically
 
     page = reproduction.status(folder).markdown()
     if to is None:
         print(page, end="")
     else:
-        write_whole(to, page)
+        write_atomically(to, page)
         say(f"written: {to}")

@@ -188,7 +188,7 @@ def predict(
     """Predict label sets and scores of a data set by a kept model (`keep: {models: true}`), as CSV."""
     from mlcdr.data.dataset import load_dataset
     from mlcdr.run.models import load_model, predictions
-    from mlcdr.whole_files import write_whole
+    from mlcdr.whole_files import write_atomically
 
     import_from_here()
     loaded = load_model(model, trust)
@@ -197,5 +197,5 @@ def predict(
     if out is None:
         print(text, end="")
     else:
-        write_whole(out, text)
+        write_atomically(out, text)
         say(f"written: {out}, {dataset.n_instances} rows by {loaded.about.get('method', 'the model')}")

@@ -11,8 +11,8 @@ from mlcdr.cli.arguments import Configs, Folder, Jobs, Out, Quiet, Set
 from mlcdr.cli.concluding import conclude
 from mlcdr.cli.loading import all_different, load_to_run
 from mlcdr.cli.printing import failure_line, print_columns, say
-from mlcdr.errors import ResultsError, UserError, printable
-from mlcdr.whole_files import is_own_file
+from mlcdr.errors import ResultsError, UserError, escape_control_characters
+from mlcdr.whole_files import is_regular_file
 
 
 def run(
@@ -61,7 +61,7 @@ def retry(
     from mlcdr.run.runner import run as run_experiment
 
     config = folder / "experiment.yaml"
-    if not is_own_file(config):
+    if not is_regular_file(config):
         raise ResultsError(f"{folder}: no such results folder; `mlcdr run CONFIG` makes one")
     if not failed:
         raise UserError(f"say `--failed` to compute what failed; `mlcdr run {config}` computes what is pending, too")
@@ -103,7 +103,7 @@ def status(folder: Folder) -> None:
         else f"crashed: begun at {last.started}, its process is gone; the same command goes on from there",
         "unknown": f"begun at {last.started} on {last.host}, and not ended; only there one can see whether it runs",
     }
-    print(printable(f"{folder}: {told[last.state]}"))
+    print(escape_control_characters(f"{folder}: {told[last.state]}"))
     if last.state == "starting":
         return
     rows: list[tuple[str, ...]] = [("data set", "method", "planned", "done", "failed", "pending")]

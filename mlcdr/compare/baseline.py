@@ -26,7 +26,7 @@ import numpy as np
 
 from mlcdr.compare.significance import ALPHA
 from mlcdr.compare.statistics import corrected_t, holm, paired_differences, wilcoxon
-from mlcdr.errors import ResultsError, did_you_mean, listing
+from mlcdr.errors import ResultsError, join_words, suggest_name
 from mlcdr.experiment.splits import FromFile, KFold, Shuffle
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
@@ -191,7 +191,7 @@ def compare(
     """
     _refuse_unlike(old, new)
     if metric is not None and metric not in old.metrics:
-        hint = did_you_mean(metric, old.metrics)
+        hint = suggest_name(metric, old.metrics)
         raise ResultsError(f"{old.folder}: no metric {metric!r}{hint} (measured: {', '.join(old.metrics)})")
     one, other = _cells(old), _cells(new)
     wanted = [key for key in one if metric in (None, key[3])]
@@ -217,14 +217,14 @@ def compare(
     unknown = [name for name, known in facts.items() if known.higher_is_better is None]
     remarks = []
     if missing:
-        names = listing(list(dict.fromkeys(f"{dataset} {method}" for dataset, method, _, _ in missing))[:6])
+        names = join_words(list(dict.fromkeys(f"{dataset} {method}" for dataset, method, _, _ in missing))[:6])
         remarks.append(f"Not in {new.folder}: {len(missing)} cells of {old.folder} ({names}).")
     if shorter:
         remarks.append(f"{len(shorter)} cells lack splits in {new.folder}; paired are the common ones.")
     if undefined:
         remarks.append(f"{len(undefined)} times are zero, and have no ratio.")
     if unknown:
-        remarks.append(f"Not judged, because which way is better is not known: {listing(unknown)}.")
+        remarks.append(f"Not judged, because which way is better is not known: {join_words(unknown)}.")
     return BaselineComparison(str(old.folder), str(new.folder), _corrected(cells), margin, time_margin, tuple(remarks))
 
 
@@ -315,7 +315,7 @@ def _unlike(old: Results, new: Results) -> str:
         ours, theirs = getattr(old, what), getattr(new, what)
         if not set(ours) & set(theirs):
             name = "data sets" if what == "datasets" else what
-            return f"its {name} are {listing(theirs)}, not {listing(ours)}"
+            return f"its {name} are {join_words(theirs)}, not {join_words(ours)}"
     return "no data set, method, setting, metric and split is in both"
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from mlcdr.compare.significance import Significance, assess, record
-from mlcdr.errors import ResultsError, did_you_mean, listing
+from mlcdr.errors import ResultsError, join_words, suggest_name
 from mlcdr.results.metric_facts import MetricFacts, list_notes
 from mlcdr.results.ranking import is_among_best, ranks
 from mlcdr.results.results import Results
@@ -133,7 +133,7 @@ def compare(results: Results, metric: str, rope: float | None = None) -> Compari
         When the folder does not have that metric.
     """
     if metric not in results.metrics:
-        hint = did_you_mean(metric, results.metrics)
+        hint = suggest_name(metric, results.metrics)
         raise ResultsError(f"{results.folder}: no metric {metric!r}{hint} (measured: {', '.join(results.metrics)})")
     return _Comparer(results, metric, rope).comparison()
 
@@ -278,13 +278,13 @@ class _Comparer:
             notes.append(f"Left out of ranks and tests, because results are missing: {self._names(self.left_out)}.")
         silent = [method for method in self.results.methods if method not in self.contestants]
         if silent:
-            notes.append(f"Without any result, and not ranked: {listing(silent)}.")
+            notes.append(f"Without any result, and not ranked: {join_words(silent)}.")
         for path in self.results.swept:
             lacking = [method for method in self.contestants if self.results.lacks(method, path)]
             if lacking:
                 verb = "have" if len(lacking) > 1 else "has"
                 short = short_path(path, self.results.swept)
-                notes.append(f"{listing(lacking)} {verb} no {short}: the same number stands at every value.")
+                notes.append(f"{join_words(lacking)} {verb} no {short}: the same number stands at every value.")
         if any(len(found) < len(self.results.methods) for found in self.cells.values()):
             notes.append(f"{DASH}: no result (not run, failed, or not defined).")
             notes += unfilled(self.results)
@@ -301,4 +301,4 @@ class _Comparer:
 
     def _names(self, blocks: Sequence[Block]) -> str:
         shown = [" ".join((dataset, *filter(None, point))) for dataset, point in blocks[:6]]
-        return listing(shown) if len(blocks) <= 6 else f"{', '.join(shown)} and {len(blocks) - 6} more"
+        return join_words(shown) if len(blocks) <= 6 else f"{', '.join(shown)} and {len(blocks) - 6} more"

@@ -16,7 +16,7 @@ import numpy as np
 
 from mlcdr.compare import statistics
 from mlcdr.compare.statistics import Friedman, Pairwise, Posterior
-from mlcdr.errors import listing
+from mlcdr.errors import join_words
 from mlcdr.tables.sheet import DASH, Sheet, Text, signed, text
 
 ALPHA = 0.05
@@ -143,7 +143,7 @@ class Significance:
             only = _p(float(self.pairs.holm[0, 1])) if len(above) == 1 else ""
             return f"{head}: no difference shown{f' ({only})' if only else ''}."
         rest = "" if len(pairs) == len(above) else "; no other difference shown"
-        return f"{head}: {listing(named)}{rest}."
+        return f"{head}: {join_words(named)}{rest}."
 
     def _better(self, i: int, j: int) -> str:
         first, second = (i, j) if self.pairs.effect[i, j] > 0 else (j, i)

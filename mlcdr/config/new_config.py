@@ -9,7 +9,7 @@ from mlcdr.config.loading import experiment_from
 from mlcdr.config.yaml_reader import dump_yaml, read_yaml_text
 from mlcdr.data.files import find_folder, is_path, locate
 from mlcdr.data.sources import find
-from mlcdr.errors import UserError, did_you_mean
+from mlcdr.errors import UserError, suggest_name
 from mlcdr.experiment.families import size_parameter_of
 from mlcdr.methods import registry
 
@@ -113,7 +113,7 @@ def _component(written: str) -> tuple[str, str]:
         return families[0], name
     known = [each for family in _ORDER for each in registry.names(family)]
     listing = f"known: {', '.join(known)}; or a dotted path to a learner"
-    raise UserError(f"unknown component {name!r}{did_you_mean(name, known)} ({listing})")
+    raise UserError(f"unknown component {name!r}{suggest_name(name, known)} ({listing})")
 
 
 def _with_learner(method: dict[str, str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from mlcdr.config.yaml_reader import Document, KeyPath, Place
-from mlcdr.errors import ConfigError, did_you_mean
+from mlcdr.errors import ConfigError, suggest_name
 
 MAX_PROBLEMS = 500
 
@@ -81,7 +81,7 @@ def dotted(path: KeyPath) -> str:
 
 def near(name: object, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` if one of `known` is close to `name`, else nothing."""
-    return did_you_mean(str(name), known)
+    return suggest_name(str(name), known)
 
 
 def found(value: object) -> str:

@@ -21,7 +21,7 @@ from scipy import sparse
 from mlcdr.data.encoding import Matrix
 from mlcdr.data.files import cache_folder
 from mlcdr.errors import ResultsError
-from mlcdr.whole_files import write_whole
+from mlcdr.whole_files import write_atomically
 
 
 def _path(checksum: str) -> Path:
@@ -57,7 +57,7 @@ def save(checksum: str, X: Matrix, Y: Matrix, facts: dict[str, Any]) -> None:
     content = io.BytesIO()
     np.savez(content, allow_pickle=False, **arrays)
     with contextlib.suppress(ResultsError):
-        write_whole(path, content.getvalue())
+        write_atomically(path, content.getvalue())
 
 
 def load(checksum: str) -> tuple[Matrix, Matrix, dict[str, Any]] | None:

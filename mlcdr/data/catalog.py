@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from mlcdr.data.files import cache_folder, find_folder, locate, sha256
 from mlcdr.data.sources import Entry, SourceFile, entries, entry, find, public_root
 from mlcdr.errors import DataError
-from mlcdr.whole_files import write_whole
+from mlcdr.whole_files import write_atomically
 
 __all__ = ["Check", "Entry", "entries", "fetch", "find", "find_folder", "info", "verify"]
 
@@ -164,7 +164,7 @@ def fetch(name: str, progress: bool = True, *, folder: Path | str | None = None,
             path = target / file.name
             if not (path.is_file() and sha256(path) == file.sha256):
                 path.unlink(missing_ok=True)  # of an interrupted or other download
-                write_whole(path, _download(f"{root}/{file.path}", file, progress))
+                write_atomically(path, _download(f"{root}/{file.path}", file, progress))
     except OSError as error:
         raise DataError(f"{target}: cannot be written: {error.strerror or error}") from error
     finally:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mlcdr.errors import DataError, did_you_mean
+from mlcdr.errors import DataError, suggest_name
 
 Array = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ class Synthetic:
         """
         for key in options:
             if key not in OPTIONS:
-                hint = did_you_mean(str(key), OPTIONS)
+                hint = suggest_name(str(key), OPTIONS)
                 raise DataError(f"synthetic: unknown option {key!r}{hint} (known: {', '.join(OPTIONS)})")
         for key in _SIZES:
             if key not in options:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from mlcdr.errors import DataError, printable
+from mlcdr.errors import DataError, escape_control_characters
 
 BLANKS = " \t\r\n"
 _QUOTED = {"'": re.compile(r"'((?:[^'\\]|\\.)*)'"), '"': re.compile(r'"((?:[^"\\]|\\.)*)"')}
@@ -18,7 +18,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"} | {char: char
 
 def fail(path: Path, message: str) -> NoReturn:
     """Raise DataError about a file; what the message quotes is shown without control characters."""
-    raise DataError(f"{path}: {printable(message)}")
+    raise DataError(f"{path}: {escape_control_characters(message)}")
 
 
 def fail_unreadable(path: Path, error: OSError) -> NoReturn:
@@ -34,7 +34,7 @@ class Line(NamedTuple):
 
     def fail(self, message: str) -> NoReturn:
         """Raise DataError about this line, as `fail` does about a file."""
-        raise DataError(f"{self.path}:{self.number}: {printable(message)}")
+        raise DataError(f"{self.path}:{self.number}: {escape_control_characters(message)}")
 
     def decode(self, raw: bytes) -> str:
         """Its text, without blanks around: UTF-8 only, because a wrong guess would give label names that match no XML.

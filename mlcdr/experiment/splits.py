@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal, overload
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, field_validator
 
-from mlcdr.errors import ConfigError, DataError, printable
+from mlcdr.errors import ConfigError, DataError, escape_control_characters
 
 # Part of every split's identity: raise it when the same spec would give other rows.
 SPLITS_VERSION = 1
@@ -455,7 +455,7 @@ def _is_file(path: Path) -> bool:
 
 def _shown(header: list[str]) -> str:
     names = [name[:40] for name in header[:10]] + ["..."] * (len(header) > 10)
-    return printable(", ".join(names))
+    return escape_control_characters(", ".join(names))
 
 
 def _read_folds(path: Path, column: str, dataset_name: str, n: int) -> np.ndarray:

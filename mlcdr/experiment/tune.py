@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from mlcdr.errors import did_you_mean
+from mlcdr.errors import suggest_name
 from mlcdr.metrics import METRICS, Metric
 
 ALL_SIZES = "_all_dims"
@@ -139,7 +139,7 @@ class TuneSpec(BaseModel):
         known = [n for n, m in METRICS.items() if m.needs != "timing" and m.higher_is_better is not None]
         if name not in known:
             raise ValueError(
-                f"{written!r} cannot be chosen by{did_you_mean(wanted, known)} (known: {', '.join(known)})"
+                f"{written!r} cannot be chosen by{suggest_name(wanted, known)} (known: {', '.join(known)})"
             )
         return Criterion(name, dict(options), summed)
 

@@ -12,7 +12,7 @@ from typing import Any
 from sklearn.base import ClusterMixin
 
 from mlcdr.config.yaml_reader import read_yaml_text
-from mlcdr.errors import UserError, did_you_mean
+from mlcdr.errors import UserError, suggest_name
 from mlcdr.methods import registry
 from mlcdr.methods.contracts import declared
 
@@ -76,7 +76,7 @@ def read_parameters(settings: Sequence[str], classes: Mapping[str, type]) -> dic
         having = [name for name, cls in classes.items() if key in registry.parameters(cls)]
         if not having:
             known = list(dict.fromkeys(each for cls in classes.values() for each in registry.parameters(cls)))
-            raise UserError(f"--set {key}: no class has this parameter{did_you_mean(key, known)}")
+            raise UserError(f"--set {key}: no class has this parameter{suggest_name(key, known)}")
         for name in having:
             result[name][key] = value
     return result

@@ -29,7 +29,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from mlcdr.errors import UserError, did_you_mean
+from mlcdr.errors import UserError, suggest_name
 from mlcdr.methods.declared import Declared, Untold, as_number
 
 BUILT_IN: dict[str, dict[str, str]] = {
@@ -199,7 +199,7 @@ def _target(family: str, name: str) -> str:
         module_name, _, class_name = name.rpartition(".")
         target = f"{module_name}:{class_name}"
     if target is None:
-        hint, listing = _elsewhere(name, family) or did_you_mean(name, known), ", ".join(sorted(known)) or "none yet"
+        hint, listing = _elsewhere(name, family) or suggest_name(name, known), ", ".join(sorted(known)) or "none yet"
         raise UnknownComponent(
             f"unknown {family} {name!r}{hint} (known: {listing}; or a dotted path to your own class)"
         )
@@ -335,7 +335,7 @@ class Component:
             params = {next(iter(allowed)): params}
         for key in params:
             if key not in allowed:
-                hint = did_you_mean(str(key), allowed)
+                hint = suggest_name(str(key), allowed)
                 raise UserError(
                     f"{family} {name!r} has no parameter {key!r}{hint} (it has: {', '.join(allowed) or 'none'})"
                 )

@@ -32,7 +32,7 @@ from markupsafe import Markup
 
 from mlcdr import __version__
 from mlcdr.compare import comparison
-from mlcdr.errors import ResultsError, listing
+from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment
 from mlcdr.report import svg
 from mlcdr.results.failures import Place, gather_failures, list_places
@@ -177,9 +177,9 @@ def _overview(folder: Path, experiment: Experiment, manifest: Manifest, found: R
         state.append(f"The manifest of the last run counts {trials.failed} failed trials, the record has {failed}.")
     plain = experiment.resolved()
     facts = [
-        ("Data sets", listing(datasets)),
-        ("Methods", listing(list(experiment.methods))),
-        ("Metrics", listing([spec.label for spec in experiment.metrics])),
+        ("Data sets", join_words(datasets)),
+        ("Methods", join_words(list(experiment.methods))),
+        ("Metrics", join_words([spec.label for spec in experiment.metrics])),
         ("Splits", ", ".join(f"{key} {_join(value)}" for key, value in plain["splits"].items())),
         ("Sweep", "; ".join(f"{path}: {_join(values)}" for path, values in experiment.sweep.items())),
         ("Last run", _time(manifest.started)),
@@ -347,7 +347,7 @@ def _charts(
             label, x_label, of_percent = panels.get(metric, ("", "", ""))
             percent = all(value.endswith("%") for value in values)
             below = (of_percent if percent else "") or x_label or text_format.short_path(path, found.swept)
-            spoken = f"{title} on {dataset} along {path}: {listing([each.method for _, each in lines])}"
+            spoken = f"{title} on {dataset} along {path}: {join_words([each.method for _, each in lines])}"
             drawn = svg.chart(lines, ticks, below, f"{spoken}. The table below has the numbers.")
             charts.append({"title": label or title, "svg": Markup(drawn)})  # escaped there
         heading = ", ".join(f"{text_format.short_path(p, found.swept)} = {v}" for p, v in fixed.items())

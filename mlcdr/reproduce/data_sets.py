@@ -13,7 +13,7 @@ from typing import Any
 
 from mlcdr.data.dataset import load_dataset
 from mlcdr.data.sources import find
-from mlcdr.errors import DataError, ResultsError, listing
+from mlcdr.errors import DataError, ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.reproduce import published
 from mlcdr.reproduce.judging import Rules, rules_for
@@ -141,7 +141,7 @@ class FactsComparison:
         for row in self.rows:
             if row.verdict == "not reproducible" and row.why == why:
                 found.setdefault(row.published.metric, []).append(row.published.dataset)
-        return [f"{metric} of {listing(names)}" for metric, names in found.items()]
+        return [f"{metric} of {join_words(names)}" for metric, names in found.items()]
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """The facts as aligned columns, with the count below."""

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mlcdr.errors import ResultsError, did_you_mean, listing
+from mlcdr.errors import ResultsError, join_words, suggest_name
 from mlcdr.experiment.model import LABELLED
 from mlcdr.reproduce.judging import Rules, rules_for
 from mlcdr.results.results import Results
@@ -213,9 +213,9 @@ class PublishedComparison:
         of = f" ({metrics[0]})" if len(metrics) == 1 else ""
         caption = text(f"{self.folder} beside {self.table}{of}")
         notes = [self.summary() + ".", "The cells of a data set share their splits, so their z move together."]
-        notes += [f"Not reproducible, {listing(cells)}: {why}." for why, _, cells in self.reasons()]
-        notes += [f"No cell of {listing(absent)} in the results."] if absent else []
-        notes += [f"Not in the published table: {listing(self.only_ours)}."] if self.only_ours else []
+        notes += [f"Not reproducible, {join_words(cells)}: {why}." for why, _, cells in self.reasons()]
+        notes += [f"No cell of {join_words(absent)} in the results."] if absent else []
+        notes += [f"Not in the published table: {join_words(self.only_ours)}."] if self.only_ours else []
         notes += self.remarks
         left_columns = (len(header) - 1,)
         return Sheet(caption, tuple(map(text, header)), tuple(lines), stub, tuple(groups), tuple(notes), left_columns)
@@ -254,7 +254,7 @@ def load(table: str) -> tuple[PublishedCell, ...]:
     """
     known = names()
     if table not in known:
-        hint = did_you_mean(table, known)
+        hint = suggest_name(table, known)
         raise ResultsError(f"no published table {table!r}{hint} (known: {', '.join(known)})")
     return _read(table)
 
@@ -269,7 +269,7 @@ def load_facts(table: str) -> tuple[PublishedCell, ...]:
     """
     known = sorted(name for name in _files() if any(not cell.method and cell.dataset for cell in _read(name)))
     if table not in known:
-        hint = did_you_mean(table, known)
+        hint = suggest_name(table, known)
         raise ResultsError(f"no published table of data sets {table!r}{hint} (known: {', '.join(known)})")
     return _read(table)
 
@@ -287,7 +287,7 @@ def means(table: str, metric: str) -> tuple[tuple[str, ...], tuple[str, ...], np
     cells = load(table)
     known = list(dict.fromkeys(cell.metric for cell in cells))
     if metric not in known:
-        raise ResultsError(f"{table}: no metric {metric!r}{did_you_mean(metric, known)} (it has {', '.join(known)})")
+        raise ResultsError(f"{table}: no metric {metric!r}{suggest_name(metric, known)} (it has {', '.join(known)})")
     cells = tuple(cell for cell in cells if cell.metric == metric)
     methods, datasets = (
         tuple(dict.fromkeys(names)) for names in zip(*((c.method, c.dataset) for c in cells), strict=True)
@@ -318,13 +318,13 @@ def compare(results: Results | Sequence[Results], table: str) -> PublishedCompar
             for each in every
         )
         raise ResultsError(
-            f"{listing([str(each.folder) for each in every])} has no cell of {table}. The table: data sets "
+            f"{join_words([str(each.folder) for each in every])} has no cell of {table}. The table: data sets "
             f"{_few(c.dataset for c in cells)}; methods {_few(c.method for c in cells)}; settings "
             f"{_few(c.setting for c in cells)}; metrics {_few(c.metric for c in cells)}. The folder {have}"
         )
     theirs = {_key(cell.method) for cell in cells}
     only_ours = tuple(dict.fromkeys(m for each in every for m in each.methods if _key(m) not in theirs))
-    return PublishedComparison(table, listing([str(each.folder) for each in every]), rows, only_ours, rules)
+    return PublishedComparison(table, join_words([str(each.folder) for each in every]), rows, only_ours, rules)
 
 
 def compare_all(results: Sequence[Results], table: str) -> list[PublishedComparison]:

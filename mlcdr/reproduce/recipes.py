@@ -28,7 +28,7 @@ from pathlib import Path
 from mlcdr.config.loading import load_experiment, load_outline
 from mlcdr.data.files import Part, checkout_folder, data_folders, is_path, locate
 from mlcdr.data.sources import find
-from mlcdr.errors import ConfigError, DataError, UserError, did_you_mean
+from mlcdr.errors import ConfigError, DataError, UserError, suggest_name
 from mlcdr.experiment.model import Experiment
 from mlcdr.reproduce import published
 from mlcdr.tables import layouts
@@ -172,7 +172,7 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
     wanted = wanted or [each for key, each in plain.items() if name and key.startswith(beginning) and not each.variant]
     if not wanted:
         papers = dict.fromkeys(name.partition("/")[0] for name in known)
-        hint = did_you_mean(target, [*known, *papers])
+        hint = suggest_name(target, [*known, *papers])
         raise UserError(f"nothing here reproduces {target!r}{hint}; `mlcdr reproduce` lists what can be reproduced")
     if small:
         return [_small(each, known) for each in wanted]

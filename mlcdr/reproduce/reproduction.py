@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcdr.data.files import short_name
-from mlcdr.errors import ConfigError, ResultsError, listing
+from mlcdr.errors import ConfigError, ResultsError, join_words
 from mlcdr.experiment.model import Experiment
 from mlcdr.reproduce import published, recipes
 from mlcdr.reproduce.published import ComparedCell, PublishedComparison, Verdict
@@ -255,7 +255,7 @@ def _section(each: Reproduction) -> str:
     lines.append(f"- Result: {beside.summary()}.")
     lines.append(f"- Wall time {_seconds(each)}, {_date(each)}.")
     lines += [f"- Note: {note}" for note in each.notes]
-    lines += [f"- Not reproducible ({n}), {listing(cells)}: {why}." for why, n, cells in beside.reasons()]
+    lines += [f"- Not reproducible ({n}), {join_words(cells)}: {why}." for why, n, cells in beside.reasons()]
     return "\n".join([title, *lines, "", _worst_sheet(each.worst).markdown()])
 
 

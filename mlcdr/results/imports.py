@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mlcdr.errors import ResultsError
 from mlcdr.results.scores import Cell, Choices, Key, NoResults, SplitScores
-from mlcdr.whole_files import is_own_file
+from mlcdr.whole_files import is_regular_file
 
 _SUMMARY = ("metric", "mean", "std", "se", "n")
 _SCORES = ("split", "metric", "value")
@@ -32,7 +32,7 @@ def import_cells(path: Path) -> tuple[tuple[str, ...], dict[Key, Cell]]:
     ResultsError
         When the file is broken; `NoResults` when it is missing or has no rows.
     """
-    if not is_own_file(path):
+    if not is_regular_file(path):
         raise NoResults(_missing(path))
     paths, rows = _read_table(path, _SUMMARY)
     cells: dict[Key, Cell] = {}
@@ -65,7 +65,7 @@ def import_splits(path: Path) -> SplitScores:
     ResultsError
         When the file is broken; `NoResults` when it is missing.
     """
-    if not is_own_file(path):
+    if not is_regular_file(path):
         raise NoResults(_missing(path))
     paths, rows = _read_table(path, _SCORES)
     values: dict[Key, dict[int, float]] = {}
@@ -85,7 +85,7 @@ def import_choices(path: Path) -> Choices:
     ResultsError
         When the file is broken.
     """
-    if not is_own_file(path):
+    if not is_regular_file(path):
         return Choices((), {})
     paths, rows = _read_table(path, _CHOSEN)
     counts: dict[Key, Counter[str]] = {}

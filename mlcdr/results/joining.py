@@ -14,7 +14,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from mlcdr.errors import ResultsError, listing
+from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment
 from mlcdr.results.ranking import same
 from mlcdr.results.results import Results
@@ -125,7 +125,7 @@ def _join_experiments(every: Sequence[Results], names: Sequence[dict[str, str]])
         for each, called in zip(every, names, strict=True)
         for name, spec in each.experiment.methods.items()
     }
-    name = listing(list(dict.fromkeys(each.name for each in every)))
+    name = join_words(list(dict.fromkeys(each.name for each in every)))
     changed = {"name": name, "methods": methods, "sweep": {}, "tables": (), "figures": ()}
     return every[0].experiment.model_copy(update=changed)
 
@@ -135,4 +135,4 @@ def _remark_on_splits(every: Sequence[Results]) -> tuple[str, ...]:
     others = [each.name for each in every[1:] if each.experiment.splits != first.experiment.splits]
     if not others:
         return ()
-    return (f"The splits of {listing(list(dict.fromkeys(others)))} are not those of {first.name}.",)
+    return (f"The splits of {join_words(list(dict.fromkeys(others)))} are not those of {first.name}.",)

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mlcdr.errors import ResultsError
-from mlcdr.whole_files import is_own_file
+from mlcdr.whole_files import is_regular_file
 
 _DEEPEST = 32  # levels
 
@@ -86,7 +86,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / "manifest.json"
     try:
-        is_own_file(path)
+        is_regular_file(path)
         content = json.loads(path.read_text(encoding="utf-8"))
         json.dumps(content, ensure_ascii=False).encode()  # JSON can spell half a character, which no file can hold
         shallow = _depth(content) <= _DEEPEST

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mlcdr.errors import listing
+from mlcdr.errors import join_words
 from mlcdr.experiment.model import Experiment
 from mlcdr.metrics import METRICS
 
@@ -61,4 +61,4 @@ def list_notes(facts: Iterable[MetricFacts]) -> list[str]:
     titles: dict[str, list[str]] = {}
     for fact in facts:
         titles.setdefault(fact.note, []).append(fact.title)
-    return [f"{listing(of)}: {note}" for note, of in titles.items() if note]
+    return [f"{join_words(of)}: {note}" for note, of in titles.items() if note]

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcdr.errors import ResultsError
-from mlcdr.whole_files import TEMPORARY, is_own_file, temporary_name
+from mlcdr.whole_files import TEMPORARY_PREFIX, is_regular_file, make_temporary_path
 
 NAME = "trials.sqlite"
 
@@ -246,8 +246,8 @@ def _is_safe(path: Path) -> bool:
     for ending in ("-wal", "-shm"):
         if os.path.lexists(path.with_name(path.name + ending)):
             raise ResultsError(f"{path.with_name(path.name + ending)}: no file of a record that mlcdr made; remove it")
-    is_own_file(_journal(path))
-    if not is_own_file(path):
+    is_regular_file(_journal(path))
+    if not is_regular_file(path):
         return False
     with path.open("rb") as file:
         header = file.read(20)
@@ -298,7 +298,7 @@ def _missing(db: sqlite3.Connection, path: Path) -> list[str]:
 
 def _create(path: Path) -> None:
     """Put an empty record in the place of whatever is there."""
-    temporary = temporary_name(path)
+    temporary = make_temporary_path(path)
     try:
         with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as db:
             marks = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_FORMAT};"
@@ -351,7 +351,7 @@ def _identity(path: Path) -> tuple[int, int, int] | None:
 
 def _mend(path: Path) -> None:
     """Undo what a killed run has left half written; being killed in its midst changes nothing."""
-    with tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=path.parent) as place:
+    with tempfile.TemporaryDirectory(prefix=TEMPORARY_PREFIX, dir=path.parent) as place:
         copy = _rolled_back(path, Path(place))
         _is_safe(copy)
         with copy.open("rb+") as file:

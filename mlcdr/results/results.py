@@ -26,7 +26,7 @@ from mlcdr.results.manifest import Manifest, open_manifest
 from mlcdr.results.metric_facts import MetricFacts, describe_metric
 from mlcdr.results.scores import Cell, Choices, Key, NoResults, Point, SplitScores
 from mlcdr.results.trials import read_planned_choices, read_planned_trials
-from mlcdr.whole_files import is_own_file
+from mlcdr.whole_files import is_regular_file
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ def read_experiment(folder: Path) -> Experiment:
     if not folder.is_dir():
         raise ResultsError(f"{folder}: no such results folder; `mlcdr run CONFIG` makes one")
     path = folder / "experiment.yaml"
-    if not is_own_file(path):
+    if not is_regular_file(path):
         raise ResultsError(f"{path}: missing; {folder} is not a results folder that `mlcdr run` has finished")
     try:
         return read_recorded(path)

@@ -18,10 +18,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from mlcdr.errors import ResultsError
-from mlcdr.processes import keep_from_children
+from mlcdr.processes import close_in_forks
 from mlcdr.results import record_file as cells
 from mlcdr.results.record_file import NAME, Kind, rows, saying, writing
-from mlcdr.whole_files import is_own_file
+from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:  # planning trials imports what methods compute with
     from mlcdr.experiment.trials import Score, Trial
@@ -78,7 +78,7 @@ class Store:
         self.path = folder / NAME
         self._lock = _opened_lock(folder)
         try:
-            keep_from_children(self._lock)
+            close_in_forks(self._lock)
             self._take_lock(folder)
             self._db = writing(folder, fresh)
             with self._told("cannot record the run"):
@@ -234,7 +234,7 @@ def _opened_lock(folder: Path) -> io.FileIO:
     path = folder / ".lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        is_own_file(path)
+        is_regular_file(path)
         return io.FileIO(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666), "r+")
     except OSError as error:
         raise ResultsError(f"{folder}: cannot be written: {error.strerror}") from None

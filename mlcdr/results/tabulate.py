@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlcdr.results.scores import summarise
-from mlcdr.whole_files import write_whole
+from mlcdr.whole_files import write_atomically
 
 if TYPE_CHECKING:  # planning trials imports what methods compute with
     from mlcdr.experiment.trials import Trial
@@ -83,4 +83,4 @@ def _write(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]]) 
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(rows)
-    write_whole(path, text.getvalue())
+    write_atomically(path, text.getvalue())

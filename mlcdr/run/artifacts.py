@@ -29,7 +29,7 @@ from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import KeepSpec
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.run.models import ENDINGS, Model, write_model
-from mlcdr.whole_files import TEMPORARY, is_own_file, stay_within, write_whole
+from mlcdr.whole_files import TEMPORARY_PREFIX, check_within, is_regular_file, write_atomically
 
 if TYPE_CHECKING:
     from mlcdr.experiment.trials import Trial
@@ -71,11 +71,11 @@ class Keeping:
         """Where the model of a trial stands; None if it is not there."""
         stem = self._stem(trial)
         paths = (stem.with_name(stem.name + ending) for ending in ENDINGS)
-        return next((path for path in paths if is_own_file(path)), None)
+        return next((path for path in paths if is_regular_file(path)), None)
 
     def lacks(self, trial: Trial) -> bool:
         """Whether anything that is to be kept of a trial is not there."""
-        return (self.scores and not is_own_file(self.scores_file(trial))) or (
+        return (self.scores and not is_regular_file(self.scores_file(trial))) or (
             self.models and self.model_file(trial) is None
         )
 
@@ -101,7 +101,7 @@ class Keeping:
                     arrays["scores"] = model.decision_function(X)
                 image = io.BytesIO()
                 np.savez_compressed(image, **arrays)
-                write_whole(self.scores_file(trial), image.getvalue())
+                write_atomically(self.scores_file(trial), image.getvalue())
             if self.models:
                 point = "; ".join(f"{path} = {value}" for path, value in trial.point)
                 about = {"dataset": trial.dataset, "method": trial.method, "point": point, "split": str(trial.split)}
@@ -116,14 +116,14 @@ class Keeping:
         ResultsError
             When it cannot be written, or has a link in it that leads elsewhere.
         """
-        stay_within(self.folder.parent, self.folder / INDEX)
+        check_within(self.folder.parent, self.folder / INDEX)
         with self._told():
             self.folder.mkdir(parents=True, exist_ok=True)
             for path in self.folder.rglob("*"):
-                if path.name.startswith(TEMPORARY):
+                if path.name.startswith(TEMPORARY_PREFIX):
                     path.unlink(missing_ok=True)
                 elif path.is_symlink():
-                    is_own_file(path)
+                    is_regular_file(path)
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
@@ -151,7 +151,7 @@ class Keeping:
         counts = {"scores": 0, "models": 0, "bytes": 0}
         for trial in trials:
             scores = self.scores_file(trial)
-            found = (scores if is_own_file(scores) else None, self.model_file(trial))
+            found = (scores if is_regular_file(scores) else None, self.model_file(trial))
             if not any(found):
                 continue
             point = dict(trial.point)
@@ -161,7 +161,7 @@ class Keeping:
             counts["models"] += found[1] is not None
             counts["bytes"] += sum(path.stat().st_size for path in found if path is not None)
         with self._told():
-            write_whole(self.folder / INDEX, text.getvalue())
+            write_atomically(self.folder / INDEX, text.getvalue())
         return {"index": f"{FOLDER}/{INDEX}", **counts}
 
 

@@ -34,7 +34,7 @@ from mlcdr.metrics import METRICS, Counts, Outcome, evaluate
 from mlcdr.numerics.memo import Memo, metered
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
-from mlcdr.processes import stop_if_asked, undisturbed
+from mlcdr.processes import protect_process, raise_if_stopped
 from mlcdr.run.artifacts import Keeping
 from mlcdr.run.choose import choose, without_tune
 
@@ -245,7 +245,7 @@ def _run_all(
         trials = [_alone(trial) for trial in trials]
     for family in by_family(trials):
         own = moments if group.share else Moments.from_arrays(*moments.rows())
-        with undisturbed():
+        with protect_process():
             scores += _run_family(family, group, own, X_test, Y_test, seconds, keep)
     return scores
 
@@ -317,7 +317,7 @@ def _explain(error: BaseException) -> str:
     An exception that came of a signal which asks the run to end, whatever compiled code has made of it, goes on up.
     Anything else that a method raises is its failure, SystemExit and KeyboardInterrupt included.
     """
-    stop_if_asked()
+    raise_if_stopped()
     told = [str(error)] if isinstance(error, UserError) else traceback.format_exception(error, limit=_FRAMES)
     text = "".join(told).rstrip().encode(errors="backslashreplace").decode()
     if len(text) <= _LONGEST:

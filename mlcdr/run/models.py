@@ -22,7 +22,7 @@ from mlcdr import __version__
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ResultsError, UserError
 from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.whole_files import write_whole
+from mlcdr.whole_files import write_atomically
 
 ENDINGS = (".skops", ".joblib")
 
@@ -66,7 +66,7 @@ def write_model(stem: Path, model: Model, X: Any) -> Path:
         joblib.dump(content, image, compress=("zlib", 3))
         data = image.getvalue()
     path = stem.with_name(stem.name + ending)
-    write_whole(path, data)
+    write_atomically(path, data)
     for other in ENDINGS:
         if other != ending:
             stem.with_name(stem.name + other).unlink(missing_ok=True)

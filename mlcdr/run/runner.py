@@ -24,7 +24,7 @@ from mlcdr.errors import ConfigError, ResultsError, UserError
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.model import DatasetSpec, Experiment, LimitsSpec
 from mlcdr.experiment.trials import Trial, plan
-from mlcdr.processes import Stop, signals_held_back, stop_if_asked, stopping, undisturbed
+from mlcdr.processes import Stop, block_signals, protect_process, raise_if_stopped, stop_on_signals
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.store import Store, place
 from mlcdr.results.tabulate import write_chosen, write_scores, write_summary
@@ -32,7 +32,7 @@ from mlcdr.run.artifacts import Keeping, forget
 from mlcdr.run.computing import Group, groups
 from mlcdr.run.dask_backend import SchedulerLost, compute_on_cluster, n_threads
 from mlcdr.run.workers import Finished, WorkersGone, computed, finished
-from mlcdr.whole_files import write_whole
+from mlcdr.whole_files import write_atomically
 
 BACKENDS = ("loky", "threading", "dask")
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "pandas", "threadpoolctl")
@@ -154,11 +154,11 @@ def run(
     wanted: set[str] = set()
     tried: set[str] = set()
     lost: list[tuple[Trial, str]] = []
-    with threadpool_limits(1), undisturbed(), Store(report.folder, fresh) as store:
+    with threadpool_limits(1), protect_process(), Store(report.folder, fresh) as store:
         if fresh:
             forget(folder)
         try:
-            with stopping():
+            with stop_on_signals():
                 parts = [prepare(experiment, spec, listener) for spec in experiment.datasets]
                 trials = {trial.key: trial for part in parts for trial in part.trials}
                 done = store.done() & trials.keys()
@@ -166,7 +166,7 @@ def run(
                 unkept = {key for key in done if keeping is not None and keeping.lacks(trials[key])}
                 if keeping is not None:
                     keeping.begin()
-                write_whole(folder / "experiment.yaml", resolved)
+                write_atomically(folder / "experiment.yaml", resolved)
                 for name, spec in experiment.methods.items():
                     if spec.shown_grid:
                         listener.notice(f"{name}: `tune: {{scope: test}}` picks by the test rows; its numbers flatter")
@@ -197,7 +197,7 @@ def run(
                         report.computed += len(scores)
                         tried |= {score.key for score in scores}
                         listener.advance(trials[scores[0].key].dataset, len(scores), failed)
-                        stop_if_asked()
+                        raise_if_stopped()
         except Stop:
             report.interrupted = True
         except (WorkersGone, SchedulerLost) as error:
@@ -223,7 +223,7 @@ def run(
             if (keeping := Keeping.of(experiment.keep, folder)) is not None:
                 manifest["kept"] = keeping.write_index(trials.values(), list(experiment.varied))
             manifest["computed_by"] = _history(folder, fresh, manifest)
-            write_whole(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+            write_atomically(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
             store.end("interrupted" if report.interrupted else "finished")
     return report
 
@@ -288,7 +288,7 @@ def _compute(
     else:
         with joblib.parallel_config(backend, n_jobs=workers):
             parallel = joblib.Parallel(return_as="generator_unordered")
-            with signals_held_back():  # threads that are started here never see one
+            with block_signals():  # threads that are started here never see one
                 outcomes = parallel(joblib.delayed(finished)(group) for group in pending)
             yield from outcomes
 

@@ -37,9 +37,9 @@ from mlcdr.errors import UserError
 from mlcdr.experiment.data_source import Handed
 from mlcdr.experiment.model import LimitsSpec
 from mlcdr.experiment.trials import Score, Trial, by_family, sources_of
-from mlcdr.processes import ENDING, keep_from_children, signals_held_back, stop_if_asked, undisturbed
+from mlcdr.processes import ENDING_SIGNALS, block_signals, close_in_forks, protect_process, raise_if_stopped
 from mlcdr.run.computing import Group, read_data, run_group
-from mlcdr.standard_streams import guard
+from mlcdr.standard_streams import protect_streams
 
 _LOOK = 0.05  # seconds between two looks at the memory of a worker
 _REST = 1.0  # seconds between two looks at whether workers live, and at whether the run is to stop
@@ -98,7 +98,7 @@ def finished(group: Group, handed: Handed | None = None, begin: Callable[[], Non
     `begin` is called when all is there that no trial is to be charged with: code that is imported and compiled, and the
     data set. A trial whose method's source is not what it was when the run was planned fails.
     """
-    with undisturbed():
+    with protect_process():
         changed = {trial.key: why for trial in group.trials if (why := _changed(trial))}
         group = replace(group, trials=tuple(trial for trial in group.trials if trial.key not in changed))
         for trial in group.trials:
@@ -172,7 +172,7 @@ class _Worker:
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, os.getpid()), env=_ONE_THREAD)
         try:
-            with signals_held_back():  # it comes to life as deaf to them as this is now
+            with block_signals():  # it comes to life as deaf to them as this is now
                 self.process.start()
         except BaseException:
             if self.process.pid is not None:
@@ -232,7 +232,7 @@ class _Pool:
         while len(self._workers) > jobs:
             self._workers.pop().kill()
         while left or any(worker.task for worker in self._workers):
-            stop_if_asked()
+            raise_if_stopped()
             idle = sum(worker.task is None for worker in self._workers)
             for _ in range(min(jobs - len(self._workers), len(left) - idle)):
                 try:
@@ -348,8 +348,8 @@ def _resident(pid: int | None) -> int | None:
 
 def _serve(pipe: Connection, parent: int) -> None:
     """A worker's life: compute what comes through the pipe, one group after another."""
-    guard()
-    keep_from_children(pipe)
+    protect_streams()
+    close_in_forks(pipe)
     os.set_inheritable(pipe.fileno(), False)
     with contextlib.suppress(OSError, AttributeError):
         os.setpgid(0, 0)  # so that what a trial starts ends with it
@@ -358,7 +358,7 @@ def _serve(pipe: Connection, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run, which ends the workers
     if hasattr(signal, "pthread_sigmask"):
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
     _watch_parent(parent)
     # As within joblib's own workers: a trial that asks for several jobs gets threads, not processes of its own.
     with threadpool_limits(1), joblib.parallel_config("threading", n_jobs=1):

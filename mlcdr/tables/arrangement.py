@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from mlcdr.errors import ResultsError, did_you_mean
+from mlcdr.errors import ResultsError, suggest_name
 from mlcdr.results.ranking import is_among_best
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell
@@ -107,7 +107,7 @@ class Arrangement:
         if strange or (layout.row_labels and "method" not in self.down):
             raise ResultsError(f"{where}: row_labels: {', '.join(strange) or 'method'} is not among the rows")
         if layout.relative_to is not None and layout.relative_to not in self.results.methods:
-            hint = did_you_mean(layout.relative_to, self.results.methods)
+            hint = suggest_name(layout.relative_to, self.results.methods)
             raise ResultsError(f"{where}: relative_to: no method {layout.relative_to!r}{hint} in {self.results.folder}")
 
     def _known(self, key: str, name: str) -> str:
@@ -125,7 +125,7 @@ class Arrangement:
             wanted = (self.layout.metric,)
         for metric in wanted or ():
             if metric not in known:
-                hint = did_you_mean(metric, known)
+                hint = suggest_name(metric, known)
                 raise ResultsError(f"{self.results.folder}: no metric {metric!r}{hint} (measured: {', '.join(known)})")
         wanted = wanted or known
         return wanted if "metric" in (self.across, *self.down) else wanted[:1]

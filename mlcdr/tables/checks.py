@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from mlcdr.config.consistency import Asked
-from mlcdr.errors import ResultsError, did_you_mean
+from mlcdr.errors import ResultsError, suggest_name
 from mlcdr.tables import layouts
 from mlcdr.tables.layouts import TIMES, FigureLayout, TableLayout
 
@@ -37,7 +37,7 @@ def _unfit(layout: TableLayout | FigureLayout, asked: Asked) -> list[str]:
         paths = [p for p in (*layout.rows, *columns) if p not in ("dataset", "method", "metric")]
         paths = [p for p in paths if p != "auto"]
     lines = [
-        f"needs the metric {name}{did_you_mean(name, measured)} (measured: {', '.join(measured)})"
+        f"needs the metric {name}{suggest_name(name, measured)} (measured: {', '.join(measured)})"
         for name in metrics
         if name not in measured
     ]
@@ -46,11 +46,11 @@ def _unfit(layout: TableLayout | FigureLayout, asked: Asked) -> list[str]:
     if isinstance(layout, FigureLayout):
         lines += _unfit_figure(layout, sweep)
     elif layout.relative_to is not None and layout.relative_to not in asked.methods:
-        lines.append(f"needs the method {layout.relative_to}{did_you_mean(layout.relative_to, asked.methods)}")
+        lines.append(f"needs the method {layout.relative_to}{suggest_name(layout.relative_to, asked.methods)}")
     return lines + [
         ("needs a second sweep" if swept else "needs a sweep, and nothing is swept")
         if path == "auto"
-        else f"needs a sweep of {path}{did_you_mean(path, swept)} (swept: {', '.join(swept) or 'nothing'})"
+        else f"needs a sweep of {path}{suggest_name(path, swept)} (swept: {', '.join(swept) or 'nothing'})"
         for path in dict.fromkeys(paths)
         if path not in swept
     ]

@@ -20,7 +20,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from mlcdr.errors import ResultsError, did_you_mean
+from mlcdr.errors import ResultsError, suggest_name
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts, output, panels
@@ -28,7 +28,7 @@ from mlcdr.tables.curves import positions
 from mlcdr.tables.layouts import TIMES, FigureLayout
 from mlcdr.tables.panels import Spot, metric_title, shown_datasets
 from mlcdr.tables.text_format import SPREADS, over_splits, short_path
-from mlcdr.whole_files import stay_within
+from mlcdr.whole_files import check_within
 
 _LEGEND = 6  # entries in a row of the legend, at most
 _SWATCH, _LETTER = 0.7, 0.066  # inches of a legend's entry: line and gaps, and each letter
@@ -123,7 +123,7 @@ def write_all(results: Results, asked: Sequence[LayoutSpec] | None = None) -> li
             names = [layouts.file_name(each) for each, needed in zip(subject, several, strict=True) if needed]
             title = f"{results.name}: {', '.join(subject)}" if subject else results.name
             place = results.folder / "figures" / "_".join([stem, *names])
-            written += save(figure, stay_within(results.folder, place), title)
+            written += save(figure, check_within(results.folder, place), title)
     return written
 
 
@@ -223,7 +223,7 @@ def _check(results: Results, layout: FigureLayout, name: str, subject: tuple[str
             f"{where}: the results have no time; add {' or '.join(TIMES[:2])} to `metrics:` and run again"
         )
     if missing:
-        hint = did_you_mean(missing[0], results.metrics)
+        hint = suggest_name(missing[0], results.metrics)
         raise ResultsError(
             f"{where}: the results have no {', '.join(missing)}{hint} (measured: {', '.join(results.metrics)}); "
             "add it to `metrics:` and run again"

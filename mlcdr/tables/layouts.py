@@ -99,7 +99,7 @@ import pydantic
 
 from mlcdr.config.problems import worded
 from mlcdr.config.yaml_reader import Document, read_yaml_text
-from mlcdr.errors import ConfigError, ResultsError, did_you_mean
+from mlcdr.errors import ConfigError, ResultsError, suggest_name
 from mlcdr.experiment.model import LayoutSpec, method_text
 
 if TYPE_CHECKING:  # its home moved in Python 3.11
@@ -388,7 +388,7 @@ def _read(name: str, wanted: str | None = None) -> Document:
         source, content = name, Path(name).read_bytes()
     elif name not in names():
         known = [each for each in names() if wanted is None or _of_kind(each, wanted)]
-        hint = did_you_mean(name, known)
+        hint = suggest_name(name, known)
         raise ResultsError(f"unknown layout {name!r}{hint} (known: {', '.join(known)}; or your own file, NAME.yaml)")
     else:
         source, content = f"layout {name}", _packaged().joinpath(*f"{name}.yaml".split("/")).read_bytes()

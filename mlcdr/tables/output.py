@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.tables import layouts
-from mlcdr.whole_files import write_whole
+from mlcdr.whole_files import write_atomically
 
 
 def stems(asked: Sequence[LayoutSpec]) -> list[str]:
@@ -30,5 +30,5 @@ def write(stem: Path, contents: Mapping[str, bytes]) -> list[Path]:
     """
     paths = [stem.with_name(f"{stem.name}.{ending}") for ending in contents]
     for path, content in zip(paths, contents.values(), strict=True):
-        write_whole(path, content)
+        write_atomically(path, content)
     return paths

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from mlcdr.errors import printable
+from mlcdr.errors import escape_control_characters
 
 DASH = "–"
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
@@ -247,7 +247,7 @@ class Sheet:
 
         def show(cell: Text, j: int) -> str:
             # Where some have a star, every number keeps a place for it, so that the digits stay in line.
-            plain = printable(cell.plain)
+            plain = escape_control_characters(cell.plain)
             return plain + ("*" if cell.bold else " ") if marked and not self._is_left(j) else plain
 
         grid = [[show(cell, j) for j, cell in enumerate(row)] for row in (self.header, *self.rows)]
@@ -255,7 +255,7 @@ class Sheet:
         if len(self._blocks(_widths(grid), width)) > 1 == len(self._blocks(_widths(narrow), width)):
             grid = narrow
         widths = _widths(grid)
-        lines = _wrap(printable(self.caption.plain), width)
+        lines = _wrap(escape_control_characters(self.caption.plain), width)
         for block in self._blocks(widths, width):
             lines.append("")
             total = sum(widths[j] for j in block) + len(_GAP) * (len(block) - 1)
@@ -272,7 +272,7 @@ class Sheet:
             lines.append("")
         star = ["* stands for bold."] if marked else []
         for note in [*self.notes, *star]:
-            lines += _wrap(printable(note), width)
+            lines += _wrap(escape_control_characters(note), width)
         return "\n".join(lines) + "\n"
 
     def _side(self, j: int, *more: str) -> str:

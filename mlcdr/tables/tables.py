@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlcdr.errors import ResultsError, listing
+from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.metric_facts import MetricFacts, list_notes
 from mlcdr.results.ranking import ranks, same
@@ -32,7 +32,7 @@ from mlcdr.tables.text_format import (
     tuning_notes,
     unfilled,
 )
-from mlcdr.whole_files import stay_within
+from mlcdr.whole_files import check_within
 
 _BOLD = {
     "one_standard_error": "Bold: within one standard error of the best of its data set",
@@ -112,7 +112,7 @@ def write_all(results: Results) -> list[Path]:
         table = render(results, entry)
         forms = {"md": table.markdown(), "tex": table.latex(), "csv": table.csv()}
         contents = {ending: content.encode() for ending, content in forms.items()}
-        written += output.write(stay_within(results.folder, results.folder / "tables" / stem), contents)
+        written += output.write(check_within(results.folder, results.folder / "tables" / stem), contents)
     return written
 
 
@@ -252,9 +252,9 @@ class _Builder:
 
     def _caption(self) -> Text:
         values = {
-            "metric": listing([fact.title for fact in self.plan.facts.values()]),
-            "methods": listing(self.plan.domain["method"]),
-            "datasets": listing(self.plan.domain["dataset"]),
+            "metric": join_words([fact.title for fact in self.plan.facts.values()]),
+            "methods": join_words(self.plan.domain["method"]),
+            "datasets": join_words(self.plan.domain["dataset"]),
             "experiment": self.results.name,
             "reference": self.layout.relative_to or "",
         }
@@ -295,7 +295,7 @@ class _Builder:
                 "repeat": "the same number stands in every column",
                 "last": "the number stands in the last column only",
             }
-            notes.append(f"{listing(repeated)} {has} no {none}: {where[self.layout.lacking]}.")
+            notes.append(f"{join_words(repeated)} {has} no {none}: {where[self.layout.lacking]}.")
         if any(cell is None for cell in cells):
             notes.append(f"{DASH}: no result (not run, failed, or not defined).")
             notes += unfilled(self.results)
@@ -326,5 +326,5 @@ def _notes_on_metrics(facts: Mapping[str, MetricFacts], bold: bool) -> list[str]
     notes = list_notes(facts.values())
     unknown = [fact.title for fact in facts.values() if fact.higher_is_better is None]
     if unknown and bold:
-        notes.append(f"{listing(unknown)}: which way is better is not known, so nothing is bold.")
+        notes.append(f"{join_words(unknown)}: which way is better is not known, so nothing is bold.")
     return notes

@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 
-from mlcdr.errors import listing
+from mlcdr.errors import join_words
 from mlcdr.results.best import tuned_paths
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, Text, escape_latex
@@ -54,10 +54,10 @@ def tuning_notes(results: Results, methods: Sequence[str]) -> list[str]:
     once = [method for method in methods if method in tuned_paths(results.experiment, "dataset")]
     notes = []
     if best:
-        notes.append(f"{listing(best)}: of each grid the best on the test rows for each metric, which flatters.")
+        notes.append(f"{join_words(best)}: of each grid the best on the test rows for each metric, which flatters.")
     if once:
         notes.append(
-            f"{listing(once)}: parameters chosen once for a data set, by all its rows, those of the tests too."
+            f"{join_words(once)}: parameters chosen once for a data set, by all its rows, those of the tests too."
         )
     return [f"{note} `tune: {{scope: split}}` chooses honestly." for note in notes]
 

@@ -366,7 +366,7 @@ def test_json_is_plain(arff: Path, tmp_path: Path) -> None:
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with processes.stopping():
+        with processes.stop_on_signals():
             assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
             assert signal.getsignal(signal.SIGTERM) not in (signal.SIG_IGN, signal.SIG_DFL)
     finally:

@@ -180,18 +180,18 @@ def test_a_link_of_the_name_of_a_temporary_file_is_not_written_through(
 
 def test_two_processes_of_one_number_write_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in two containers, or on two machines: the file is one's or the other's, and neither fails."""
-    from mlcdr.whole_files import write_whole
+    from mlcdr.whole_files import write_atomically
 
     path = tmp_path / "report.html"
     replace = Path.replace
 
     def other_first(self: Path, target: Path) -> Path:
         monkeypatch.setattr(Path, "replace", replace)
-        write_whole(path, "of the other")
+        write_atomically(path, "of the other")
         return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", other_first)
-    write_whole(path, "of this one")
+    write_atomically(path, "of this one")
     assert path.read_text() == "of this one"
     assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
 

@@ -285,7 +285,7 @@ def test_a_method_edited_before_a_worker_starts_is_a_failure_that_says_so(
 
 @pytest.fixture
 def _own_signals() -> Iterator[None]:
-    before = {each: signal.getsignal(each) for each in processes.ENDING}
+    before = {each: signal.getsignal(each) for each in processes.ENDING_SIGNALS}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -304,7 +304,7 @@ class Signal:
 @pytest.mark.parametrize("when", ["before the run", "at its beginning"])
 def test_a_ctrl_c_whose_exception_is_lost_stops_the_run(arff: Path, tmp_path: Path, jobs: int, when: str) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    processes.note_ctrl_c()
+    processes.record_ctrl_c()
 
     class Losing(Silent):
         def begin(self, name: str, total: int, kept: int) -> None:
@@ -456,7 +456,8 @@ def test_a_listing_that_cannot_be_written_says_so(arff: Path, tmp_path: Path) ->
 def test_output_that_does_not_wait_for_its_reader_is_whole(arff: Path, tmp_path: Path) -> None:
     """A pipe that is set not to block, as a terminal may be left by another program, is waited for."""
     program = (
-        "import os, sys\nos.set_blocking(1, False)\nfrom mlcdr.standard_streams import guard\nguard()\n"
+        "import os, sys\nos.set_blocking(1, False)\n"
+        "from mlcdr.standard_streams import protect_streams\nprotect_streams()\n"
         "for _ in range(100): print('x' * 9_999)\n"
     )
     (tmp_path / "p.py").write_text(program)

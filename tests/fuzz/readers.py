@@ -21,7 +21,7 @@ from mlcdr.config.yaml_reader import read_yaml, read_yaml_text
 from mlcdr.data.arff import read_arff
 from mlcdr.data.dataset import load_dataset
 from mlcdr.data.labels import read_label_xml
-from mlcdr.errors import ConfigError, DataError, UserError, printable
+from mlcdr.errors import ConfigError, DataError, UserError, escape_control_characters
 from mlcdr.experiment.splits import FromFile, make_splits
 
 ROWS = 6  # of the data set that the folds are read for
@@ -113,7 +113,7 @@ def _refusal(read: Callable[[Path], object], path: Path, content: bytes, *begins
         told = str(error)
         for line in told.split("\n"):
             assert line.startswith(tuple(f"{each}:" for each in begins or (path,))), f"no place: {line!r}"
-            assert printable(line) == line, f"not one clear line: {line!r}"
+            assert escape_control_characters(line) == line, f"not one clear line: {line!r}"
             assert len(line) < 4000, f"a line of {len(line)} characters"
         return told
     return None

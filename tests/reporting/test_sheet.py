@@ -4,7 +4,7 @@ from html import unescape
 import pytest
 from markdown_it import MarkdownIt
 
-from mlcdr.errors import listing
+from mlcdr.errors import join_words
 from mlcdr.tables.sheet import Sheet, Text, escape_latex, template, text
 
 ODD = ["a_b", "_lead", "x|y", "*star*", "$5 & $6", "<b>", "`code`", "[link](url)", "back\\slash", "1 ± 2 –"]
@@ -67,7 +67,7 @@ def test_templates():
 
 
 def test_small_words():
-    assert [listing(list("abc")[:k]) for k in range(4)] == ["", "a", "a and b", "a, b and c"]
+    assert [join_words(list("abc")[:k]) for k in range(4)] == ["", "a", "a and b", "a, b and c"]
     assert escape_latex("50% of {x}_1 & ~y^2 ± 1 – #") == (
         r"50\% of \{x\}\_1 \& \textasciitilde{}y\textasciicircum{}2 $\pm$ 1 -- \#"
     )
