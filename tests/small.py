@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from mlcdr.config.loading import experiment_from
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import UserError
-from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial, plan
 from mlcdr.methods.registry import Component
@@ -63,9 +63,13 @@ def experiment(arff: Path, **changes: Any) -> Experiment:
 
 def planned(an_experiment: Experiment) -> tuple[Dataset, list[Trial]]:
     """The first data set of an experiment and its trials."""
-    source = DataSource.of(an_experiment.datasets[0], an_experiment.splits)
-    dataset = source.load()
-    return dataset, plan(an_experiment, source, dataset)
+    data = read_data(an_experiment)
+    return data.dataset, plan(an_experiment, data)
+
+
+def read_data(an_experiment: Experiment) -> DividedData:
+    """The first data set of an experiment, with its splits."""
+    return DataSource.of(an_experiment.datasets[0], an_experiment.splits).read()
 
 
 def learner(name: str, **params: Any) -> Component:

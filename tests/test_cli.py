@@ -210,7 +210,7 @@ def test_an_undefined_metric_is_a_dash(here: Path, mlcdr: Callable[..., Outcome]
         (["run"], "Missing argument"),
         (["run", "e.yaml", "--jobs", "many"], "--jobs"),
         (["run", "e.yaml", "--jobs", "-1"], "--jobs"),
-        (["run", "e.yaml", "--backend", "slurm"], "'slurm' is none of loky, threading, dask"),
+        (["run", "e.yaml", "--backend", "slurm"], "'slurm' is none of loky, dask"),
         (["run", "e.yaml", "--sett", "a=1"], "No such option"),
         (["rum", "e.yaml"], "No such command"),
         (["run", "nowhere.yaml"], "error: nowhere.yaml: no such file"),

@@ -139,12 +139,12 @@ def test_while_it_runs_and_when_it_is_killed(here: Path, mlcdr: Callable[..., Ou
 
 
 def test_a_run_that_an_error_ended(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlcdr.run import runner
+    from mlcdr.run import writing
 
     def no_space(*_: object) -> None:
         raise ResultsError("scores.csv: cannot be written: No space\nleft on device")
 
-    monkeypatch.setattr(runner, "write_scores", no_space)
+    monkeypatch.setattr(writing, "write_scores", no_space)
     with pytest.raises(ResultsError):
         run(load_experiment("e.yaml"), Path("results"))
     found = progress(Path("results/small"))

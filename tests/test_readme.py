@@ -58,7 +58,7 @@ def test_the_commands_of_the_synopsis_run(tmp_path: Path) -> None:
     for command in (
         "check e.yaml",
         "plan e.yaml",
-        "run e.yaml --jobs 1 --set splits.repeats=1 --quiet --backend threading",
+        "run e.yaml --jobs 1 --set splits.repeats=1 --quiet --backend loky",
         "run e.yaml --fresh",
         "run e.yaml --out other --quiet",
         "status results/e",

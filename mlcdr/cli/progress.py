@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mlcdr.run.runner import Listener, Silent
+from mlcdr.run.listener import Listener
 
 
 @contextmanager
-def listener(quiet: bool) -> Iterator[Listener]:
+def make_listener(quiet: bool) -> Iterator[Listener]:
     """The listener that suits standard error."""
     if quiet:
-        yield Silent()
+        yield Listener()
     elif sys.stderr.isatty():
         with Bar() as bar:
             yield bar
@@ -23,7 +23,7 @@ def listener(quiet: bool) -> Iterator[Listener]:
         yield Lines()
 
 
-class Bar:
+class Bar(Listener):
     """A bar with rate and time left, on a terminal."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Bar:
         self._bar.console.print(text, highlight=False, markup=False)
 
 
-class Lines:
+class Lines(Listener):
     """A line at the beginning and at each tenth of the way, for logs."""
 
     def begin(self, name: str, total: int, kept: int) -> None:

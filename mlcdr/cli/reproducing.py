@@ -35,7 +35,7 @@ def reproduce(
     if target is None:
         _list_recipes()
         return
-    from mlcdr.cli.progress import listener
+    from mlcdr.cli.progress import make_listener
     from mlcdr.run.runner import run as run_experiment
 
     if facts := recipes.data_table(target):
@@ -54,8 +54,8 @@ def reproduce(
     for k, (step, experiment) in enumerate(zip(steps, experiments, strict=True)):
         alone = jobs == 0 and recipes.prints_times(experiment)
         say(f"{_titled(step)}{': it shows times, so one trial runs at a time' if alone else ''}")
-        with listener(False) as told:
-            report = run_experiment(experiment, out, 1 if alone else jobs, listener=told)
+        with make_listener(False) as listener:
+            report = run_experiment(experiment, out, 1 if alone else jobs, listener=listener)
         worst = max(worst, conclude(experiment, report, False))
         if report.interrupted:
             raise typer.Exit(worst)

@@ -22,28 +22,22 @@ def run(
     set_: Set = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget earlier results and start over.")] = False,
     quiet: Quiet = False,
-    backend: Annotated[str, typer.Option(help="loky (processes), threading, or dask (a cluster).")] = "loky",
+    backend: Annotated[str, typer.Option(help="loky (processes), or dask (a cluster).")] = "loky",
     scheduler: Annotated[
         str | None, typer.Option(help="Of --backend dask: tcp://host:port, or the path of a scheduler file.")
     ] = None,
 ) -> None:
     """Run experiments; what is already in the results folder is not computed again."""
-    experiments = [
-        load_to_run(config, set_, quiet) for config in configs
-    ]  # before the runner: a mistake is told without its cost
+    # before the runner is imported, which takes longer than to find a mistake
+    experiments = [load_to_run(config, set_, quiet) for config in configs]
     all_different(configs, [experiment.name for experiment in experiments])
-    from mlcdr.cli.progress import listener
-    from mlcdr.run.runner import BACKENDS
+    from mlcdr.cli.progress import make_listener
     from mlcdr.run.runner import run as run_experiment
 
-    if backend not in BACKENDS:
-        raise typer.BadParameter(f"{backend!r} is none of {', '.join(BACKENDS)}", param_hint="--backend")
-    if (backend == "dask") != (scheduler is not None):
-        raise typer.BadParameter("--backend dask and --scheduler go together", param_hint="--scheduler")
     worst = 0
     for experiment in experiments:
-        with listener(quiet) as told:
-            report = run_experiment(experiment, out, jobs, backend, fresh, told, scheduler=scheduler)
+        with make_listener(quiet) as listener:
+            report = run_experiment(experiment, out, jobs, backend, fresh, listener, scheduler=scheduler)
         worst = max(worst, conclude(experiment, report, quiet))
         if report.interrupted:
             break
@@ -57,7 +51,7 @@ def retry(
     quiet: Quiet = False,
 ) -> None:
     """Compute the failed trials of a results folder again; `run` would compute what is pending as well."""
-    from mlcdr.cli.progress import listener
+    from mlcdr.cli.progress import make_listener
     from mlcdr.run.runner import run as run_experiment
 
     config = folder / "experiment.yaml"
@@ -68,10 +62,10 @@ def retry(
     experiment = load_to_run(config, None, quiet)
     if experiment.name != folder.resolve().name:
         raise ResultsError(f"{config}: name: is {experiment.name!r}; give the folder that name, which a run writes to")
-    with listener(quiet) as told:
+    with make_listener(quiet) as listener:
         # as it was given, where that says the name: `results/long` rather than the whole path
         out = folder.parent if folder.name == experiment.name else folder.resolve().parent
-        report = run_experiment(experiment, out, jobs, listener=told, failed_only=True)
+        report = run_experiment(experiment, out, jobs, listener=listener, failed_only=True)
     if not report.computed and not report.interrupted:
         say(f"{folder}: no trial failed")
         code = 0

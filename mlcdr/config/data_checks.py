@@ -55,10 +55,11 @@ def compared(experiment: Experiment) -> Comparison:
             continue
         n_train = dataset.n_instances
         try:
-            first = source.divide(dataset)[0]
+            divided = source.divide(dataset)
+            first = divided.splits[0]
             n_train = len(first.train) + len(first.unlabelled)
             for value in experiment.sweep.get(LABELLED, ()):
-                source.hiding(first, read_labelled(value), dataset)
+                divided.split(0, read_labelled(value))
         except ConfigError as error:
             found |= dict.fromkeys(error.problems)
         except UserError as error:

@@ -1,4 +1,4 @@
-"""Where a worker gets a data set and its splits from: its name and options, or the data themselves, handed over."""
+"""Where a data set and its splits come from, and both of them once they have been read."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import DataError
-from mlcdr.experiment.digests import digest
+from mlcdr.experiment.keys import digest
 from mlcdr.experiment.model import DatasetSpec
-from mlcdr.experiment.splits import Split, Splits, SplitSpec, hide_labels, make_splits, seed_of
+from mlcdr.experiment.splits import Shuffle, Split, Splits, SplitSpec, hide_labels, make_splits, seed_of
 
 
 @dataclass(frozen=True)
 class DataSource:
-    """Where a worker gets the data set and its splits from.
+    """Where any process gets a data set and its splits from.
 
-    `stamp` says what was found there when the run was planned; a worker that finds something else refuses it.
+    `stamp` identifies what was found there when the run was planned; a process that finds something else refuses it.
     """
 
     name: str
@@ -32,7 +32,7 @@ class DataSource:
         return cls(spec.name, (*sorted(options.items()), ("part", part)), splits)
 
     def load(self) -> Dataset:
-        """The data set.
+        """Load the data set.
 
         Raises
         ------
@@ -41,43 +41,53 @@ class DataSource:
         """
         return load_dataset(self.name, **dict(self.options))
 
-    def divide(self, dataset: Dataset) -> Splits:
-        """Its splits."""
+    def divide(self, dataset: Dataset) -> DividedData:
+        """Divide the loaded data set.
+
+        Raises
+        ------
+        ConfigError
+            When it has too few rows for what is asked.
+        DataError
+            When it or its folds are not what they were when the source was stamped.
+        """
         n_train = dataset.n_train
-        if getattr(self.splits, "train_size", None) == "predefined":  # the rows are the full file's all the same
+        if isinstance(self.splits, Shuffle) and self.splits.train_size == "predefined":  # of the full file's rows
             n_train = load_dataset(self.name, **{**dict(self.options), "part": "predefined"}).n_train
-        return make_splits(self.splits, dataset.name, dataset.n_instances, n_train)
+        splits = make_splits(self.splits, dataset.name, dataset.n_instances, n_train)
+        found = replace(self, stamp=digest([dataset.checksum, splits[0].identity]))
+        if self.stamp and found != self:
+            raise DataError(f"{self.name}: the data set or its folds changed while the run was going on; run again")
+        return DividedData(found, dataset, splits)
 
-    def hiding(self, split: Split, labelled: float | int | None, dataset: Dataset) -> Split:
-        """One of its splits with labels hidden, where a sweep says how many are kept."""
-        return split if labelled is None else hide_labels(split, labelled, seed_of(self.splits), dataset.name)
+    def read(self) -> DividedData:
+        """Load and divide the data set.
 
-    def stamped(self, dataset: Dataset) -> DataSource:
-        """The same source, with the data set and the splits that it gives now."""
-        return replace(self, stamp=digest([dataset.checksum, self.divide(dataset)[0].identity]))
+        Raises
+        ------
+        UserError
+            As `load` and `divide`.
+        """
+        return self.divide(self.load())
 
 
 @dataclass(frozen=True)
-class Handed:
-    """A data set and its splits, for a worker that is handed them since it may not have the files.
-
-    Two are equal if they are of the same source: the second that a worker gets is not computed with anew.
-    """
+class DividedData:
+    """A data set and its splits; two are equal if they are of the same (stamped) source."""
 
     source: DataSource
     dataset: Dataset = field(compare=False, repr=False)
     splits: Splits = field(compare=False, repr=False)
 
-    @classmethod
-    def of(cls, source: DataSource) -> Handed:
-        """What a source gives.
+    def split(self, index: int, labelled: float | int | None = None) -> Split:
+        """One of the splits; with `labelled`, all labels hidden but those of so many training rows.
 
         Raises
         ------
-        DataError
-            When it cannot be had any more, or is not what it was when the source was stamped.
+        ConfigError
+            When there are fewer training rows.
         """
-        dataset = source.load()
-        if source.stamped(dataset) != source:
-            raise DataError(f"{source.name}: the data set or its folds changed while the run was going on; run again")
-        return cls(source, dataset, source.divide(dataset))
+        split = self.splits[index]
+        return (
+            split if labelled is None else hide_labels(split, labelled, seed_of(self.source.splits), self.dataset.name)
+        )

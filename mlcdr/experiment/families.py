@@ -35,28 +35,21 @@ def families_of(specs: Sequence[MethodSpec], n_labels: int) -> list[MethodSpec]:
     largest: dict[str, MethodSpec] = {}
     names = []
     for spec in specs:
-        name = json.dumps(spec.plain(), sort_keys=True)
-        size = _size_path(spec)
-        if size is not None:
-            bare = spec.with_value(size, None)
-            name = json.dumps((bare or spec).plain(), sort_keys=True)
-            if name not in largest or _size(spec, n_labels) > _size(largest[name], n_labels):
-                largest[name] = spec
-        else:
-            largest[name] = spec
+        path = size_path(spec) if _serves_smaller_codes(spec) else None
+        bare = spec.with_value(path, None) if path is not None else None
+        name = json.dumps((bare or spec).plain(), sort_keys=True)
         names.append(name)
+        if bare is None or name not in largest or _size(spec, n_labels) > _size(largest[name], n_labels):
+            largest[name] = spec
     return [largest[name] for name in names]
 
 
-def _size_path(spec: MethodSpec) -> str | None:
-    """The path of the parameter that says how large the code is, if one fit serves all its values."""
+def _serves_smaller_codes(spec: MethodSpec) -> bool:
     part = code_part(spec)
     if part is None:
-        return None
-    space = registry.resolve(part.family, part.name)
-    path = f"{part.family}.{size_parameter(part)}"
-    serves = declared(space, "nested", LabelSpace) and independent_outputs(spec.learner)
-    return path if serves and spec.with_value(path, None) is not None else None
+        return False
+    nested = declared(registry.resolve(part.family, part.name), "nested", LabelSpace)
+    return bool(nested) and independent_outputs(spec.learner)
 
 
 def _size(spec: MethodSpec, n_labels: int) -> int:
@@ -68,6 +61,31 @@ def _size(spec: MethodSpec, n_labels: int) -> int:
         return int(dimensions(part.value(size_parameter(part)), n_labels))
     except ValueError:  # more than there are labels: that trial will say so, and must not be the one fitted for others
         return -1
+
+
+def size_path(spec: MethodSpec) -> str | None:
+    """The path of the parameter that says how many dimensions the code has; None where there is none."""
+    part = code_part(spec)
+    path = "" if part is None else f"{part.family}.{size_parameter(part)}"
+    return path if part is not None and spec.with_value(path, None) is not None else None
+
+
+def size_in(space: Any, spec: MethodSpec) -> int:
+    """How many dimensions of a fitted label space, which serves a spec, are the spec's own."""
+    part = code_part(spec)
+    if part is None or size_path(spec) is None:
+        return int(space.n_components_)
+    return int(space.size_of(part.value(size_parameter(part))))
+
+
+def at_all_sizes(spec: MethodSpec, n_features: int, n_labels: int) -> list[MethodSpec]:
+    """The spec at each size of its code, for the metrics that are summed over them."""
+    part, path = code_part(spec), size_path(spec)
+    if part is None or path is None:
+        return [spec]
+    space = part.build(check=False)
+    largest = space.largest(n_features, n_labels) if isinstance(space, LabelSpace) else n_labels
+    return [sized for size in range(1, largest + 1) if (sized := spec.with_value(path, size)) is not None]
 
 
 def code_part(spec: MethodSpec) -> Component | None:

@@ -28,9 +28,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from mlcdr.errors import ConfigError, DataError, escape_control_characters
 
-# Part of every split's identity: raise it when the same spec would give other rows.
-SPLITS_VERSION = 1
-
 Seed = Annotated[int, Field(ge=0, description="Non-negative whole number that all randomness is derived from.")]
 
 
@@ -288,7 +285,7 @@ def make_splits(
 
 def seed_of(spec: Shuffle | KFold | Predefined | FromFile) -> int:
     """The seed of all randomness; 0 where the splits have none."""
-    return int(getattr(spec, "seed", 0))
+    return spec.seed if isinstance(spec, Shuffle | KFold) else 0
 
 
 def hide_labels(split: Split, labelled: float | int, seed: int, dataset_name: str) -> Split:
@@ -365,7 +362,7 @@ def _shuffle(spec: Shuffle, name: str, n: int, n_train: int | None) -> Splits:
 
     def make(index: int) -> Split:
         order = _permutation(n, seed_sequence(spec.seed, name, index))
-        identity = {"kind": "shuffle", "version": SPLITS_VERSION, "seed": spec.seed, "dataset": name}
+        identity = {"kind": "shuffle", "seed": spec.seed, "dataset": name}
         return Split(index, np.sort(order[:k]), np.sort(order[k:]), {**identity, "train_size": k, "index": index})
 
     return Splits(spec.repeats, make)
@@ -381,7 +378,7 @@ def _kfold(spec: KFold, name: str, n: int) -> Splits:
         # The first n mod folds folds get the odd rows.
         start, stop = (f * (n // spec.folds) + min(f, n % spec.folds) for f in (fold, fold + 1))
         train = np.sort(np.concatenate([order[:start], order[stop:]]))
-        identity = {"kind": "kfold", "version": SPLITS_VERSION, "seed": spec.seed, "dataset": name}
+        identity = {"kind": "kfold", "seed": spec.seed, "dataset": name}
         identity |= {"folds": spec.folds, "repeat": repeat, "fold": fold}
         return Split(index, train, np.sort(order[start:stop]), identity)
 
@@ -404,7 +401,7 @@ def _predefined_size(name: str, n: int, n_train: int | None, key: str) -> int:
 def _predefined(name: str, n: int, n_train: int | None) -> Splits:
     n_train = _predefined_size(name, n, n_train, "kind")
     rows = np.arange(n)
-    identity = {"kind": "predefined", "version": SPLITS_VERSION, "train_size": n_train}
+    identity = {"kind": "predefined", "train_size": n_train}
     return Splits(1, lambda index: Split(index, rows[:n_train], rows[n_train:], dict(identity)))
 
 
@@ -417,7 +414,7 @@ def _from_file(spec: FromFile, name: str, n: int) -> Splits:
 
     def make(index: int) -> Split:
         repeat, fold = divmod(index, n_folds)
-        identity = {"kind": "file", "version": SPLITS_VERSION, "sha256": content, "fold": fold}
+        identity = {"kind": "file", "sha256": content, "fold": fold}
         identity |= {"repeat": repeat} if repeat else {}
         return Split(index, np.flatnonzero(folds != fold), np.flatnonzero(folds == fold), identity)
 

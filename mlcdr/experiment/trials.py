@@ -1,21 +1,20 @@
 """What is to be computed: from an experiment to trials.
 
 A trial is one method at one point of the sweep on one split of one data set. Its key is a digest of all that determines
-its scores, so a rerun does what is missing and nothing else.
+its scores (`mlcdr.experiment.keys`), so a rerun does what is missing and nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from mlcdr.data.dataset import Dataset
-from mlcdr.experiment.data_source import DataSource
-from mlcdr.experiment.digests import EVALUATION, PROGRAM, TUNING, digest
+from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.families import families_apart
+from mlcdr.experiment.keys import program_version, trial_keys
 from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import read_labelled
-from mlcdr.methods.component_changes import separated
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,8 @@ class Trial:
         The method with the point's values put in.
     family : MethodSpec
         The method to fit: `spec`, or, where one fit serves several sizes of the code, that of the largest.
-    sources : str
-        `sources_of` the method when it was planned.
+    program : str
+        `program_version` of the method when it was planned.
     labelled : float, int or None
         How many training rows keep their labels, where that is swept.
     """
@@ -45,19 +44,8 @@ class Trial:
     split: int
     spec: MethodSpec
     family: MethodSpec
-    sources: str
+    program: str
     labelled: float | int | None = None
-
-
-def sources_of(spec: MethodSpec) -> str:
-    """A digest of the source code by which this process computes a method.
-
-    Raises
-    ------
-    UserError
-        When a part of the method cannot be imported.
-    """
-    return digest([PROGRAM, *(component.version() for component in spec.components())])
 
 
 @dataclass(frozen=True)
@@ -73,10 +61,10 @@ class Score:
     chosen: tuple[tuple[str, str], ...] = ()
 
 
-def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[Trial]:
+def plan(experiment: Experiment, data: DividedData) -> list[Trial]:
     """All trials of one data set: by method, point of the sweep and split, in the config's order."""
-    splits = list(source.divide(dataset))
-    metrics = sorted([m.label, m.name, m.params] for m in experiment.metrics)  # their order changes no value
+    dataset = data.dataset
+    identities: dict[str, list[dict[str, Any]]] = {}  # by `labelled` as text: 1 row is not 1.0 of the rows
     trials = []
     for method in experiment.methods:
         points = experiment.points(method)
@@ -84,29 +72,25 @@ def plan(experiment: Experiment, source: DataSource, dataset: Dataset) -> list[T
         families = families_apart(specs, points, dataset.n_labels) if experiment.share else specs
         for point, spec, family in zip(points, specs, families, strict=True):
             labelled = read_labelled(point.get(LABELLED))
-            identities = [source.hiding(split, labelled, dataset).identity for split in splits]
-            of_point = (spec, family, sources_of(spec), labelled)
+            if str(labelled) not in identities:
+                identities[str(labelled)] = [data.split(i, labelled).identity for i in range(len(data.splits))]
             shown = tuple((path, method_text(value)) for path, value in point.items())
-            shared = {
-                "data": [dataset.name, dataset.checksum],  # the name seeds a method's randomness
-                "method": [method, spec.plain(), [component.version() for component in spec.components()]],
-                "metrics": metrics,
-                "seed": experiment.seed,
-                "share": experiment.share,
-                "evaluation": [EVALUATION, TUNING] if spec.tune is not None else EVALUATION,
-            }
-            if not experiment.share:
-                shared["separate"] = separated(spec.learner).version()
+            program = program_version(spec)
             trials += [
-                Trial(digest({**shared, "split": identity}), dataset.name, method, shown, i, *of_point)
-                for i, identity in enumerate(identities)
+                Trial(key, dataset.name, method, shown, i, spec, family, program, labelled)
+                for i, key in enumerate(trial_keys(experiment, method, spec, dataset, identities[str(labelled)]))
             ]
     return trials
 
 
 def by_family(trials: Iterable[Trial]) -> list[list[Trial]]:
     """The trials that one fit serves, together."""
-    families: dict[int, list[Trial]] = {}
+    return group_by(trials, lambda trial: id(trial.family))
+
+
+def group_by(trials: Iterable[Trial], kind: Callable[[Trial], Any]) -> list[list[Trial]]:
+    """The trials of each kind together, in the order in which kinds come first."""
+    kinds: dict[Any, list[Trial]] = {}
     for trial in trials:
-        families.setdefault(id(trial.family), []).append(trial)
-    return list(families.values())
+        kinds.setdefault(kind(trial), []).append(trial)
+    return list(kinds.values())

@@ -11,12 +11,11 @@ threshold. `split0-KEY.skops` or `.joblib` is the model (`mlcdr.run.models`).
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,24 +88,22 @@ class Keeping:
         ResultsError
             When it cannot be written.
         """
-        with self._told():
-            if self.scores:
-                arrays: dict[str, Any] = {
-                    "rows": np.asarray(rows),
-                    "labels": np.asarray(model.predict(X), dtype=np.uint8),
-                    "truth": np.asarray(Y, dtype=np.uint8),
-                    "label_names": np.array(dataset.label_names, dtype=np.str_),
-                }
-                if model.has_scores:
-                    arrays["scores"] = model.decision_function(X)
-                image = io.BytesIO()
-                np.savez_compressed(image, **arrays)
-                write_atomically(self.scores_file(trial), image.getvalue())
-            if self.models:
-                point = "; ".join(f"{path} = {value}" for path, value in trial.point)
-                about = {"dataset": trial.dataset, "method": trial.method, "point": point, "split": str(trial.split)}
-                whole = Model(model, dataset.feature_names, dataset.label_names, about)
-                write_model(self._stem(trial), whole, X)
+        if self.scores:
+            arrays: dict[str, Any] = {
+                "rows": np.asarray(rows),
+                "labels": np.asarray(model.predict(X), dtype=np.uint8),
+                "truth": np.asarray(Y, dtype=np.uint8),
+                "label_names": np.array(dataset.label_names, dtype=np.str_),
+            }
+            if model.has_scores:
+                arrays["scores"] = model.decision_function(X)
+            image = io.BytesIO()
+            np.savez_compressed(image, **arrays)
+            write_atomically(self.scores_file(trial), image.getvalue())
+        if self.models:
+            point = "; ".join(f"{path} = {value}" for path, value in trial.point)
+            about = {"dataset": trial.dataset, "method": trial.method, "point": point, "split": str(trial.split)}
+            write_model(self._stem(trial), Model(model, dataset.feature_names, dataset.label_names, about), X)
 
     def begin(self) -> None:
         """Make the folder, and remove what a killed run left half written.
@@ -117,18 +114,13 @@ class Keeping:
             When it cannot be written, or has a link in it that leads elsewhere.
         """
         check_within(self.folder.parent, self.folder / INDEX)
-        with self._told():
+        try:
             self.folder.mkdir(parents=True, exist_ok=True)
             for path in self.folder.rglob("*"):
                 if path.name.startswith(TEMPORARY_PREFIX):
                     path.unlink(missing_ok=True)
                 elif path.is_symlink():
                     is_regular_file(path)
-
-    @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
         except OSError as error:
             raise ResultsError(f"{self.folder}: cannot be written: {error.strerror or error}") from error
 
@@ -160,8 +152,7 @@ class Keeping:
             counts["scores"] += found[0] is not None
             counts["models"] += found[1] is not None
             counts["bytes"] += sum(path.stat().st_size for path in found if path is not None)
-        with self._told():
-            write_atomically(self.folder / INDEX, text.getvalue())
+        write_atomically(self.folder / INDEX, text.getvalue())
         return {"index": f"{FOLDER}/{INDEX}", **counts}
 
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+import numpy as np
+
+from mlcdr.experiment.families import at_all_sizes, families_of
 from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.splits import KFold, make_splits
 from mlcdr.experiment.tune import Criterion, TuneSpec
@@ -24,26 +27,8 @@ from mlcdr.run import choose_kernel
 Point = Mapping[str, Any]
 
 
-class Work(Protocol):
-    """How methods are fitted and measured, which is the business of trials."""
-
-    def values(
-        self, specs: Sequence[MethodSpec], criterion: Criterion, moments: Moments, X: Any, Y: Any
-    ) -> list[float]:
-        """A metric of specs fitted from moments, on test rows X and Y; NaN where one failed."""
-
-    @property
-    def may_share(self) -> bool:
-        """Whether methods may share work."""
-
-    def families(self, specs: Sequence[MethodSpec]) -> list[MethodSpec]:
-        """For each spec the one with the largest code whose fit serves it."""
-
-    def size(self, spec: MethodSpec, space: Any) -> int:
-        """How many dimensions of the code a spec has, in a fitted label space of its family."""
-
-    def all_sizes(self, spec: MethodSpec) -> list[MethodSpec]:
-        """The spec at each size of its code, for the metrics that are summed over them."""
+Measure = Callable[[Sequence[MethodSpec], Moments, Any, Any], list[float]]
+"""(specs, moments to fit them from, test rows X and Y) → the criterion of each; NaN where one failed."""
 
 
 def grid_points(tune: TuneSpec, dataset: str = "") -> list[dict[str, Any]]:
@@ -67,7 +52,8 @@ def choose(
     dataset: str,
     folds_of: tuple[int, str],
     criterion: Criterion,
-    work: Work,
+    measure: Measure,
+    share: bool,
 ) -> list[dict[str, Any] | None]:
     """For each of a method's specs the best point of its grid; None where no point could be fitted and measured.
 
@@ -83,8 +69,10 @@ def choose(
         What the folds are drawn from.
     criterion : Criterion
         What to choose by.
-    work : Work
-        Fits and measures.
+    measure : callable
+        Fits and measures specs.
+    share : bool
+        Whether methods may share work.
 
     Raises
     ------
@@ -96,30 +84,28 @@ def choose(
     points = grid_points(tune, dataset)
     if len(points) == 1:  # a setting of this data set's own, and nothing to be chosen
         return [points[0]] * len(specs)
-    wanted = [work.all_sizes(specs[0])] if criterion.summed else [[spec] for spec in specs]
+    wanted = [[spec] for spec in specs]
+    if criterion.summed:
+        wanted = [at_all_sizes(specs[0], moments.n_features, moments.n_labels)]
     flat = [without_tune(spec, point) for point in points for group in wanted for spec in group]
     seed, name = folds_of
     splits = make_splits(KFold(kind="kfold", folds=tune.n_folds, seed=seed), name, moments.n)
     folds = [splits[i].test for i in range(len(splits))]
-    if work.may_share and criterion.metric.needs == "labels" and all(choose_kernel.applies(spec) for spec in flat):
-        totals = choose_kernel.totals(flat, work.families(flat), criterion, moments, folds, work.size)
+    if share and criterion.metric.needs == "labels" and all(choose_kernel.applies(spec) for spec in flat):
+        totals = choose_kernel.totals(flat, families_of(flat, moments.n_labels), criterion, moments, folds)
     else:
         totals = [0.0] * len(flat)
         X, Y = moments.rows()
         for rows in folds:
             X_test, Y_test = frozen(X[rows]), frozen(as_dense(Y[rows]))
-            values = work.values(flat, criterion, moments.without(rows), X_test, Y_test)
+            values = measure(flat, moments.without(rows), X_test, Y_test)
             totals = [total + value for total, value in zip(totals, values, strict=True)]
-    per_group = [len(group) for group in wanted]
-    starts = [sum(per_group[:g]) for g in range(len(wanted))]
     sign = -1.0 if criterion.metric.higher_is_better else 1.0
+    by_point = np.reshape(totals, (len(points), len(wanted), -1))
     chosen: list[dict[str, Any] | None] = []
-    for start, width in zip(starts, per_group, strict=True):
-        costs = []
-        for p in range(len(points)):
-            first = p * sum(per_group) + start
-            value = math.fsum(totals[first : first + width])
-            costs.append(math.inf if math.isnan(value) else round(sign * value, 10))
+    for g in range(len(wanted)):
+        values = [math.fsum(at_sizes) for at_sizes in by_point[:, g]]
+        costs = [math.inf if math.isnan(value) else round(sign * value, 10) for value in values]
         best = min(range(len(points)), key=costs.__getitem__)
         chosen.append(None if math.isinf(costs[best]) else points[best])
     return chosen * (len(specs) if criterion.summed else 1)

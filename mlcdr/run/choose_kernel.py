@@ -7,12 +7,13 @@ says without ever fitting it. Its scores are kept with the moments, so PLST and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mlcdr.experiment.families import size_in
 from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.tune import Criterion
 from mlcdr.methods import registry
@@ -53,7 +54,6 @@ def totals(
     criterion: Criterion,
     moments: Moments,
     folds: Folds,
-    size: Callable[[MethodSpec, Any], int],
 ) -> list[float]:
     """The sum over folds of a metric for each of the specs; NaN where one cannot be computed.
 
@@ -69,8 +69,6 @@ def totals(
         Of the rows of all folds, with their rows.
     folds : sequence of arrays of int
         The rows left out.
-    size : callable
-        (spec, fitted label space) → how many dimensions of the code the spec has.
     """
     options = {**criterion.metric.parameters, **criterion.options}
     regressions = [spec.learner.build(check=False).kernel_regression() for spec in specs]
@@ -93,7 +91,7 @@ def totals(
                     truth = Y[held.rows]
                     for i in members:
                         try:
-                            part = codes[:, : size(specs[i], space)]
+                            part = codes[:, : size_in(space, specs[i])]
                         except ValueError:  # more dimensions than there are: this spec cannot be fitted, others can
                             sums[i] = float("nan")
                             continue

@@ -14,11 +14,12 @@ import asyncio
 import contextlib
 import json
 import os
+import threading
 import uuid
 from asyncio import CancelledError
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,11 +28,11 @@ from threadpoolctl import threadpool_limits
 
 from mlcdr import __version__
 from mlcdr.errors import ConfigError, UserError
-from mlcdr.experiment.data_source import DataSource, Handed
-from mlcdr.experiment.digests import PROGRAM
+from mlcdr.experiment.data_source import DataSource, DividedData
+from mlcdr.experiment.keys import PROGRAM
 from mlcdr.experiment.trials import Score
-from mlcdr.run.computing import Group
-from mlcdr.run.workers import Finished, finished
+from mlcdr.run.computing import Computer, Group, GroupResult
+from mlcdr.run.executors import ExecutorLost
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -41,44 +42,61 @@ _DECIDING = ("numpy", "scipy", "scikit-learn")
 CONNECT_SECONDS = 15
 
 
-class SchedulerLost(Exception):
-    """The scheduler is gone, and with it what was under way; what was finished is recorded."""
-
-
-def compute_on_cluster(pending: Sequence[Group], scheduler: str) -> Generator[Finished, None, None]:
-    """What comes of each group as it is finished, in any order.
+class DaskCluster:
+    """The workers of a cluster.
 
     Parameters
     ----------
-    pending : sequence of Group
     scheduler : str
         Its address (`tcp://…`, `tls://…`), or the path of the scheduler file that `dask scheduler --scheduler-file` and
         dask-jobqueue write.
-
-    Raises
-    ------
-    UserError
-        When there is no scheduler, or a worker has another version of the program or of what decides the last digits.
-    SchedulerLost
-        When there is none any more.
     """
-    if not pending:
-        return
-    client = _connect(scheduler)
-    with contextlib.closing(_Work(client)) as work, _losing(scheduler):
-        yield from work.compute(pending)
+
+    def __init__(self, scheduler: str):
+        self._scheduler = scheduler
+
+    def n_threads(self) -> int:
+        """How many groups the workers compute at a time, as it is now.
+
+        Raises
+        ------
+        UserError
+            When there is no scheduler.
+        """
+        client = _connect(self._scheduler)
+        try:
+            return int(client.scheduler_info(n_workers=0)["total_threads"])
+        finally:
+            client.close()
+
+    def compute(self, pending: Sequence[Group], data: DividedData) -> Generator[GroupResult, None, None]:
+        """See `Executor`.
+
+        Raises
+        ------
+        UserError
+            When there is no scheduler, or a worker has another version of the program or of what decides the last
+            digits.
+        ExecutorLost
+            When there is no scheduler any more.
+        """
+        if pending:
+            client = _connect(self._scheduler)
+            with contextlib.closing(_Work(client, data)) as work, _losing(self._scheduler):
+                yield from work.compute(pending)
 
 
 class _Work:
     """The futures of one run on one client."""
 
-    def __init__(self, client: Client):
+    def __init__(self, client: Client, data: DividedData):
         self.client = client
+        self.read = data  # already, when the run was planned
         self.run = uuid.uuid4().hex[:8]  # keys of two runs on one scheduler are apart
         self.data: dict[DataSource, Future] = {}
         self.groups: dict[Future, Group] = {}
 
-    def compute(self, pending: Sequence[Group]) -> Iterator[Finished]:
+    def compute(self, pending: Sequence[Group]) -> Iterator[GroupResult]:
         from distributed import KilledWorker, as_completed
 
         for source in dict.fromkeys(group.source for group in pending):
@@ -96,17 +114,17 @@ class _Work:
             try:
                 yield self._outcome(future)
             except KilledWorker as error:
-                yield Finished([Score(group.trials[0].key, None, _crash(error))], 0.0, "worker died")
+                yield GroupResult([Score(group.trials[0].key, None, _crash(error))], 0.0, "worker died")
             del self.groups[future]
 
     @staticmethod
-    def _outcome(future: Future) -> Finished:
+    def _outcome(future: Future) -> GroupResult:
         """What a task returned. Where the worker that had it died before it was fetched (`lost`), another computes it
         again, and `result` waits for that; `cancelled` is what becomes of all futures when the scheduler is gone.
         """
         if future.status == "cancelled":
-            raise SchedulerLost
-        outcome: Finished = future.result()
+            raise ExecutorLost
+        outcome: GroupResult = future.result()
         return outcome
 
     def _hand_over(self, source: DataSource) -> Future:
@@ -116,7 +134,8 @@ class _Work:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
             key = f"mlcdr-data-{source.name.rpartition('/')[2]}-{self.run}-{len(self.data)}"
-            future = self.client.submit(_keep, Handed.of(source), key=key, pure=True)
+            data = self.read if self.read.source == source else source.read()
+            future = self.client.submit(_keep, data, key=key, pure=True)
         # before any task: those would all go to the first worker that has it
         if self.client.scheduler_info(n_workers=0)["n_workers"] > 1:
             self.client.replicate([future])
@@ -146,15 +165,6 @@ class _Work:
             self.client.close(timeout=5)
 
 
-def n_threads(scheduler: str) -> int:
-    """How many groups the cluster's workers compute at a time, as it is now."""
-    client = _connect(scheduler)
-    try:
-        return int(client.scheduler_info(n_workers=0)["total_threads"])
-    finally:
-        client.close()
-
-
 async def _greet(address: str) -> None:
     """Exchange the first words with a scheduler: a client that gets none goes on waiting, whatever its timeout."""
     from distributed.comm import connect
@@ -179,20 +189,20 @@ def _connect(scheduler: str) -> Client:
     except asyncio.TimeoutError:
         raise UserError(f"--scheduler {scheduler}: no scheduler answers there within {CONNECT_SECONDS} s") from None
     except (OSError, ValueError) as error:
-        told = str(error).partition("\n")[0] or type(error).__name__
-        raise UserError(f"--scheduler {scheduler}: no scheduler answers there: {told}") from None
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise UserError(f"--scheduler {scheduler}: no scheduler answers there: {reason}") from None
 
 
 @contextlib.contextmanager
 def _losing(scheduler: str) -> Iterator[None]:
-    """Every way in which the client learns that the scheduler is gone, as `SchedulerLost`."""
+    """Every way in which the client learns that the scheduler is gone, as `ExecutorLost`."""
     from distributed.client import FutureCancelledError
     from distributed.comm import CommClosedError
 
     try:
         yield
-    except (SchedulerLost, CancelledError, FutureCancelledError, CommClosedError, ConnectionError) as error:
-        raise SchedulerLost(f"the scheduler at {scheduler} is lost ({type(error).__name__}: {error})") from error
+    except (ExecutorLost, CancelledError, FutureCancelledError, CommClosedError, ConnectionError) as error:
+        raise ExecutorLost(f"the scheduler at {scheduler} is lost ({type(error).__name__}: {error})") from error
 
 
 def _crash(error: Any) -> str:
@@ -203,11 +213,11 @@ def _crash(error: Any) -> str:
 # -------------------------------------------------------------------- in a worker
 
 
-def _keep(handed: Handed) -> Handed:
-    return handed
+def _keep(data: DividedData) -> DividedData:
+    return data
 
 
-def _work(group: Group, handed: Handed, versions: Mapping[str, str]) -> Finished:
+def _work(group: Group, data: DividedData, versions: Mapping[str, str]) -> GroupResult:
     """What comes of a group, by a worker that computes as the parent would."""
     _begin(os.getpid())
     here = _versions(group)
@@ -216,7 +226,17 @@ def _work(group: Group, handed: Handed, versions: Mapping[str, str]) -> Finished
         raise ConfigError([f"the run and worker {_address()} differ, restart the workers: {'; '.join(apart)}"])
     if group.keeping is not None and not group.keeping.folder.parent.is_dir():
         raise ConfigError([f"keep: worker {_address()} does not see {group.keeping.folder.parent}"])
-    return finished(group, handed)
+    with _lock:
+        computer = _computer(data)
+    return computer.compute(group)
+
+
+_lock = threading.Lock()
+
+
+@lru_cache(maxsize=2)  # groups come data set by data set; two threads may stand on either side of a border
+def _computer(data: DividedData) -> Computer:
+    return Computer(data)
 
 
 @cache

@@ -1,17 +1,134 @@
-"""What a run would do, without doing it: trials, groups, what shares a fit, what is there already, what it may cost."""
+"""The plan of a run: its trials, those that are on record, and the groups that are still to be computed.
+
+`plan_run` makes the plan of a run that holds the results folder; `survey` says what a run would do, without doing it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mlcdr.config.loading import experiment_yaml
-from mlcdr.experiment.model import Experiment
-from mlcdr.experiment.trials import Trial
+from mlcdr.errors import ConfigError
+from mlcdr.experiment.data_source import DataSource, DividedData
+from mlcdr.experiment.model import DatasetSpec, Experiment
+from mlcdr.experiment.trials import Trial, plan
 from mlcdr.results.record import Kept, kept
+from mlcdr.results.store import Store, place
 from mlcdr.run.artifacts import Keeping
-from mlcdr.run.runner import Listener, Silent, prepare
+from mlcdr.run.computing import Group, groups
+from mlcdr.run.listener import Listener
+
+
+@dataclass(frozen=True)
+class Part:
+    """One data set of a run: where it comes from, what the manifest says of it, and its trials."""
+
+    name: str
+    source: DataSource
+    facts: dict[str, Any]
+    trials: list[Trial]
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What a run is to do.
+
+    Attributes
+    ----------
+    parts : sequence of Part
+    trials : dict
+        Key → trial, in the order of the results.
+    done : set of str
+        The keys of trials that have their scores on record.
+    n_kept : int
+        How many trials are on record with all that is to be kept of them.
+    pending : sequence of Group
+        What is to be computed.
+    isolated : bool
+        Whether a pending trial ended its worker before, so that it must not be computed in the run's own process.
+    data : DividedData
+        The data set that was read last.
+    """
+
+    parts: Sequence[Part]
+    trials: dict[str, Trial]
+    done: Set[str]
+    n_kept: int
+    pending: Sequence[Group]
+    isolated: bool
+    data: DividedData
+
+
+def plan_run(
+    experiment: Experiment, keeping: Keeping | None, store: Store, listener: Listener, failed_only: bool
+) -> RunPlan:
+    """Read the data sets and plan their trials.
+
+    Raises
+    ------
+    UserError
+        When a data set cannot be had, or divided as the experiment asks.
+    """
+    parts = []
+    for spec in experiment.datasets:
+        part, data = prepare(experiment, spec, listener)
+        parts.append(part)
+    for name, method in experiment.methods.items():
+        if method.shown_grid:
+            listener.notice(f"{name}: `tune: {{scope: test}}` picks by the test rows; its numbers flatter")
+    trials = {trial.key: trial for part in parts for trial in part.trials}
+    done = store.done() & trials.keys()
+    incomplete = wanted = _incomplete(trials.values(), done, keeping)
+    if failed_only:
+        failed = store.failed_places()
+        wanted = [trial for trial in wanted if place(trial) in failed]
+    keys = {trial.key for trial in wanted}
+    pending = [
+        group
+        for part in parts
+        for group in groups(experiment, part.source, [t for t in part.trials if t.key in keys], keeping)
+    ]
+    isolated = not store.crashed_places().isdisjoint(map(place, wanted))
+    return RunPlan(parts, trials, done, len(trials) - len(incomplete), pending, isolated, data)
+
+
+def _incomplete(trials: Iterable[Trial], done: Set[str], keeping: Keeping | None) -> list[Trial]:
+    """The trials that lack their scores, or something that is to be kept of them."""
+    return [t for t in trials if t.key not in done or (keeping is not None and keeping.lacks(t))]
+
+
+def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tuple[Part, DividedData]:
+    """Read a data set and plan its trials.
+
+    Raises
+    ------
+    UserError
+        When it cannot be had, or divided as the experiment asks.
+    """
+    try:
+        data = DataSource.of(spec, experiment.splits).read()
+    except ConfigError as error:  # more rows asked for than there are
+        raise ConfigError([experiment.placed(problem) for problem in error.problems]) from None
+    dataset = data.dataset
+    for text in dataset.notices:
+        listener.notice(f"{dataset.name}: {text}")
+    counted = dataset.statistics()
+    facts = {
+        "checksum": dataset.checksum,
+        "n_instances": dataset.n_instances,
+        "n_features": dataset.n_features,
+        "n_labels": dataset.n_labels,
+        "n_nominal": counted["nominal"],
+        "n_numeric": counted["numeric"],
+        "label_cardinality": counted["cardinality"],
+        "label_density": counted["density"],
+        "notices": list(dataset.notices),
+    }
+    return Part(dataset.name, data.source, facts, plan(experiment, data)), data
 
 
 @dataclass(frozen=True)
@@ -60,7 +177,7 @@ class Survey:
 
 
 def survey(experiment: Experiment, out: Path, listener: Listener | None = None) -> Survey:
-    """What `run` with the same arguments would do; reads the data sets and writes nothing.
+    """Say what `run` with the same arguments would do; reads the data sets and writes nothing.
 
     Raises
     ------
@@ -69,33 +186,28 @@ def survey(experiment: Experiment, out: Path, listener: Listener | None = None) 
     """
     folder = out / experiment.name
     experiment_yaml(experiment)  # what is too long for a run is so for its plan
-    there = kept(folder)
+    record, keeping = kept(folder), Keeping.of(experiment.keep, folder)
     datasets = []
     shared: dict[str, None] = {}
     for spec in experiment.datasets:
-        part = prepare(experiment, spec, listener or Silent())
-        datasets.append(_of_dataset(part.name, part.facts, part.trials, there, Keeping.of(experiment.keep, folder)))
+        part, _ = prepare(experiment, spec, listener or Listener())
+        datasets.append(_survey_dataset(part, record, keeping))
         shared |= dict.fromkeys(_shared(part.trials))
     return Survey(folder, tuple(datasets), tuple(shared))
 
 
-def _of_dataset(
-    name: str, facts: dict[str, int], trials: Sequence[Trial], there: Kept, keeping: Keeping | None
-) -> DatasetSurvey:
-    pending = [
-        trial
-        for trial in trials
-        if there.status.get(trial.key) != "done" or (keeping is not None and keeping.lacks(trial))
-    ]
-    cost = there.costs.get(name)
+def _survey_dataset(part: Part, record: Kept, keeping: Keeping | None) -> DatasetSurvey:
+    done = {key for key, status in record.status.items() if status == "done"}
+    pending = _incomplete(part.trials, done, keeping)
+    cost = record.costs.get(part.name)
     return DatasetSurvey(
-        name=name,
-        n_instances=facts["n_instances"],
-        n_features=facts["n_features"],
-        n_labels=facts["n_labels"],
-        trials=len(trials),
-        done=len(trials) - len(pending),
-        failed=sum(there.status.get(trial.key) == "failed" for trial in trials),
+        name=part.name,
+        n_instances=part.facts["n_instances"],
+        n_features=part.facts["n_features"],
+        n_labels=part.facts["n_labels"],
+        trials=len(part.trials),
+        done=len(part.trials) - len(pending),
+        failed=sum(record.status.get(trial.key) == "failed" for trial in part.trials),
         groups=len({trial.split for trial in pending}),
         fits=len({(trial.split, id(trial.family)) for trial in pending}),
         seconds=None if cost is None else cost * len(pending),
@@ -111,9 +223,7 @@ def _shared(trials: Sequence[Trial]) -> list[str]:
     for (method, _), points in served.items():
         family = next(iter(points.values())).family
         if family.tune is not None:
-            n = 1
-            for values in family.tune.grid.values():
-                n *= len(values)
+            n = math.prod(map(len, family.tune.grid.values()))
             lines.append(
                 f"{method}: each choice (scope {family.tune.scope}) fits {n} points on {family.tune.n_folds} folds"
             )

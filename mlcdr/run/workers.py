@@ -22,9 +22,8 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -34,11 +33,12 @@ from joblib.externals.loky.backend import get_context
 from threadpoolctl import threadpool_limits
 
 from mlcdr.errors import UserError
-from mlcdr.experiment.data_source import Handed
+from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.model import LimitsSpec
-from mlcdr.experiment.trials import Score, Trial, by_family, sources_of
-from mlcdr.processes import ENDING_SIGNALS, block_signals, close_in_forks, protect_process, raise_if_stopped
-from mlcdr.run.computing import Group, read_data, run_group
+from mlcdr.experiment.trials import Score, by_family
+from mlcdr.processes import ENDING_SIGNALS, block_signals, close_in_forks, raise_if_stopped
+from mlcdr.run.computing import Computer, Group, GroupResult
+from mlcdr.run.executors import ExecutorLost
 from mlcdr.standard_streams import protect_streams
 
 _LOOK = 0.05  # seconds between two looks at the memory of a worker
@@ -61,102 +61,12 @@ _ONE_THREAD = dict.fromkeys(
 
 
 @dataclass(frozen=True)
-class Finished:
-    """What came of a group, or of a part of one.
-
-    Attributes
-    ----------
-    scores : sequence of Score
-    seconds : float
-        That it took its worker.
-    crashed : str
-        What ended the worker with these trials: a signal's name (`SIGKILL`), `exit 3`, `seconds` or `memory` (the limit
-        that was passed); empty where nothing did.
-    """
-
-    scores: Sequence[Score]
-    seconds: float
-    crashed: str = ""
-
-
-class WorkersGone(Exception):
-    """Worker processes die before they compute anything."""
-
-
-@dataclass(frozen=True)
 class _Task:
     """A group in its turn; `again`: how often its trials have ended a worker."""
 
     group: Group
     again: int = 0
     fresh: bool = False  # wants a worker that has computed nothing yet
-
-
-def finished(group: Group, handed: Handed | None = None, begin: Callable[[], None] = lambda: None) -> Finished:
-    """Compute a group in this process, with the data set that is handed over, if one is.
-
-    `begin` is called when all is there that no trial is to be charged with: code that is imported and compiled, and the
-    data set. A trial whose method's source is not what it was when the run was planned fails.
-    """
-    with protect_process():
-        changed = {trial.key: why for trial in group.trials if (why := _changed(trial))}
-        group = replace(group, trials=tuple(trial for trial in group.trials if trial.key not in changed))
-        for trial in group.trials:
-            for component in trial.family.components():
-                for cls in component.classes():
-                    _warm_up(cls)
-        read_data(group, handed)
-        begin()
-        start = time.perf_counter()
-        scores = run_group(group, handed)
-        seconds = time.perf_counter() - start
-    return Finished([*scores, *(Score(key, None, why) for key, why in changed.items())], seconds)
-
-
-def _changed(trial: Trial) -> str:
-    """Why this process cannot compute a trial as it was planned; empty if it can."""
-    try:
-        here = sources_of(trial.spec)
-    except UserError as error:  # it cannot be imported any more
-        return str(error)
-    if here == trial.sources:
-        return ""
-    return f"the source code of {trial.method}, or of what it uses, changed while the run was going on; run again"
-
-
-@cache
-def _warm_up(cls: type) -> None:
-    """Once in a process, before it is timed: what a class has to load or compile (its `warm_up`, if it has one)."""
-    if hasattr(cls, "warm_up"):
-        with contextlib.suppress(Exception, SystemExit):  # the trials that use it will say so
-            cls.warm_up()
-
-
-def computed(pending: Sequence[Group], jobs: int, limits: LimitsSpec) -> Generator[Finished, None, None]:
-    """What comes of the groups, in any order, computed by `jobs` processes; to close it is to end them.
-
-    With limits, the trials that one fit serves are a task of their own, to which the limits apply; they share nothing
-    with those of other methods then. A trial that is ended costs the work of its task, and nobody else's.
-
-    Raises
-    ------
-    UserError
-        When a data set cannot be had any more, or the limits cannot be held on this system.
-    WorkersGone
-        When no worker comes to life.
-    """
-    if limits.memory is not None and _resident(os.getpid()) is None:
-        raise UserError("limits.memory: cannot be held here; it needs /proc, which tells how much a process has")
-    parts = (part for group in pending for part in (_families(group) if limits.any else [group]))
-    pool = _Pool(jobs, limits)
-    try:
-        suspects: list[_Task] = []
-        yield from pool.work((_Task(part) for part in parts), suspects, jobs)
-        while suspects:  # alone: nobody else takes memory, or gets into the way
-            again, suspects = suspects, []
-            yield from pool.work(again, suspects, 1)
-    finally:
-        pool.close()
 
 
 def _families(group: Group) -> list[Group]:
@@ -220,13 +130,46 @@ class _Worker:
             return f"signal {-code}"
 
 
-class _Pool:
+class LocalWorkers:
+    """Processes of this machine, each of which may die; see the module's text.
+
+    With limits, the trials that one fit serves are a task of their own, to which the limits apply; they share nothing
+    with those of other methods then. A trial that is ended costs the work of its task, and nothing else.
+
+    Parameters
+    ----------
+    jobs : int
+        How many processes.
+    limits : LimitsSpec
+
+    Raises
+    ------
+    UserError
+        When the limits cannot be held on this system.
+    """
+
     def __init__(self, jobs: int, limits: LimitsSpec):
-        self._limits = limits
+        if limits.memory is not None and _resident(os.getpid()) is None:
+            raise UserError("limits.memory: cannot be held here; it needs /proc, which has the memory of a process")
+        self._jobs, self._limits = jobs, limits
         self._workers: list[_Worker] = []
         self._stillborn = 0
 
-    def work(self, tasks: Iterable[_Task], suspects: list[_Task], jobs: int) -> Iterator[Finished]:
+    def compute(self, pending: Sequence[Group], data: DividedData | None = None) -> Generator[GroupResult, None, None]:
+        """See `Executor`; each worker reads the data sets that it needs."""
+        parts = (part for group in pending for part in (_families(group) if self._limits.any else [group]))
+        try:
+            suspects: list[_Task] = []
+            yield from self._work((_Task(part) for part in parts), suspects, self._jobs)
+            while suspects:  # alone: nothing else takes memory, or gets into the way
+                again, suspects = suspects, []
+                yield from self._work(again, suspects, 1)
+        finally:
+            for worker in self._workers:
+                worker.kill()
+            self._workers.clear()
+
+    def _work(self, tasks: Iterable[_Task], suspects: list[_Task], jobs: int) -> Iterator[GroupResult]:
         """What comes of the tasks; those whose worker died, and that are to be tried again, are put to `suspects`."""
         left = deque(tasks)
         while len(self._workers) > jobs:
@@ -239,7 +182,7 @@ class _Pool:
                     self._workers.append(_Worker())
                 except OSError as error:  # no more processes, files or memory: fewer workers do it, too
                     if not self._workers:
-                        raise WorkersGone(f"no worker process can be started ({error.strerror or error})") from error
+                        raise ExecutorLost(f"no worker process can be started ({error.strerror or error})") from error
                     jobs = len(self._workers)
                     break
             for worker in [each for each in self._workers if each.ready and each.task is None]:
@@ -257,7 +200,7 @@ class _Pool:
             for worker in list(self._workers):
                 yield from self._limited(worker, suspects)
 
-    def _heard(self, worker: _Worker, suspects: list[_Task]) -> Iterator[Finished]:
+    def _heard(self, worker: _Worker, suspects: list[_Task]) -> Iterator[GroupResult]:
         """What a worker has to say: that it is ready, what came of its task, or that it died."""
         try:
             if not worker.pipe.poll():
@@ -274,7 +217,7 @@ class _Pool:
             elif not worker.ready:
                 self._stillborn += 1
                 if self._stillborn == _STARTS:
-                    raise WorkersGone(f"worker processes die as they start ({cause})") from None
+                    raise ExecutorLost(f"worker processes die as they start ({cause})") from None
             return
         self._stillborn = 0
         if message == _BEGUN:
@@ -286,7 +229,7 @@ class _Pool:
         if message is not None:
             yield message
 
-    def _limited(self, worker: _Worker, suspects: list[_Task]) -> Iterator[Finished]:
+    def _limited(self, worker: _Worker, suspects: list[_Task]) -> Iterator[GroupResult]:
         """End a worker whose task has passed a limit."""
         task = worker.task
         if task is None or not self._limits.any:
@@ -303,14 +246,8 @@ class _Pool:
             worker.kill()
             yield from _ended(task, cause, suspects, self._limits)
 
-    def close(self) -> None:
-        """End all workers."""
-        for worker in self._workers:
-            worker.kill()
-        self._workers.clear()
 
-
-def _ended(task: _Task, cause: str, suspects: list[_Task], limits: LimitsSpec | None = None) -> Iterator[Finished]:
+def _ended(task: _Task, cause: str, suspects: list[_Task], limits: LimitsSpec | None = None) -> Iterator[GroupResult]:
     """Of a task that ended its worker: what is to be tried again, or else the trial that is `crashed`.
 
     A trial that takes too long takes as long again. One that takes too much memory is tried again in a new process, for
@@ -322,11 +259,11 @@ def _ended(task: _Task, cause: str, suspects: list[_Task], limits: LimitsSpec | 
     elif cause != "seconds" and len(task.group.trials) > 1:
         suspects += [_Task(replace(task.group, trials=(t,)), 2, cause == "memory") for t in task.group.trials]
     else:
-        error = f"crashed: {_told(cause, limits)}"
-        yield Finished([Score(trial.key, None, error) for trial in task.group.trials], 0.0, cause)
+        error = f"crashed: {_explain(cause, limits)}"
+        yield GroupResult([Score(trial.key, None, error) for trial in task.group.trials], 0.0, cause)
 
 
-def _told(cause: str, limits: LimitsSpec | None) -> str:
+def _explain(cause: str, limits: LimitsSpec | None) -> str:
     if cause == "seconds" and limits is not None:
         return f"took longer than limits.seconds, {limits.seconds:g} s"
     if cause == "memory" and limits is not None:
@@ -362,6 +299,7 @@ def _serve(pipe: Connection, parent: int) -> None:
     _watch_parent(parent)
     # As within joblib's own workers: a trial that asks for several jobs gets threads, not processes of its own.
     with threadpool_limits(1), joblib.parallel_config("threading", n_jobs=1):
+        computer = Computer()
         answer: Any = None
         while True:
             try:
@@ -370,7 +308,7 @@ def _serve(pipe: Connection, parent: int) -> None:
             except (EOFError, OSError):  # the run is gone
                 return
             try:
-                answer = finished(group, begin=lambda: pipe.send(_BEGUN))
+                answer = computer.compute(group, begin=lambda: pipe.send(_BEGUN))
             except UserError as error:
                 answer = error
             except Exception as error:  # a bug of ours, whose traceback is lost on the way

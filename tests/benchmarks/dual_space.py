@@ -25,7 +25,7 @@ from mlcdr.experiment.estimators import build
 from mlcdr.experiment.trials import plan
 from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.moments import Moments
-from mlcdr.run.computing import groups, run_group
+from mlcdr.run.computing import Computer, groups
 from tests.benchmarks.table3 import timed
 
 SHARES = ("20%", "40%", "60%", "80%", "100%")
@@ -87,17 +87,16 @@ def main(arguments: list[str]) -> int:
     """Measure and print."""
     described = experiment()
     source = DataSource.of(described.datasets[0], described.splits)
-    dataset = source.load()
-    source = source.stamped(dataset)
-    work = list(groups(described, source, plan(described, source, dataset)))
-    splits = source.divide(dataset)
+    data = source.read()
+    dataset, splits, computer = data.dataset, data.splits, Computer(data)
+    work = list(groups(described, data.source, plan(described, data)))
     X, Y = as_dense(dataset.X), as_dense(dataset.Y).astype(float)
     whole = Moments.from_arrays(dataset.X, dataset.Y)
     with threadpool_limits(1):
-        run_group(work[0])  # what is summed over the whole data set is made once for all
+        computer.compute(work[0])  # what is summed over the whole data set is made once for all
         ours, theirs = [], []
         for i, group in enumerate(work):
-            cost, scores = timed(run_group, group)
+            cost, scores = timed(lambda group: computer.compute(group).scores, group)
             ours.append(cost)
             if i >= int(arguments[0] if arguments else 1):
                 continue

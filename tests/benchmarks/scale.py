@@ -93,12 +93,13 @@ def bookmarks(n: int = 87_856, d: int = 2_150, k: int = 208) -> dict[str, Any]:
         look_up=False,
     )
     source = data_source.DataSource.of(experiment.datasets[0], experiment.splits)
-    handed = data_source.Handed(source, dataset, source.divide(dataset))
+    data = source.divide(dataset)
+    computer = computing.Computer(data)
     told: dict[str, Any] = {"n": n, "d": d, "K": k, "nnz": int(X.nnz), "cardinality": float(Y.sum() / n)}
     start, cpu = time.perf_counter(), time.process_time()
     scores = []
-    for group in computing.groups(experiment, source, trials.plan(experiment, source, dataset)):
-        scores += computing.run_group(group, handed)
+    for group in computing.groups(experiment, data.source, trials.plan(experiment, data)):
+        scores += computer.compute(group).scores
     failed = [score.error for score in scores if score.values is None]
     if failed or len(scores) != 50:
         raise AssertionError(failed[:1])
@@ -176,15 +177,13 @@ def cluster() -> dict[str, Any]:
     }
     experiment = experiment_from(plain)
     source = data_source.DataSource.of(experiment.datasets[0], experiment.splits)
-    source = source.stamped(source.load())
-    handed = data_source.Handed.of(source)
-    planned = trials.plan(experiment, source, handed.dataset)
-    group = next(computing.groups(experiment, source, planned))
+    data = source.read()
+    group = next(computing.groups(experiment, data.source, trials.plan(experiment, data)))
     import cloudpickle
 
     told: dict[str, Any] = {
         "task_bytes": len(pickle.dumps(group)),
-        "data_bytes": len(cloudpickle.dumps(handed)),
+        "data_bytes": len(cloudpickle.dumps(data)),
         "workers": {},
     }
     for workers in (1, 2):
@@ -217,7 +216,8 @@ def _nothing(i: int) -> int:
 
 
 def _run_on(running: Any, experiment: Any, folder: Path) -> dict[str, float]:
-    from mlcdr.results.manifest import read_manifest, run
+    from mlcdr.results.manifest import read_manifest
+    from mlcdr.run.runner import run
 
     run(experiment.model_copy(update={"name": "warm"}), folder, backend="dask", scheduler=running.address)
     start = time.perf_counter()

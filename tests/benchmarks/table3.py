@@ -33,7 +33,7 @@ from mlcdr.experiment.trials import plan
 from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
-from mlcdr.run.computing import groups, run_group
+from mlcdr.run.computing import Computer, groups
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 SPLITS = {"yeast": (30, 5), "enron": (10, 3), "bibtex": (5, 2)}  # in each round, and rounds (one loop in each)
@@ -64,11 +64,11 @@ def prepared(name: str, repeats: int):
     """The data set, its splits, and the work of each; what is summed over the whole data set is made once for all."""
     described = experiment(name, repeats + 1)
     source = DataSource.of(described.datasets[0], described.splits)
-    dataset = source.load()
-    source = source.stamped(dataset)
-    work = list(groups(described, source, plan(described, source, dataset)))
-    run_group(work.pop())
-    return dataset, source.divide(dataset), work
+    data = source.read()
+    work = list(groups(described, data.source, plan(described, data)))
+    computer = Computer(data)
+    computer.compute(work.pop())
+    return data.dataset, data.splits, work, computer
 
 
 def timed(function, *arguments):
@@ -155,7 +155,7 @@ def measure(name: str) -> Row:
         When the two ways disagree on a Hamming loss.
     """
     repeats, rounds = SPLITS.get(name, (5, 1))
-    dataset, splits, work = prepared(name, repeats)
+    dataset, splits, work, computer = prepared(name, repeats)
     X, Y = as_dense(dataset.X), as_dense(dataset.Y).astype(float)
     whole = Moments.from_arrays(dataset.X, dataset.Y)
     floors, seconds, loop_seconds = [], [], []
@@ -163,7 +163,7 @@ def measure(name: str) -> Row:
         for split in splits[:repeats]:
             floors.append(timed(floor, gram(whole.without(split.test)))[0])
         for group in work:  # one after the other, as in a run
-            cost, scores = timed(run_group, group)
+            cost, scores = timed(lambda group: computer.compute(group).scores, group)
             seconds.append(cost)
             if group.split == i:
                 found = [score.values["hamming_loss"] for score in scores]
@@ -181,8 +181,9 @@ def main(names: list[str]) -> int:
     """Measure and print."""
     with threadpool_limits(1):
         if names[:1] == ["--memory"]:
-            for group in prepared(names[1], 3)[2]:
-                run_group(group)
+            *_, work, computer = prepared(names[1], 3)
+            for group in work:
+                computer.compute(group)
             print(peak_memory())
             return 0
         print(

@@ -89,7 +89,7 @@ def test_keeping_computes_what_is_missing_and_leaves_the_record_alone(arff: Path
     files = ["scores.csv", "summary.csv"]
     contents = [(before.folder / name).read_bytes() for name in files]
     wanted = small.experiment(arff, keep={"scores": True})
-    assert survey(wanted, out).datasets[0].to_do == 16
+    assert survey(wanted, out).datasets[0].pending == 16
     report = run(wanted, out)
     assert (report.planned, report.kept, report.computed) == (16, 0, 16)
     assert [(report.folder / name).read_bytes() for name in files] == contents
@@ -103,7 +103,7 @@ def test_keeping_computes_what_is_missing_and_leaves_the_record_alone(arff: Path
     lost.unlink()
     half = lost.with_name(f".writing-{lost.name}.123")
     half.write_bytes(content[:100])
-    assert survey(wanted, out).datasets[0].to_do == 1
+    assert survey(wanted, out).datasets[0].pending == 1
     mended = run(wanted, out)
     assert (mended.kept, mended.computed) == (15, 1)
     assert lost.read_bytes() == content
@@ -124,7 +124,7 @@ def test_a_fresh_run_keeps_nothing_of_the_one_before(arff: Path, tmp_path: Path)
 
 def test_the_same_files_for_any_number_of_workers(arff: Path, tmp_path: Path) -> None:
     experiment = small.experiment(arff, methods={"PLST": FOUR["PLST"]}, keep={"scores": True})
-    one, two = run(experiment, tmp_path / "one"), run(experiment, tmp_path / "two", jobs=2, backend="threading")
+    one, two = run(experiment, tmp_path / "one"), run(experiment, tmp_path / "two", jobs=2)
     assert index(one) == index(two)
     for line in index(one):
         a, b = (report.folder / "kept" / line["scores"] for report in (one, two))
@@ -157,7 +157,7 @@ def test_names_that_no_folder_can_have(arff: Path, tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_told_before_anything_is_computed(arff: Path, tmp_path: Path) -> None:
     done = run(small.experiment(arff), tmp_path / "out")
     (done.folder / "kept").write_text("in the way")
-    with pytest.raises(ResultsError, match="kept: cannot be written: "):
+    with pytest.raises(ResultsError, match="kept: not a folder"):
         run(small.experiment(arff, keep=BOTH), tmp_path / "out")
 
 
@@ -167,14 +167,14 @@ def test_what_cannot_be_kept_is_a_failure_and_the_record_stays(
     done = run(small.experiment(arff), tmp_path / "out")
     before = (done.folder / "scores.csv").read_bytes()
 
-    really = Path.write_bytes
+    really = Path.replace
 
-    def full(path: Path, data: bytes) -> int:
+    def full(path: Path, target: Path) -> Path:
         if ".npz" in path.name:
             raise OSError(28, "No space left on device")
-        return really(path, data)
+        return really(path, target)
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "replace", full)
     report = run(small.experiment(arff, keep={"scores": True}), tmp_path / "out")
     assert len(report.failures) == 16
     assert report.failures[0][1].endswith(".npz: cannot be written: No space left on device")

@@ -19,7 +19,7 @@ from mlcdr.experiment.trials import plan
 from mlcdr.reproduce.judging import Rules
 from mlcdr.reproduce.published import PublishedCell, _Finder
 from mlcdr.run import computing
-from mlcdr.run.computing import groups, run_group
+from mlcdr.run.computing import Computer, groups
 from tests import small
 
 PATH = "splits.labelled"
@@ -123,14 +123,13 @@ METHODS = {
 def scores(arff: Path, **changes: Any) -> dict[tuple, dict[str, float]]:
     """(method, point, split) → values."""
     an_experiment = experiment_from(small.plain(arff, **{"sweep": {}, "metrics": ["hamming_loss"], **changes}))
-    source = DataSource.of(an_experiment.datasets[0], an_experiment.splits)
-    dataset = source.load()
-    chosen = plan(an_experiment, source, dataset)
+    data = small.read_data(an_experiment)
+    chosen = plan(an_experiment, data)
     by_key = {trial.key: trial for trial in chosen}
     assert len(by_key) == len(chosen)
     found = {}
-    for group in groups(an_experiment, source.stamped(dataset), chosen):
-        for score in run_group(group):
+    for group in groups(an_experiment, data.source, chosen):
+        for score in Computer(data).compute(group).scores:
             assert score.values is not None, score.error
             trial = by_key[score.key]
             found[trial.method, trial.point, trial.split] = dict(score.values)
@@ -158,7 +157,7 @@ def test_nothing_leaks(arff, monkeypatch):
     an_experiment = experiment_from(small.plain(arff, splits=splits, sweep={}, methods=METHODS))
     source = DataSource.of(an_experiment.datasets[0], an_experiment.splits)
     original = source.load()
-    part = source.divide(original)[1]
+    part = source.divide(original).splits[1]
     fitted: list[list[np.ndarray]] = []
     new = np.random.default_rng(9).standard_normal((20, original.n_features))
     fit = computing.ComposedClassifier.fit_moments
@@ -182,12 +181,11 @@ def test_nothing_leaks(arff, monkeypatch):
             return Dataset(**{**vars(original), "X": X, "Y": Y})
 
         monkeypatch.setattr(DataSource, "load", load)
-        computing._context.cache_clear()
         fitted.append([])
-        trials = [t for t in plan(an_experiment, source, source.load()) if t.split == 1]
-        for group in groups(an_experiment, source.stamped(source.load()), trials):
-            assert all(score.values is not None for score in run_group(group))
-    computing._context.cache_clear()
+        data = source.read()
+        trials = [t for t in plan(an_experiment, data) if t.split == 1]
+        for group in groups(an_experiment, data.source, trials):
+            assert all(score.values is not None for score in Computer(data).compute(group).scores)
     assert len(fitted[0]) == len(METHODS) + 2  # what is in each cluster of the last
     for other in fitted[1:]:
         for before, after in zip(fitted[0], other, strict=True):
@@ -284,3 +282,14 @@ def test_published_cells_are_found_by_it():
     Results.swept = ()
     assert not finder._fits("READER", (), cell.settings)
     assert finder._fits("READER", (), {**cell.settings, "labeled": "30%"})
+
+
+def test_one_row_is_not_all_rows(arff):
+    """1 is a number of rows and 100% a share, though the numbers are equal."""
+    sweep = {"splits.labelled": [1, "100%"]}
+    found = scores(arff, splits=KINDS["kfold"], sweep=sweep, methods={"PLST": METHODS["PLST"]})
+    alone = scores(arff, splits={**KINDS["kfold"], "labelled": 1}, methods={"PLST": METHODS["PLST"]})
+    every = scores(arff, splits=KINDS["kfold"], methods={"PLST": METHODS["PLST"]})
+    for (_, point, split), values in found.items():
+        expected = alone if dict(point)["splits.labelled"] == "1" else every
+        assert values == expected["PLST", (), split]

@@ -19,10 +19,13 @@ from typing import Any
 import pytest
 
 from mlcdr.errors import UserError
-from mlcdr.experiment import data_source, trials
+from mlcdr.experiment import trials
+from mlcdr.results.manifest import read_manifest
 from mlcdr.run import computing
-from mlcdr.run.dask_backend import SchedulerLost, _Work, n_threads
-from mlcdr.run.runner import RunReport, read_manifest, run
+from mlcdr.run.dask_backend import DaskCluster, _Work
+from mlcdr.run.executors import ExecutorLost
+from mlcdr.run.listener import Listener
+from mlcdr.run.runner import RunReport, run
 from tests import small
 from tests.small import FOUR, Gate, Outcome
 
@@ -210,20 +213,19 @@ def test_a_task_is_no_larger_for_a_larger_data_set(tmp_path: Path) -> None:
     for n in (60, 2000):
         path = small.write_dataset(tmp_path / f"{n:04d}", n=n)
         experiment = small.experiment(path)
-        source = data_source.DataSource.of(experiment.datasets[0], experiment.splits)
-        planned = trials.plan(experiment, source, source.load())
-        sizes.append(len(pickle.dumps(next(computing.groups(experiment, source, planned)))))
+        data = small.read_data(experiment)
+        planned = trials.plan(experiment, data)
+        sizes.append(len(pickle.dumps(next(computing.groups(experiment, data.source, planned)))))
     assert sizes[0] == sizes[1]
 
 
 def test_a_data_set_handed_over_is_checked_and_equal_to_itself(arff: Path) -> None:
     experiment = small.experiment(arff)
-    source = data_source.DataSource.of(experiment.datasets[0], experiment.splits)
-    stamped = source.stamped(source.load())
-    assert data_source.Handed.of(stamped) == data_source.Handed.of(stamped)
+    data = small.read_data(experiment)
+    assert data.source.read() == data
     small.write_dataset(arff.parent, seed=5)
     with pytest.raises(UserError, match="changed while the run was going on"):
-        data_source.Handed.of(stamped)
+        data.source.read()
 
 
 def test_a_worker_killed_in_the_middle(nursed: Cluster, arff: Path, tmp_path: Path) -> None:
@@ -259,18 +261,15 @@ def test_what_a_worker_took_with_it_is_waited_for(status: str) -> None:
 
     future: Any = Future()
     if status == "cancelled":
-        with pytest.raises(SchedulerLost):
+        with pytest.raises(ExecutorLost):
             _Work._outcome(future)
     else:
         assert str(_Work._outcome(future)) == "computed again"
 
 
-class _Listener:
+class _Listener(Listener):
     def __init__(self, told: list[str]):
         self.told, self.done = told, 0
-
-    def begin(self, name: str, total: int, kept: int) -> None:
-        pass
 
     def advance(self, dataset: str, done: int, failed: int) -> None:
         self.done += done
@@ -328,16 +327,16 @@ def test_a_worker_of_another_version_is_refused(
 
 def test_where_there_is_no_scheduler(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = small.experiment(arff)
-    with pytest.raises(UserError, match="needs --scheduler"):
+    with pytest.raises(UserError, match="go together"):
         run(experiment, tmp_path, backend="dask")
     with pytest.raises(UserError, match="neither an address"):
-        n_threads(str(tmp_path / "scheduler.json"))
+        DaskCluster(str(tmp_path / "scheduler.json")).n_threads()
     (tmp_path / "scheduler.json").write_text("[1")
     with pytest.raises(UserError, match="neither an address"):
-        n_threads(str(tmp_path / "scheduler.json"))
+        DaskCluster(str(tmp_path / "scheduler.json")).n_threads()
     monkeypatch.setattr("mlcdr.run.dask_backend.CONNECT_SECONDS", 0.5)
     with pytest.raises(UserError, match="no scheduler answers"):
-        n_threads("tcp://127.0.0.1:1")
+        DaskCluster("tcp://127.0.0.1:1").n_threads()
     assert not (tmp_path / "small").exists()
 
 
@@ -345,7 +344,7 @@ def test_a_scheduler_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mlcdr.run.dask_backend.CONNECT_SECONDS", 0.5)
     refused = pytest.raises(UserError, match=r"^--scheduler tcp://127\.0\.0\.1:\d+: no scheduler answers")
     with socket.create_server(("127.0.0.1", 0)) as mute, refused:
-        n_threads(f"tcp://127.0.0.1:{mute.getsockname()[1]}")
+        DaskCluster(f"tcp://127.0.0.1:{mute.getsockname()[1]}").n_threads()
 
 
 def test_the_command_line(

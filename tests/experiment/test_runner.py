@@ -17,10 +17,11 @@ import pytest
 from mlcdr import processes
 from mlcdr.config.loading import experiment_from, load_experiment
 from mlcdr.errors import DataError, ResultsError
-from mlcdr.run import runner
-from mlcdr.run.computing import run_group
-from mlcdr.run.runner import RunReport, read_manifest, run
-from mlcdr.run.workers import Finished
+from mlcdr.results.manifest import read_manifest
+from mlcdr.run.computing import Computer, GroupResult
+from mlcdr.run.executors import ThisProcess
+from mlcdr.run.listener import Listener
+from mlcdr.run.runner import RunReport, run
 from tests import prepared, small
 from tests.small import FOUR, SIZES, Guess
 
@@ -117,7 +118,7 @@ def undisturbed(arff: Path, tmp_path: Path) -> bytes:
     return (report.folder / "scores.csv").read_bytes()
 
 
-@pytest.mark.parametrize(("jobs", "backend"), [(2, "loky"), (3, "threading"), (0, "loky")])
+@pytest.mark.parametrize(("jobs", "backend"), [(2, "loky"), (3, "loky"), (0, "loky")])
 def test_scores_do_not_depend_on_the_workers(
     arff: Path, tmp_path: Path, undisturbed: bytes, jobs: int, backend: str
 ) -> None:
@@ -145,13 +146,13 @@ def test_scores_do_not_depend_on_the_order_of_work(
 ) -> None:
     order = []
 
-    def shuffled(pending, *how):
+    def shuffled(self, pending, data):
         pending = random.Random(3).sample(list(pending), len(pending))
         for group in pending:
             order.append(group.split)
-            yield Finished(list(reversed(run_group(group))), 0.0)
+            yield GroupResult(list(reversed(Computer(data).compute(group).scores)), 0.0)
 
-    monkeypatch.setattr(runner, "_compute", shuffled)
+    monkeypatch.setattr(ThisProcess, "compute", shuffled)
     report = run(small.experiment(arff, methods=MIXED), tmp_path / "shuffled")
     assert order != sorted(order)
     assert (report.folder / "scores.csv").read_bytes() == undisturbed
@@ -165,7 +166,7 @@ def test_scores_do_not_depend_on_the_order_of_methods(arff: Path, tmp_path: Path
     assert sorted(lines) == sorted(undisturbed.splitlines())
 
 
-class Breaking(runner.Silent):
+class Breaking(Listener):
     """Interrupts after some groups, as a signal would."""
 
     def __init__(self, groups: int):
@@ -178,7 +179,7 @@ class Breaking(runner.Silent):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("jobs", "backend"), [(1, "loky"), (2, "loky"), (2, "threading")])
+@pytest.mark.parametrize(("jobs", "backend"), [(1, "loky"), (2, "loky")])
 def test_an_interrupted_run_goes_on(arff: Path, tmp_path: Path, undisturbed: bytes, jobs: int, backend: str) -> None:
     experiment = small.experiment(arff, methods=MIXED)
     for _ in range(3):

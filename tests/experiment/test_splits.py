@@ -136,7 +136,6 @@ def test_identity_is_plain_and_names_what_matters():
     first = make_splits(shuffle(), "yeast", 10)[1].identity
     assert first == {
         "kind": "shuffle",
-        "version": 1,
         "seed": 1,
         "dataset": "yeast",
         "train_size": 9,
@@ -144,7 +143,6 @@ def test_identity_is_plain_and_names_what_matters():
     }
     assert make_splits(kfold(repeats=2), "d", 10)[4].identity == {
         "kind": "kfold",
-        "version": 1,
         "seed": 1,
         "dataset": "d",
         "folds": 3,
@@ -171,7 +169,7 @@ def test_predefined():
     (split,) = make_splits(Predefined(kind="predefined"), "scene", 10, n_train=7)
     assert split.train.tolist() == list(range(7))
     assert split.test.tolist() == [7, 8, 9]
-    assert split.identity == {"kind": "predefined", "version": 1, "train_size": 7}
+    assert split.identity == {"kind": "predefined", "train_size": 7}
     with pytest.raises(DataError, match=r"enron: splits\.kind: predefined needs a train and a test file"):
         make_splits(Predefined(kind="predefined"), "enron", 10)
     with pytest.raises(DataError, match="10 of 10 rows train"):

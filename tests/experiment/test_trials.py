@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
+from mlcdr import processes
 from mlcdr.config.loading import experiment_yaml, load_experiment
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import DataError
@@ -32,7 +34,7 @@ from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.registry import Component
 from mlcdr.run import computing
-from mlcdr.run.computing import groups, run_group
+from mlcdr.run.computing import Computer, groups
 from tests import small
 from tests.small import FOUR, SIZES
 
@@ -48,13 +50,13 @@ def keys(experiment: Experiment) -> dict[tuple, str]:
 
 def scores_of(experiment: Experiment, method: str | None = None) -> dict[tuple, dict[str, float]]:
     """(method, point, split) → values, computed here and now; a failure is raised."""
-    source = DataSource.of(experiment.datasets[0], experiment.splits)
-    dataset = source.load()
-    chosen = [t for t in plan(experiment, source, dataset) if method in (None, t.method)]
+    data = small.read_data(experiment)
+    computer = Computer(data)
+    chosen = [t for t in plan(experiment, data) if method in (None, t.method)]
     by_key = {t.key: t for t in chosen}
     result = {}
-    for group in groups(experiment, source.stamped(dataset), chosen):
-        for score in run_group(group):
+    for group in groups(experiment, data.source, chosen):
+        for score in computer.compute(group).scores:
             assert score.values is not None, score.error
             trial = by_key[score.key]
             result[trial.method, trial.point, trial.split] = dict(score.values)
@@ -219,7 +221,7 @@ def test_trials_score_as_the_estimator_does_point_for_point(
     of = arff if source == "tiny" else Path("yeast")
     experiment = small.experiment(of, splits=splits, methods={name: FOUR[name]}, sweep={SIZES: [1, "40%", "100%"]})
     dataset, trials = small.planned(experiment)
-    divided = DataSource.of(experiment.datasets[0], experiment.splits).divide(dataset)
+    divided = small.read_data(experiment).splits
     found = scores_of(experiment)
     for trial in trials:
         split = divided[trial.split]
@@ -231,11 +233,10 @@ def test_trials_score_as_the_estimator_does_point_for_point(
 
 def test_a_size_that_is_too_large_fails_alone(arff: Path) -> None:
     experiment = small.experiment(arff, methods={"PLST": FOUR["PLST"]}, sweep={SIZES: [2, 200, 4]})
-    source = DataSource.of(experiment.datasets[0], experiment.splits)
-    dataset = source.load()
-    trials = plan(experiment, source, dataset)
+    data = small.read_data(experiment)
+    trials = plan(experiment, data)
     by_key = {trial.key: trial for trial in trials}
-    scores = [s for group in groups(experiment, source.stamped(dataset), trials) for s in run_group(group)]
+    scores = [s for group in groups(experiment, data.source, trials) for s in Computer(data).compute(group).scores]
     assert {dict(by_key[s.key].point)[SIZES] for s in scores if s.values is None} == {"200"}
     assert len(scores) == 12
     error = next(s.error for s in scores if s.error)
@@ -250,7 +251,7 @@ KNN = {"learner": {"sklearn.neighbors.KNeighborsRegressor": {"n_neighbors": 3}}}
 
 def halves(experiment: Experiment, split: int):
     dataset, _ = small.planned(experiment)
-    part = DataSource.of(experiment.datasets[0], experiment.splits).divide(dataset)[split]
+    part = small.read_data(experiment).splits[split]
     return dataset.X[part.train], dataset.Y[part.train], dataset.X[part.test], dataset.Y[part.test]
 
 
@@ -317,12 +318,11 @@ def test_a_seed_that_the_config_gives_is_kept(arff: Path) -> None:
 
 def test_data_that_change_between_plan_and_work_are_refused(arff: Path) -> None:
     experiment = small.experiment(arff)
-    source = DataSource.of(experiment.datasets[0], experiment.splits)
-    dataset = source.load()
-    group = next(groups(experiment, source.stamped(dataset), plan(experiment, source, dataset)))
+    data = small.read_data(experiment)
+    group = next(groups(experiment, data.source, plan(experiment, data)))
     arff.write_text(arff.read_text() + "1,2,3,4,5,0,0,0,0,1,1\n")
     with pytest.raises(DataError, match="changed while the run was going on"):
-        run_group(group)
+        Computer().compute(group)
 
 
 def test_the_resolved_experiment_has_the_same_keys(arff: Path, tmp_path: Path) -> None:
@@ -428,7 +428,7 @@ def test_shuffled_rows_as_many_as_the_train_files(tmp_path: Path) -> None:
     dataset = source.load()
     assert dataset.n_instances == 60
     assert dataset.X[0].tolist() == load_dataset(full).X[0].tolist()
-    assert [len(split.train) for split in source.divide(dataset)] == [25, 25]
+    assert [len(split.train) for split in source.divide(dataset).splits] == [25, 25]
 
 
 class Wraps(BaseEstimator):
@@ -436,25 +436,23 @@ class Wraps(BaseEstimator):
 
     def fit(self, X, y):
         try:
-            raise Interrupt
-        except Interrupt as error:
+            processes._received.append(signal.SIGINT)
+            raise processes.Stop
+        except processes.Stop as error:
             raise SystemError("returned a result with an exception set") from error
 
     def predict(self, X):
         raise NotImplementedError
 
 
-class Interrupt(BaseException):
-    """A signal's."""
-
-
-def test_an_interrupt_inside_compiled_code_is_no_failure(tmp_path):
+def test_an_interrupt_inside_compiled_code_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_received", [])
     arff = small.write_dataset(tmp_path / "data")
     experiment = small.experiment(arff, methods={"A": {"learner": f"{__name__}.Wraps"}}, sweep={})
-    source = DataSource.of(experiment.datasets[0], experiment.splits)
-    (group, *_) = groups(experiment, source.stamped(source.load()), small.planned(experiment)[1])
-    with pytest.raises(Interrupt):
-        run_group(group)
+    data = small.read_data(experiment)
+    (group, *_) = groups(experiment, data.source, small.planned(experiment)[1])
+    with pytest.raises(processes.Stop):
+        Computer(data).compute(group)
 
 
 def test_the_seed_of_the_methods_is_in_every_key(arff: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from mlcdr.errors import ConfigError, UserError
-from mlcdr.experiment.data_source import DataSource
+from mlcdr.results.manifest import read_manifest
 from mlcdr.results.record import progress
 from mlcdr.run import workers
 from mlcdr.run.computing import Group, groups
-from mlcdr.run.runner import RunReport, read_manifest, run
+from mlcdr.run.runner import RunReport, run
 from tests import small
 from tests.faults.harness import processes, until
 from tests.small import FOUR, Outcome
@@ -39,9 +39,8 @@ def deadly(how: str, **params: Any) -> dict[str, Any]:
 def total(arff: Path, split: int) -> float:
     """What the features of a split's training set sum to."""
     experiment = small.experiment(arff)
-    source = DataSource.of(experiment.datasets[0], experiment.splits)
-    dataset = source.load()
-    return float(dataset.X[source.divide(dataset)[split].train].sum())
+    data = small.read_data(experiment)
+    return float(data.dataset.X[data.splits[split].train].sum())
 
 
 def in_database(report: RunReport, query: str) -> list[tuple]:
@@ -154,9 +153,20 @@ def test_limits_that_are_none_are_told(arff: Path, limits: dict, told: str) -> N
         small.experiment(arff, limits=limits)
 
 
-def test_threads_cannot_be_limited(arff: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="a thread cannot be ended"):
-        run(small.experiment(arff, limits={"seconds": 1}), tmp_path, 2, "threading")
+@pytest.mark.parametrize(
+    ("backend", "scheduler", "why"),
+    [
+        ("threading", None, "`--backend loky`"),
+        ("slurm", None, "'slurm' is none of loky, dask"),
+        ("dask", None, "go together"),
+        ("loky", "tcp://localhost:1", "go together"),
+    ],
+)
+def test_a_backend_that_there_is_not_is_refused(
+    arff: Path, tmp_path: Path, backend: str, scheduler: str | None, why: str
+) -> None:
+    with pytest.raises(UserError, match=why):
+        run(small.experiment(arff), tmp_path, 2, backend, scheduler=scheduler)
     assert not (tmp_path / "small").exists()
 
 
@@ -175,9 +185,8 @@ def _stillborn(*arguments: object) -> None:
 
 def test_a_worker_killed_between_two_groups_costs_nothing(arff: Path) -> None:
     experiment = small.experiment(arff)
-    dataset, trials = small.planned(experiment)
-    source = DataSource.of(experiment.datasets[0], experiment.splits).stamped(dataset)
-    pending: list[Group] = list(groups(experiment, source, trials))
+    _, trials = small.planned(experiment)
+    pending: list[Group] = list(groups(experiment, small.read_data(experiment).source, trials))
     found = []
     started: list[workers._Worker] = []
 
@@ -188,7 +197,7 @@ def test_a_worker_killed_between_two_groups_costs_nothing(arff: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workers, "_Worker", Watched)
-        outcomes = workers.computed(pending, 1, experiment.limits)
+        outcomes = workers.LocalWorkers(1, experiment.limits).compute(pending)
         for outcome in outcomes:
             found += [score.key for score in outcome.scores]
             started[-1].process.terminate()

@@ -108,7 +108,6 @@ def test_kill_9_of_a_worker(folder: Path, gate: Gate, tmp_path: Path) -> None:
     [
         (signal.SIGINT, "-j 1"),
         (signal.SIGINT, "-j 2"),
-        (signal.SIGINT, "-j 2 --backend threading"),
         (signal.SIGTERM, "-j 1"),
         pytest.param(signal.SIGTERM, "-j 2", marks=pytest.mark.slow),
     ],

@@ -28,8 +28,9 @@ from mlcdr.errors import ConfigError
 from mlcdr.results.record import progress
 from mlcdr.results.store import Store
 from mlcdr.run import workers
-from mlcdr.run.runner import RunReport, Silent, run
-from mlcdr.run.workers import Finished
+from mlcdr.run.computing import Computer, GroupResult
+from mlcdr.run.listener import Listener
+from mlcdr.run.runner import RunReport, run
 from tests import small
 from tests.faults.harness import until
 from tests.small import FOUR, Guess
@@ -186,7 +187,7 @@ def test_a_child_of_a_method_does_not_keep_the_folder_locked(arff: Path, tmp_pat
 # -------------------------------------------------------------------- where it goes, and what it raises
 
 
-@pytest.mark.parametrize(("jobs", "backend"), [(1, "loky"), (2, "loky"), (2, "threading")])
+@pytest.mark.parametrize(("jobs", "backend"), [(1, "loky"), (2, "loky")])
 def test_a_method_may_leave_the_folder(
     arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int, backend: str
 ) -> None:
@@ -271,7 +272,7 @@ def test_a_method_edited_before_a_worker_starts_is_a_failure_that_says_so(
     monkeypatch.syspath_prepend(str(tmp_path))
     methods = {"PLST": FOUR["PLST"], "Own": {"learner": f"{name}.Own"}}
 
-    class Editing(Silent):
+    class Editing(Listener):
         def begin(self, name: str, total: int, kept: int) -> None:
             source.write_text(edited)
 
@@ -306,7 +307,7 @@ def test_a_ctrl_c_whose_exception_is_lost_stops_the_run(arff: Path, tmp_path: Pa
     signal.signal(signal.SIGINT, signal.default_int_handler)
     processes.record_ctrl_c()
 
-    class Losing(Silent):
+    class Losing(Listener):
         def begin(self, name: str, total: int, kept: int) -> None:
             if when != "before the run":
                 Signal()
@@ -323,7 +324,7 @@ def test_a_terminal_that_is_closed_stops_the_run(arff: Path, tmp_path: Path) -> 
     """SIGHUP: the end is on record, and the tables are written."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-    class Closing(Silent):
+    class Closing(Listener):
         def begin(self, name: str, total: int, kept: int) -> None:
             os.kill(os.getpid(), signal.SIGHUP)
 
@@ -356,13 +357,13 @@ def test_workers_that_the_system_does_not_allow(
 def test_a_run_with_trials_that_came_to_no_end_is_not_finished(
     arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mlcdr.run import runner
+    compute = Computer.compute
 
-    def forgetful(group: Any) -> Finished:
-        done = workers.finished(group)
-        return Finished(list(done.scores)[1:], done.seconds)
+    def forgetful(self: Computer, group: Any) -> GroupResult:
+        done = compute(self, group)
+        return GroupResult(list(done.scores)[1:], done.seconds)
 
-    monkeypatch.setattr(runner, "finished", forgetful)
+    monkeypatch.setattr(Computer, "compute", forgetful)
     report = run(small.experiment(arff), tmp_path)
     assert report.interrupted
     assert progress(report.folder).run.state == "interrupted"

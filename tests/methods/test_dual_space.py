@@ -13,7 +13,6 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from mlcdr.errors import ConfigError
 from mlcdr.experiment import estimators
-from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
 from mlcdr.experiment.trials import plan
 from mlcdr.methods import registry
@@ -25,7 +24,7 @@ from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.thresholds import Maximise
 from mlcdr.numerics.moments import Moments
-from mlcdr.run.computing import groups, run_group
+from mlcdr.run.computing import Computer, groups
 from tests import small
 from tests.methods.problems import NAMES, as_sparse, problem
 
@@ -296,10 +295,10 @@ METHODS = {
 
 
 def scores_of(experiment):
-    source = DataSource.of(experiment.datasets[0], experiment.splits)
-    dataset = source.load()
-    trials = {t.key: t for t in plan(experiment, source, dataset)}
-    found = [s for group in groups(experiment, source.stamped(dataset), trials.values()) for s in run_group(group)]
+    data = small.read_data(experiment)
+    trials = {t.key: t for t in plan(experiment, data)}
+    computer = Computer(data)
+    found = [s for group in groups(experiment, data.source, trials.values()) for s in computer.compute(group).scores]
     return [(trials[s.key], s.values) for s in found]
 
 
@@ -320,7 +319,7 @@ def test_a_sweep_scores_as_a_fit_for_each_point_does(tmp_path: Path, monkeypatch
     assert (fits.count(IDSR), fits.count(DDSR)) == (3 * 2, 3 * 2), "one fit is to serve all sizes of the code"
     assert len(found) == 3 * (6 + 2)
     dataset, _ = small.planned(experiment)
-    divided = DataSource.of(experiment.datasets[0], experiment.splits).divide(dataset)
+    divided = small.read_data(experiment).splits
     for trial, values in found:
         assert values is not None
         split = divided[trial.split]

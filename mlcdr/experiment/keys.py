@@ -1,0 +1,75 @@
+"""What a trial's key is made of: all that determines its scores, and nothing else, so that a run computes what is
+missing and no more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mlcdr.data.dataset import Dataset
+from mlcdr.experiment.model import Experiment, MethodSpec
+from mlcdr.methods.component_changes import separated
+
+COMPUTING = (
+    "experiment/data_source.py",
+    "experiment/estimators.py",
+    "experiment/families.py",
+    "experiment/outputs.py",
+    "experiment/splits.py",
+    "run/computing.py",
+)
+"""The files of this package that decide every trial's scores, beside those that its components and metrics use."""
+
+CHOOSING = ("experiment/tune.py", "numerics/held_out.py", "run/choose.py", "run/choose_kernel.py")
+"""Those that decide the scores of a trial that is tuned."""
+
+
+def _digest_of_files(*names: str) -> str:
+    package = Path(__file__).parents[1]
+    return hashlib.sha256(b"".join((package / name).read_bytes() for name in names)).hexdigest()[:16]
+
+
+# Read as this process starts, which computes with what stands there now.
+EVALUATION, TUNING = _digest_of_files(*COMPUTING), _digest_of_files(*CHOOSING)
+PROGRAM = _digest_of_files(*COMPUTING, *CHOOSING, "experiment/keys.py", "experiment/trials.py")
+
+
+def trial_keys(
+    experiment: Experiment, method: str, spec: MethodSpec, dataset: Dataset, splits: Iterable[Mapping[str, Any]]
+) -> list[str]:
+    """The keys of one method at one point of the sweep, on splits of a data set that have these identities.
+
+    To add an ingredient, add it here. The data set's checksum stands for its files, options and the code that reads
+    them; a component's version for its source code and that of the metrics; the names seed what is drawn at random.
+    """
+    ingredients = {
+        "data": [dataset.name, dataset.checksum],
+        "method": [method, spec.plain(), [component.version() for component in spec.components()]],
+        "metrics": sorted([m.label, m.name, m.params] for m in experiment.metrics),  # their order changes no value
+        "seed": experiment.seed,
+        "share": experiment.share,
+        "separate": None if experiment.share else separated(spec.learner).version(),
+        "evaluation": [EVALUATION, TUNING if spec.tune is not None else None],
+    }
+    return [digest({**ingredients, "split": identity}) for identity in splits]
+
+
+def program_version(spec: MethodSpec) -> str:
+    """A digest of the source code by which this process computes a method.
+
+    Raises
+    ------
+    UserError
+        When a part of the method cannot be imported.
+    """
+    return digest([PROGRAM, *(component.version() for component in spec.components())])
+
+
+def digest(content: Any) -> str:
+    """A digest of plain values; the order of a mapping's keys does not count."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,158 @@
+"""The results folder at the end of a run: CSV exports of the record, the list of what is kept, and the manifest."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_info
+
+from mlcdr import __version__
+from mlcdr.errors import ResultsError
+from mlcdr.experiment.model import Experiment
+from mlcdr.experiment.trials import Trial
+from mlcdr.results.manifest import read_manifest
+from mlcdr.results.store import Store, place
+from mlcdr.results.tabulate import write_chosen, write_scores, write_summary
+from mlcdr.run.artifacts import Keeping
+from mlcdr.run.plan import RunPlan
+from mlcdr.whole_files import write_atomically
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "pandas", "threadpoolctl")
+
+
+@dataclass
+class RunReport:
+    """What a run did.
+
+    Attributes
+    ----------
+    folder : path
+        The results folder.
+    jobs, backend : int, str
+        Workers, and what they are.
+    planned, kept, computed : int
+        Trials in the plan; computed before; computed by this run (failed ones included).
+    done : int
+        Trials of the plan that have their scores at the end.
+    failures : list of (trial, traceback)
+        The trials of the plan that failed.
+    crashed : int
+        How many of these ended their worker process, or were ended with it.
+    interrupted : bool
+        A signal ended it, or no worker came to life, before all was done.
+    seconds : float
+        Wall time.
+    started : str
+        When it began (UTC, ISO 8601).
+    clock : float
+        The same by a clock that nothing sets.
+    """
+
+    folder: Path
+    jobs: int
+    backend: str
+    planned: int = 0
+    kept: int = 0
+    computed: int = 0
+    done: int = 0
+    failures: list[tuple[Trial, str]] = field(default_factory=list)
+    crashed: int = 0
+    interrupted: bool = False
+    seconds: float = 0.0
+    started: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
+    clock: float = field(default_factory=time.monotonic)
+
+
+def write_results(
+    experiment: Experiment, plan: RunPlan, store: Store, keeping: Keeping | None, report: RunReport, fresh: bool
+) -> None:
+    """Write all files of the results folder but the record, and complete the report by what is on record.
+
+    `fresh`: whether runs before this one no longer count.
+
+    Raises
+    ------
+    ResultsError
+        When a file cannot be written.
+    """
+    folder, trials = report.folder.absolute(), list(plan.trials.values())
+    swept = list(experiment.varied)
+    failures = store.failures(list(plan.trials))
+    report.failures = [(plan.trials[key], error) for key, error in failures.items()] + report.failures
+    crashed = store.crashed_places()
+    report.crashed = sum(place(trial) in crashed for trial, _ in report.failures)
+    scores = store.scores(list(plan.trials))
+    report.done = len(scores)
+    columns = (swept, [metric.label for metric in experiment.metrics])
+    write_scores(folder / "scores.csv", trials, scores, *columns)
+    write_summary(folder / "summary.csv", trials, scores, *columns)
+    if any(spec.tune is not None and not spec.shown_grid for spec in experiment.methods.values()):
+        write_chosen(folder / "chosen.csv", trials, store.choices(list(plan.trials)), swept)
+    report.seconds = time.monotonic() - report.clock
+    manifest = _manifest(experiment, plan, report)
+    if keeping is not None:
+        manifest["kept"] = keeping.write_index(trials, swept)
+    manifest["computed_by"] = _history(folder, fresh, manifest)
+    write_atomically(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+
+
+def _manifest(experiment: Experiment, plan: RunPlan, report: RunReport) -> dict[str, Any]:
+    return {
+        "mlcdr": __version__,
+        "experiment": experiment.name,
+        "started": report.started,
+        "seconds": round(report.seconds, 3),
+        "jobs": report.jobs,
+        "backend": report.backend if report.jobs > 1 or report.backend == "dask" else "none",
+        "trials": {
+            "planned": report.planned,
+            "kept": report.kept,
+            "computed": report.computed,
+            "failed": len(report.failures),
+            "crashed": report.crashed,
+            "interrupted": report.interrupted,
+        },
+        "seed": experiment.seed,
+        "datasets": {part.name: part.facts for part in plan.parts},
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "blas": [
+            {key: info.get(key) for key in ("internal_api", "version", "architecture", "num_threads")}
+            for info in threadpool_info()
+            if info.get("user_api") == "blas"
+        ],
+        "machine": {
+            "system": platform.system(),
+            "release": platform.release(),
+            "processor": platform.processor() or platform.machine(),
+            "cores": os.cpu_count(),
+        },
+    }
+
+
+def _history(folder: Path, fresh: bool, manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """One entry for each run that computed trials of this folder and ended by itself, the last one last.
+
+    What stands above it in the manifest is of the last run alone, which may have computed nothing.
+    """
+    try:
+        earlier = [] if fresh else read_manifest(folder)["computed_by"]
+    except (ResultsError, KeyError):
+        earlier = []
+    about = ("started", "seconds", "jobs", "backend", "trials", "mlcdr", "python", "packages", "blas", "machine")
+    return [*earlier, *([{key: manifest[key] for key in about}] if manifest["trials"]["computed"] else [])]
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

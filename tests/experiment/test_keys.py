@@ -1,0 +1,32 @@
+"""What a trial's key is made of: digests of plain values, and of the program."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import mlcdr
+from mlcdr.experiment import keys
+
+EXPERIMENT = ("data_source.py", "estimators.py", "families.py", "outputs.py", "splits.py")
+COMPUTING = (*(f"experiment/{name}" for name in EXPERIMENT), "run/computing.py")
+CHOOSING = ("experiment/tune.py", "numerics/held_out.py", "run/choose.py", "run/choose_kernel.py")
+
+
+def of_files(*names: str) -> str:
+    contents = [(Path(mlcdr.__file__).parent / name).read_bytes() for name in names]
+    return hashlib.sha256(b"".join(contents)).hexdigest()[:16]
+
+
+def test_the_program_is_every_file_that_computes_a_trial() -> None:
+    assert of_files(*COMPUTING) == keys.EVALUATION
+    assert of_files(*CHOOSING) == keys.TUNING
+    assert of_files(*COMPUTING, *CHOOSING, "experiment/keys.py", "experiment/trials.py") == keys.PROGRAM
+
+
+def test_a_digest_is_of_values_and_not_of_their_order() -> None:
+    """As written here once: another digest of the same values would compute everything anew."""
+    assert keys.digest({"b": [1, 0.5], "a": "é"}) == keys.digest({"a": "é", "b": [1, 0.5]})
+    text = '{"a":"\\u00e9","b":[1,0.5]}'
+    assert keys.digest({"b": [1, 0.5], "a": "é"}) == hashlib.sha256(text.encode()).hexdigest()[:32]
+    assert keys.digest([1, 2]) != keys.digest([2, 1])
