@@ -139,7 +139,8 @@ def test_the_reduction_is_stated_and_small() -> None:
 def test_without_an_argument_it_lists(only_embedded: Path, mlcdr: Callable[..., Outcome]) -> None:
     done = mlcdr("reproduce")
     rows = {line.split()[0]: line for line in done.out.splitlines()[1:]}
-    assert set(rows) == set(recipes.recipes())
+    counted = {"chen_lin_2012/table2", "pacharawongsakda_2012/table1", "sun_2017_thesis/table2_1"}
+    assert set(rows) == set(recipes.recipes()) | counted
     assert rows[TABLE3].split()[1:] == ["80", "1", "of", "8", "at", "hand", "--small"]
     assert rows[TABLE2].split()[1:] == ["168", "1", "of", "5", "at", "hand", "--small", "--large"]
     assert rows["chen_lin_2012/figure1"].split()[1] == "none"

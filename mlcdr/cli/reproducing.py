@@ -107,10 +107,10 @@ def _list_recipes() -> None:
                 "; ".join(each.lacks()) or " ".join(also),
             )
         )
+    rows += [
+        (name, "facts", "counted on the data", "") for name in published.data_set_names() if recipes.data_table(name)
+    ]
     print_columns(rows)
-    for name in published.data_set_names():
-        if recipes.data_table(name):
-            print(f"{name}: facts of data sets, counted")
     needed = recipes.missing([each.outline for each in known])
     if needed:
         say(f"not at hand: {', '.join(needed)}; {recipes.how_to_get(needed)}")

@@ -163,7 +163,7 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
     plain = {_plain_name(name): each for name, each in known.items()}
     name = _plain_name(target)
     for ending in (SMALL, LARGE):
-        if name.endswith(f"_{ending}") and (name not in plain or ending == LARGE):
+        if name.endswith(f"_{ending}") and (name not in plain or (ending == LARGE and not small)):
             name, small, large = name.removesuffix(f"_{ending}"), small or ending == SMALL, large or ending == LARGE
     if small and large:
         raise UserError("--small and --large do not go together; choose one")
