@@ -52,7 +52,7 @@ def report(folder: Folder) -> None:
     from mlcdr.report import report as page
     from mlcdr.results.record import read_failures
 
-    print(page.write(folder, diagrams.texts, diagrams.WITHOUT_TESTS))
+    print(page.write(folder, diagrams.render_texts, diagrams.WITHOUT_TESTS))
     try:
         read_failures(folder)
     except ResultsError as told:  # the page says so, too

@@ -26,19 +26,19 @@ import numpy as np
 from mlcdr.compare.significance import Significance, assess, record
 from mlcdr.errors import ResultsError, join_words, suggest_name
 from mlcdr.results.metric_facts import MetricFacts, list_notes
-from mlcdr.results.ranking import is_among_best, ranks
+from mlcdr.results.ranking import is_among_best, rank_means
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Point
 from mlcdr.tables import layouts, output
 from mlcdr.tables.sheet import DASH, Sheet, Text, text
 from mlcdr.tables.text_format import (
-    csv_text,
-    mean_and_spread,
+    describe_splits,
+    format_csv,
+    format_mean,
+    note_tuning,
+    note_unfilled,
     number,
-    over_splits,
-    short_path,
-    tuning_notes,
-    unfilled,
+    shorten_path,
 )
 
 Block = tuple[str, Point]
@@ -104,10 +104,10 @@ class Comparison:
         """
         stem = layouts.file_name(self.metric)
         label = "tab:" + stem.replace("_", "-")
-        plain = csv_text(self.columns, self.records)
+        plain = format_csv(self.columns, self.records)
         written = _write(folder / stem, self.sheet, label, plain)
         if self.significance:
-            plain = csv_text(*self.significance.records())
+            plain = format_csv(*self.significance.records())
             written += _write(folder / f"{stem}_pairs", self.pairs(), f"{label}-pairs", plain)
         return written
 
@@ -156,7 +156,7 @@ class _Comparer:
         self.contestants = [m for m in results.methods if any(m in block for block in self.cells.values())]
         better = self.facts.higher_is_better
         self.ranks = {
-            block: {} if better is None else ranks({m: cell.mean for m, cell in found.items()}, better)
+            block: {} if better is None else rank_means({m: cell.mean for m, cell in found.items()}, better)
             for block, found in self.cells.items()
         }
         complete = len(self.contestants) if len(self.contestants) > 1 else math.inf
@@ -242,7 +242,7 @@ class _Comparer:
                 overall = self._record(method, self.cells), self._show_rank(method, self.cells)
                 rows.append((text("" if k else "average rank"), text(method), *at_points, *overall))
         heads = [", ".join(value or DASH for value in point) for point in points]
-        paths = [short_path(path, results.swept) for path in results.swept]
+        paths = [shorten_path(path, results.swept) for path in results.swept]
         heads[0] = ", ".join(f"{p} = {v or DASH}" for p, v in zip(paths, points[0], strict=True))
         header = ("Dataset", "Method", *heads, "W/T/L", "Average rank")
         return Sheet(text(self._caption()), tuple(map(text, header)), tuple(rows), 2, tuple(groups), self._notes())
@@ -253,7 +253,7 @@ class _Comparer:
             return Text(DASH, "--")
         cell = found[method]
         bold = is_among_best(cell, list(found.values()), self.facts.higher_is_better, within_one_se=False)
-        return mean_and_spread(cell.mean, cell.se, _DIGITS, bold)
+        return format_mean(cell.mean, cell.se, _DIGITS, bold)
 
     def _show_rank(self, method: str, blocks: Iterable[Block]) -> Text:
         average = self._average(method, blocks)
@@ -267,9 +267,9 @@ class _Comparer:
         present = [cell for found in self.cells.values() for cell in found.values()]
         notes = []
         if present:
-            notes.append(f"Mean ± standard error {over_splits(c.n for c in present)}. Bold: the best mean.")
+            notes.append(f"Mean ± standard error {describe_splits(c.n for c in present)}. Bold: the best mean.")
         notes += list_notes([self.facts])
-        notes += tuning_notes(self.results, self.contestants)
+        notes += note_tuning(self.results, self.contestants)
         if self.facts.higher_is_better is None:
             notes.append(f"{self.facts.title}: which way it is better is not known, so nothing is bold or ranked.")
         elif len(self.contestants) < 2:
@@ -283,11 +283,11 @@ class _Comparer:
             lacking = [method for method in self.contestants if self.results.lacks(method, path)]
             if lacking:
                 verb = "have" if len(lacking) > 1 else "has"
-                short = short_path(path, self.results.swept)
+                short = shorten_path(path, self.results.swept)
                 notes.append(f"{join_words(lacking)} {verb} no {short}: the same number stands at every value.")
         if any(len(found) < len(self.results.methods) for found in self.cells.values()):
             notes.append(f"{DASH}: no result (not run, failed, or not defined).")
-            notes += unfilled(self.results)
+            notes += note_unfilled(self.results)
         if any(cell.n == 1 for cell in present):
             notes.append(f"± {DASH}: a single split has no standard error.")
         notes += self.results.remarks

@@ -1,9 +1,10 @@
 """Pictures of a comparison: critical-difference diagrams and the matrix of all pairs.
 
-`critical_difference` draws Demšar's diagram (2006, Figure 1): the axis of average ranks, the best at the left, each
-method led to its rank, and a bar over methods without a significant difference. `matrix` draws every pair of methods
-(after Ismail-Fawaz et al., *An approach to multiple comparison benchmark evaluations that is stable under manipulation
-of the comparate set*, 2023): how much better the row's method is in the mean, its wins, ties and losses, and p.
+`draw_critical_difference` makes Demšar's diagram (2006, Figure 1): the axis of average ranks, the best at the left,
+each method led to its rank, and a bar over methods without a significant difference. `draw_matrix` shows every pair of
+methods (after Ismail-Fawaz et al., *An approach to multiple comparison benchmark evaluations that is stable under
+manipulation of the comparate set*, 2023): how much better the row's method is in the mean, its wins, ties and losses,
+and the p-value.
 
 The matrix' colours run from orange through white to purple (ColorBrewer's PuOr, distinct with any colour vision), one
 end a win for the row in all blocks, the other a loss in all: wins are comparable where differences of unlike data sets
@@ -58,27 +59,29 @@ def write_all(comparison: Comparison, folder: Path, methods: Sequence[str] | Non
     title = comparison.sheet.caption.plain
     stem = layouts.file_name(comparison.metric)
     pictures = {
-        "cd_nemenyi": critical_difference(found, title, "nemenyi", methods),
-        "cd_wilcoxon_holm": critical_difference(found, title, "wilcoxon", methods),
-        "matrix": matrix(found, title),
+        "cd_nemenyi": draw_critical_difference(found, title, "nemenyi", methods),
+        "cd_wilcoxon_holm": draw_critical_difference(found, title, "wilcoxon", methods),
+        "matrix": draw_matrix(found, title),
     }
     return [path for name, figure in pictures.items() for path in save(figure, folder / f"{stem}_{name}", title)]
 
 
-def texts(results: Results) -> dict[str, str]:
+def render_texts(results: Results) -> dict[str, str]:
     """What it shows → SVG text: the critical-difference diagram (Nemenyi) of every metric with tests, for a page."""
     found = {}
     for each in compare_all(results):
         if each.significance is not None:
             title = each.sheet.caption.plain
-            figure, image = critical_difference(each.significance, "", "nemenyi", results.methods), io.StringIO()
+            figure, image = draw_critical_difference(each.significance, "", "nemenyi", results.methods), io.StringIO()
             with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": each.metric}):
                 figure.savefig(image, format="svg", transparent=True, metadata={"Date": None})
             found[f"Critical difference, {title}"] = image.getvalue()
     return found
 
 
-def critical_difference(found: Significance, title: str, test: str, methods: Sequence[str] | None = None) -> Figure:
+def draw_critical_difference(
+    found: Significance, title: str, test: str, methods: Sequence[str] | None = None
+) -> Figure:
     """The critical-difference diagram by `nemenyi` or by `wilcoxon` (with Holm's correction); the title may be empty.
 
     Each method has its colour and marker; `methods`, all of the experiment, gives which (`found.methods` if left out).
@@ -186,7 +189,7 @@ def _draw_ruler(ax: Axes, found: Significance, x: float, unit: float, y: float) 
     ax.text(end + 0.08, y, label, fontsize=7, va="center")
 
 
-def matrix(found: Significance, title: str) -> Figure:
+def draw_matrix(found: Significance, title: str) -> Figure:
     """Every pair of methods, in the order of their average ranks."""
     order = found.order
     k = len(order)

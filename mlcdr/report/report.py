@@ -41,7 +41,7 @@ from mlcdr.results.ranking import is_among_best
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
 from mlcdr.results.scores import NoResults, Point
 from mlcdr.tables import layouts, output, tables, text_format
-from mlcdr.tables.curves import curve, positions
+from mlcdr.tables.curves import place_values, trace_curve
 from mlcdr.tables.sheet import DASH, Sheet, Text, text
 
 Diagrams = Callable[[Results], Mapping[str, str]]
@@ -330,14 +330,14 @@ def _charts(
     path = several[-1]
     others = [each for each in found.swept if each != path and found.values(each)]
     values = found.values(path)
-    ticks = list(zip(positions(values), values, strict=True))
+    ticks = list(zip(place_values(values), values, strict=True))
     groups = []
     for setting in itertools.product(*map(found.values, others)):
         fixed = dict(zip(others, setting, strict=True))
         charts = []
         for metric in found.metrics:
             lines = [
-                (k, curve(found, path, "standard_error", dataset, method, metric, fixed))
+                (k, trace_curve(found, path, "standard_error", dataset, method, metric, fixed))
                 for k, method in enumerate(found.methods)
             ]
             lines = [(k, each) for k, each in lines if each.x]
@@ -346,11 +346,11 @@ def _charts(
             title = _title(found, metric)
             label, x_label, of_percent = panels.get(metric, ("", "", ""))
             percent = all(value.endswith("%") for value in values)
-            below = (of_percent if percent else "") or x_label or text_format.short_path(path, found.swept)
+            below = (of_percent if percent else "") or x_label or text_format.shorten_path(path, found.swept)
             spoken = f"{title} on {dataset} along {path}: {join_words([each.method for _, each in lines])}"
             drawn = svg.chart(lines, ticks, below, f"{spoken}. The table below has the numbers.")
             charts.append({"title": label or title, "svg": Markup(drawn)})  # escaped there
-        heading = ", ".join(f"{text_format.short_path(p, found.swept)} = {v}" for p, v in fixed.items())
+        heading = ", ".join(f"{text_format.shorten_path(p, found.swept)} = {v}" for p, v in fixed.items())
         if charts:
             groups.append((heading, charts))
     return groups
@@ -373,14 +373,14 @@ def _numbers(found: Results, dataset: str) -> Sheet:
             rows.append((*labels, *cells))
             first = False
     arrows = {True: " ↑", False: " ↓", None: ""}
-    heads = ["Method", *(text_format.short_path(path, found.swept) for path in found.swept)]
+    heads = ["Method", *(text_format.shorten_path(path, found.swept) for path in found.swept)]
     heads += [_title(found, metric) + arrows[fact.higher_is_better] for metric, fact in facts.items()]
     counts = [cell.n for key, cell in found.cells.items() if key[0] == dataset]
-    notes = [f"Mean ± standard error {text_format.over_splits(counts)}. Bold: the best mean of its column"]
+    notes = [f"Mean ± standard error {text_format.describe_splits(counts)}. Bold: the best mean of its column"]
     notes[0] += ", methods with the same parameters compared." if found.swept else "."
     notes.append("↑ higher is better, ↓ lower is better.")
     notes += [fact.note for fact in facts.values() if fact.note]
-    notes += text_format.tuning_notes(found, found.methods)
+    notes += text_format.note_tuning(found, found.methods)
     grouped = tuple(groups) if found.swept else ()
     heading = text(f"All numbers of {dataset}")
     return Sheet(heading, tuple(map(text, heads)), tuple(rows), 1 + len(found.swept), grouped, tuple(notes))
@@ -394,7 +394,7 @@ def _number(found: Results, dataset: str, method: str, point: Point, metric: str
     rivals = [rival for rival in at_point if rival]
     bold = is_among_best(cell, rivals, found.metric_facts(metric).higher_is_better, within_one_se=False)
     setting = f"({', '.join(value for _, value in cell.setting)})" if cell.setting else ""
-    return text_format.mean_and_spread(cell.mean, cell.se, _DIGITS, bold, setting)
+    return text_format.format_mean(cell.mean, cell.se, _DIGITS, bold, setting)
 
 
 def _tuned(found: Results) -> dict[str, Sheet]:
@@ -408,7 +408,7 @@ def _tuned(found: Results) -> dict[str, Sheet]:
     choices = found.choices
     kept = [k for k in range(len(choices.paths)) if any(key[2][k] for key in choices.counts)]  # that a tuned method has
     swept = [choices.paths[k] for k in kept]
-    heads = ("Method", *(text_format.short_path(each, swept) for each in swept), "Parameter", "Chosen (how often)")
+    heads = ("Method", *(text_format.shorten_path(each, swept) for each in swept), "Parameter", "Chosen (how often)")
     rows: dict[str, list[tuple[Text, ...]]] = {}
     for (dataset, method, point, parameter), counts in choices.counts.items():
         labels = (method, *(point[k] or DASH for k in kept), parameter, _most_common(counts))

@@ -43,7 +43,7 @@ from mlcdr.reproduce.judging import Rules, rules_for
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Point
 from mlcdr.tables.sheet import DASH, Sheet, Text, signed, text
-from mlcdr.tables.text_format import mean_and_spread
+from mlcdr.tables.text_format import format_mean
 
 if TYPE_CHECKING:  # its home moved in Python 3.11
     from importlib.resources.abc import Traversable
@@ -437,7 +437,7 @@ def _judge(cell: PublishedCell, ours: Cell | None, rules: Rules) -> ComparedCell
 def _shown(row: ComparedCell) -> tuple[Text, ...]:
     """Ours, published, difference, z, verdict; none to more places than the paper prints."""
     cell, digits, nothing = row.published, row.published.digits, Text(DASH, "--")
-    ours = nothing if math.isnan(row.ours) else mean_and_spread(row.ours, row.ours_se, digits or 4)
+    ours = nothing if math.isnan(row.ours) else format_mean(row.ours, row.ours_se, digits or 4)
     published = text(cell.mean + (f" ± {cell.spread}" if cell.spread else "")) if cell.mean else nothing
     difference = nothing if math.isnan(row.difference) else text(signed(row.difference, digits))
     z = nothing if math.isnan(row.z) else text(signed(row.z, 1))

@@ -16,7 +16,7 @@ from typing import NoReturn, TypeVar
 
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment
-from mlcdr.results.ranking import same
+from mlcdr.results.ranking import are_same
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Key, Point
 
@@ -101,7 +101,7 @@ def _agree(first: Results, second: Results, method: str, swept: tuple[str, ...],
         return False
     lasting = [metric for metric in metrics if not first.metric_facts(metric).is_time]
     one, other = (dict(_means_of(each, method, swept, lasting)) for each in (first, second))
-    return all(same(one[key], other[key]) for key in one.keys() & other.keys())
+    return all(are_same(one[key], other[key]) for key in one.keys() & other.keys())
 
 
 def _means_of(

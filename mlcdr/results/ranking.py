@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from mlcdr.results.scores import Cell
 
 
-def same(a: float, b: float) -> bool:
+def are_same(a: float, b: float) -> bool:
     """Whether two means are one number that was computed or written along different ways."""
     return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
 
@@ -23,25 +23,25 @@ def is_among_best(cell: Cell, rivals: Sequence[Cell], higher_is_better: bool | N
     if higher_is_better is None or len(rivals) < 2:
         return False
     best = (max if higher_is_better else min)(rival.mean for rival in rivals)
-    if same(cell.mean, best):
+    if are_same(cell.mean, best):
         return True
-    errors = [rival.se for rival in rivals if same(rival.mean, best) and not math.isnan(rival.se)]
+    errors = [rival.se for rival in rivals if are_same(rival.mean, best) and not math.isnan(rival.se)]
     behind = abs(cell.mean - best)
-    return within_one_se and bool(errors) and (behind <= max(errors) or same(behind, max(errors)))
+    return within_one_se and bool(errors) and (behind <= max(errors) or are_same(behind, max(errors)))
 
 
-def ranks(means: Mapping[str, float], higher_is_better: bool) -> dict[str, float]:
+def rank_means(means: Mapping[str, float], higher_is_better: bool) -> dict[str, float]:
     """Name → rank of its mean, 1 the best; equal means share the average of their ranks.
 
     Examples
     --------
-    >>> ranks({"PLST": 0.2, "CPLST": 0.1, "OCCA": 0.2}, higher_is_better=False)
+    >>> rank_means({"PLST": 0.2, "CPLST": 0.1, "OCCA": 0.2}, higher_is_better=False)
     {'CPLST': 1.0, 'PLST': 2.5, 'OCCA': 2.5}
     """
     ordered = sorted(means, key=lambda name: -means[name] if higher_is_better else means[name])
     found: dict[str, float] = {}
     while ordered:
-        tied = [name for name in ordered if same(means[name], means[ordered[0]])]
+        tied = [name for name in ordered if are_same(means[name], means[ordered[0]])]
         found |= dict.fromkeys(tied, len(found) + (1 + len(tied)) / 2)
         ordered = [name for name in ordered if name not in found]
     return found

@@ -28,7 +28,7 @@ def _unfit(layout: TableLayout | FigureLayout, asked: Asked) -> list[str]:
     """What the layout needs and the experiment lacks."""
     measured, sweep, swept = asked.metrics, asked.sweep, list(asked.sweep)
     if isinstance(layout, FigureLayout):
-        layout = layout.settled(sweep, measured)
+        layout = layout.settle(sweep, measured)
         metrics, paths = list(layout.chosen_metrics or ()), list(layout.paths)
         metrics += [layout.x] if layout.draw == "scatter" and layout.x != "auto" else []
     else:

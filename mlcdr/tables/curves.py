@@ -21,7 +21,7 @@ class Curve:
     spread: list[float]
 
 
-def curve(
+def trace_curve(
     results: Results,
     path: str,
     band: Spread,
@@ -40,7 +40,7 @@ def curve(
     found = Curve(method, [], [], [], [])
     fixed = {other: (results.values(other) or ("",))[0] for other in results.swept} | dict(others or {})
     values = results.values(path)
-    for value, x in zip(values, positions(values), strict=True):
+    for value, x in zip(values, place_values(values), strict=True):
         point = tuple(value if each == path else fixed[each] for each in results.swept)
         cell = results.cell(dataset, method, point, metric)
         if cell is None:
@@ -53,7 +53,7 @@ def curve(
     return found
 
 
-def positions(values: Sequence[str]) -> list[float]:
+def place_values(values: Sequence[str]) -> list[float]:
     """Where the values stand on the axis: their own size if all are numbers of one kind, else 0, 1, 2 …"""
     bare = [value.removesuffix("%") for value in values]
     if len({value.endswith("%") for value in values}) == 1:

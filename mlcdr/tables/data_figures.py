@@ -51,10 +51,10 @@ def write_all(dataset: Dataset, folder: Path, order: Order = "auto", projection:
         When a file cannot be written.
     """
     made: dict[str, Callable[[], Figure]] = {
-        "label_correlations": lambda: correlations(dataset, order),
-        "label_imbalance": lambda: imbalance(dataset),
-        "label_sets": lambda: label_sets(dataset),
-        "projection": lambda: projected(dataset, projection),
+        "label_correlations": lambda: draw_correlations(dataset, order),
+        "label_imbalance": lambda: draw_imbalance(dataset),
+        "label_sets": lambda: draw_label_sets(dataset),
+        "projection": lambda: draw_projection(dataset, projection),
     }
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -67,7 +67,7 @@ def write_all(dataset: Dataset, folder: Path, order: Order = "auto", projection:
 # -------------------------------------------------------------------- label correlations
 
 
-def correlations(dataset: Dataset, order: Order = "auto") -> Figure:
+def draw_correlations(dataset: Dataset, order: Order = "auto") -> Figure:
     """Heat maps of four measures for all pairs of labels; the diagonal, which is of no pair, is left out."""
     counts = label_pairs.pair_counts(dataset.Y)
     n_labels = len(counts)
@@ -91,7 +91,7 @@ def correlations(dataset: Dataset, order: Order = "auto") -> Figure:
         figure = Figure(figsize=(2 * (side + 18) / _INCH, (2 * (side + 14) + 12) / _INCH), layout="constrained")
         for ax, (title, values) in zip(figure.subplots(2, 2).ravel(), drawn, strict=True):
             chance = _CHANCE / math.sqrt(dataset.n_instances) if values is residual else None
-            _heat_map(ax, values[np.ix_(at, at)], names, chance)
+            _draw_heat_map(ax, values[np.ix_(at, at)], names, chance)
             ax.set_title(title, loc="left")
         heading = f"{dataset.name}: how its {n_labels} labels go together"
         figure.suptitle(heading, fontsize=9.5, fontweight="bold", parse_math=False)
@@ -111,7 +111,7 @@ def _ordered(counts: Any, order: Order) -> Any:
     return label_pairs.similar_together(counts) if order == "similar" else np.arange(len(counts))
 
 
-def _heat_map(ax: Axes, values: Array, names: Sequence[str], chance: float | None) -> None:
+def _draw_heat_map(ax: Axes, values: Array, names: Sequence[str], chance: float | None) -> None:
     """One measure; `chance`: how large a signed one is of independent labels."""
     np.fill_diagonal(values, np.nan)
     shown = np.abs(values[np.isfinite(values) & (values != 0)])
@@ -150,7 +150,7 @@ def _heat_map(ax: Axes, values: Array, names: Sequence[str], chance: float | Non
 # -------------------------------------------------------------------- labels and label sets
 
 
-def imbalance(dataset: Dataset) -> Figure:
+def draw_imbalance(dataset: Dataset) -> Figure:
     """How many instances have the most frequent labels, and how unlike in frequency all of them are."""
     counts = label_pairs.pair_counts(dataset.Y)
     own = np.diag(counts)
@@ -161,7 +161,7 @@ def imbalance(dataset: Dataset) -> Figure:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(180 / _INCH, (26 + max(4.2 * len(named), 44)) / _INCH), layout="constrained")
         left, right = figure.subplots(1, 2)
-        _bars(left, [dataset.label_names[j] for j in named], own[named], dataset.n_instances)
+        _draw_bars(left, [dataset.label_names[j] for j in named], own[named], dataset.n_instances)
         left.set_title(f"(a) {'Labels' if len(own) <= _MOST else f'The {_MOST} most frequent labels'}", loc="left")
         right.plot(
             np.arange(1, there.sum() + 1), own[order][: there.sum()], color=styles.COLOURS[0], drawstyle="steps-mid"
@@ -194,7 +194,7 @@ def _ratio_note(ratios: Array) -> str:
     return f"{what}: mean {there.mean():.1f}{variation}.{without}"
 
 
-def label_sets(dataset: Dataset) -> Figure:
+def draw_label_sets(dataset: Dataset) -> Figure:
     """The most frequent label sets, how many instances each set has, and how many labels each instance."""
     found = label_pairs.label_sets(dataset.Y)
     sizes = np.array([len(labels) for labels in found.sets])[found.of_rows]
@@ -204,7 +204,7 @@ def label_sets(dataset: Dataset) -> Figure:
         figure = Figure(figsize=(180 / _INCH, (26 + max(4.2 * len(named), 66)) / _INCH), layout="constrained")
         grid = figure.add_gridspec(2, 2)
         left = figure.add_subplot(grid[:, 0])
-        _bars(
+        _draw_bars(
             left,
             [_set_name(found.sets[k], dataset.label_names) for k in named],
             found.counts[named],
@@ -236,7 +236,7 @@ def label_sets(dataset: Dataset) -> Figure:
     return figure
 
 
-def _bars(ax: Axes, names: Sequence[str], counts: Any, n: int) -> None:
+def _draw_bars(ax: Axes, names: Sequence[str], counts: Any, n: int) -> None:
     """Bars with names at their left and numbers at their right, the first on top."""
     ax.barh(np.arange(len(names)), counts, height=0.75, color=styles.COLOURS[0])
     ax.set_yticks(range(len(names)), [_short(name, _LONGEST) for name in names], parse_math=False)
@@ -271,13 +271,13 @@ def _set_name(labels: Sequence[int], names: Sequence[str]) -> str:
 # -------------------------------------------------------------------- the instances in two dimensions
 
 
-def projected(dataset: Dataset, projection: Projection = "opls") -> Figure:
+def draw_projection(dataset: Dataset, projection: Projection = "opls") -> Figure:
     """The instances in two dimensions, those of the most frequent label sets in colours and markers, the others grey.
 
     `opls` is the supervised projection of CLMLC (regularised by 1), which Figure 1.2 of the thesis shows; where it has
     fewer than two directions (one label, say) the first principal components of the features stand in.
     """
-    Z, called = coordinates(dataset, projection)
+    Z, called = project(dataset, projection)
     found = label_pairs.label_sets(dataset.Y)
     with mpl.rc_context({**STYLE, "axes.grid": False}):
         figure = Figure(figsize=(150 / _INCH, 105 / _INCH), layout="constrained")
@@ -324,7 +324,7 @@ def projected(dataset: Dataset, projection: Projection = "opls") -> Figure:
     return figure
 
 
-def coordinates(dataset: Dataset, projection: Projection) -> tuple[Array, tuple[str, str]]:
+def project(dataset: Dataset, projection: Projection) -> tuple[Array, tuple[str, str]]:
     """Two coordinates of each instance (n×2), and what they are; zeros where the features have no second direction."""
     moments = Moments.from_arrays(dataset.X, dataset.Y)
     columns: list[Array] = []

@@ -24,10 +24,10 @@ from mlcdr.errors import ResultsError, suggest_name
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts, output, panels
-from mlcdr.tables.curves import positions
+from mlcdr.tables.curves import place_values
 from mlcdr.tables.layouts import TIMES, FigureLayout
-from mlcdr.tables.panels import Spot, metric_title, shown_datasets
-from mlcdr.tables.text_format import SPREADS, over_splits, short_path
+from mlcdr.tables.panels import Spot, list_datasets, name_metric
+from mlcdr.tables.text_format import SPREADS, describe_splits, shorten_path
 from mlcdr.whole_files import check_within
 
 _LEGEND = 6  # entries in a row of the legend, at most
@@ -79,7 +79,7 @@ def render(results: Results, entry: LayoutSpec, *subject: str) -> Figure:
     ResultsError
         When the layout cannot be read or does not fit the results: a panel's metric, or its swept path, is not there.
     """
-    layout = _settled(results, entry)
+    layout = _settle(results, entry)
     _check(results, layout, entry.layout, subject)
     with mpl.rc_context(STYLE):
         return _draw(results, layout, dict(zip(layout.apart, subject, strict=True)))
@@ -93,7 +93,7 @@ def subjects(results: Results, entry: LayoutSpec) -> list[tuple[str, ...]]:
     ResultsError
         When the layout cannot be read.
     """
-    layout = _settled(results, entry)
+    layout = _settle(results, entry)
     every = list(itertools.product(*(_possible(results, layout)[each] for each in layout.apart)))
     if "method" not in layout.apart:
         return every
@@ -116,7 +116,7 @@ def write_all(results: Results, asked: Sequence[LayoutSpec] | None = None) -> li
     asked = results.experiment.figures if asked is None else asked
     written = []
     for entry, stem in zip(asked, output.stems(asked), strict=True):
-        layout = _settled(results, entry)
+        layout = _settle(results, entry)
         several = [len(_all_there(results, layout)[each]) > 1 for each in layout.apart]
         for subject in subjects(results, entry):
             figure = render(results, entry, *subject)
@@ -154,9 +154,9 @@ def choose_figures(results: Results) -> list[LayoutSpec]:
     return [LayoutSpec(layout=name, options={**chosen, **options}) for name, options in found]
 
 
-def _settled(results: Results, entry: LayoutSpec) -> FigureLayout:
+def _settle(results: Results, entry: LayoutSpec) -> FigureLayout:
     sizes = {path: len(results.values(path)) for path in results.swept}
-    layout = layouts.load_figure(entry).settled(sizes, results.metrics)
+    layout = layouts.load_figure(entry).settle(sizes, results.metrics)
     # what runs from the best to the fastest is no judgement, and is not drawn against itself
     if layout.draw == "scatter" and layout.chosen_metrics is None:
         judged = tuple(m for m in results.metrics if not results.metric_facts(m).is_time)
@@ -174,7 +174,7 @@ def _possible(results: Results, layout: FigureLayout) -> dict[str, tuple[str, ..
     """Dimension → what has results."""
     wanted = layout.methods or results.methods
     return _all_there(results, layout) | {
-        "dataset": shown_datasets(results, layout),
+        "dataset": list_datasets(results, layout),
         "method": tuple(m for m in wanted if m in results.with_results),
     }
 
@@ -236,7 +236,11 @@ def _check(results: Results, layout: FigureLayout, name: str, subject: tuple[str
     for dimension, each in zip(layout.apart, subject, strict=True):
         if each not in known[dimension]:
             raise ResultsError(f"{where}: no {kinds[dimension]} {each!r} (there are: {', '.join(known[dimension])})")
-    if layout.draw == "curves" and layout.x_scale == "log" and min(positions(results.values(layout.x)), default=1) <= 0:
+    if (
+        layout.draw == "curves"
+        and layout.x_scale == "log"
+        and min(place_values(results.values(layout.x)), default=1) <= 0
+    ):
         raise ResultsError(f"{where}: x_scale: log shows positive values only, and {layout.x} has others")
     several = [path for path in results.swept if len(results.values(path)) > 1]
     others = [path for path in several if path not in layout.paths] if layout.draw != "scatter" else []
@@ -277,7 +281,7 @@ def _draw(results: Results, layout: FigureLayout, subject: Mapping[str, str]) ->
             shown.setdefault(label, handle)
     for ax in axes[len(spots) :]:
         ax.set_visible(False)
-    titles = {**subject, "metric": metric_title(results, subject.get("metric", ""))}
+    titles = {**subject, "metric": name_metric(results, subject.get("metric", ""))}
     heading = ", ".join(titles[each] for each in layout.apart) or results.name
     figure.suptitle(heading, fontsize=9.5, fontweight="bold", parse_math=False)
     remark = _what_is_shown(results, layout, spots)
@@ -316,14 +320,14 @@ def _what_is_shown(results: Results, layout: FigureLayout, spots: Sequence[Spot]
     ]
     if not counts:
         return ""
-    over = over_splits(counts)
+    over = describe_splits(counts)
     spread = SPREADS.get(layout.band) if max(counts) > 1 else None
     text = f"Mean{f' and {spread}' if spread else ''} {over}"
     if layout.draw == "boxes":
         text = f"Box: quartiles {over}; line: median; marker: mean; whiskers: within 1.5 times the box"
     elif layout.draw == "heatmap":
         text = f"Mean {over}; the brighter, the better; framed: the best"
-    fixed = ", ".join(f"{short_path(path, results.swept)} = {value}" for path, value in layout.at.items())
+    fixed = ", ".join(f"{shorten_path(path, results.swept)} = {value}" for path, value in layout.at.items())
     return f"{text}; {fixed}" if fixed else text
 
 

@@ -223,7 +223,7 @@ class FigureLayout(_Strict):
             return tuple(panel.metric for panel in self.panels)
         return self.metrics if self.metric is None else (self.metric,)
 
-    def settled(self, swept: Mapping[str, int], measured: Sequence[str] = ()) -> FigureLayout:
+    def settle(self, swept: Mapping[str, int], measured: Sequence[str] = ()) -> FigureLayout:
         """The layout with its axes named, of `swept`, path → number of values, and the metrics that are measured.
 
         Where nothing is there to be an axis, it stays `auto`.

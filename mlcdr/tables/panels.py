@@ -22,9 +22,9 @@ from mlcdr.errors import ResultsError
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Point
 from mlcdr.tables import styles
-from mlcdr.tables.curves import Curve, curve, positions
+from mlcdr.tables.curves import Curve, place_values, trace_curve
 from mlcdr.tables.layouts import FigureLayout
-from mlcdr.tables.text_format import short_path
+from mlcdr.tables.text_format import shorten_path
 
 _LETTERS = 19  # an inch below a panel holds
 _NEAREST = 1 / 15  # of the axis: ticks nearer than this run into each other, and the later one is left out
@@ -55,12 +55,18 @@ def draw(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: 
     ResultsError
         When numbers cannot be normalised, or a file of the results cannot be read.
     """
-    drawing = {"curves": _curves, "boxes": _grouped, "bars": _grouped, "scatter": _scatter, "heatmap": _heat_map}
+    drawing = {
+        "curves": _draw_curves,
+        "boxes": _draw_groups,
+        "bars": _draw_groups,
+        "scatter": _draw_scatter,
+        "heatmap": _draw_heat_map,
+    }
     ax.set_title(spot.title or _heading(results, layout, spot), loc="left", parse_math=bool(spot.title))
     return drawing[layout.draw](ax, results, layout, spot, methods)
 
 
-def metric_title(results: Results, metric: str) -> str:
+def name_metric(results: Results, metric: str) -> str:
     """A metric's name for people; empty for none."""
     return results.metric_facts(metric).title if metric else ""
 
@@ -69,19 +75,19 @@ def _heading(results: Results, layout: FigureLayout, spot: Spot) -> str:
     """The data set where there is a panel for each; the metric where no axis has its name."""
     dataset = spot.dataset if isinstance(layout.panels, str) and "datasets" in layout.panels else ""
     metric = spot.metric if isinstance(layout.panels, str) and "metrics" in layout.panels else ""
-    return ": ".join(filter(None, (dataset, metric_title(results, metric) if layout.draw == "heatmap" else "")))
+    return ": ".join(filter(None, (dataset, name_metric(results, metric) if layout.draw == "heatmap" else "")))
 
 
-def _value_axis(ax: Axes, results: Results, layout: FigureLayout, spot: Spot) -> None:
-    label = spot.label or metric_title(results, spot.metric) or "value"
+def _label_value_axis(ax: Axes, results: Results, layout: FigureLayout, spot: Spot) -> None:
+    label = spot.label or name_metric(results, spot.metric) or "value"
     share = {"none": "", "max": " / largest", "min": " / smallest"}[layout.normalise]
     ax.set_ylabel(label + share)
     ax.set_yscale(layout.y_scale)
 
 
-def _path_axis(ax: Axes, layout: FigureLayout, values: Sequence[str], swept: Sequence[str]) -> None:
+def _label_path_axis(ax: Axes, layout: FigureLayout, values: Sequence[str], swept: Sequence[str]) -> None:
     percent = all(value.endswith("%") for value in values)
-    label = (layout.x_label_percent if percent else "") or layout.x_label or short_path(layout.x, swept)
+    label = (layout.x_label_percent if percent else "") or layout.x_label or shorten_path(layout.x, swept)
     ax.set_xlabel(fill(label, _letters(ax)) if len(label) > _letters(ax) and "$" not in label else label)
 
 
@@ -93,17 +99,17 @@ def _letters(ax: Axes) -> int:
 # -------------------------------------------------------------------- curves
 
 
-def _curves(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> Legend:
+def _draw_curves(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> Legend:
     values = results.values(layout.x)
-    places = positions(values)
+    places = place_values(values)
     legend: Legend = {}
-    for k, found in _lines(results, layout, spot, methods):
+    for k, found in _list_lines(results, layout, spot, methods):
         if found.x:
-            legend[found.method] = _curve(ax, _normalised(found, layout), k)
-    _path_axis(ax, layout, values, results.swept)
-    _value_axis(ax, results, layout, spot)
+            legend[found.method] = _draw_curve(ax, _normalise(found, layout), k)
+    _label_path_axis(ax, layout, values, results.swept)
+    _label_value_axis(ax, results, layout, spot)
     ax.set_xscale(layout.x_scale)
-    ticks = _ticks(places, [len(value) for value in values], layout.x_scale == "log", _letters(ax))
+    ticks = _choose_ticks(places, [len(value) for value in values], layout.x_scale == "log", _letters(ax))
     if len(ticks) == len(values) or layout.x_scale == "log":
         ax.set_xticks([places[k] for k in ticks], [values[k] for k in ticks])
         ax.xaxis.set_minor_locator(NullLocator())
@@ -112,33 +118,33 @@ def _curves(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, method
     return legend
 
 
-def _lines(results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> list[tuple[int, Curve]]:
+def _list_lines(results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> list[tuple[int, Curve]]:
     """The lines of a panel, each with what gives it its looks: the method's place, or that among its kind."""
 
     def along(label: str, dataset: str, method: str, metric: str, at: Mapping[str, str] = layout.at) -> Curve:
-        return replace(curve(results, layout.x, layout.band, dataset, method, metric, at), method=label)
+        return replace(trace_curve(results, layout.x, layout.band, dataset, method, metric, at), method=label)
 
     if layout.lines == "methods":
         return [(results.methods.index(m), along(m, spot.dataset, m, spot.metric)) for m in methods]
     if layout.lines == "datasets":
-        return [(k, along(d, d, spot.method, spot.metric)) for k, d in enumerate(shown_datasets(results, layout))]
+        return [(k, along(d, d, spot.method, spot.metric)) for k, d in enumerate(list_datasets(results, layout))]
     if layout.lines == "metrics":
         wanted = layout.chosen_metrics or results.metrics
-        return [(k, along(metric_title(results, m), spot.dataset, spot.method, m)) for k, m in enumerate(wanted)]
-    name = short_path(layout.lines, results.swept)
+        return [(k, along(name_metric(results, m), spot.dataset, spot.method, m)) for k, m in enumerate(wanted)]
+    name = shorten_path(layout.lines, results.swept)
     return [
         (k, along(f"{name} = {v}", spot.dataset, spot.method, spot.metric, {**layout.at, layout.lines: v}))
         for k, v in enumerate(results.values(layout.lines))
     ]
 
 
-def shown_datasets(results: Results, layout: FigureLayout) -> tuple[str, ...]:
+def list_datasets(results: Results, layout: FigureLayout) -> tuple[str, ...]:
     """The data sets that have results and that the layout does not leave out."""
     measured = (name for name in results.datasets if name in results.with_results)
     return tuple(name for name in measured if layout.datasets is None or name in layout.datasets)
 
 
-def _normalised(found: Curve, layout: FigureLayout) -> Curve:
+def _normalise(found: Curve, layout: FigureLayout) -> Curve:
     if layout.normalise == "none":
         return found
     unit = _unit(found.mean, layout, found.method)
@@ -159,7 +165,7 @@ def _unit(means: Sequence[float], layout: FigureLayout, what: str) -> float:
     return unit
 
 
-def _curve(ax: Axes, found: Curve, k: int) -> Line2D:
+def _draw_curve(ax: Axes, found: Curve, k: int) -> Line2D:
     """A line with its band."""
     (line,) = ax.plot(found.x, found.mean, label=found.method, **styles.curve(k))
     low = [m - s for m, s in zip(found.mean, found.spread, strict=True)]
@@ -168,7 +174,7 @@ def _curve(ax: Axes, found: Curve, k: int) -> Line2D:
     return line
 
 
-def _ticks(places: Sequence[float], lengths: Sequence[int], logarithmic: bool, room: int) -> list[int]:
+def _choose_ticks(places: Sequence[float], lengths: Sequence[int], logarithmic: bool, room: int) -> list[int]:
     """Which of the values get a tick of their own: those whose text stands clear of the one before.
 
     `lengths` are those of the texts, and `room` the axis', in letters.
@@ -186,12 +192,12 @@ def _ticks(places: Sequence[float], lengths: Sequence[int], logarithmic: bool, r
 # -------------------------------------------------------------------- boxes and bars
 
 
-def _grouped(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> Legend:
+def _draw_groups(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> Legend:
     """A group of boxes or bars for each value of a swept path or data set; or the methods side by side."""
     if layout.x == "method":
         groups = [("", spot.dataset, dict(layout.at))]
     elif layout.x == "dataset":
-        groups = [(dataset, dataset, dict(layout.at)) for dataset in shown_datasets(results, layout)]
+        groups = [(dataset, dataset, dict(layout.at)) for dataset in list_datasets(results, layout)]
     else:
         groups = [(value, spot.dataset, {**layout.at, layout.x: value}) for value in results.values(layout.x)]
     width = _GROUP / len(methods)
@@ -217,9 +223,9 @@ def _grouped(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, metho
                 legend[method] = Patch(label=method, **filled)
             else:
                 values = results.split_values(dataset, method, point(results, at), spot.metric, cell.setting)
-                _box(ax, list(values.values()), x, width, k)
+                _draw_box(ax, list(values.values()), x, width, k)
                 legend[method] = Line2D([], [], label=method, **styles.mark(k))
-    _value_axis(ax, results, layout, spot)
+    _label_value_axis(ax, results, layout, spot)
     ax.grid(False, axis="x")
     if layout.x == "method":
         ax.set_xticks([(i - (len(methods) - 1) / 2) * width for i in range(len(methods))], list(methods))
@@ -230,7 +236,7 @@ def _grouped(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, metho
         if layout.x == "dataset":
             _set_slanted(ax, [name for name, _, _ in groups])
         else:
-            _path_axis(ax, layout, [name for name, _, _ in groups], results.swept)
+            _label_path_axis(ax, layout, [name for name, _, _ in groups], results.swept)
     return legend
 
 
@@ -250,7 +256,7 @@ def point(results: Results, at: Mapping[str, str]) -> Point:
     return tuple(at.get(path) or (results.values(path) or ("",))[0] for path in results.swept)
 
 
-def _box(ax: Axes, values: Sequence[float], x: float, width: float, k: int) -> None:
+def _draw_box(ax: Axes, values: Sequence[float], x: float, width: float, k: int) -> None:
     """Quartiles and median, whiskers to the furthest value within 1.5 times the box, the others as dots."""
     colour = styles.colour(k)
     ax.boxplot(
@@ -272,7 +278,7 @@ def _box(ax: Axes, values: Sequence[float], x: float, width: float, k: int) -> N
 # -------------------------------------------------------------------- accuracy against time
 
 
-def _scatter(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> Legend:
+def _draw_scatter(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> Legend:
     legend: Legend = {}
     varied = [path for path in results.swept if path not in layout.at and len(results.values(path)) > 1]
     for method in methods:
@@ -295,8 +301,8 @@ def _scatter(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, metho
         ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
         ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xlabel(layout.x_label or f"{metric_title(results, layout.x)} (mean)")
-    _value_axis(ax, results, layout, spot)
+    ax.set_xlabel(layout.x_label or f"{name_metric(results, layout.x)} (mean)")
+    _label_value_axis(ax, results, layout, spot)
     return legend
 
 
@@ -309,7 +315,7 @@ def _spans_decades(ax: Axes) -> bool:
 # -------------------------------------------------------------------- heat maps
 
 
-def _heat_map(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> Legend:
+def _draw_heat_map(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> Legend:
     across, down = results.values(layout.x), results.values(layout.y)
     cells = np.full((len(down), len(across)), np.nan)
     for i, y in enumerate(down):
@@ -336,8 +342,8 @@ def _heat_map(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, meth
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)
-    _path_axis(ax, layout, across, results.swept)
-    ax.set_ylabel(spot.label or short_path(layout.y, results.swept))
+    _label_path_axis(ax, layout, across, results.swept)
+    ax.set_ylabel(spot.label or shorten_path(layout.y, results.swept))
     return {}
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.metric_facts import MetricFacts, list_notes
-from mlcdr.results.ranking import ranks, same
+from mlcdr.results.ranking import are_same, rank_means
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell
 from mlcdr.tables import layouts, output
@@ -24,13 +24,13 @@ from mlcdr.tables.arrangement import Arrangement, Place
 from mlcdr.tables.sheet import DASH, Sheet, Text, template, text
 from mlcdr.tables.text_format import (
     SPREADS,
-    csv_text,
-    mean_and_spread,
+    describe_splits,
+    format_csv,
+    format_mean,
+    note_tuning,
+    note_unfilled,
     number,
-    over_splits,
-    short_path,
-    tuning_notes,
-    unfilled,
+    shorten_path,
 )
 from mlcdr.whole_files import check_within
 
@@ -69,7 +69,7 @@ class Table:
 
     def csv(self) -> str:
         """One row a cell, numbers in full; empty where there is none."""
-        return csv_text(self.columns, self.records)
+        return format_csv(self.columns, self.records)
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """For a terminal of `width` characters."""
@@ -179,13 +179,13 @@ class _Builder:
             better = self.plan.facts[places[0]["metric"]].higher_is_better
             means = {place["method"]: cell.mean for place, cell in zip(places, row, strict=True) if cell}
             if better is not None and len(means) == len(places) > 1:
-                blocks.append(ranks(means, better))
+                blocks.append(rank_means(means, better))
         if not blocks:
             return (*labels, *(Text(DASH, "--") for _ in grid[0]))
         averages = [sum(block[place["method"]] for block in blocks) / len(blocks) for place in grid[0]]
         best = min(averages)
         wanted = self.layout.bold != "none"
-        return (*labels, *(Text(f"{a:.2f}", f"${a:.2f}$", wanted and same(a, best)) for a in averages))
+        return (*labels, *(Text(f"{a:.2f}", f"${a:.2f}$", wanted and are_same(a, best)) for a in averages))
 
     def _labels(self, rows: list[Place], k: int) -> list[Text]:
         """The row's labels; an outer label stands only in the first row of its group."""
@@ -215,7 +215,7 @@ class _Builder:
         spread = {"standard_error": cell.se, "std": cell.std, "none": None}[self.layout.spread]
         pattern = self.layout.settings.get(place["method"])
         raised = self._setting(pattern, place["dataset"], dict(cell.setting)) if pattern and cell.setting else ""
-        return mean_and_spread(cell.mean, spread, self.digits[place["metric"]], bold, raised)
+        return format_mean(cell.mean, spread, self.digits[place["metric"]], bold, raised)
 
     def _setting(self, pattern: str, dataset: str, taken: Mapping[str, str]) -> str:
         """A layout's `settings` text with the values that were taken of the grid."""
@@ -235,12 +235,12 @@ class _Builder:
     def _head(self, name: str) -> str:
         headers = self.layout.headers
         plain = {"dataset": headers.dataset, "method": headers.method, "metric": headers.metric}
-        return plain.get(name) or short_path(name, self.results.swept)
+        return plain.get(name) or shorten_path(name, self.results.swept)
 
     def _column_heads(self, columns: Sequence[str]) -> list[Text]:
         if self.plan.across not in self.results.swept:
             return [text(self._value(self.plan.across, value)) for value in columns]
-        headers, path = self.layout.headers, short_path(self.plan.across, self.results.swept)
+        headers, path = self.layout.headers, shorten_path(self.plan.across, self.results.swept)
         heads = []
         for k, value in enumerate(columns):
             key = "other" if k else "first"
@@ -276,8 +276,8 @@ class _Builder:
             what = f"Mean ± {spread}" if spread else "Mean"
             if self.layout.relative_to is not None:
                 what = f"Mean, divided by that of {self.layout.relative_to} on the same data set,"
-            notes.append(f"{what} {over_splits(c.n for c in present)}.")
-        notes += tuning_notes(self.results, self.plan.domain["method"])
+            notes.append(f"{what} {describe_splits(c.n for c in present)}.")
+        notes += note_tuning(self.results, self.plan.domain["method"])
         if bold:
             column = "" if self.plan.across in ("dataset", "method") else " and column"
             if self.plan.across == "method" and "metric" in self.plan.down:
@@ -289,7 +289,7 @@ class _Builder:
         repeated = [m for m in self.plan.domain["method"] if self.plan.lacks_columns(m)]
         if repeated:
             has = "have" if len(repeated) > 1 else "has"
-            paths = [short_path(path, self.results.swept) for path in self.plan.column_paths]
+            paths = [shorten_path(path, self.results.swept) for path in self.plan.column_paths]
             none = " or ".join(filter(None, [", ".join(paths[:-1]), paths[-1]]))
             where = {
                 "repeat": "the same number stands in every column",
@@ -298,7 +298,7 @@ class _Builder:
             notes.append(f"{join_words(repeated)} {has} no {none}: {where[self.layout.lacking]}.")
         if any(cell is None for cell in cells):
             notes.append(f"{DASH}: no result (not run, failed, or not defined).")
-            notes += unfilled(self.results)
+            notes += note_unfilled(self.results)
         if self.layout.spread != "none" and any(cell.n == 1 for cell in present):
             notes.append(f"± {DASH}: a single split has no {SPREADS[self.layout.spread]}.")
         return tuple(notes)

@@ -15,7 +15,7 @@ from mlcdr.tables.sheet import DASH, Text, escape_latex
 SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
 
 
-def csv_text(header: Sequence[str], records: Iterable[Sequence[str]]) -> str:
+def format_csv(header: Sequence[str], records: Iterable[Sequence[str]]) -> str:
     """Comma-separated text, quoted where it must be."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -29,7 +29,7 @@ def number(value: float) -> str:
     return "" if math.isnan(value) else repr(float(value))
 
 
-def mean_and_spread(mean: float, spread: float | None, digits: int, bold: bool = False, raised: str = "") -> Text:
+def format_mean(mean: float, spread: float | None, digits: int, bold: bool = False, raised: str = "") -> Text:
     """`0.2069 ± 0.0008`; an unknown spread (NaN) is a dash, and None leaves it out. `raised`: a superscript."""
     plain = latex = f"{mean:.{digits}f}"
     if spread is not None:
@@ -42,13 +42,13 @@ def mean_and_spread(mean: float, spread: float | None, digits: int, bold: bool =
     return Text(plain, f"${latex}$", bold)
 
 
-def over_splits(counts: Iterable[int]) -> str:
+def describe_splits(counts: Iterable[int]) -> str:
     """`over 100 splits`, or `over 98 to 100 splits`."""
     low, high = min(found := list(counts)), max(found)
     return f"over {low} to {high} splits" if low != high else f"over {high} split{'s' if high > 1 else ''}"
 
 
-def tuning_notes(results: Results, methods: Sequence[str]) -> list[str]:
+def note_tuning(results: Results, methods: Sequence[str]) -> list[str]:
     """Notes on methods whose parameters were chosen with the test rows seen."""
     best = [method for method in methods if method in results.grids]
     once = [method for method in methods if method in tuned_paths(results.experiment, "dataset")]
@@ -62,18 +62,18 @@ def tuning_notes(results: Results, methods: Sequence[str]) -> list[str]:
     return [f"{note} `tune: {{scope: split}}` chooses honestly." for note in notes]
 
 
-def unfilled(results: Results) -> list[str]:
+def note_unfilled(results: Results) -> list[str]:
     """Notes on swept values at which no trial of any method has a result."""
     by_path: dict[str, list[str]] = {}
     for path, value in results.without_result:
         by_path.setdefault(path, []).append(value)
     return [
-        f"No method has a result at {short_path(path, results.swept)} = {', '.join(values)}."
+        f"No method has a result at {shorten_path(path, results.swept)} = {', '.join(values)}."
         for path, values in by_path.items()
     ]
 
 
-def short_path(path: str, swept: Sequence[str]) -> str:
+def shorten_path(path: str, swept: Sequence[str]) -> str:
     """A swept path's last name, if no other swept path ends in it."""
     last = path.rsplit(".", 1)[-1]
     return path if sum(p.rsplit(".", 1)[-1] == last for p in swept) > 1 else last

@@ -121,11 +121,16 @@ AWKWARD = {
 def test_awkward_data_sets_have_figures(name):
     """No failure, and no warning of NumPy's."""
     made = dataset(*AWKWARD[name])
-    for draw in (data_figures.correlations, data_figures.imbalance, data_figures.label_sets, data_figures.projected):
+    for draw in (
+        data_figures.draw_correlations,
+        data_figures.draw_imbalance,
+        data_figures.draw_label_sets,
+        data_figures.draw_projection,
+    ):
         figure = draw(made)
         if name == "no label anywhere":
             figure.draw_without_rendering()
-    Z, called = data_figures.coordinates(made, "opls")
+    Z, called = data_figures.project(made, "opls")
     assert Z.shape == (made.n_instances, 2)
     assert np.isfinite(Z).all()
     assert len(called) == 2
@@ -136,7 +141,7 @@ def test_heat_maps_show_the_measures_in_the_order_asked_for():
     made = dataset(np.random.default_rng(1).normal(size=(50, 4)), Y)
     counts = label_pairs.pair_counts(Y)
     at = np.argsort(-np.diag(counts), kind="stable")
-    figure = data_figures.correlations(made, "frequency")
+    figure = data_figures.draw_correlations(made, "frequency")
     maps = [ax for ax in figure.axes if ax.images]
     off = ~np.eye(7, dtype=bool)
     measures = (
@@ -155,7 +160,7 @@ def test_heat_maps_show_the_measures_in_the_order_asked_for():
 def test_the_projection_tells_the_most_frequent_label_sets_apart():
     Y = np.zeros((90, 8), dtype=np.uint8)
     Y[np.arange(90), np.repeat(np.arange(8), [20, 16, 14, 12, 10, 8, 6, 4])] = 1
-    figure = data_figures.projected(dataset(np.random.default_rng(1).normal(size=(90, 4)), Y))
+    figure = data_figures.draw_projection(dataset(np.random.default_rng(1).normal(size=(90, 4)), Y))
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert len(texts) == 7
     assert texts[0].endswith("(20)")
@@ -171,5 +176,5 @@ def test_files_are_written_and_the_same_each_time(tmp_path, monkeypatch):
     written = data_figures.write_all(made, tmp_path)
     assert [path.name for path in written] == [f"a_b_{name}.{ending}" for name in names for ending in ("svg", "png")]
     (tmp_path / "again").mkdir()
-    again = figures.save(data_figures.projected(made), tmp_path / "again" / written[-1].stem, "a/b: projection")
+    again = figures.save(data_figures.draw_projection(made), tmp_path / "again" / written[-1].stem, "a/b: projection")
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written[-2:]]

@@ -85,14 +85,14 @@ def test_curves_boxes_points_and_diagrams_agree(tmp_path):
         tuple(int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)) for c, _ in wanted.values()
     ]
     found = compare(got, "hamming_loss").significance
-    (ax,) = diagrams.critical_difference(found, "title", "nemenyi", got.methods).axes
+    (ax,) = diagrams.draw_critical_difference(found, "title", "nemenyi", got.methods).axes
     marks = [
         (li.get_color(), li.get_marker()) for li in ax.lines if li.get_markersize() == 4.0 and len(li.get_xdata()) == 1
     ]
     leads = {li.get_color() for li in ax.lines if li.get_linewidth() == 0.9}
     assert {marker for _, marker in marks} == {marker for _, marker in wanted.values()}
     assert leads == {colour for colour, _ in wanted.values()}
-    page = next(iter(diagrams.texts(got).values()))
+    page = next(iter(diagrams.render_texts(got).values()))
     inlined = svg.inlined(page, "d", "label")
     assert "figure themed" in inlined  # the methods' colours are the page's own, in the dark as well
     assert "var(--c1)" in inlined

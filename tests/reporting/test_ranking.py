@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from mlcdr.results.ranking import is_among_best, ranks
+from mlcdr.results.ranking import is_among_best, rank_means
 from mlcdr.results.results import Cell
 
 
@@ -14,12 +14,12 @@ def test_ranks_are_those_of_scipy(higher_is_better):
     for size in (1, 2, 5, 9):
         for _ in range(50):
             values = rng.integers(-3, 4, size) / 10
-            got = ranks({str(k): v for k, v in enumerate(values)}, higher_is_better)
+            got = rank_means({str(k): v for k, v in enumerate(values)}, higher_is_better)
             assert [got[str(k)] for k in range(size)] == list(rankdata(-values if higher_is_better else values))
 
 
 def test_what_differs_in_the_last_place_is_the_same():
-    assert ranks({"a": 0.1 + 0.2, "b": 0.3, "c": 0.4}, False) == {"a": 1.5, "b": 1.5, "c": 3.0}
+    assert rank_means({"a": 0.1 + 0.2, "b": 0.3, "c": 0.4}, False) == {"a": 1.5, "b": 1.5, "c": 3.0}
 
 
 def test_the_errors_of_equal_bests_count_alike():

@@ -144,7 +144,7 @@ def test_the_files_hold_the_numbers(tmp_path):
 def test_the_diagram_leads_every_method_to_its_rank():
     found = of(DEMSAR, NAMES)
     for test in ("nemenyi", "wilcoxon"):
-        figure = diagrams.critical_difference(found, "title", test)
+        figure = diagrams.draw_critical_difference(found, "title", test)
         (ax,) = figure.axes
         texts = [text.get_text() for text in ax.texts]
         for name, rank in zip(NAMES, found.averages, strict=True):
@@ -164,7 +164,7 @@ def test_bars_that_skip_a_method_have_dots_and_bars_never_touch():
     found = of(np.array([base, base - 0.001, base + 0.1, base + 0.2]))
     levels = diagrams._levels(found, [(3, 2, 0), (2, 0, 1), (0, 1)])
     assert levels == [0, 1, 2]
-    skipping = diagrams.critical_difference(found, "t", "wilcoxon")
+    skipping = diagrams.draw_critical_difference(found, "t", "wilcoxon")
     assert not [line for line in skipping.axes[0].lines if line.get_marker() == "o" and line.get_color() == "black"]
     axes = diagrams.Figure().subplots()
     diagrams._draw_bar(axes, found, (3, 0), [0.0, 1.0], 0.5)
@@ -173,7 +173,7 @@ def test_bars_that_skip_a_method_have_dots_and_bars_never_touch():
 
 def test_the_matrix_shows_every_pair_both_ways():
     found = of(DEMSAR, NAMES)
-    figure = diagrams.matrix(found, "title")
+    figure = diagrams.draw_matrix(found, "title")
     ax = figure.axes[0]
     assert [label.get_text() for label in ax.get_yticklabels()] == [NAMES[j] for j in found.order]
     cells = {text.get_position(): text for text in ax.texts}
@@ -202,7 +202,7 @@ def test_pictures_are_written_and_the_same_each_time(tmp_path, array):
 
 def test_many_methods_keep_their_names_apart():
     found = of(np.random.default_rng(4).random((14, 30)), [f"method number {k}" for k in range(14)])
-    for figure in (diagrams.critical_difference(found, "t", "nemenyi"), diagrams.matrix(found, "t")):
+    for figure in (diagrams.draw_critical_difference(found, "t", "nemenyi"), diagrams.draw_matrix(found, "t")):
         figure.canvas.draw()
         labels = [
             text
