@@ -205,3 +205,15 @@ def test_every_layout_key_that_the_reference_names_is_one(generate: ModuleType) 
     for body, kind in blocks:
         assert set(re.findall(r"^(\w+):", body, re.M)) <= set(models[kind].model_fields)
         assert all(f"{key}:" in text for key in models[kind].model_fields)
+
+
+def test_the_architecture_page_names_what_there_is() -> None:
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    steps = re.findall(r"^\| \d+ \| `(mlcdr/\S+)` \| `(\w+)` \|", text, re.M)
+    assert 15 <= len(steps) == len(set(steps)) <= 20
+    for file, name in steps:
+        assert re.search(rf"^(def|class) {name}\b", (ROOT / file).read_text(encoding="utf-8"), re.M), (file, name)
+    for file in re.findall(r"`(mlcdr/\S+\.py)`", text):
+        assert (ROOT / file).is_file(), file
+    rooms = {path.name for path in (ROOT / "mlcdr").iterdir() if (path / "__init__.py").is_file()}
+    assert rooms <= set(re.findall(r"\b\w+\b", text.partition("## The way")[0]))
