@@ -462,7 +462,7 @@ def test_datasets_table(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     assert sorted(path.name for path in (here / "written").iterdir()) == [f"datasets.{e}" for e in ("csv", "md", "tex")]
     assert (here / "written" / "datasets.csv").read_text().splitlines()[1].startswith("tiny,,60,0,5,6,")
     for arguments, told in (
-        ((), "name data sets, or a published table of them"),
+        ((), "give names of data sets, or a published table of data sets"),
         (
             ("data/tiny.arff", "--published", "chen_lin_2012/table3"),
             "no published table of data sets 'chen_lin_2012/tab",

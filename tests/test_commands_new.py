@@ -154,7 +154,7 @@ def test_doctor_finds_what_is_here(here: Path, mlcdr: Callable[..., Outcome], mo
     rows = {line.split(maxsplit=1)[0]: line for line in done.out.splitlines()}
     assert __version__ in rows["mlcdr"]
     assert "OMP_NUM_THREADS=3" in rows["threads"]
-    assert "yeast" in next(line for line in done.out.splitlines() if "of the catalogue" in line)
+    assert "yeast" in next(line for line in done.out.splitlines() if "in the catalogue" in line)
     assert {"python", "configs", "versions", "blas", "cores", "cache"} <= set(rows)
 
 
@@ -167,7 +167,7 @@ def test_doctor_says_what_is_amiss(here: Path, mlcdr: Callable[..., Outcome], mo
     amiss = [line for line in done.out.splitlines() if line.startswith("!")]
     assert [line.split()[1] for line in amiss] == ["packages", "MLCDR_FOLDS"]
     assert "1 of 3 present; no-such-package is missing, scipy is " in amiss[0]
-    assert amiss[0].endswith("where 999.1 is needed")
+    assert amiss[0].endswith("but 999.1 is required")
     assert "no such folder" in amiss[1]
     assert "0 of 1 present; also-missing is missing (pip install 'mlcdr[more]')" in done.out, "an extra may be absent"
 

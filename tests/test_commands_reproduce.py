@@ -141,8 +141,8 @@ def test_without_an_argument_it_lists(only_embedded: Path, mlcdr: Callable[..., 
     rows = {line.split()[0]: line for line in done.out.splitlines()[1:]}
     counted = {"chen_lin_2012/table2", "pacharawongsakda_2012/table1", "sun_2017_thesis/table2_1"}
     assert set(rows) == set(recipes.recipes()) | counted
-    assert rows[TABLE3].split()[1:] == ["80", "1", "of", "8", "at", "hand", "--small"]
-    assert rows[TABLE2].split()[1:] == ["168", "1", "of", "5", "at", "hand", "--small", "--large"]
+    assert rows[TABLE3].split()[1:] == ["80", "1", "of", "8", "available", "--small"]
+    assert rows[TABLE2].split()[1:] == ["168", "1", "of", "5", "available", "--small", "--large"]
     assert rows["chen_lin_2012/figure1"].split()[1] == "none"
     fetched = done.err.partition("`mlcdr datasets fetch ")[2].partition("` downloads them")[0].split()
     assert {"bibtex", "corel5k", "emotions", "enron", "genbase", "medical", "scene"} <= set(fetched)

@@ -114,7 +114,7 @@ def test_while_it_runs_and_when_it_is_killed(here: Path, mlcdr: Callable[..., Ou
         process.send_signal(signal.SIGKILL)
         process.wait(30)
         done = mlcdr("status", "results/small")
-        assert "crashed: begun at" in done.out.splitlines()[0]
+        assert "crashed: started at" in done.out.splitlines()[0]
         assert " needed with 1 worker" in done.out
     finally:
         process.kill()
@@ -162,7 +162,7 @@ def test_a_run_on_another_machine(here: Path, mlcdr: Callable[..., Outcome]) -> 
     db.close()
     found = progress(Path("results/small")).run
     assert found == Run("unknown", found.started, "", 1, "elsewhere")
-    assert "on elsewhere, and not ended" in mlcdr("status", "results/small").out
+    assert "on elsewhere, not ended" in mlcdr("status", "results/small").out
 
 
 def test_a_record_that_was_being_written_when_its_run_was_killed(here: Path, mlcdr: Callable[..., Outcome]) -> None:
@@ -214,7 +214,7 @@ def test_what_cannot_be_read_takes_one_line(here: Path, mlcdr: Callable[..., Out
     assert "no such results folder" in told("status", "nowhere")
     assert "no such results folder" in told("retry", "nowhere", "--failed")
     assert "no such file" in told("plan", "nowhere.yaml")
-    assert "say `--failed`" in told("retry", folder)
+    assert "give `--failed`" in told("retry", folder)
 
 
 @pytest.mark.parametrize(
@@ -275,12 +275,12 @@ def test_only_what_failed_is_computed_again(here: Path, mlcdr: Callable[..., Out
     mended = mlcdr("retry", folder, "--failed", "-j", 1)
     assert mended.code == 0, mended.err
     assert f"24 trials, {failed} newly computed" in mended.err
-    assert f"6 trials are pending still; `mlcdr run {folder / 'experiment.yaml'}` computes them" in mended.err
+    assert f"6 trials are still pending; `mlcdr run {folder / 'experiment.yaml'}` computes them" in mended.err
     assert table(mlcdr("status", folder).out) == {("tiny", "PLST"): [16, 12, 0, 4], ("tiny", "Mine"): [8, 6, 0, 2]}
     nothing = mlcdr("retry", folder, "--failed", "-j", 1)
     assert (nothing.code, nothing.out) == (0, "")
-    assert f"{folder}: no trial failed" in nothing.err.splitlines()
-    assert "6 trials are pending still" in nothing.err
+    assert f"{folder}: no failed trials" in nothing.err.splitlines()
+    assert "6 trials are still pending" in nothing.err
     rest = mlcdr("run", folder / "experiment.yaml", "-j", 1)
     assert "24 trials, 6 newly computed" in rest.err
     piecemeal = (folder / "scores.csv").read_bytes()
@@ -297,7 +297,7 @@ def test_a_method_mended_in_its_source_is_tried_where_it_failed(here: Path) -> N
     done = prepared.command("retry", "results/small", "--failed", "-j", "1", cwd=here)
     assert done.returncode == 0, done.stderr
     assert f"24 trials, {failed} newly computed" in done.stderr
-    assert f"{8 - failed} trials are pending still" in done.stderr
+    assert f"{8 - failed} trials are still pending" in done.stderr
 
 
 def test_a_renamed_folder_is_not_retried(here: Path, mlcdr: Callable[..., Outcome]) -> None:

@@ -1,8 +1,8 @@
-"""The command line: parse, call, print. What a command does is in the package it calls.
+"""The command line: parse, call, print. The work of a command is done by the package that it calls.
 
-Commands are functions of the modules here, one family a module; their order below is that of `mlcdr --help`. That shows
-`short_help`: a line of 80 columns has room for some 50. Imports of the other packages are inside the commands, so that
-`mlcdr --help` answers at once.
+Commands are functions of the modules here, one family per module, in the order of `mlcdr --help`. That shows
+`short_help`, of at most 50 characters to fit 80 columns. The other packages are imported inside the commands, so that
+`mlcdr --help` is fast.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from mlcdr.processes import Stop, record_ctrl_c
 from mlcdr.standard_streams import describe_failure, protect_streams
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         from mlcdr import __version__
 
         print(f"mlcdr {__version__}")
@@ -28,7 +28,7 @@ def _version(wanted: bool) -> None:
 
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Reproduce, compare and extend multi-label dimension reduction."""
@@ -43,26 +43,26 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.callback()(_options)
-app.command(short_help="Run experiments; what is there is not computed again.")(running.run)
-app.command(short_help="Run what reproduces a published table.")(reproducing.reproduce)
+app.command(short_help="Run experiments; finished trials are not repeated.")(running.run)
+app.command(short_help="Run the experiments of a published table.")(reproducing.reproduce)
 app.command(short_help="Find the mistakes in an experiment file.")(configs.check)
-app.command(short_help="Say what `run` would do, without doing it.")(configs.plan)
-app.command(short_help="How far a run is, or how it ended.")(running.status)
+app.command(short_help="Show what `run` would compute, without running it.")(configs.plan)
+app.command(short_help="Show the progress of a run, or how it ended.")(running.status)
 app.command(short_help="Compute failed trials again.")(running.retry)
 app.command(short_help="Write a first experiment file.")(configs.new)
-app.command(short_help="The JSON schema of experiment files.")(configs.schema)
-app.command(short_help="Write the tables of results anew, and print them.")(results.table)
-app.command(short_help="Draw the figures of results anew.")(results.plot)
-app.command(short_help="Write all that results show on one page (HTML).")(results.report)
+app.command(short_help="Print the JSON schema of experiment files.")(configs.schema)
+app.command(short_help="Write the tables of results again and print them.")(results.table)
+app.command(short_help="Draw the figures of results again.")(results.plot)
+app.command(short_help="Write one HTML page with all results.")(results.report)
 app.command(short_help="Compare methods, published tables, earlier runs.")(results.compare)
-app.command("reproduction-status", short_help="How far results reproduce published tables.")(
+app.command("reproduction-status", short_help="Show how well results match published tables.")(
     reproducing.reproduction_status
 )
-app.command(short_help="Predict by a kept model, as CSV.")(results.predict)
+app.command(short_help="Predict with a saved model, as CSV.")(results.predict)
 app.command(short_help="List the components of methods, or describe one.")(components.methods)
 app.command(short_help="List the metrics.")(components.metrics)
-app.command(short_help="Say what mlcdr finds here, and what is amiss.")(components.doctor)
-app.command("test", short_help="Put methods of your own to the laws of those here.")(components.put_to_the_laws)
+app.command(short_help="Check the installation, data folders and plug-ins.")(components.doctor)
+app.command("test", short_help="Check your methods against required properties.")(components.put_to_the_laws)
 
 datasets_app = typer.Typer(
     help="The papers' data sets: list them, describe one, download, verify.",
@@ -79,10 +79,10 @@ datasets_app.command("plot", short_help="Draw the labels of a data set.")(data_s
 
 
 def main() -> None:
-    """Entry point: errors that are the user's to mend become lines and exit code 2.
+    """Entry point: user-facing errors become lines and exit code 2.
 
-    What cannot be printed is dropped, and the command goes on. Where the reader of a pipe has seen enough (`| head`)
-    that is all; any other reason why standard output was not written to its end is told, and the exit code is 2.
+    Output that cannot be written is dropped, and the command continues. If standard output is incomplete for another
+    reason than a pipe closed by its reader (`| head`), the reason is printed, and the exit code is 2.
     """
     protect_streams()
     try:
@@ -94,18 +94,18 @@ def main() -> None:
         raise
 
 
-def _run_command(heard: list[int]) -> None:
+def _run_command(interrupts: list[int]) -> None:
     try:
         app()
     except (Stop, KeyboardInterrupt):
         sys.exit(130)
     except UserError as error:
-        if heard:  # an import that Ctrl-C cut short may look like a module that cannot be imported
+        if interrupts:  # an import interrupted by Ctrl-C may look like a module that cannot be imported
             sys.exit(130)
         for line in str(error).split("\n"):
             print(f"error: {escape_control_characters(line)}", file=sys.stderr)
         sys.exit(2)
-    except OSError as error:  # a folder that may not be written, a full disk
+    except OSError as error:  # a folder without write permission, a full disk
         if error.filename is None:
             raise
         print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)

@@ -17,10 +17,10 @@ Set = Annotated[
         "--set", metavar="KEY=VALUE", help="Change a value of the config, e.g. splits.repeats=10. Repeatable."
     ),
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Workers; 0 means one for each core.")]
-Out = Annotated[Path, typer.Option(help="The folder that holds results folders.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Number of workers; 0: one per core.")]
+Out = Annotated[Path, typer.Option(help="The folder that contains the results folders.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Trust = Annotated[
     bool,
-    typer.Option("--trust", help="Import modules that the config names, wherever they are; say so if you know them."),
+    typer.Option("--trust", help="Import modules named in the config from any folder; only for code that you trust."),
 ]

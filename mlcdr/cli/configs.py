@@ -10,7 +10,7 @@ import typer
 
 from mlcdr.cli.arguments import Config, Out, Set, Trust
 from mlcdr.cli.loading import import_from_here, load, size
-from mlcdr.cli.printing import print_columns, say
+from mlcdr.cli.printing import print_columns, print_notice
 from mlcdr.errors import ConfigError, UserError
 
 
@@ -25,7 +25,7 @@ def check(config: Config, set_: Set = None, trust: Trust = False) -> None:
 
     found = compared(experiment)
     for remark in found.remarks:
-        say(f"remark: {experiment.placed(remark)}")
+        print_notice(f"remark: {experiment.placed(remark)}")
     if found.mistakes:
         raise ConfigError([experiment.placed(problem) for problem in found.mistakes])
     print(f"{config}: no mistake found; {experiment.name}: {size(experiment)}")
@@ -94,7 +94,7 @@ def new(
         from mlcdr.whole_files import write_atomically
 
         write_atomically(out, text)
-        say(f"written: {out}; `mlcdr run {out}` runs it")
+        print_notice(f"written: {out}; `mlcdr run {out}` runs it")
 
 
 def _asked(what: str, default: str) -> str:

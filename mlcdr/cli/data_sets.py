@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from mlcdr.cli.printing import listed, print_columns, print_facts, say, show
+from mlcdr.cli.printing import join_file_names, print_columns, print_facts, print_notice, print_table
 
-# Keys of `Dataset.statistics` that need words for a reader.
+# Keys of `Dataset.statistics` that are printed as words.
 _WORDS = {"unlabelled": "instances without labels", "empty_labels": "labels without instances"}
 
 
 def list_datasets() -> None:
-    """List the catalogue: sizes, and whether a data set is available."""
+    """List the catalogue, with sizes and availability."""
     from mlcdr.data import catalog, files
 
     rows: list[tuple[str, ...]] = [("name", "domain", "instances", "features", "labels", "available")]
@@ -26,8 +26,8 @@ def list_datasets() -> None:
     print_columns(rows)
 
 
-def info(name: Annotated[str, typer.Argument(help="A name of the catalogue, or a path.")]) -> None:
-    """Print what is known about a data set; its statistics if available."""
+def info(name: Annotated[str, typer.Argument(help="A name from the catalogue, or a path.")]) -> None:
+    """Print what is known about a data set."""
     from mlcdr.data import catalog
 
     facts: dict[str, Any] = catalog.info(name)
@@ -37,7 +37,7 @@ def info(name: Annotated[str, typer.Argument(help="A name of the catalogue, or a
 
 
 def fetch(names: Annotated[list[str], typer.Argument(metavar="NAME")]) -> None:
-    """Download data sets to the user's cache, checked against the catalogue."""
+    """Download data sets to the user's cache and check them against the catalogue."""
     from mlcdr.data import catalog
 
     for name in names:
@@ -46,7 +46,7 @@ def fetch(names: Annotated[list[str], typer.Argument(metavar="NAME")]) -> None:
 
 def verify(
     name: Annotated[
-        str | None, typer.Argument(help="A name of the catalogue; default: all available data sets.")
+        str | None, typer.Argument(help="A name from the catalogue; default: all available data sets.")
     ] = None,
 ) -> None:
     """Compare available data sets with the catalogue; exit code 1 if one differs."""
@@ -69,10 +69,10 @@ def datasets_table(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="Data sets; default: those of the published table.")
     ] = None,
-    layout: Annotated[str, typer.Option(help="Which statistics, and their format.")] = "datasets",
+    layout: Annotated[str, typer.Option(help="The layout: which statistics, and their format.")] = "datasets",
     published: Annotated[
         str | None,
-        typer.Option(metavar="PAPER/TABLE", help="Compare with a table of a paper, e.g. pacharawongsakda_2012/table1."),
+        typer.Option(metavar="PAPER/TABLE", help="Compare with a published table, e.g. pacharawongsakda_2012/table1."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Also write the table (md, tex, csv) into this folder.")] = None,
 ) -> None:
@@ -82,37 +82,40 @@ def datasets_table(
 
     compared = data_sets.compare(names or [], published) if published else None
     if not names and compared is None:
-        raise typer.BadParameter("name data sets, or a published table of them", param_hint="NAME")
+        raise typer.BadParameter("give names of data sets, or a published table of data sets", param_hint="NAME")
     shown = names or (list(compared.datasets) if compared else None)
     made = data_sets.render(shown or [], layout)
-    show(made)
+    print_table(made)
     if compared is not None:
         print()
-        show(compared)
+        print_table(compared)
     if out is not None:
         contents = {"md": made.markdown(), "tex": made.latex(), "csv": made.csv()}
         out.mkdir(parents=True, exist_ok=True)
         stem = out / layouts.stem(layout)
-        say(f"written: {listed(output.write(stem, {k: v.encode() for k, v in contents.items()}), out)}")
+        print_notice(
+            f"written: {join_file_names(output.write(stem, {k: v.encode() for k, v in contents.items()}), out)}"
+        )
 
 
 def datasets_plot(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A data set, or the path of its ARFF file.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("figures"),
     order: Annotated[
-        str, typer.Option(help="Order of labels in heat maps: file, frequency, similar; auto: similar if many.")
+        str,
+        typer.Option(help="Order of labels in heat maps: file, frequency, similar; auto: similar for many."),
     ] = "auto",
     projection: Annotated[str, typer.Option(help="opls (supervised) or pca.")] = "opls",
 ) -> None:
-    """Draw the labels of a data set: correlations, imbalance, label sets, and a projection."""
+    """Draw figures of a data set's labels: correlations, imbalance, label sets, and a projection."""
     from mlcdr.data.dataset import load_dataset
     from mlcdr.tables import data_figures
 
     chosen_order = next((each for each in data_figures.ORDERS if each == order), None)
     chosen = next((each for each in data_figures.PROJECTIONS if each == projection), None)
     if chosen_order is None:
-        raise typer.BadParameter(f"{order!r} is none of {', '.join(data_figures.ORDERS)}", param_hint="--order")
+        raise typer.BadParameter(f"{order!r} is not one of {', '.join(data_figures.ORDERS)}", param_hint="--order")
     if chosen is None:
         known = ", ".join(data_figures.PROJECTIONS)
-        raise typer.BadParameter(f"{projection!r} is none of {known}", param_hint="--projection")
+        raise typer.BadParameter(f"{projection!r} is not one of {known}", param_hint="--projection")
     print("\n".join(map(str, data_figures.write_all(load_dataset(name), out, chosen_order, chosen))))

@@ -1,4 +1,4 @@
-"""What mlcdr finds where it runs: versions, threads, data folders, extras. For a look when something is odd."""
+"""The checks of `mlcdr doctor`: versions, threads, data folders, extras, plug-ins."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from importlib.metadata import PackageNotFoundError, entry_points, requires, ver
 from pathlib import Path
 
 import joblib
-import numpy  # noqa: F401  (so that its BLAS is there to be looked at)
-import scipy.linalg  # noqa: F401  (and its own)
+import numpy  # noqa: F401  (loads its BLAS, which is examined)
+import scipy.linalg  # noqa: F401  (as well)
 from threadpoolctl import threadpool_info
 
 from mlcdr import __version__
@@ -28,7 +28,7 @@ _PLACES = ("MLCDR_DATASETS", "MLCDR_FOLDS", "MLCDR_CACHE")
 
 @dataclass(frozen=True)
 class Finding:
-    """One line: what was looked at, what is there, and whether it is as it must be."""
+    """One line of the output: the topic, what was found, and whether it is as required."""
 
     topic: str
     found: str
@@ -36,11 +36,11 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Everything worth a line, in a fixed order."""
-    return [*_program(), *_packages(), *_machine(), *_data(), *_components()]
+    """All findings, in a fixed order."""
+    return [*_check_program(), *_check_packages(), *_check_machine(), *_check_data(), *_check_components()]
 
 
-def _program() -> list[Finding]:
+def _check_program() -> list[Finding]:
     folder = Path(__file__).parents[1]
     kind = "a source checkout" if checkout_folder() is not None else "an installed package"
     known = recipes.recipes()
@@ -51,58 +51,58 @@ def _program() -> list[Finding]:
     ]
 
 
-def _packages() -> list[Finding]:
-    """The required packages, those that are missing or too old by name; then each optional extra."""
+def _check_packages() -> list[Finding]:
+    """The required packages, with the names of missing or outdated ones; then each optional extra."""
     try:
         required = requires("mlcdr") or []
     except PackageNotFoundError:
-        return [Finding("packages", "mlcdr is not installed, so what it requires is not known here")]
+        return [Finding("packages", "mlcdr is not installed as a package, so its requirements are unknown")]
     extras: dict[str, list[str]] = {}
     for line in required:
         marked = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", line)
         extras.setdefault(marked[1] if marked else "", []).append(line)
     findings = []
     for extra, lines in extras.items():
-        wrong = [told for line in lines if (told := _wrong(line))]
+        wrong = [problem for line in lines if (problem := _check_requirement(line))]
         topic = f"extra {extra}" if extra else "packages"
         there = f"{len(lines) - len(wrong)} of {len(lines)} present"
         missing = f"; {', '.join(wrong)}" if wrong else ""
         way = f" (pip install 'mlcdr[{extra}]')" if wrong and extra else ""
         findings.append(Finding(topic, there + missing + way, ok=bool(extra) or not wrong))
     shown = ("numpy", "scipy", "scikit-learn", "pandas", "joblib", "pydantic", "matplotlib")
-    findings.append(Finding("versions", ", ".join(f"{name} {_version(name)}" for name in shown)))
+    findings.append(Finding("versions", ", ".join(f"{name} {_find_version(name)}" for name in shown)))
     return findings
 
 
-def _wrong(requirement: str) -> str:
+def _check_requirement(requirement: str) -> str:
     """What is wrong with a requirement such as `joblib>=1.5`; empty if it is met."""
     match = re.match(r"([\w.\-]+)(?:\[[^\]]*\])?\s*\(?(?:>=\s*([\d.]+))?", requirement)
     assert match is not None, requirement
     name, least = match[1], match[2]
-    found = _version(name)
+    found = _find_version(name)
     if found == "missing":
         return f"{name} is missing"
-    if least and _numbers(found) < _numbers(least):
-        return f"{name} is {found} where {least} is needed"
+    if least and _parse_version(found) < _parse_version(least):
+        return f"{name} is {found}, but {least} is required"
     return ""
 
 
-def _numbers(text: str) -> tuple[int, ...]:
+def _parse_version(text: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.match(r"[\d.]*", text)[0].split(".") if number)  # type: ignore[index]
 
 
-def _version(package: str) -> str:
+def _find_version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
         return "missing"
 
 
-def _machine() -> list[Finding]:
+def _check_machine() -> list[Finding]:
     usable = joblib.cpu_count()
     findings = [
         Finding("machine", f"{platform.system()} {platform.release()}, {platform.machine()}"),
-        Finding("cores", f"{os.cpu_count()}, of which {usable} may be used; --jobs 0 means {usable}"),
+        Finding("cores", f"{os.cpu_count()}, {usable} of them usable; --jobs 0 means {usable}"),
     ]
     for info in threadpool_info():
         if info.get("user_api") == "blas":
@@ -115,46 +115,46 @@ def _machine() -> list[Finding]:
     return findings
 
 
-def _data() -> list[Finding]:
+def _check_data() -> list[Finding]:
     findings = []
     for name in _PLACES:
         if name not in os.environ:
             continue
         places = os.environ[name].split(os.pathsep)
         gone = [place for place in places if place and not Path(place).expanduser().is_dir()]
-        # a cache is made when it is needed
+        # a missing cache folder is made when it is needed
         wrong = f"; no such folder: {', '.join(gone)}" if gone and name != "MLCDR_CACHE" else ""
         findings.append(Finding(name, os.environ[name] + wrong, ok=not wrong))
-    folders = [f"{folder}{'' if folder.is_dir() else ' (not there)'}" for folder in data_folders()]
+    folders = [f"{folder}{'' if folder.is_dir() else ' (missing)'}" for folder in data_folders()]
     findings.append(Finding("data folders", ", ".join(folders)))
     known = catalog.entries()
     held = [entry.name for entry in known if catalog.find_folder(entry.name)]
     findings.append(
-        Finding("data sets", f"{len(held)} of {len(known)} of the catalogue: {', '.join(held)}", "yeast" in held)
+        Finding("data sets", f"{len(held)} of the {len(known)} in the catalogue: {', '.join(held)}", "yeast" in held)
     )
     cache = cache_folder()
     parsed = list((cache / "parsed").glob("*.npz")) if (cache / "parsed").is_dir() else []
     size = sum(path.stat().st_size for path in parsed) / 1e6
     there = next(each for each in (cache, *cache.parents) if each.exists())
     writable = os.access(there, os.W_OK)
-    told = f"{cache}, {len(parsed)} parsed data sets, {size:.0f} MB"
-    findings.append(Finding("cache", told if writable else f"{told}; cannot be written: parsing is done each time"))
+    text = f"{cache}, {len(parsed)} parsed data sets, {size:.0f} MB"
+    findings.append(Finding("cache", text if writable else f"{text}; not writable: every run parses the files again"))
     return findings
 
 
-def _components() -> list[Finding]:
-    """The built-in components, and each plug-in that another package brings."""
+def _check_components() -> list[Finding]:
+    """The built-in components, and each plug-in of another package."""
     count = sum(len(known) for known in BUILT_IN.values())
-    findings = [Finding("components", f"{count} built in")]
+    findings = [Finding("components", f"{count} built-in")]
     for family in BUILT_IN:
         for point in sorted(entry_points(group=f"mlcdr.{family}"), key=lambda point: point.name):
-            told, ok = f"{point.name} = {point.value}", True
+            text, ok = f"{point.name} = {point.value}", True
             try:
                 if point.name in BUILT_IN[family]:
-                    told, ok = f"{told}: hidden by the built-in component of that name", False
+                    text, ok = f"{text}: hidden by the built-in component of the same name", False
                 else:
                     resolve(family, point.name)
             except UserError as error:
-                told, ok = str(error), False
-            findings.append(Finding(f"plug-in {family}", told, ok))
+                text, ok = str(error), False
+            findings.append(Finding(f"plug-in {family}", text, ok))
     return findings

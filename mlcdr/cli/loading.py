@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mlcdr.cli.printing import say
+from mlcdr.cli.printing import print_notice
 from mlcdr.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def load(
 
 def load_to_run(config: Path, overrides: list[str] | None, quiet: bool = False) -> Experiment:
     """As `load`, of an experiment that is going to run whatever it names; each module is said before it is imported."""
-    return load(config, overrides, trust=True, announce=None if quiet else say)
+    return load(config, overrides, trust=True, announce=None if quiet else print_notice)
 
 
 def _layout_problems(asked: Asked) -> Iterable[str]:

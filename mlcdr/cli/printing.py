@@ -1,4 +1,4 @@
-"""What commands print: tables for this terminal, remarks apart from them, columns and facts."""
+"""Printing of tables, notices, columns and facts on the terminal."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from mlcdr.results.results import Results
 
 
-def show(text: Any) -> None:
-    """A table, for this terminal."""
+def print_table(table: Any) -> None:
+    """Print a table, as wide as the terminal and with its colours."""
     import shutil
 
     width = shutil.get_terminal_size((100, 24)).columns
-    print(text.terminal(max(width, 60), colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")))
+    print(table.terminal(max(width, 60), colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")))
 
 
-def say(text: str) -> None:
-    """A remark, apart from what a command prints."""
+def print_notice(text: str) -> None:
+    """Print a text to standard error, apart from the output of a command."""
     for line in text.split("\n"):
         print(escape_control_characters(line), file=sys.stderr)
 
 
 def print_columns(rows: list[tuple[str, ...]]) -> None:
-    """Rows of cells, every column as wide as its widest cell."""
+    """Print rows of cells, each column as wide as its widest cell."""
     rows = [tuple(map(escape_control_characters, row)) for row in rows]
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     for row in rows:
@@ -36,7 +36,7 @@ def print_columns(rows: list[tuple[str, ...]]) -> None:
 
 
 def print_facts(facts: dict[str, Any], indent: str = "") -> None:
-    """`key: value` lines; what is in a value is indented below it. What is not known, or empty, is left out."""
+    """Print `key: value` lines, nested values indented below their key. Unknown and empty values are left out."""
     for key, value in facts.items():
         if value is None or value in ("", [], (), {}):
             continue
@@ -54,22 +54,22 @@ def print_facts(facts: dict[str, Any], indent: str = "") -> None:
 
 
 def print_tables(found: Results) -> None:
-    """The tables that an experiment asks for."""
+    """Print the tables that an experiment lists."""
     from mlcdr.tables import tables
 
     for entry in tables.list_entries(found):
         print()
-        show(tables.render(found, entry))
+        print_table(tables.render(found, entry))
     print()
 
 
-def listed(paths: list[Path], folder: Path) -> str:
-    """The names of files within a folder, for a line that says what was written."""
+def join_file_names(paths: list[Path], folder: Path) -> str:
+    """Join the paths of written files, relative to a folder."""
     return ", ".join(str(path.relative_to(folder)) for path in paths)
 
 
-def failure_line(text: str, reason: str) -> str:
-    """A line that says of a failed trial what happened to it."""
-    crashed = "crashed: "  # the reason begins so
+def format_failure(text: str, reason: str) -> str:
+    """The line on a failed trial; `reason` is a part of `text`, and a crash is printed as such."""
+    crashed = "crashed: "  # the beginning of such a reason
     line = crashed + text.replace(crashed, "", 1) if reason.startswith(crashed) else f"failed: {text}"
     return escape_control_characters(line)

@@ -1,4 +1,4 @@
-"""How a run's progress is shown: a live bar on a terminal, plain lines when piped, nothing when quiet."""
+"""Progress of a run: a live bar on a terminal, plain lines when piped, nothing with `--quiet`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mlcdr.run.listener import Listener
 
 @contextmanager
 def make_listener(quiet: bool) -> Iterator[Listener]:
-    """The listener that suits standard error."""
+    """The listener that fits standard error: a terminal, a pipe, or none."""
     if quiet:
         yield Listener()
     elif sys.stderr.isatty():
@@ -24,7 +24,7 @@ def make_listener(quiet: bool) -> Iterator[Listener]:
 
 
 class Bar(Listener):
-    """A bar with rate and time left, on a terminal."""
+    """A progress bar with rate and remaining time, on a terminal."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -48,12 +48,12 @@ class Bar(Listener):
         self._bar.stop()
 
     def begin(self, name: str, total: int, kept: int) -> None:
-        """Show the bar."""
+        """Add the bar of an experiment."""
         self._name, self._failed, self._computed, self._start = name, 0, 0, time.monotonic()
         self._task = self._bar.add_task(name, total=total, completed=kept, rate="")
 
     def advance(self, dataset: str, done: int, failed: int) -> None:
-        """Move it."""
+        """Advance the bar."""
         self._failed += failed
         self._computed += done
         rate = self._computed / max(time.monotonic() - self._start, 1e-9)
@@ -61,22 +61,22 @@ class Bar(Listener):
         self._bar.update(self._task, advance=done, description=f"{self._name}: {dataset}", rate=text)
 
     def notice(self, text: str) -> None:
-        """A line above the bar."""
+        """Print a line above the bar."""
         self._bar.console.print(text, highlight=False, markup=False)
 
 
 class Lines(Listener):
-    """A line at the beginning and at each tenth of the way, for logs."""
+    """A line at the beginning and after each tenth of the trials, for logs."""
 
     def begin(self, name: str, total: int, kept: int) -> None:
-        """The first line."""
+        """Print the first line."""
         self._name, self._total, self._done, self._failed = name, total, kept, 0
         self._first, self._start, self._tenth = kept, time.monotonic(), 10 * kept // max(total, 1)
         before = f", {kept} of them done before" if kept else ""
         print(f"{name}: {total} trials{before}", file=sys.stderr, flush=True)
 
     def advance(self, dataset: str, done: int, failed: int) -> None:
-        """A line for each tenth."""
+        """Print a line after each tenth."""
         self._done += done
         self._failed += failed
         tenth = 10 * self._done // self._total
@@ -89,5 +89,5 @@ class Lines(Listener):
             print(f"{so_far}, {seconds:.0f} s, about {left:.0f} s left{failures}", file=sys.stderr, flush=True)
 
     def notice(self, text: str) -> None:
-        """A line."""
+        """Print a line."""
         print(text, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Commands on published tables: `reproduce`, and `reproduction-status`."""
+"""Commands on published tables: `reproduce` and `reproduction-status`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import typer
 
 from mlcdr.cli import data_sets
 from mlcdr.cli.arguments import Jobs, Out, Set
-from mlcdr.cli.concluding import conclude
 from mlcdr.cli.loading import all_different, load_to_run, size
-from mlcdr.cli.printing import print_columns, say, show
+from mlcdr.cli.printing import print_columns, print_notice, print_table
+from mlcdr.cli.running import conclude
 from mlcdr.errors import ResultsError, escape_control_characters
 
 if TYPE_CHECKING:
@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 
 def reproduce(
     target: Annotated[
-        str | None, typer.Argument(metavar="PAPER[/TABLE]", help="What to reproduce; left out: list what can be.")
+        str | None,
+        typer.Argument(metavar="PAPER[/TABLE]", help="What to reproduce; default: list what can be."),
     ] = None,
-    small: Annotated[bool, typer.Option("--small", help="In minutes: fewer repeats, the small data sets.")] = False,
-    large: Annotated[bool, typer.Option("--large", help="With the part that holds the large data sets.")] = False,
+    small: Annotated[bool, typer.Option("--small", help="A run of minutes: fewer repeats, small data sets.")] = False,
+    large: Annotated[bool, typer.Option("--large", help="Include the large data sets.")] = False,
     jobs: Jobs = 0,
     out: Out = Path("results"),
     set_: Set = None,
 ) -> None:
-    """Run what reproduces a published table, and show the printed numbers beside ours."""
+    """Run the experiments of a published table, and compare the results with the printed numbers."""
     from mlcdr.reproduce import recipes
 
     if target is None:
@@ -46,14 +47,14 @@ def reproduce(
     experiments = [load_to_run(step.recipe.path, [*step.overrides, *(set_ or ())]) for step in steps]
     all_different([step.recipe.path for step in steps], [experiment.name for experiment in experiments])
     if len(steps) > 1:
-        say(f"{target}: {len(steps)} experiments, one after another")
+        print_notice(f"{target}: {len(steps)} experiments, one after another")
         for step, experiment in zip(steps, experiments, strict=True):
-            say(f"  {_titled(step)}: {size(experiment)}")
+            print_notice(f"  {_format_step(step)}: {size(experiment)}")
     worst = 0
     finished: dict[str, list[Path]] = {}
     for k, (step, experiment) in enumerate(zip(steps, experiments, strict=True)):
         alone = jobs == 0 and recipes.prints_times(experiment)
-        say(f"{_titled(step)}{': it shows times, so one trial runs at a time' if alone else ''}")
+        print_notice(f"{_format_step(step)}{': it reports times, so one trial runs at a time' if alone else ''}")
         with make_listener(False) as listener:
             report = run_experiment(experiment, out, 1 if alone else jobs, listener=listener)
         worst = max(worst, conclude(experiment, report, False))
@@ -63,37 +64,37 @@ def reproduce(
             if report.done:
                 finished.setdefault(table, []).append(report.folder)
             if table in finished and all(later.recipe.of != step.recipe.of for later in steps[k + 1 :]):
-                worst = max(worst, _beside_printed(table, finished.pop(table)))
+                worst = max(worst, _compare_with_printed(table, finished.pop(table)))
     raise typer.Exit(worst)
 
 
-def _titled(step: Step) -> str:
+def _format_step(step: Step) -> str:
     return f"{step.recipe.name}{f' ({step.said})' if step.said else ''}"
 
 
-def _beside_printed(table_name: str, folders: list[Path]) -> int:
-    """Show the printed numbers of a table beside those of some folders; the exit code."""
+def _compare_with_printed(table_name: str, folders: list[Path]) -> int:
+    """Compare the results of some folders with the printed numbers of a table; returns the exit code."""
     from mlcdr.reproduce import reproduction
     from mlcdr.results.results import open_results
 
     if not table_name:
-        say(f"{', '.join(map(str, folders))}: the paper prints no numbers to compare with")
+        print_notice(f"{', '.join(map(str, folders))}: the paper prints no numbers to compare with")
         return 0
     try:
         for beside in reproduction.beside([open_results(folder) for folder in folders], table_name):
-            show(beside)
-    except ResultsError as error:  # the tables that follow are worth their run all the same
+            print_table(beside)
+    except ResultsError as error:  # the remaining tables are run all the same
         print(f"error: {escape_control_characters(str(error))}", file=sys.stderr)
         return 2
     return 0
 
 
 def _list_recipes() -> None:
-    """What can be reproduced: each table and figure with what there is to compare, and what it needs."""
+    """List each table and figure that can be reproduced, its printed cells, data sets and options."""
     from mlcdr.reproduce import published, recipes
 
     known = recipes.recipes().values()
-    rows: list[tuple[str, ...]] = [("what", "printed cells", "data sets", "also")]
+    rows: list[tuple[str, ...]] = [("name", "printed cells", "data sets", "options")]
     for each in known:
         absent = recipes.missing([each.outline])
         at_hand = len(each.outline.datasets) - len(absent)
@@ -103,26 +104,28 @@ def _list_recipes() -> None:
             (
                 each.name,
                 str(recipes.printed_cells(each) or "none"),
-                f"{at_hand} of {len(each.outline.datasets)} at hand",
+                f"{at_hand} of {len(each.outline.datasets)} available",
                 "; ".join(each.lacks()) or " ".join(also),
             )
         )
     rows += [
-        (name, "facts", "counted on the data", "") for name in published.data_set_names() if recipes.data_table(name)
+        (name, "statistics", "counted on the data", "")
+        for name in published.data_set_names()
+        if recipes.data_table(name)
     ]
     print_columns(rows)
     needed = recipes.missing([each.outline for each in known])
     if needed:
-        say(f"not at hand: {', '.join(needed)}; {recipes.how_to_get(needed)}")
+        print_notice(f"not available: {', '.join(needed)}; {recipes.how_to_get(needed)}")
 
 
 def reproduction_status(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that holds results folders.")] = Path(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that contains the results folders.")] = Path(
         "results"
     ),
     to: Annotated[Path | None, typer.Option(help="Write the page to this file instead of printing it.")] = None,
 ) -> None:
-    """Write a page (Markdown) on how far stored results reproduce the published tables."""
+    """Write a page (Markdown) on how well stored results reproduce the published tables."""
     from mlcdr.reproduce import reproduction
     from mlcdr.whole_files import write_atomically
 
@@ -131,4 +134,4 @@ def reproduction_status(
         print(page, end="")
     else:
         write_atomically(to, page)
-        say(f"written: {to}")
+        print_notice(f"written: {to}")

@@ -1,4 +1,4 @@
-"""Commands on results folders: `table`, `plot`, `report`, `compare`; and `predict`, by a model that one keeps."""
+"""Commands on results folders: `table`, `plot`, `report`, `compare`; and `predict` with a saved model."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import typer
 
 from mlcdr.cli.arguments import Folder, Folders
 from mlcdr.cli.loading import import_from_here
-from mlcdr.cli.printing import listed, print_tables, say, show
+from mlcdr.cli.printing import join_file_names, print_notice, print_table, print_tables
 from mlcdr.errors import ResultsError
 
 
 def table(folder: Folder) -> None:
-    """Write the tables of a results folder anew and print them."""
+    """Write the tables of a results folder again and print them."""
     from mlcdr.results.results import open_results
     from mlcdr.tables import tables
 
     found = open_results(folder)
     written = tables.write_all(found)
     print_tables(found)
-    say(f"written: {listed(written, folder)}")
+    print_notice(f"written: {join_file_names(written, folder)}")
 
 
 def plot(
@@ -33,7 +33,7 @@ def plot(
     ] = None,
     metric: Annotated[list[str] | None, typer.Option(help="With --layout: this metric only. Repeatable.")] = None,
 ) -> None:
-    """Draw the figures of a results folder anew; generic ones where the experiment asks for none."""
+    """Draw the figures of a results folder again; standard ones if the experiment lists none."""
     from mlcdr.experiment.model import LayoutSpec
     from mlcdr.results.results import open_results
     from mlcdr.tables import figures
@@ -47,7 +47,7 @@ def plot(
 
 
 def report(folder: Folder) -> None:
-    """Write report.html into a results folder: all it shows on one page, which needs no network."""
+    """Write report.html into a results folder: all results on one page, which can be read offline."""
     from mlcdr.compare import diagrams
     from mlcdr.report import report as page
     from mlcdr.results.record import read_failures
@@ -55,8 +55,8 @@ def report(folder: Folder) -> None:
     print(page.write(folder, diagrams.render_texts, diagrams.WITHOUT_TESTS))
     try:
         read_failures(folder)
-    except ResultsError as told:  # the page says so, too
-        say(str(told))
+    except ResultsError as error:  # the page shows this, too
+        print_notice(str(error))
 
 
 def compare(
@@ -74,7 +74,7 @@ def compare(
     ] = False,
     rope: Annotated[
         float | None,
-        typer.Option(min=0, help="For --bayes: differences up to this, in the metric's unit, are none (0.01)."),
+        typer.Option(min=0, help="With --bayes: differences up to this count as none, in units of the metric (0.01)."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -82,11 +82,11 @@ def compare(
     ] = None,
     baseline: Annotated[
         Path | None,
-        typer.Option(metavar="RESULTS", help="Compare with an earlier run of the same, split by split."),
+        typer.Option(metavar="RESULTS", help="Compare with an earlier run of the same experiment, split by split."),
     ] = None,
     fail_on: Annotated[
         str | None,
-        typer.Option(metavar="regression", help="With --baseline: exit code 1 if anything got worse."),
+        typer.Option(metavar="regression", help="With --baseline: exit code 1 if a metric or a time got worse."),
     ] = None,
     margin: Annotated[
         float | None, typer.Option(min=0, help="With --baseline: a metric may lose this share of its old mean (0.01).")
@@ -95,7 +95,7 @@ def compare(
         float | None, typer.Option(min=1, help="With --baseline: a time may grow by this factor (1.5).")
     ] = None,
 ) -> None:
-    """Compare methods with one another, with a paper's table, or with an earlier run.
+    """Compare methods with each other, with a published table, or with an earlier run.
 
     Methods of several folders are compared together. `--baseline OLD NEW` compares two runs split by split.
     """
@@ -109,16 +109,16 @@ def compare(
         if len(folders) != 1:
             raise typer.BadParameter("takes one other folder", param_hint="--baseline")
         shares = 0.01 if margin is None else margin, 1.5 if time_margin is None else time_margin
-        raise typer.Exit(_against(baseline, folders[0], metric, *shares, bool(fail_on)))
+        raise typer.Exit(_compare_with_baseline(baseline, folders[0], metric, *shares, bool(fail_on)))
     if published:
         for beside in reproduction.beside([open_results(folder) for folder in folders], published):
-            show(beside)
+            print_table(beside)
         return
     found = joining.join([open_results(folder) for folder in folders])
     region = (0.01 if rope is None else rope) if bayes else None
     compared = [comparison.compare(found, metric, region)] if metric else comparison.compare_all(found, region)
     for each in compared:
-        show(each)
+        print_table(each)
         print()
     if out:
         from mlcdr.compare import diagrams
@@ -127,10 +127,10 @@ def compare(
         written = [
             path for each in compared for path in (*each.write(out), *diagrams.write_all(each, out, found.methods))
         ]
-        say(f"written in {out}: {listed(written, out)}")
+        print_notice(f"written in {out}: {join_file_names(written, out)}")
         untested = [each.metric for each in compared if each.significance is None]
         if untested:
-            say(f"no diagram of {', '.join(untested)}: {diagrams.WITHOUT_TESTS}")
+            print_notice(f"no diagram of {', '.join(untested)}: {diagrams.WITHOUT_TESTS}")
 
 
 def _refuse_combinations(
@@ -147,11 +147,11 @@ def _refuse_combinations(
     """Refuse options of `compare` that do not go together, or are no numbers."""
     if published and metric:
         raise typer.BadParameter(
-            "a published table has its own metric; leave one of the two out", param_hint="--metric"
+            "a published table has its own metric; give only one of the two", param_hint="--metric"
         )
     for option, value in (("--rope", rope), ("--margin", margin), ("--time-margin", time_margin)):
         if value is not None and not math.isfinite(value):
-            raise typer.BadParameter(f"{value} is no number to compare with", param_hint=option)
+            raise typer.BadParameter(f"{value} is not a finite number", param_hint=option)
     if fail_on not in (None, "regression"):
         raise typer.BadParameter(f"{fail_on!r}: only `regression` is known", param_hint="--fail-on")
     for option, given in (("--fail-on", fail_on), ("--margin", margin), ("--time-margin", time_margin)):
@@ -160,18 +160,20 @@ def _refuse_combinations(
     if rope is not None and not bayes:
         raise typer.BadParameter("needs --bayes", param_hint="--rope")
     if published and (baseline or bayes or out):
-        raise typer.BadParameter("does not go with --baseline, --bayes or --out", param_hint="--published")
+        raise typer.BadParameter("cannot be combined with --baseline, --bayes or --out", param_hint="--published")
     if baseline and (bayes or out):
         raise typer.BadParameter("takes neither --bayes nor --out", param_hint="--baseline")
 
 
-def _against(old: Path, new: Path, metric: str | None, margin: float, time_margin: float, fail: bool) -> int:
-    """Show a run beside an earlier one; the exit code."""
+def _compare_with_baseline(
+    old: Path, new: Path, metric: str | None, margin: float, time_margin: float, fail: bool
+) -> int:
+    """Compare a run with an earlier one; returns the exit code."""
     from mlcdr.compare import baseline
     from mlcdr.results.results import open_results
 
     found = baseline.compare(open_results(old), open_results(new), metric, margin, time_margin)
-    show(found)
+    print_table(found)
     return 1 if fail and found.regressions else 0
 
 
@@ -179,13 +181,17 @@ def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, such as those below RESULTS/kept.")],
     data: Annotated[str, typer.Argument(metavar="DATA", help="A data set, or the path of its ARFF file.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write to this file (CSV), not to the screen.")
+        Path | None, typer.Option(metavar="FILE", help="Write to this file (CSV) instead of printing.")
     ] = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Load the model, which may run any program; say so if you know its maker.")
+        bool,
+        typer.Option(
+            "--trust",
+            help="Load the model, which can execute any code; only for models that you trust.",
+        ),
     ] = False,
 ) -> None:
-    """Predict label sets and scores of a data set by a kept model (`keep: {models: true}`), as CSV."""
+    """Predict label sets and scores of a data set with a saved model (`keep: {models: true}`), as CSV."""
     from mlcdr.data.dataset import load_dataset
     from mlcdr.run.models import load_model, predictions
     from mlcdr.whole_files import write_atomically
@@ -198,4 +204,6 @@ def predict(
         print(text, end="")
     else:
         write_atomically(out, text)
-        say(f"written: {out}, {dataset.n_instances} rows by {loaded.about.get('method', 'the model')}")
+        print_notice(
+            f"written: {out}, {dataset.n_instances} rows, predicted by {loaded.about.get('method', 'the model')}"
+        )

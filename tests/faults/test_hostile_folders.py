@@ -333,7 +333,7 @@ def test_status_beside_a_run_that_is_just_starting(folder: Path, mlcdr: Command,
     refused(mlcdr("status", new), "just starting")
     for place, fresh in ((new, False), (folder, False), (folder, True)):
         with Store(place, fresh):
-            assert "is just starting, since " in mlcdr("status", place).out
+            assert "starting since " in mlcdr("status", place).out
             assert mlcdr("plan", "e.yaml").code == 0
     assert "interrupted" in mlcdr("status", folder).out, "it ended before it had a plan"
 

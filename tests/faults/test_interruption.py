@@ -122,7 +122,7 @@ def test_a_signal_stops_the_run(folder: Path, gate: Gate, tmp_path: Path, number
         os.kill(run.pid, number)
     code, errors = run.end()
     assert code == 130, errors
-    assert "are done and kept; the same command goes on from there" in errors
+    assert "are finished and saved; run the same command again to continue" in errors
     assert not [line for line in errors.splitlines() if "Traceback" in line or "Warning" in line], errors
     run.nobody_stays()
     partial = (tmp_path / "small" / "scores.csv").read_text().splitlines()
@@ -150,7 +150,7 @@ def test_ctrl_c_while_the_workers_start(folder: Path, gate: Gate, tmp_path: Path
     assert code == 130
     assert errors.splitlines()[1:] == [  # the first says which modules it imports
         f"small: {SPLITS * 9} trials",
-        f"interrupted: 0 of {SPLITS * 9} trials are done and kept; the same command goes on from there",
+        f"interrupted: 0 of {SPLITS * 9} trials are finished and saved; run the same command again to continue",
     ]
     run.nobody_stays()
 
