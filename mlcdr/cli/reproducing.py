@@ -109,9 +109,7 @@ def _list_recipes() -> None:
             )
         )
     rows += [
-        (name, "statistics", "counted on the data", "")
-        for name in published.data_set_names()
-        if recipes.data_table(name)
+        (name, "facts", "counted on the data", "") for name in published.data_set_names() if recipes.data_table(name)
     ]
     print_columns(rows)
     needed = recipes.missing([each.outline for each in known])
