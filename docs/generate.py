@@ -1,4 +1,4 @@
-"""Writes the pages of this folder that repeat what the program knows: `make docs`.
+"""Writes the pages of this folder that repeat what the program knows, and the index of components: `make docs`.
 
 Methods and metrics come from the registry and the docstrings, the config's keys from `mlcdr schema`, the commands from
 the command line itself, the layouts from their files, and what comes of the papers from their configs, from
@@ -9,6 +9,7 @@ would be written now.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ import typer
 from mlcdr.cli import app
 from mlcdr.config.schema import schema
 from mlcdr.config.yaml_reader import read_yaml_text
-from mlcdr.methods import registry
+from mlcdr.methods import declarations, registry
 from mlcdr.metrics import METRICS
 from mlcdr.reproduce import judging, published, recipes
 from mlcdr.tables import layouts
@@ -70,6 +71,27 @@ def page(title: str, *parts: str) -> str:
     return "\n".join([f"# {title}\n", REMARK, *parts]).rstrip() + "\n"
 
 
+# -------------------------------------------------------------------- the index of components
+
+
+def index() -> str:
+    """What each built-in component declares, by its class, as the text of `mlcdr/methods/index.json`."""
+    plain = {
+        family: {name: registry.declared_by_class(family, name).to_plain() for name in known}
+        for family, known in registry.BUILT_IN.items()
+    }
+    return _json(plain, depth=4) + "\n"
+
+
+def _json(value: Any, depth: int, indent: str = "") -> str:
+    """JSON with a line for each key of the first levels."""
+    if not depth or not isinstance(value, dict) or not value:
+        return json.dumps(value, ensure_ascii=False)
+    inner = f"{indent} "
+    rows = [f"{inner}{json.dumps(key)}: {_json(each, depth - 1, inner)}" for key, each in value.items()]
+    return "{\n" + ",\n".join(rows) + f"\n{indent}}}"
+
+
 # -------------------------------------------------------------------- methods
 
 
@@ -84,7 +106,9 @@ def methods() -> str:
     for family in registry.BUILT_IN:
         names = [name for name in registry.names(family) if _is_ours(registry.resolve(family, name))]
         if names:
-            listed = "\n".join(f"- [`{name}`](#{family}-{name}): {registry.summary(family, name)}" for name in names)
+            listed = "\n".join(
+                f"- [`{name}`](#{family}-{name}): {registry.declared(family, name).summary}" for name in names
+            )
             parts += [f"## {family}\n", f"{FAMILIES.get(family, '')}\n".lstrip(), f"{listed}\n"]
             parts += [_component(family, name) for name in names]
     shared = _shared()
@@ -100,7 +124,7 @@ def _is_ours(cls: type) -> bool:
 def _component(family: str, name: str) -> str:
     cls = registry.resolve(family, name)
     module = inspect.getdoc(sys.modules[cls.__module__]) or ""
-    alone = " ".join(module.split()).startswith(registry.summary(family, name))
+    alone = " ".join(module.split()).startswith(registry.declared(family, name).summary)
     defaults = registry.parameters(cls).items()
     shown = ", ".join(key if value is inspect.Parameter.empty else f"{key}={value!r}" for key, value in defaults)
     own = markdown(inspect.getdoc(cls) or "", level=4)
@@ -456,6 +480,8 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 if __name__ == "__main__":
+    declarations.INDEX.write_text(index(), encoding="utf-8")
+    declarations.read_index.cache_clear()  # which the pages are made by
     for name, make in PAGES.items():
         (FOLDER / name).write_text(make(), encoding="utf-8")
         print(FOLDER / name)

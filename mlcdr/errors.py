@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 class UserError(Exception):
@@ -73,3 +73,18 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
 def join_words(items: Sequence[str]) -> str:
     """Join words as in a sentence: `a, b and c`."""
     return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1] if items else ""
+
+
+def describe(value: object) -> str:
+    """What a value is, in a config's terms, and short."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f"the text {value if len(value) <= 40 else value[:37] + '...'!r}"
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    return str(value)

@@ -12,6 +12,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from mlcdr.methods import declarations
 from mlcdr.reproduce import recipes
 from mlcdr.tables import layouts
 from tests import pages
@@ -42,6 +43,10 @@ def test_a_generated_page_is_what_would_be_written_now(generate: ModuleType, nam
     assert (DOCS / name).read_text(encoding="utf-8") == generate.PAGES[name](), (
         f"{name} is stale: `make docs` renews it"
     )
+
+
+def test_the_index_of_components_is_what_would_be_written_now(generate: ModuleType) -> None:
+    assert declarations.INDEX.read_text(encoding="utf-8") == generate.index(), "stale: `make docs` renews it"
 
 
 def test_a_docstring_becomes_markdown(generate: ModuleType) -> None:

@@ -13,6 +13,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from mlcdr.errors import UserError
 from mlcdr.methods import registry
+from mlcdr.methods.provenance import source_of
 from mlcdr.methods.registry import Component, UnknownComponent
 
 EVERY = [(family, name) for family, known in registry.BUILT_IN.items() for name in known]
@@ -78,10 +79,10 @@ def test_the_forms_of_a_component(written: object, params: dict) -> None:
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        (None, "a label_space is a name"),
-        ({"plst": {}, "pbr": {}}, "a label_space is a name"),
-        (["plst"], "a label_space is a name"),
-        ({"plst": {"n_component": 5}}, "no parameter 'n_component'; did you mean 'n_components'"),
+        (None, "must be a name"),
+        ({"plst": {}, "pbr": {}}, "must be a name"),
+        (["plst"], "must be a name"),
+        ({"plst": {"n_component": 5}}, "unknown parameter of label_space 'plst'; did you mean 'n_components'"),
     ],
 )
 def test_other_forms_are_refused(written: object, message: str) -> None:
@@ -164,7 +165,7 @@ def test_an_edited_method_has_another_version(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["binary_relevance", "br_plus", "classifier_chain"])
 def test_a_chain_depends_on_the_source_of_its_default_base(name: str) -> None:
-    sources = registry._provenance(registry.resolve("learner", name))
+    sources = source_of(registry.resolve("learner", name))
     for used in (
         "mlcdr.methods.learners.least_squares",
         "mlcdr.methods.chains.links",
@@ -179,7 +180,7 @@ def test_a_version_owes_nothing_to_what_else_is_imported() -> None:
     import mlcdr.cli
     from tests.small import Guess
 
-    sources = registry._provenance(Guess)
+    sources = source_of(Guess)
     assert inspect.getsource(sys.modules[Guess.__module__]).encode() in sources
     assert inspect.getsource(mlcdr.cli).encode() not in sources
 
@@ -221,7 +222,7 @@ def test_methods_of_different_modules_have_different_versions() -> None:
 
 
 def test_the_classes_of_a_component_and_of_those_within() -> None:
-    chain = Component.parse("learner", {"separate": {"learner": {"separate": {"learner": "ridge"}}}})
+    chain = Component.parse("learner", {"separate": {"estimator": {"separate": {"estimator": "ridge"}}}})
     assert [cls.__name__ for cls in chain.classes()] == ["Separate", "Separate", "Ridge"]
 
 

@@ -22,7 +22,7 @@ def methods(name: Annotated[str | None, typer.Argument(help="Show this one in fu
         for family in registry.BUILT_IN:
             print(f"{family}:" if registry.names(family) else f"{family}: none yet (a dotted path to your own class)")
             for each in registry.names(family):
-                print(f"  {each:<19} {registry.summary(family, each)}")
+                print(f"  {each:<19} {registry.declared(family, each).summary}")
         return
     families = [family for family in registry.BUILT_IN if name in registry.names(family)]
     if not families and "." not in name:

@@ -8,8 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from mlcdr.config.components import build_problem
-from mlcdr.config.methods import UNREADABLE
+from mlcdr.config.methods import UNREADABLE, find_problem
 from mlcdr.config.problems import Problems, near, worded
 from mlcdr.config.yaml_reader import KeyPath
 from mlcdr.data.files import Part, short_name
@@ -17,7 +16,7 @@ from mlcdr.data.sources import entry_names
 from mlcdr.experiment.model import LABELLED, Experiment, LayoutSpec, MethodSpec, method_text
 from mlcdr.experiment.splits import read_labelled
 from mlcdr.experiment.tune import TuneSpec
-from mlcdr.methods import registry
+from mlcdr.methods.declarations import RENAMED
 
 MAX_TRIALS = 10_000_000
 """Of a plan, which is kept in memory."""
@@ -140,10 +139,7 @@ def check_sweep(sweep: Mapping[str, Any], methods: Any, fixed: bool, problems: P
             continue
         having = {name: spec for name, spec in specs.items() if spec.with_value(path, None) is not None}
         if not having and all_read:
-            known = _sweepable(specs.values())
-            problems.add(
-                here, f"no method has this parameter{near(path, known)} (there are: {', '.join(known) or 'none'})"
-            )
+            problems.add(here, _describe_unknown(path, "no method has this parameter", "there are", [*specs.values()]))
         _check_values(having, path, values if isinstance(values, list) else [], here, problems)
     for name, spec in specs.items():
         for path, values in (spec.tune.grid if spec.tune else {}).items():
@@ -151,8 +147,7 @@ def check_sweep(sweep: Mapping[str, Any], methods: Any, fixed: bool, problems: P
             if path in sweep:
                 problems.add(here, "is swept, too; leave it out in one of the two places")
             elif spec.with_value(path, None) is None:
-                known = _sweepable([spec])
-                problems.add(here, f"the method has no such parameter{near(path, known)} (it has: {', '.join(known)})")
+                problems.add(here, _describe_unknown(path, "the method has no such parameter", "it has", [spec]))
             else:
                 _check_values({name: spec}, path, values, here, problems)
                 for dataset, grid in (spec.tune.grids if spec.tune else {}).items():
@@ -213,19 +208,29 @@ def _check_values(
         failing = {}
         for name, spec in having.items():
             at = (spec.with_value(path, value) or spec).component_at(path)
-            message = build_problem(at[0], problems.importing) if at else None
+            message = find_problem(at[0], problems) if at else None
             if message:
                 failing[name] = message
         if failing:
             problems.add((*here, i), f"impossible for {', '.join(failing)}: {next(iter(failing.values()))}")
 
 
-def _sweepable(specs: Iterable[MethodSpec]) -> list[str]:
+def _describe_unknown(path: str, what: str, having: str, specs: Sequence[MethodSpec]) -> str:
+    """Why a path leads nowhere in some methods: what it is called now, or what is near and all there is."""
+    family, *keys = path.split(".")
+    renamed = ".".join([family, *(RENAMED.get(key, key) for key in keys)])
+    if any(spec.with_value(renamed, None) is not None for spec in specs):
+        return f"{path!r} is now called {renamed!r}"
+    known = _list_parameters(specs)
+    return f"{what}{near(path, known)} ({having}: {', '.join(known) or 'none'})"
+
+
+def _list_parameters(specs: Iterable[MethodSpec]) -> list[str]:
     """The paths of all parameters of some methods, each once."""
     paths: dict[str, None] = {}
     for spec in specs:
         for position, component in enumerate(spec.components()):
             step = f".{position}" if component.family == "feature_space" and len(spec.feature_space) > 1 else ""
-            for key in registry.declared(component.family, component.name).parameters:
+            for key in component.declaration().parameters:
                 paths[f"{component.family}{step}.{key}"] = None
     return list(paths)

@@ -22,6 +22,7 @@ from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import read_labelled
 from mlcdr.methods import registry
+from mlcdr.methods.declarations import Declaration
 from mlcdr.methods.registry import Component
 
 
@@ -147,22 +148,21 @@ class _Place:
                 told = f"{key}: {method_text(value)} is more than the {bound[0]} {bound[1]} of {seen.of}"
                 yield told if fails else f"{told}, and means all of them", fails
         of_rows = parameter == "instances" and self.labels
-        if number and (self.features or of_rows) and hasattr(self._class, "sizes_of_a_member"):
+        if number and (self.features or of_rows) and self._declared.sizes_members:
             try:
                 self._with({parameter: value}).sizes_of_a_member(seen.rows, seen.features)
             except ValueError as error:
                 if str(error).startswith(f"{parameter}="):
                     yield f"{key}: {str(error).removeprefix(f'{parameter}=')} ({seen.of})", True
-        check = getattr(self._class, "checks_of_labels", {}).get(parameter) if self.labels else None
-        if check is not None:
+        if self.labels and parameter in self._declared.checks_of_labels:
             try:
-                check(value, seen.labels)
+                self._class.checks_of_labels[parameter](value, seen.labels)
             except (TypeError, ValueError) as error:
                 yield f"{key}: {str(error).removeprefix(f'{parameter}: ')} ({seen.of})", True
 
     def of_parts(self, seen: _Sizes, varied: Mapping[str, list[Any]]) -> _Sizes:
         """What its parts see: of a member that draws from the rows and the features, the fewest that it may get."""
-        if not hasattr(self._class, "sizes_of_a_member"):
+        if not self._declared.sizes_members:
             return seen
         own = {
             path.rpartition(".")[2]: values for path, values in varied.items() if path.rpartition(".")[0] == self.path
@@ -179,21 +179,23 @@ class _Place:
 
     def _with(self, values: Mapping[str, Any]) -> Any:
         """The estimator with other values of some parameters, without the components in it, which nobody asks here."""
-        parts = getattr(self._class, "component_parameters", {})
+        parts = self._declared.components
         plain = {key: value for key, value in {**self.component.params, **values}.items() if key not in parts}
         return Component(self.component.family, self.component.name, plain).build(check=False)
 
     def parts(self) -> Iterator[_Place]:
         """The components in it; some of them see what it sees."""
-        of_all = getattr(self._class, "parts_of_all_labels", ())
-        for parameter, family in getattr(self._class, "component_parameters", {}).items():
-            if isinstance(self.component.params.get(parameter), str | Mapping):
-                part = Component.parse(family, self.component.params[parameter])
-                path, written = (f"{place}.{parameter}" for place in (self.path, self.written))
-                features, labels = (sees and parameter in of_all for sees in (self.features, self.labels))
-                place = _Place(part, path, f"{written}.{part.name}", features, labels)
-                yield place
-                yield from place.parts()
+        for parameter, part in self.component.parts().items():
+            path, written = (f"{place}.{parameter}" for place in (self.path, self.written))
+            of_all = parameter in self._declared.parts_of_all_labels
+            features, labels = (sees and of_all for sees in (self.features, self.labels))
+            place = _Place(part, path, f"{written}.{part.name}", features, labels)
+            yield place
+            yield from place.parts()
+
+    @property
+    def _declared(self) -> Declaration:
+        return self.component.declaration()
 
     @property
     def _class(self) -> Any:
@@ -201,15 +203,15 @@ class _Place:
 
     def _limit(self, parameter: str, seen: _Sizes) -> tuple[int, str] | None:
         """The number beyond which a parameter says no more, as its class has it."""
-        counts = getattr(self._class, "at_most", {}).get(parameter, "")
+        counts = self._declared.at_most.get(parameter, "")
         return {"rows": (seen.rows, "training rows"), "labels": (seen.labels, "labels")}.get(counts)
 
     def _bound(self, parameter: str, seen: _Sizes) -> tuple[int, str] | None:
         """The largest number that a parameter of ours may be; None where it is no number of dimensions."""
-        if not self._class.__module__.startswith("mlcdr."):
+        if not self._declared.target.startswith("mlcdr."):
             return None  # what a class of the user's own allows is not known
         features, labels = (seen.features, "features") if self.features else None, (seen.labels, "labels")
-        if parameter in getattr(self._class, "sizes_of_labels", ()):
+        if parameter in self._declared.sizes_of_labels:
             return labels
         if parameter == "n_features":
             return features

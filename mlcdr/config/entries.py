@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from mlcdr.config.problems import Problems, found, near, worded
+from mlcdr.config.problems import Problems, near, worded
 from mlcdr.config.yaml_reader import KeyPath
 from mlcdr.data.files import Part, is_path, locate, short_name
 from mlcdr.data.synthetic import Synthetic
-from mlcdr.errors import DataError
+from mlcdr.errors import DataError, describe
 from mlcdr.experiment.model import DatasetSpec, LayoutSpec, MetricSpec
 from mlcdr.metrics import METRICS
 
@@ -34,7 +34,7 @@ def read_dataset(written: Any, path: KeyPath, problems: Problems, folder: Path) 
     if name == SYNTHETIC or (isinstance(options, dict) and SYNTHETIC in options):
         return _synthetic(name, options, inner, problems)
     if not isinstance(options, dict):
-        problems.add(inner, f"options must be a mapping ({', '.join(DATASET_OPTIONS)}), found {found(options)}")
+        problems.add(inner, f"options must be a mapping ({', '.join(DATASET_OPTIONS)}), found {describe(options)}")
         options = {}
     for key, value in options.items():
         if key not in DATASET_OPTIONS:
@@ -44,10 +44,10 @@ def read_dataset(written: Any, path: KeyPath, problems: Problems, folder: Path) 
         allowed = DATASET_OPTIONS[key]
         if allowed is None:
             if isinstance(value, bool) or not isinstance(value, int) or value == 0:
-                problems.add((*inner, key), f"must be a whole number other than 0, found {found(value)}")
+                problems.add((*inner, key), f"must be a whole number other than 0, found {describe(value)}")
         elif value not in allowed:
             problems.add(
-                (*inner, key), f"must be one of {', '.join(allowed)}, found {found(value)}{near(value, allowed)}"
+                (*inner, key), f"must be one of {', '.join(allowed)}, found {describe(value)}{near(value, allowed)}"
             )
     if is_path(name):
         name = beside(name, folder)
@@ -63,7 +63,7 @@ def _synthetic(name: str, options: Any, path: KeyPath, problems: Problems) -> Da
         options, path = options[SYNTHETIC], (*path, SYNTHETIC)
     try:
         if not isinstance(options, dict):
-            raise DataError(f"the options of a synthetic data set are a mapping, found {found(options)}")
+            raise DataError(f"the options of a synthetic data set are a mapping, found {describe(options)}")
         made = Synthetic.parse(options)
     except DataError as error:
         problems.add(path, str(error))
@@ -113,13 +113,13 @@ def read_metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
     places = {}
     if not isinstance(options, dict):
         if not metric.parameters:
-            problems.add(inner, f"{name} has no option (but `as: label`), found {found(options)}")
+            problems.add(inner, f"{name} has no option (but `as: label`), found {describe(options)}")
             return MetricSpec.model_construct(name=name, label=name)
         first = next(iter(metric.parameters))
         options, places = {first: options}, {first: inner}
     label = options.get("as", name)
     if not isinstance(label, str):
-        problems.add((*inner, "as"), f"must be text, found {found(label)}")
+        problems.add((*inner, "as"), f"must be text, found {describe(label)}")
         label = name
     options = {key: value for key, value in options.items() if key != "as"}
     for key, value in options.items():
@@ -129,7 +129,7 @@ def read_metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
             problems.add(place, f"unknown option of {name}{near(key, known)} (known: {', '.join(known)})")
         elif key in metric.allowed and not any(type(v) is type(value) and v == value for v in metric.allowed[key]):
             right = ", ".join(map(str, metric.allowed[key]))
-            problems.add(place, f"{key} must be one of {right}, found {found(value)}")
+            problems.add(place, f"{key} must be one of {right}, found {describe(value)}")
     return _built(MetricSpec, {"label": (*inner, "as")}, problems, name=name, params=options, label=label)
 
 
@@ -139,7 +139,9 @@ def read_layout(written: Any, path: KeyPath, problems: Problems, folder: Path) -
     if isinstance(written, str):
         written = {"layout": written}
     if not isinstance(written, dict):
-        problems.add(path, f"must be the name of a layout, or `{{layout: name, metric: name}}`, found {found(written)}")
+        problems.add(
+            path, f"must be the name of a layout, or `{{layout: name, metric: name}}`, found {describe(written)}"
+        )
         return LayoutSpec.model_construct(layout="")
     options = {key: value for key, value in written.items() if key not in ("layout", "metric")}
     layout, metric = written.get("layout"), written.get("metric")
@@ -160,7 +162,9 @@ def name_and_options(written: Any, what: str, path: KeyPath, problems: Problems)
         ((name, options),) = written.items()
         return name, {} if options is None else options
     keys = f" of {len(written)} keys" if isinstance(written, dict) else ""
-    problems.add(path, f"must be the name of a {what}, or `{{name: {{option: value}}}}`, found {found(written)}{keys}")
+    problems.add(
+        path, f"must be the name of a {what}, or `{{name: {{option: value}}}}`, found {describe(written)}{keys}"
+    )
     return None
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
-from mlcdr.methods.registry import UnknownComponent, is_installed
+from mlcdr.methods.provenance import is_installed
+from mlcdr.methods.registry import UnknownComponent
 
 
 @dataclass

@@ -26,10 +26,10 @@ from mlcdr.config.consistency import (
 from mlcdr.config.entries import read_dataset, read_layout, read_metric, spelt_alike
 from mlcdr.config.methods import read_method
 from mlcdr.config.overrides import apply_overrides
-from mlcdr.config.problems import Problems, dotted, found
+from mlcdr.config.problems import Problems, dotted
 from mlcdr.config.yaml_reader import MAX_RESOLVED, Document, KeyPath, Place, dump_yaml, read_yaml
 from mlcdr.data.files import Part, short_name
-from mlcdr.errors import ConfigError, DataError
+from mlcdr.errors import ConfigError, DataError, describe
 from mlcdr.experiment.model import LABELLED, Experiment, KeepSpec, LimitsSpec, MethodSpec
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, find_fold_file
 from mlcdr.experiment.tune import TuneSpec
@@ -88,8 +88,9 @@ def load_outline(path: str | Path) -> Experiment:
     ConfigError
         As `load_experiment`.
     """
-    problems = Problems(read_yaml(path), importing=False)
-    return _experiment(problems, (), Path(path).resolve().parent, look_up=False, also=None)
+    problems = Problems(read_yaml(path))
+    entries = _read_entries(problems, Path(path).resolve().parent, look_up=False)
+    return _judge(entries, problems, (), None)
 
 
 def experiment_yaml(experiment: Experiment) -> str:
@@ -115,64 +116,78 @@ def experiment_yaml(experiment: Experiment) -> str:
 def _checked(
     document: Document, overrides: Sequence[str], folder: Path, look_up: bool, also: Check | None = None
 ) -> Experiment:
+    problems = Problems(document)
     if not isinstance(document.data, dict):
-        problems = Problems(document, importing=False)
-        problems.add((), f"an experiment is a mapping (`name: ...`), found {found(document.data)}")
+        problems.add((), f"an experiment is a mapping (`name: ...`), found {describe(document.data)}")
         problems.raise_any()
     misdirected = apply_overrides(document, overrides)
-    # Twice: what is wrong without regard to any class is told before one is imported, which takes a second.
-    _experiment(Problems(document, importing=False), misdirected, folder, look_up, also)
-    problems = Problems(document, importing=True)
-    experiment = _experiment(problems, misdirected, folder, look_up, also)
+    entries = _read_entries(problems, folder, look_up)
+    experiment = _judge(entries, problems, misdirected, also)
+    if not problems.complete:  # to import a class takes a second, so that is done if all else is right
+        problems.importing = True
+        experiment = _judge(entries, problems, misdirected, also)
     check_size(experiment, problems)
     problems.raise_any()
     return experiment.written_at({dotted(path): str(place) for path, place in document.places.items()})
 
 
-def _experiment(
-    problems: Problems, misdirected: Sequence[str], folder: Path, look_up: bool, also: Check | None
-) -> Experiment:
-    """The experiment in `problems.document`; whatever is wrong with it is raised."""
+def _read_entries(problems: Problems, folder: Path, look_up: bool) -> dict[str, Any]:
+    """The document's data with the short forms of data sets, metrics and layouts made models, and splits settled.
+
+    Every problem is recorded; what is no list or mapping is left for pydantic to report.
+    """
     document = problems.document
     # An optional part whose lines are all commented out is left empty, which is as good as left out.
     optional = [key for key, field in Experiment.model_fields.items() if not field.is_required()]
     data = {key: value for key, value in document.data.items() if value is not None or key not in optional}
-    # Short forms become models here, with every problem told; what is no list or mapping is left for pydantic to say.
-    sweep = data["sweep"] if isinstance(data.get("sweep"), dict) else {}
-    readers: dict[str, Callable[[Any, KeyPath, Problems], Any]] = {
-        "datasets": lambda item, path, problems: read_dataset(item, path, problems, folder),
-        "metrics": read_metric,
-        "tables": lambda item, path, problems: read_layout(item, path, problems, folder),
-        "figures": lambda item, path, problems: read_layout(item, path, problems, folder),
-        "methods": lambda item, path, problems: read_method(item, path, problems, sweep),
+    readers: dict[str, Callable[[Any, KeyPath], Any]] = {
+        "datasets": lambda item, path: read_dataset(item, path, problems, folder),
+        "metrics": lambda item, path: read_metric(item, path, problems),
+        "tables": lambda item, path: read_layout(item, path, problems, folder),
+        "figures": lambda item, path: read_layout(item, path, problems, folder),
     }
     for key, read in readers.items():
-        if isinstance(data.get(key), list) and key != "methods":
-            data[key] = [read(item, (key, i), problems) for i, item in enumerate(data[key])]
-        elif isinstance(data.get(key), dict) and key == "methods":
-            data[key] = {name: read(item, (key, name), problems) for name, item in data[key].items()}
-    splits = data.get("splits")
-    part: Part = "predefined" if isinstance(splits, dict) and splits.get("kind") == "predefined" else "full"
+        if isinstance(data.get(key), list):
+            data[key] = [read(item, (key, i)) for i, item in enumerate(data[key])]
     if isinstance(data.get("datasets"), list):
+        part = _part(data)
         data["datasets"] = spelt_alike(data["datasets"], part, look_up, problems)
         names = [short_name(spec.name, part) for spec in data["datasets"] if spec.name]
         with contextlib.suppress(ValidationError):
-            folds = FromFile.model_validate(splits)
+            folds = FromFile.model_validate(data.get("splits"))
             data["splits"] = folds.settled(folder, names).model_dump()
             for name in names if look_up else ():
                 try:
                     find_fold_file(folds.beside(folder), name)
                 except DataError as error:
                     problems.add(("splits", "path"), str(error))
+    return data
+
+
+def _part(data: Mapping[str, Any]) -> Part:
+    """Which files of its data sets an experiment takes."""
+    splits = data.get("splits")
+    return "predefined" if isinstance(splits, dict) and splits.get("kind") == "predefined" else "full"
+
+
+def _judge(
+    entries: Mapping[str, Any], problems: Problems, misdirected: Sequence[str], also: Check | None
+) -> Experiment:
+    """The experiment made of `entries` and the methods, which are read here; whatever is wrong is raised."""
+    sweep = entries["sweep"] if isinstance(entries.get("sweep"), dict) else {}
+    methods = entries.get("methods")
+    if isinstance(methods, dict):
+        methods = {name: read_method(item, ("methods", name), problems, sweep) for name, item in methods.items()}
+    data = {**entries, **({"methods": methods} if "methods" in entries else {})}
     try:
         experiment = Experiment.model_validate(data)
     except ValidationError as error:
         problems.add_validation(error, data, (), _known_keys)
     check_names(data, problems)
-    check_tuning(data, part, problems)
-    fixed = isinstance(splits, dict) and splits.get("labelled") is not None
-    check_sweep(sweep, data.get("methods"), fixed, problems)
-    check_scopes(data.get("methods"), fixed or LABELLED in sweep, problems)
+    check_tuning(data, _part(data), problems)
+    fixed = isinstance(data.get("splits"), dict) and data["splits"].get("labelled") is not None
+    check_sweep(sweep, methods, fixed, problems)
+    check_scopes(methods, fixed or LABELLED in sweep, problems)
     if also is not None:
         check_layouts(data, sweep, also, problems)
     problems.raise_any(misdirected)

@@ -1,9 +1,12 @@
-"""A method as a config writes it: its components read, and whether they go together."""
+"""A method as a config writes it: its components read and judged, and whether they go together.
 
-from collections.abc import Mapping
+In the first reading nothing is imported, so that mistakes are found at once. What only the class of a component can
+tell is judged in a second one (`Problems.importing`), which takes place if the first one found no mistake.
+"""
+
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from mlcdr.config.components import read_component
 from mlcdr.config.problems import Problems
 from mlcdr.config.yaml_reader import KeyPath
 from mlcdr.errors import UserError
@@ -11,7 +14,7 @@ from mlcdr.experiment.model import FAMILIES
 from mlcdr.methods import registry
 from mlcdr.methods.registry import Component
 
-# Stands in for a component whose problems have been told already.
+# Stands in for a component that has a mistake, or of which nothing is known yet.
 UNREADABLE = Component("learner", "")
 
 
@@ -26,7 +29,7 @@ def read_method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[
 
     def read(part: Any, family: str, place: KeyPath, prefix: str) -> Component:
         swept = [path.removeprefix(prefix).split(".")[0] for path in varied if path.startswith(prefix)]
-        return read_component(part, family, place, problems, swept) or UNREADABLE
+        return _read_component(part, family, place, problems, swept)
 
     if written.get("dual_space") is not None and written.get("label_space") is not None:
         problems.add((*path, "label_space"), "a dual space reduces the labels itself; leave one of the two out")
@@ -45,49 +48,66 @@ def read_method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[
             )
         else:
             result[family] = (read(part, family, (*path, family), f"{family}."),)
-    _check_wrapper(result.get("instance_space"), (*path, "instance_space"), problems)
-    if "instance_space" not in result:  # which makes binary relevance of such a classifier itself
-        coded = "label_space" in result or "dual_space" in result
-        _check_learner(result.get("learner"), coded, (*path, "learner"), problems)
-    for family in ("label_space", "dual_space"):
-        _check_codes(result.get(family), result.get("learner"), (*path, "learner"), problems)
-    if not {"label_space.regression", "learner.learner"} & set(varied):
-        _check_pair(result.get("label_space"), result.get("learner"), (*path, "label_space"), problems)
+    readable = {key: each for key, each in result.items() if isinstance(each, Component) and each is not UNREADABLE}
+    space, learner = readable.get("label_space"), readable.get("learner")
+    if "instance_space" in readable:
+        _check_wrapper(readable["instance_space"], (*path, "instance_space"), problems)
+    if learner is not None:
+        place = (*path, "learner")
+        coded = [family for family in ("label_space", "dual_space") if family in result]
+        _check_learner(learner, not coded and "instance_space" not in result, place, problems)
+        for family in coded:
+            if family in readable:
+                _check_codes(family, learner, place, problems)
+    if space is not None and learner is not None:
+        parts = {"label_space.regression", *(f"learner.{key}" for key in learner.declaration().components)}
+        if parts.isdisjoint(varied):
+            _check_pair(space, learner, (*path, "label_space"), problems)
     return result
 
 
-def _check_wrapper(space: Any, path: KeyPath, problems: Problems) -> None:
+def _read_component(written: Any, family: str, path: KeyPath, problems: Problems, swept: Collection[str]) -> Component:
+    """A component; UNREADABLE, with every problem recorded below `path`, if something is wrong, or not known yet."""
+    reading = registry.read(family, written, problems.importing, swept)
+    for below, why in reading.problems:
+        problems.add((*path, *below), why)
+    problems.complete &= reading.complete
+    return reading.component or UNREADABLE
+
+
+def find_problem(component: Component, problems: Problems) -> str | None:
+    """The first thing that is wrong with a component, apart from parameters that are missing; None if nothing is."""
+    missing = component.declaration().parameters
+    reading = registry.read(component.family, component.plain(), problems.importing, missing)
+    problems.complete &= reading.complete
+    return next((why for _, why in reading.problems), None)
+
+
+def _check_wrapper(space: Component, path: KeyPath, problems: Problems) -> None:
     """An instance space takes the classifier that the other keys make."""
-    if not isinstance(space, Component) or space is UNREADABLE:
-        return
-    if "classifier" not in registry.declared(space.family, space.name).parameters:
+    if "classifier" not in space.declaration().parameters:
         problems.add(path, f"{space.name!r} is no instance space: it has no parameter `classifier` for what it wraps")
     elif "classifier" in space.params:
         problems.add((*path, space.name, "classifier"), "is what the method's other keys make; leave it out")
 
 
-def _check_learner(learner: Any, coded: bool, path: KeyPath, problems: Problems) -> None:
+def _check_learner(learner: Component, alone: bool, path: KeyPath, problems: Problems) -> None:
     """A classifier of one label (`one_label`) is the base of what fits label sets, and not a method.
 
-    `coded`: labels become codes before it, so that no classifier of any kind is right (see `_check_codes`).
+    `alone`: whether nothing makes codes of the labels before it (see `_check_codes`), or binary relevance of it.
     """
-    if not isinstance(learner, Component) or learner is UNREADABLE:
-        return
     name = learner.name
-    if problems.importing:
-        cls = registry.resolve(learner.family, name)
-        if not (hasattr(cls, "predict") or hasattr(cls, "__getattr__")):
-            problems.add(path, f"{name!r} is no learner: it has no method `predict`")
-    if not coded and _fits_one_label(learner, problems):
+    if "predict" not in learner.declaration().methods:
+        problems.add(path, f"{name!r} is no learner: it has no method `predict`")
+    if alone and _fits_one_label(learner):
         problems.add(path, f"{name} fits one label: write {{binary_relevance: {name}}}, or take a chain of that base")
 
 
-def _fits_one_label(learner: Component, problems: Problems) -> bool:
+def _fits_one_label(learner: Component) -> bool:
     """Whether a learner is a classifier that takes no label sets: as it says, or, of scikit-learn, by its tags."""
-    if registry.declared(learner.family, learner.name).one_label:
-        return True
-    if not problems.importing or not registry.resolve(learner.family, learner.name).__module__.startswith("sklearn."):
-        return False
+    declaration = learner.declaration()
+    if declaration.one_label or not declaration.target.startswith("sklearn."):
+        return declaration.one_label
     from sklearn.base import is_classifier
     from sklearn.dummy import DummyClassifier
     from sklearn.utils import get_tags
@@ -101,38 +121,30 @@ def _fits_one_label(learner: Component, problems: Problems) -> bool:
     return is_classifier(built) and tags is not None and not tags.multi_label and not isinstance(built, DummyClassifier)
 
 
-def _check_codes(space: Any, learner: Any, path: KeyPath, problems: Problems) -> None:
+def _check_codes(family: str, learner: Component, path: KeyPath, problems: Problems) -> None:
     """Behind a label space or a dual space stands a regressor: a classifier fits label sets, not codes."""
-    if not (isinstance(space, Component) and isinstance(learner, Component)) or UNREADABLE in (space, learner):
+    one_label = _fits_one_label(learner)
+    try:
+        wrong = one_label or learner.is_classifier()
+    except TypeError:  # a parameter that it needs is swept
         return
-    one_label = _fits_one_label(learner, problems)
-    if one_label or (problems.importing and _is_classifier(learner)):
-        what = f"fits {'one label' if one_label else 'label sets'}, not the codes of a {space.family}"
+    if wrong:
+        what = f"fits {'one label' if one_label else 'label sets'}, not the codes of a {family}"
         problems.add(path, f"{learner.name!r} {what}; take a regressor, such as ridge")
 
 
-def _is_classifier(learner: Component) -> bool:
-    from sklearn.base import is_classifier
-
-    try:
-        return bool(is_classifier(learner.build(check=False)))
-    except TypeError:  # a parameter that it needs is swept
-        return False
-
-
-def _check_pair(space: Any, learner: Any, path: KeyPath, problems: Problems) -> None:
+def _check_pair(space: Component, learner: Component, path: KeyPath, problems: Problems) -> None:
     """A label space that takes its kernel from the learner says itself (`misfit`) whether the two go together."""
-    if not (isinstance(space, Component) and isinstance(learner, Component)) or UNREADABLE in (space, learner):
+    if not space.declaration().judges_learner:
         return
+    problems.complete = problems.importing
     if not problems.importing:
-        return
-    misfit = getattr(registry.resolve(space.family, space.name), "misfit", None)
-    if misfit is None:
         return
     try:
         built = learner.build(check=False)
     except TypeError:  # a parameter that it needs is swept
         return
-    message = misfit(built, space.params.get("regression"))
+    cls: Any = registry.resolve(space.family, space.name)
+    message = cls.misfit(built, space.params.get("regression"))
     if message:
         problems.add(path, message)

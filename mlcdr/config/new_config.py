@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from mlcdr.config.loading import experiment_from
 from mlcdr.config.yaml_reader import dump_yaml, read_yaml_text
 from mlcdr.data.files import find_folder, is_path, locate
 from mlcdr.data.sources import find
 from mlcdr.errors import UserError, suggest_name
-from mlcdr.experiment.families import size_parameter_of
 from mlcdr.methods import registry
 
 DATASETS, METHODS, METRICS = ("yeast",), ("plst", "cplst"), ("hamming_loss",)
@@ -103,7 +101,7 @@ def _component(written: str) -> tuple[str, str]:
     """Family and name of `name`, of a dotted path (a learner), or of `family:name` where a name is in several."""
     chosen, _, name = written.rpartition(":")
     if not chosen and "." in name:
-        registry.resolve("learner", name)
+        registry.declared("learner", name)
         return "learner", name
     families = [family for family in _ORDER if name in registry.names(family) and chosen in ("", family)]
     if len(families) > 1:
@@ -118,16 +116,10 @@ def _component(written: str) -> tuple[str, str]:
 
 def _with_learner(method: dict[str, str]) -> dict[str, str]:
     if "learner" in method:
-        alone = "instance_space" not in method and getattr(
-            registry.resolve("learner", method["learner"]), "one_label", False
-        )
+        alone = "instance_space" not in method and registry.declared("learner", method["learner"]).one_label
         return {**method, "learner": f"{{binary_relevance: {method['learner']}}}"} if alone else method
-    if "label_space" in method:
-        space = registry.resolve("label_space", method["label_space"])
-        misfit: Any = getattr(space, "misfit", None)
-        plain = registry.resolve("learner", "least_squares")
-        if misfit is not None and misfit(plain, None):
-            return {**method, "learner": "kernel_ridge"}
+    if "label_space" in method and registry.declared("label_space", method["label_space"]).judges_learner:
+        return {**method, "learner": "kernel_ridge"}
     if "instance_space" in method:
         return {**method, "learner": "classifier_chain"}
     return {**method, "learner": "ridge" if "feature_space" in method else "least_squares"}
@@ -138,9 +130,8 @@ def _size_paths(method: dict[str, str]) -> list[str]:
     paths = []
     for family in ("dual_space", "label_space"):
         if family in method:
-            space = registry.resolve(family, method[family])
-            size = size_parameter_of(space)
-            paths += [f"{family}.{size}"] if size in registry.parameters(space) else []
+            space = registry.declared(family, method[family])
+            paths += [f"{family}.{space.size_parameter}"] if space.size_parameter in space.parameters else []
     return paths
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from mlcdr.config.yaml_reader import Document, KeyPath, Place
-from mlcdr.errors import ConfigError, suggest_name
+from mlcdr.errors import ConfigError, describe, suggest_name
 
 MAX_PROBLEMS = 500
 
@@ -15,11 +15,16 @@ MAX_PROBLEMS = 500
 class Problems:
     """The problems of one document, each with its key path; `raise_any` reports them all, in the file's order.
 
-    `importing`: whether the classes of components may be imported to find more.
+    Attributes
+    ----------
+    importing : bool
+        Whether the classes of components may be imported to find more.
+    complete : bool
+        Whether nothing was met that only such a class can tell.
     """
 
-    def __init__(self, document: Document, importing: bool):
-        self.document, self.importing = document, importing
+    def __init__(self, document: Document):
+        self.document, self.importing, self.complete = document, False, True
         self._found: dict[tuple[KeyPath, str], None] = {}
 
     def __len__(self) -> int:
@@ -84,21 +89,6 @@ def near(name: object, known: Iterable[str]) -> str:
     return suggest_name(str(name), known)
 
 
-def found(value: object) -> str:
-    """What a value is, in a config's terms, and short."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return f"the text {value if len(value) <= 40 else value[:37] + '...'!r}"
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, list | tuple):
-        return "a list"
-    return str(value)
-
-
 def worded(item: Any, known: Iterable[str] = ()) -> str:
     """One of pydantic's findings in our words; `known` are the keys that may stand beside the one it is about."""
     kind, value, context = item["type"], item["input"], item.get("ctx", {})
@@ -120,11 +110,11 @@ def worded(item: Any, known: Iterable[str] = ()) -> str:
         return "must not be empty"
     if kind == "literal_error":
         known = [each.strip("'") for each in re.findall(r"'[^']*'|[^\s,']+", context["expected"]) if each != "or"]
-        return f"must be one of {', '.join(known)}, found {found(value)}{near(value, known)}"
+        return f"must be one of {', '.join(known)}, found {describe(value)}{near(value, known)}"
     if kind in ("greater_than", "less_than", "less_than_equal"):
         limit = {"greater_than": "gt", "less_than": "lt", "less_than_equal": "le"}[kind]
         words = {"gt": "more than", "lt": "less than", "le": "at most"}[limit]
-        return f"must be {words} {context[limit]}, found {found(value)}"
+        return f"must be {words} {context[limit]}, found {describe(value)}"
     expected = {
         "bool_type": "true or false",
         "bool_parsing": "true or false",
@@ -142,9 +132,9 @@ def worded(item: Any, known: Iterable[str] = ()) -> str:
         "list_type": "a list",
     }.get(kind)
     if expected is None:
-        return f"{item['msg'][0].lower()}{item['msg'][1:]}, found {found(value)}"
+        return f"{item['msg'][0].lower()}{item['msg'][1:]}, found {describe(value)}"
     hint = " (put it in quotes)" if expected == "text" and isinstance(value, bool | int | float) else ""
-    return f"must be {expected}, found {found(value)}{hint}"
+    return f"must be {expected}, found {describe(value)}{hint}"
 
 
 def _as_written(location: KeyPath, data: Any) -> KeyPath:

@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import ConfigDict, Field, ValidationError
 
 from mlcdr.config.entries import name_and_options
-from mlcdr.config.problems import Problems, found
+from mlcdr.config.problems import Problems
 from mlcdr.config.yaml_reader import KeyPath, read_yaml
-from mlcdr.errors import ConfigError
+from mlcdr.errors import ConfigError, describe
 from mlcdr.experiment.model import FAMILIES, DatasetSpec, Experiment, LayoutSpec, MethodSpec, MetricSpec
 from mlcdr.methods.registry import Component
 
@@ -37,7 +37,7 @@ def read_recorded(path: Path) -> Experiment:
         With all problems of its form, each `file:line: key.path: what is wrong`.
     """
     document = read_yaml(path)
-    problems = Problems(document, importing=False)
+    problems = Problems(document)
     if not isinstance(document.data, dict):
         raise ConfigError([f"{path}: holds no experiment (a mapping with `datasets:`, `methods:` …)"])
     data = {"name": path.parent.name} | {key: value for key, value in document.data.items() if value is not None}
@@ -70,11 +70,11 @@ def _metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
 def _layout(written: Any, path: KeyPath, problems: Problems) -> LayoutSpec:
     entry = {"layout": written} if isinstance(written, str) else written
     if not isinstance(entry, dict) or not isinstance(entry.get("layout"), str):
-        problems.add(path, f"must be the name of a layout, or `{{layout: name, …}}`, found {found(written)}")
+        problems.add(path, f"must be the name of a layout, or `{{layout: name, …}}`, found {describe(written)}")
         return LayoutSpec.model_construct(layout="")
     metric = entry.get("metric")
     if metric is not None and not isinstance(metric, str):
-        problems.add((*path, "metric"), f"must be text, found {found(metric)}")
+        problems.add((*path, "metric"), f"must be text, found {describe(metric)}")
     options = {key: value for key, value in entry.items() if key not in ("layout", "metric")}
     return LayoutSpec.model_construct(layout=entry["layout"], metric=metric, options=options)
 
@@ -94,6 +94,6 @@ def _named(written: Any, what: str, path: KeyPath, problems: Problems) -> tuple[
     """`name` or `{name: {option: value}}`, the form in which a run writes all that has options."""
     name, options = name_and_options(written, what, path, problems) or ("", {})
     if not isinstance(name, str) or not isinstance(options, dict):
-        problems.add(path, f"the options of a {what} are a mapping, found {found(options)}")
+        problems.add(path, f"the options of a {what} are a mapping, found {describe(options)}")
         return "", {}
     return name, options

@@ -1,7 +1,5 @@
 """The JSON schema of an experiment file, for editors: what pydantic knows, and the names that are registered."""
 
-import inspect
-import re
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -9,6 +7,7 @@ from mlcdr.config.entries import DATASET_OPTIONS, SYNTHETIC
 from mlcdr.data.synthetic import OPTIONS, Synthetic
 from mlcdr.experiment.model import FAMILIES, LABELLED, Experiment
 from mlcdr.methods import registry
+from mlcdr.methods.declarations import Declaration
 from mlcdr.metrics import METRICS
 
 _NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3}
@@ -22,7 +21,7 @@ _DOTTED = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$"
 
 
 def schema() -> dict[str, Any]:
-    """JSON schema (2020-12) of the YAML file, short forms and all; imports every registered component."""
+    """JSON schema (2020-12) of the YAML file, short forms and all."""
     result = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Experiment.model_json_schema()}
     result["title"] = "mlcdr experiment"
     definitions = result["$defs"]
@@ -49,7 +48,7 @@ def _one_key(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def _component(family: str) -> dict[str, Any]:
-    properties = {name: _parameters(registry.resolve(family, name)) for name in registry.names(family)}
+    properties = {name: _parameters(registry.declared(family, name)) for name in registry.names(family)}
     return {
         "title": family,
         "anyOf": [
@@ -60,17 +59,15 @@ def _component(family: str) -> dict[str, Any]:
     }
 
 
-def _parameters(cls: type) -> dict[str, Any]:
-    allowed = registry.parameters(cls)
+def _parameters(declaration: Declaration) -> dict[str, Any]:
     described: dict[str, Any] = {}
-    for name, default in allowed.items():
-        plain = default is None or isinstance(default, bool | int | float | str)
-        described[name] = {"default": default} if plain and default is not inspect.Parameter.empty else {}
+    for name, parameter in declaration.parameters.items():
+        plain = parameter.default is None or isinstance(parameter.default, bool | int | float | str)
+        described[name] = {"default": parameter.default} if plain else {}
     result: dict[str, Any] = {"type": ["object", "null"], "properties": described, "additionalProperties": False}
-    doc = inspect.cleandoc(cls.__doc__ or "").split("\n\n")[0]
-    if doc:
-        result["description"] = re.sub(r"\s+", " ", doc)
-    if not allowed:
+    if declaration.summary:
+        result["description"] = declaration.summary
+    if not described:
         return result
     return {"anyOf": [result, {"type": ["string", "number", "boolean", "array"]}]}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mlcdr.methods import registry
 from mlcdr.methods.registry import Component
 
 
@@ -14,19 +13,16 @@ def separated(learner: Component) -> Component:
 
     A classifier that has no such part stays what it is.
     """
-    from sklearn.base import is_classifier  # a config is read without it
-
-    nested = getattr(registry.resolve(learner.family, learner.name), "component_parameters", {})
-    parts = [key for key, family in nested.items() if family == "learner"]
     if learner.name == "separate":
         return learner
-    if not is_classifier(learner.build(check=False)):
+    if not learner.is_classifier():
         return Component("learner", "separate", {"estimator": learner.plain()})
-    changed = {}
-    for key in parts:
-        written = learner.params.get(key)
-        part = Component.parse("learner", written) if isinstance(written, str | Mapping) else None
-        changed[key] = (separated(part) if part else Component("learner", "separate")).plain()
+    given = learner.parts()
+    changed = {
+        key: (separated(given[key]) if key in given else Component("learner", "separate")).plain()
+        for key, family in learner.declaration().components.items()
+        if family == "learner"
+    }
     return Component("learner", learner.name, {**learner.params, **changed})
 
 
@@ -35,15 +31,13 @@ def with_parameter(component: Component, keys: tuple[str, ...], value: Any) -> C
 
     `keys` is the parameter's name; if it is itself a component or a mapping, the name in that may follow.
     """
-    declared = registry.declared(component.family, component.name)
     key, *inner = keys
-    if key not in declared.parameters:
+    if key not in component.declaration().parameters:
         return None
     if inner:
-        written = component.params.get(key)
-        nested = declared.components.get(key)
-        if nested and isinstance(written, str | Mapping):
-            changed = with_parameter(Component.parse(nested, written), tuple(inner), value)
+        written, part = component.params.get(key), component.part(key)
+        if part is not None:
+            changed = with_parameter(part, tuple(inner), value)
             if changed is None:
                 return None
             value = changed.plain()

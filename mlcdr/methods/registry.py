@@ -10,27 +10,21 @@ dotted path (`learner: my_package.MyRegressor`).
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import importlib
-import importlib.util
 import inspect
 import re
-import sys
-import sysconfig
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
-from numbers import Integral
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from mlcdr.errors import UserError, suggest_name
-from mlcdr.methods.declared import Declared, Untold, as_number
+from mlcdr.errors import UserError, describe, suggest_name
+from mlcdr.methods.declarations import Declaration, as_number, declaration_of, read_index
+from mlcdr.methods.declarations import parameters as parameters
+from mlcdr.methods.provenance import hash_of_source, is_foreign
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "feature_space": {
@@ -133,17 +127,6 @@ BUILT_IN: dict[str, dict[str, str]] = {
     },
 }
 
-# A trial's result depends on these modules, and on those they use, whatever its components are.
-_ENGINE = ("mlcdr.methods.composition", "mlcdr.metrics")
-
-
-# Parameters whose names mean a place to load from or to write to: `memory`, `cache_dir`, `log_file`, `model_path`.
-_PLACES = re.compile(
-    r"(.*_)?(memory|cache.*|.*(file|path|dir|folder)s?|.*(filename|director(y|ies))s?|locations?|ur[il]s?)(_.*)?", re.I
-)
-# Text that names no file but perhaps one without a suffix in the folder the command is run in.
-_WORDS = re.compile(r"[\w+ -]*")
-
 # Judges a dotted path and its module before that is imported; none where whatever asks is trusted.
 _judge: ContextVar[Callable[[str, str], None] | None] = ContextVar("judge", default=None)
 
@@ -222,8 +205,8 @@ def resolve(family: str, name: str) -> type:
     try:
         found = getattr(importlib.import_module(module_name), class_name)
     except (Exception, SystemExit) as error:  # whatever a module of the user's own may raise while it is imported
-        told = str(error) if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
-        raise UnknownComponent(f"{family} {name!r} cannot be imported: {' '.join(told.split())}") from error
+        why = str(error) if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
+        raise UnknownComponent(f"{family} {name!r} cannot be imported: {' '.join(why.split())}") from error
     if not inspect.isclass(found):
         raise UnknownComponent(f"{family} {name!r} is a {type(found).__name__}, not a class")
     if name not in _known(family) and not callable(getattr(found, "get_params", None)):
@@ -231,7 +214,7 @@ def resolve(family: str, name: str) -> type:
         raise UnknownComponent(
             f"{family} {name!r} is not an estimator: it has no get_params (scikit-learn's BaseEstimator)"
         )
-    if _is_foreign(found) and any(base.__name__ == "_BaseComposition" for base in found.__mro__):
+    if is_foreign(found) and any(base.__name__ == "_BaseComposition" for base in found.__mro__):
         raise UnknownComponent(
             f"{family} {name!r} is made of other estimators, which a config cannot give it; list the steps as the "
             "method's own parts (`feature_space: [...]`, `learner:`), or write a class that makes it"
@@ -242,31 +225,12 @@ def resolve(family: str, name: str) -> type:
 def _elsewhere(name: str, family: str) -> str:
     """`; 'ridge' is a learner` if the name is one of other families, else nothing."""
     others = [other for other in BUILT_IN if other != family and name in _known(other)]
-    told = " and ".join(f"{'an' if other[0] in 'aeiou' else 'a'} {other}" for other in others)
-    return f"; {name!r} is {told}" if told else ""
+    kinds = " and ".join(f"{'an' if other[0] in 'aeiou' else 'a'} {other}" for other in others)
+    return f"; {name!r} is {kinds}" if kinds else ""
 
 
-def summary(family: str, name: str) -> str:
-    """What a component is, in a line: what its file says first, if the file is its alone; else what its class says."""
-    cls = resolve(family, name)
-    alone = sum(target.partition(":")[0] == cls.__module__ for target in _known(family).values()) < 2
-    text = inspect.getdoc(sys.modules[cls.__module__] if alone else cls) or ""
-    return " ".join(text.partition("\n\n")[0].split())
-
-
-@cache
-def parameters(cls: type) -> dict[str, Any]:
-    """The constructor's parameters and their defaults, in order (`inspect.Parameter.empty` where there is none)."""
-    if cls.__init__ is object.__init__:  # type: ignore[misc]
-        return {}
-    signature = inspect.signature(cls.__init__)  # type: ignore[misc]
-    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return {p.name: p.default for p in list(signature.parameters.values())[1:] if p.kind in kinds}
-
-
-@cache
-def told(family: str, name: str) -> Declared | None:
-    """What a component declares, as its source says it; None if only its class, which may take long to import, can.
+def look_up(family: str, name: str) -> Declaration | None:
+    """What a built-in component declares, by the index; None of any other, whose class takes long to import.
 
     Raises
     ------
@@ -274,28 +238,26 @@ def told(family: str, name: str) -> Declared | None:
         When there is no such name.
     """
     target = _target(family, name)
-    if name not in BUILT_IN[family]:
-        return None
-    module_name, _, class_name = target.partition(":")
-    try:
-        return Declared.read(module_name, class_name)
-    except Untold:
-        return None
+    found = read_index().get(family, {}).get(name) if name in BUILT_IN[family] else None
+    return found if found is not None and found.target == target else None
 
 
-def declared(family: str, name: str) -> Declared:
-    """What a component declares: as its source says it, or its class.
+def declared(family: str, name: str) -> Declaration:
+    """What a component declares: by the index, or else by its class.
 
     Raises
     ------
     UnknownComponent
         When there is no such name, module or class.
     """
-    found = told(family, name)
-    if found is None:
-        cls = resolve(family, name)
-        found = Declared.of(cls, parameters(cls))
-    return found
+    return look_up(family, name) or declared_by_class(family, name)
+
+
+def declared_by_class(family: str, name: str) -> Declaration:
+    """What the class of a component declares; errors as `declared`."""
+    module = _target(family, name).partition(":")[0]
+    alone = sum(target.partition(":")[0] == module for target in _known(family).values()) == 1
+    return declaration_of(resolve(family, name), alone)
 
 
 @dataclass(frozen=True)
@@ -318,38 +280,37 @@ class Component:
         Raises
         ------
         UserError
-            When `written` has none of these forms, or the name or a parameter is unknown.
+            When `written` has none of these forms, or the name or a parameter is unknown. Values are not judged.
         """
-        if isinstance(written, str):
-            declared(family, written)
-            return cls(family, written)
-        if not (isinstance(written, Mapping) and len(written) == 1 and isinstance(next(iter(written)), str)):
-            raise UserError(f"a {family} is a name, or one name with its parameters: `{{name: {{parameter: value}}}}`")
-        ((name, params),) = written.items()
-        allowed = declared(family, name).parameters
-        if params is None:
-            params = {}
-        elif not isinstance(params, Mapping):
-            if not allowed:
-                raise UserError(f"{family} {name!r} takes no parameter")
-            params = {next(iter(allowed)): params}
-        for key in params:
-            if key not in allowed:
-                hint = suggest_name(str(key), allowed)
-                raise UserError(
-                    f"{family} {name!r} has no parameter {key!r}{hint} (it has: {', '.join(allowed) or 'none'})"
-                )
-        return cls(family, name, dict(params))
+        name, params = _read_form(written)
+        component, _, problems = _name_parameters(family, name, params, declared(family, name))
+        for _, why in problems:
+            raise UserError(why)
+        return component
 
     def plain(self) -> Any:
         """The shortest form that `parse` reads back."""
         return {self.name: dict(self.params)} if self.params else self.name
 
+    def declaration(self) -> Declaration:
+        """What it declares."""
+        return declared(self.family, self.name)
+
+    def part(self, parameter: str) -> Component | None:
+        """The component that a parameter is given as; None if it is no component, or has its default."""
+        family, written = self.declaration().components.get(parameter), self.params.get(parameter)
+        return Component.parse(family, written) if family and isinstance(written, str | Mapping) else None
+
+    def parts(self) -> dict[str, Component]:
+        """Parameter → component, of those that are given as components."""
+        found = {key: self.part(key) for key in self.declaration().components}
+        return {key: part for key, part in found.items() if part is not None}
+
     def value(self, parameter: str) -> Any:
         """The value that `build` gives a plain parameter: as written, a percentage as a fraction, or the default."""
         if parameter in self.params:
             return as_number(self.params[parameter])
-        return parameters(resolve(self.family, self.name))[parameter]
+        return self.declaration().parameters[parameter].default
 
     def build(self, check: bool = True) -> Any:
         """The estimator; `check` compares its parameters with the constraints it declares (a config's have been).
@@ -357,56 +318,41 @@ class Component:
         Raises
         ------
         ValueError
-            (scikit-learn's `InvalidParameterError`) when a value is impossible, or may not be given to a class of
-            another package (`_refuse_places`); the message names the parameter.
+            When a value is impossible, or may not be given to a class of another package; the message names the
+            parameter.
         """
-        cls = resolve(self.family, self.name)
-        nested: Mapping[str, str] = getattr(cls, "component_parameters", {})
-        values = {}
-        for key, value in self.params.items():
-            if key in nested and isinstance(value, str | Mapping):
-                values[key] = Component.parse(nested[key], value).build()
-            else:
-                values[key] = as_number(value)
-                if values[key] is not value and _is_foreign(cls):
-                    raise ValueError(
-                        f"a percentage means nothing to {cls.__name__}: write the value of {key!r} that it takes"
-                    )
-                if _is_foreign(cls):
-                    _refuse_places(cls, key, value)
-                if check and not _is_foreign(cls):
-                    _refuse_in_disguise(cls, key, value)
-        estimator = cls(**values)
-        if check and hasattr(estimator, "_parameter_constraints"):
-            estimator._validate_params()
+        cls, declaration, parts = resolve(self.family, self.name), self.declaration(), self.parts()
+        for key, value in sorted(self.params.items()) if check or declaration.is_foreign else ():
+            if key not in parts and (why := declaration.find_problem(key, value)):
+                raise ValueError(why)
+        values = {key: as_number(value) for key, value in self.params.items()}
+        estimator = cls(**values | {key: part.build(check) for key, part in parts.items()})
+        if check:
+            from mlcdr.methods.contracts import validate_parameters  # imports scikit-learn, as the class has
+
+            validate_parameters(estimator)
         return estimator
 
-    def problems(self) -> Iterator[tuple[str, str]]:
-        """What is wrong with parameters by what the source says, in alphabetical order: the parameter, and why.
+    def is_classifier(self) -> bool:
+        """Whether it is a classifier, by scikit-learn's tags.
 
-        As `build` would find it, but that nothing is imported; what cannot be told without is left out. The order is
-        that in which scikit-learn looks at parameters, so that the first problem is the one it would name.
+        Raises
+        ------
+        TypeError
+            When only an instance can tell, and a parameter that it needs is not given.
         """
-        known = told(self.family, self.name)
-        for key, value in sorted(self.params.items()) if known else ():
-            nested = known.components.get(key) if known else None
-            if nested and isinstance(value, str | Mapping):
-                name = value if isinstance(value, str) else next(iter(value), None)
-                try:
-                    if not isinstance(name, str) or told(nested, name):
-                        yield from ((key, why) for _, why in Component.parse(nested, value).problems())
-                except UserError as error:
-                    yield key, str(error)
-            elif known and (why := known.problem(key, value)):
-                yield key, why
+        known = self.declaration().is_classifier
+        if known is not None:
+            return known
+        from sklearn.base import is_classifier
+
+        return bool(is_classifier(self.build(check=False)))
 
     def classes(self) -> Iterator[type]:
         """The class of the component, and those of the components among its parameters."""
-        cls = resolve(self.family, self.name)
-        yield cls
-        for key, family in getattr(cls, "component_parameters", {}).items():
-            if isinstance(self.params.get(key), str | Mapping):
-                yield from Component.parse(family, self.params[key]).classes()
+        yield resolve(self.family, self.name)
+        for part in self.parts().values():
+            yield from part.classes()
 
     def version(self) -> str:
         """A digest of all source this component's results depend on: edit it, and its trials run again.
@@ -414,141 +360,135 @@ class Component:
         Covers the modules of the class and its bases and every module of ours or the user's that they use, directly or
         not; of a class from an installed package, the package's version.
         """
-        cls = resolve(self.family, self.name)
-        digest = _hashed(cls).copy()
-        for key, family in sorted(getattr(cls, "component_parameters", {}).items()):
-            if isinstance(self.params.get(key), str | Mapping):
-                digest.update(Component.parse(family, self.params[key]).version().encode())
+        digest = hash_of_source(resolve(self.family, self.name)).copy()
+        for _, part in sorted(self.parts().items()):
+            digest.update(part.version().encode())
         return digest.hexdigest()[:16]
 
 
-def _refuse_places(cls: type, key: str, written: Any, inner: str | None = None) -> None:
-    """Raise ValueError where a value could name a place to load from, as some load pickles; a config is no program.
+Keys = tuple[str, ...]
+"""The keys that lead from a component to something in it."""
 
-    Of another package's class we cannot know what it does with its parameters. So one whose name means a place gets no
-    text and no list; any other gets numbers, true, false, null, words, and lists and mappings of these.
+Problem = tuple[Keys, str]
+"""Where something is wrong, and what."""
+
+
+@dataclass
+class Reading:
+    """What came of reading a component as a config writes it.
+
+    Attributes
+    ----------
+    component, declaration : Component and Declaration or None
+        None if something is wrong, or can only be known by a class that may not be imported.
+    problems : list of Problem
+        All that is wrong.
+    complete : bool
+        Whether everything was judged; False where only classes that may not be imported can do so.
     """
-    name = inner or key
-    shown = f"The {key!r} parameter of {cls.__name__}"
-    if written is None or isinstance(written, bool | int | float):
-        return
-    if _PLACES.fullmatch(name):
-        meant = "" if name == key else f", in {name!r},"
-        raise ValueError(f"{shown}{meant} names a place to load from or to write to, which no config may set")
+
+    component: Component | None = None
+    declaration: Declaration | None = None
+    problems: list[Problem] = field(default_factory=list)
+    complete: bool = True
+
+
+def read(family: str, written: Any, importing: bool = True, swept: Collection[str] = ()) -> Reading:
+    """Read and judge a component: its form, its name, and the names and values of its parameters.
+
+    Parameters
+    ----------
+    family : str
+        Of the component.
+    written : object
+        `name`, `{name: {parameter: value}}`, or `{name: value}` (for the first parameter).
+    importing : bool
+        Whether classes may be imported, and components be built, to judge what the index does not know.
+    swept : collection of str
+        Parameters that have their values elsewhere.
+    """
+    inner: Keys = ()
+    try:
+        name, params = _read_form(written)
+        inner = () if isinstance(written, str) else (name,)
+        declaration = declared(family, name) if importing else look_up(family, name)
+    except UserError as error:
+        return Reading(problems=[(inner, str(error))])
+    if declaration is None:
+        return Reading(complete=False)
+    component, places, problems = _name_parameters(family, name, params, declaration, inner)
+    reading = Reading(component, declaration, problems)
+    reading.complete = declaration.is_indexed and not declaration.checks_itself
+    missing = [key for key, each in declaration.parameters.items() if each.required and key not in component.params]
+    for key in missing:
+        if key not in swept:
+            problems.append((inner, f"{family} {name!r} needs the parameter {key!r}"))
+    misnamed = bool(problems)
+    for key in sorted(component.params.keys() & declaration.parameters.keys()):  # scikit-learn's order
+        value, part_family = component.params[key], declaration.components.get(key)
+        if part_family and isinstance(value, str | Mapping):
+            part = read(part_family, value, importing)
+            problems += [((*places[key], *below), why) for below, why in part.problems]
+            if part.declaration is None:
+                reading.component = None
+            reading.complete &= part.complete and declaration.surely_takes(key, part.declaration)
+        elif not misnamed and (why := declaration.find_problem(key, value)):
+            problems.append((places[key], why))
+    if importing and not (reading.complete or problems or missing):
+        problems += _find_problems_of_instance(component, places, inner)
+        reading.complete = True
+    if problems:
+        reading.component = None
+    return reading
+
+
+def _read_form(written: Any) -> tuple[str, Any]:
+    """The name of a component, and what is written of its parameters (None: nothing)."""
+    if isinstance(written, str):
+        return written, None
+    if isinstance(written, Mapping) and len(written) == 1 and isinstance(next(iter(written)), str):
+        return next(iter(written.items()))
+    keys = f" of {len(written)} keys" if isinstance(written, Mapping) else ""
+    right = "a name, or a name with its parameters (`{name: {parameter: value}}`)"
+    raise UserError(f"must be {right}, found {describe(written)}{keys}")
+
+
+def _name_parameters(
+    family: str, name: str, written: Any, declaration: Declaration, inner: Keys = ()
+) -> tuple[Component, dict[str, Keys], list[Problem]]:
+    """The component, where each of its parameters is written, and what is wrong with their names."""
+    if written is None:
+        written = {}
     if isinstance(written, Mapping):
-        for each, value in written.items():
-            _refuse_places(cls, key, value, str(each))
-            _refuse_places(cls, key, str(each))
-    elif isinstance(written, list | tuple):
-        for value in written:
-            _refuse_places(cls, key, value, inner)
-    elif not _WORDS.fullmatch(written):
-        raise ValueError(
-            f"{shown} must be no text that could name a file: a config may give a class of another package words "
-            f"only (letters, digits, `_`, `-`, `+`, spaces). Got {written!r} instead."
-        )
-
-
-def _refuse_in_disguise(cls: type, key: str, written: Any) -> None:
-    """Raise scikit-learn's error, with the value as written, where only Python's arithmetic makes it a number.
-
-    To Python `true` is the number 1; and a percentage is a share of what there is to choose from, so it means nothing
-    to a parameter whose range goes beyond 1 (`alpha: 20%`), and one of more than 100 % should not be told as 1.2.
-    """
-    declared = getattr(cls, "_parameter_constraints", {}).get(key)
-    if not isinstance(declared, list) or (as_number(written) is written and not isinstance(written, bool)):
-        return
-    # a class that declares its constraints has imported these; names can be looked up without them
-    from sklearn.utils._param_validation import Interval, make_constraint, validate_parameter_constraints
-
-    intervals = [each for each in declared if isinstance(each, Interval)]
-    if isinstance(written, bool):
-        others = [make_constraint(each) for each in declared if not isinstance(each, Interval)]
-        wrong = bool(intervals) and not any(each.is_satisfied_by(written) for each in others)
-        shown = str(written).lower()
+        params, places = dict(written), {key: (*inner, key) for key in written}
+    elif declaration.parameters:
+        first = next(iter(declaration.parameters))
+        params, places = {first: written}, {first: inner}
     else:
-        reals = [each for each in intervals if each.type is not Integral]
-        shares = [each for each in reals if each.right is not None and each.right <= 1]
-        wrong = bool(intervals) and not any(each.is_satisfied_by(as_number(written)) for each in shares)
-        shown = written
-    if wrong:
-        validate_parameter_constraints({key: declared}, {key: _AsWritten(shown)}, caller_name=cls.__name__)
+        message = f"{family} {name!r} takes no parameter, found {describe(written)}"
+        return Component(family, name), {}, [(inner, message)]
+    unknown = [key for key in params if key not in declaration.parameters]
+    problems = [(places[key], declaration.describe_unknown(key, f"{family} {name!r}")) for key in unknown]
+    return Component(family, name, params), places, problems
 
 
-class _AsWritten(str):
-    """A value as the config wrote it: no number, and shown without quotes."""
-
-    def __repr__(self) -> str:
-        return str(self)
+# How scikit-learn's InvalidParameterError begins.
+_BLAMED = re.compile(r"The '(\w+)' parameter of")
 
 
-@cache
-def _hashed(cls: type) -> hashlib._Hash:
-    return hashlib.sha256(b"".join(_provenance(cls)))
-
-
-@cache
-def _provenance(cls: type) -> list[bytes]:
-    """The source of each module of ours or the user's that `cls` and the engine use, in fixed order."""
-    for name in _ENGINE:
-        importlib.import_module(name)
-    found: dict[str, bytes] = {}
-    pending = [*_ENGINE, *(base.__module__ for base in cls.__mro__)]
-    while pending:
-        name = pending.pop()
-        package = name.partition(".")[0]
-        module = sys.modules.get(name)
-        if module is None or name in found or package in sys.stdlib_module_names:
-            continue
-        if package != "mlcdr" and _is_installed(module):
-            if name == cls.__module__:
-                found[package] = f"{package} {getattr(sys.modules[package], '__version__', '')}".encode()
-            continue
+def _find_problems_of_instance(component: Component, places: Mapping[str, Keys], inner: Keys) -> Iterator[Problem]:
+    """Why the component cannot be built: as scikit-learn names one wrong parameter at a time, try again without it."""
+    params = dict(component.params)
+    while True:
         try:
-            source = inspect.getsource(module)
-        except (OSError, TypeError):  # an interactive module has no source to look at
-            source = ""
-        found[name] = (source or name).encode()
-        pending += _imported(module, source)
-        for value in vars(module).values():
-            if not inspect.ismodule(value):
-                used = getattr(value, "__module__", None)
-            elif value.__name__.startswith(f"{name}."):  # a package has what anybody has imported of it
-                continue
-            else:
-                used = value.__name__
-            if isinstance(used, str):
-                pending.append(used)
-    return [found[name] for name in sorted(found)]
-
-
-def _imported(module: ModuleType, source: str) -> Iterator[str]:
-    """The modules that a module's own text imports: `import a.b` only binds `a`, whose attributes tell nothing."""
-    package = module.__name__ if hasattr(module, "__path__") else module.__name__.rpartition(".")[0]
-    for statement in ast.parse(source).body:
-        if isinstance(statement, ast.Import):
-            yield from (each.name for each in statement.names)
-        elif isinstance(statement, ast.ImportFrom):
-            of = "." * statement.level + (statement.module or "")
-            of = importlib.util.resolve_name(of, package) if statement.level else of
-            yield of  # a constant of it does not say where it is from
-            yield from (f"{of}.{each.name}" for each in statement.names)
-
-
-def _is_foreign(cls: type) -> bool:
-    """Whether a class is from an installed package, which does not know our conventions."""
-    package = cls.__module__.partition(".")[0]
-    module = sys.modules.get(cls.__module__)  # none of a class that misnames its module
-    return package != "mlcdr" and (module is None or _is_installed(module))
-
-
-def _is_installed(module: ModuleType) -> bool:
-    """Whether a module belongs to an installed package, whose version stands for its source."""
-    return is_installed(Path(getattr(module, "__file__", None) or "/"))
-
-
-def is_installed(path: Path) -> bool:
-    """Whether a module's file is one of an installed package, or of Python itself."""
-    if {"site-packages", "dist-packages"} & set(path.parts):
-        return True
-    return any(path.is_relative_to(sysconfig.get_path(kind)) for kind in ("purelib", "platlib", "stdlib", "platstdlib"))
+            Component(component.family, component.name, params).build()
+        except (UserError, ValueError, TypeError) as error:
+            message = " ".join(str(error).split())
+        else:
+            return
+        blamed = _BLAMED.search(message)
+        key = blamed[1] if blamed else ""
+        yield places.get(key, inner), message
+        if key not in params or component.declaration().parameters[key].required:
+            return
+        del params[key]

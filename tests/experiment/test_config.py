@@ -537,6 +537,17 @@ LINE = "must be one line of text without spaces around it"
             "7: sweep.learner: no method has this parameter",
         ),
         ("label_space.n_components: [20%, 3, 0.5]", "foo.bar: [1]", "7: sweep.foo.bar: no method has this parameter"),
+        (
+            "{label_space: plst, learner: least_squares}",
+            "{learner: {binary_relevance: {base: ridge}}}",
+            "9: methods.PLST.learner.binary_relevance.base: the parameter 'base' of learner 'binary_relevance' is now "
+            "called 'estimator'",
+        ),
+        (
+            "label_space: plst, learner: least_squares}",
+            "label_space: plst, learner: separate, tune: {grid: {learner.learner: [ridge]}}}",
+            "9: methods.PLST.tune.grid.learner.learner: 'learner.learner' is now called 'learner.estimator'",
+        ),
         *(
             (
                 "label_space.n_components: [20%, 3, 0.5]",

@@ -101,7 +101,7 @@ def test_everything_in_it_is_seeded(arff: Path) -> None:
     _, (trial, *_) = planned(of(arff, {"A": method}))
     params = seeded(build(trial.spec), 1, trial).learner.get_params()
     seeds = {name: value for name, value in params.items() if name.endswith("random_state")}
-    assert set(seeds) == {"random_state", "classifier__random_state", "classifier__base__random_state"}
+    assert set(seeds) == {"random_state", "classifier__random_state", "classifier__estimator__random_state"}
     assert None not in seeds.values()
     assert len(set(seeds.values())) == 3
 

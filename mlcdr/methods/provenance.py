@@ -1,0 +1,91 @@
+"""Where a class comes from: of which package it is, and all source that its results depend on."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+import sysconfig
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+# A trial's result depends on these modules, and on those they use, whatever its components are.
+_ENGINE = ("mlcdr.methods.composition", "mlcdr.metrics")
+
+
+@cache
+def hash_of_source(cls: type) -> hashlib._Hash:
+    """A hash of `source_of`."""
+    return hashlib.sha256(b"".join(source_of(cls)))
+
+
+@cache
+def source_of(cls: type) -> list[bytes]:
+    """The source of each module of ours or the user's that `cls` and the engine use, in fixed order."""
+    for name in _ENGINE:
+        importlib.import_module(name)
+    found: dict[str, bytes] = {}
+    pending = [*_ENGINE, *(base.__module__ for base in cls.__mro__)]
+    while pending:
+        name = pending.pop()
+        package = name.partition(".")[0]
+        module = sys.modules.get(name)
+        if module is None or name in found or package in sys.stdlib_module_names:
+            continue
+        if package != "mlcdr" and _is_installed(module):
+            if name == cls.__module__:
+                found[package] = f"{package} {getattr(sys.modules[package], '__version__', '')}".encode()
+            continue
+        try:
+            source = inspect.getsource(module)
+        except (OSError, TypeError):  # an interactive module has no source to look at
+            source = ""
+        found[name] = (source or name).encode()
+        pending += _find_imports(module, source)
+        for value in vars(module).values():
+            if not inspect.ismodule(value):
+                used = getattr(value, "__module__", None)
+            elif value.__name__.startswith(f"{name}."):  # a package has what anybody has imported of it
+                continue
+            else:
+                used = value.__name__
+            if isinstance(used, str):
+                pending.append(used)
+    return [found[name] for name in sorted(found)]
+
+
+def _find_imports(module: ModuleType, source: str) -> Iterator[str]:
+    """The modules that a module's own text imports: `import a.b` only binds `a`, whose attributes tell nothing."""
+    package = module.__name__ if hasattr(module, "__path__") else module.__name__.rpartition(".")[0]
+    for statement in ast.parse(source).body:
+        if isinstance(statement, ast.Import):
+            yield from (each.name for each in statement.names)
+        elif isinstance(statement, ast.ImportFrom):
+            of = "." * statement.level + (statement.module or "")
+            of = importlib.util.resolve_name(of, package) if statement.level else of
+            yield of  # a constant of it does not say where it is from
+            yield from (f"{of}.{each.name}" for each in statement.names)
+
+
+def is_foreign(cls: type) -> bool:
+    """Whether a class is from an installed package, which does not know our conventions."""
+    package = cls.__module__.partition(".")[0]
+    module = sys.modules.get(cls.__module__)  # none of a class that misnames its module
+    return package != "mlcdr" and (module is None or _is_installed(module))
+
+
+def _is_installed(module: ModuleType) -> bool:
+    """Whether a module belongs to an installed package, whose version stands for its source."""
+    return is_installed(Path(getattr(module, "__file__", None) or "/"))
+
+
+def is_installed(path: Path) -> bool:
+    """Whether a module's file is one of an installed package, or of Python itself."""
+    if {"site-packages", "dist-packages"} & set(path.parts):
+        return True
+    return any(path.is_relative_to(sysconfig.get_path(kind)) for kind in ("purelib", "platlib", "stdlib", "platstdlib"))
