@@ -20,8 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 from mlcdr.errors import UserError
 from mlcdr.laws import checking
 from mlcdr.laws.checking import check
-from mlcdr.laws.classes import family_of, load_classes
-from mlcdr.laws.statements import CONTRACT, LAWS, MEANING
+from mlcdr.laws.classes import find_family, load_classes
+from mlcdr.laws.statements import CONTRACT, DESCRIPTIONS, LAWS
 from mlcdr.methods import registry
 from mlcdr.methods.label_space.linear import LinearLabelSpace
 from mlcdr.methods.label_space.plst import PLST
@@ -71,7 +71,7 @@ def _no_module_stays() -> Iterator[None]:
 @pytest.mark.parametrize(("family", "name"), [(f, n) for f, known in registry.BUILT_IN.items() for n in known])
 def test_the_laws_hold_for_what_is_here(family: str, name: str) -> None:
     cls = registry.resolve(family, name)
-    assert family_of(cls) == family
+    assert find_family(cls) == family
     small.skip_without_extra(family, name)
     outcomes = {each.law: each for each in check(cls, without=[CONTRACT])}
     assert list(outcomes) == [*LAWS, CONTRACT]
@@ -254,25 +254,25 @@ class ChoosesOnce(LocalSelector):
         (ChoosesOnce, "refit", "fitted to other data before"),
         (ChangesItsParameter, "parameters", "alpha"),
         (HidesItsParameter, "parameters", "alpha"),
-        (SaysTooLittle, "predicts", r"plain data: .*shape \(80, 1\) where \(80, 5\)"),
+        (SaysTooLittle, "predicts", r"plain data: .*shape \(80, 1\) expected \(80, 5\)"),
         (RollsDice, "repeatable", "fitted twice: scores differ by up to"),
         (RemembersTheFirst, "refit", ""),
-        (WritesIntoItsInput, "input", "writes into what it was given"),
+        (WritesIntoItsInput, "input", "modifies its input"),
         (TrustsTheFirstRow, "row-order", "training rows in another order: scores differ by up to 0.1"),
         (PrefersTheFirstLabel, "label-order", "labels in another order: scores differ by up to 0.1"),
         (MistakesZeros, "sparse", "the same features sparse and dense"),
         (OtherMoments, "moments", "fit_moments of a split"),
-        (OneMore, "sizes", r"1 dimensions asked for: codes of shape \(80, 2\)"),
-        (NestsNot, "nested", "predict otherwise than a fit with"),
-        (Mixes, "independent", "two outputs alone and among five"),
-        (NeedsBothClasses, "awkward-labels", "a label that is never there: ValueError"),
+        (OneMore, "sizes", r"1 dimensions requested: codes of shape \(80, 2\)"),
+        (NestsNot, "nested", "predict other labels than a fit with"),
+        (Mixes, "independent", "two outputs fitted alone and among five"),
+        (NeedsBothClasses, "awkward-labels", "a label that never occurs: ValueError"),
         (Inverts, "awkward-features", "a constant feature: LinAlgError"),
         (DividesBySpread, "one-instance", "LinAlgError"),
         (NeverChecks, CONTRACT, "check_"),
     ],
 )
 def test_each_law_can_be_broken(cls: type, law: str, why: str) -> None:
-    others = [each for each in MEANING if each != law and each != CONTRACT]
+    others = [each for each in DESCRIPTIONS if each != law and each != CONTRACT]
     without = others if law == CONTRACT else [CONTRACT]
     failed = [each for each in check(cls, without=without) if each.law == law]
     assert {each.verdict for each in failed} == {"FAILED"}, failed
@@ -283,9 +283,9 @@ def test_each_law_can_be_broken(cls: type, law: str, why: str) -> None:
 def test_what_does_not_apply_is_skipped_with_a_reason() -> None:
     found = {each.law: each for each in check(RefusesSparse, without=[CONTRACT, "refit"])}
     assert found["sparse"] == checking.Outcome(
-        "sparse", "skipped", "refuses sparse features, so it runs on dense data sets only"
+        "sparse", "skipped", "refuses sparse features: it can only be used with dense data sets"
     )
-    assert found["refit"].why == "left out as asked"
+    assert found["refit"].why == "excluded by --without"
     assert found["moments"].verdict == found["nested"].verdict == "skipped"
     assert found["row-order"].verdict == "ok"
 
@@ -338,7 +338,7 @@ def test_the_example_obeys_and_runs(tmp_path: Path, mlcdr: Callable[..., Outcome
     lines = done.out.splitlines()
     assert "learner: my_method.ScaledRidge" in lines
     assert "label_space: my_method.MostFrequent" in lines
-    assert len(lines) == 2 * (2 + len(MEANING)), "a line for each check"
+    assert len(lines) == 2 * (2 + len(DESCRIPTIONS)), "a line for each check"
     assert sum(line.startswith("  ok ") for line in lines) == 13 + 15
     ran = prepared.command(
         "run", "my_method.yaml", "--set", "splits.repeats=2", "-j", "1", "--out", tmp_path, cwd=EXAMPLES
@@ -378,7 +378,7 @@ def test_a_method_that_breaks_a_law(tmp_path: Path, mlcdr: Callable[..., Outcome
     left_out = mlcdr("test", path, "--set", "alpha=1", "--without", CONTRACT, "--without", "label-order")
     assert left_out.code == 0
     for flags, told in (
-        ([], "Bad cannot be made: "),
+        ([], "Bad cannot be instantiated: "),
         (["--set", "alfa=1"], "no class has this parameter; did you mean 'alpha'?"),
         (["--set", "alpha"], "expected NAME=VALUE"),
         (["--set", "alpha=1", "--without", "rows"], "unknown check 'rows'"),
@@ -395,7 +395,7 @@ def test_a_method_that_breaks_a_law(tmp_path: Path, mlcdr: Callable[..., Outcome
         ("my_empty.py", "x = 1\n", "no class here can be a part of a method"),
         ("my_wrong.py", "import no_such_module\n", "cannot be imported: ModuleNotFoundError"),
         ("my_syntax.py", "class :\n", "cannot be imported: SyntaxError"),
-        ("numpy.py", "class A:\n    pass\n", "there is another module 'numpy'"),
+        ("numpy.py", "class A:\n    pass\n", "another module is named 'numpy'"),
         ("my_text.txt", "", "not a Python file"),
         ("my_nowhere.py", None, "no such file"),
     ],

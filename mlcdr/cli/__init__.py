@@ -62,7 +62,7 @@ app.command(short_help="Predict with a saved model, as CSV.")(results.predict)
 app.command(short_help="List the components of methods, or describe one.")(components.methods)
 app.command(short_help="List the metrics.")(components.metrics)
 app.command(short_help="Check the installation, data folders and plug-ins.")(components.doctor)
-app.command("test", short_help="Check your methods against required properties.")(components.put_to_the_laws)
+app.command("test", short_help="Check your methods against required properties.")(components.check_methods)
 
 datasets_app = typer.Typer(
     help="The papers' data sets: list them, describe one, download, verify.",

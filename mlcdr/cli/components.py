@@ -62,28 +62,28 @@ def doctor() -> None:
     raise typer.Exit(0 if all(each.ok for each in findings) else 1)
 
 
-def put_to_the_laws(
+def check_methods(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A Python file with methods, such as my_method.py.")],
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter to make the classes with. Repeatable."),
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the classes. Repeatable."),
     ] = None,
     without: Annotated[
-        list[str] | None, typer.Option(metavar="CHECK", help="A check to leave out, by its name. Repeatable.")
+        list[str] | None, typer.Option(metavar="CHECK", help="A check to exclude, by its name. Repeatable.")
     ] = None,
 ) -> None:
-    """Put the methods of a file to the laws that methods here obey; exit code 1 if one fails."""
+    """Check the methods of a file against the required properties of methods; exit code 1 if one fails."""
     from mlcdr.laws import checking, classes, statements
 
     found = classes.load_classes(path)
     params = classes.read_parameters(set_ or (), found)
     failed = 0
     for name, cls in found.items():
-        print(f"{classes.family_of(cls)}: {cls.__module__}.{name}")
+        print(f"{classes.find_family(cls)}: {cls.__module__}.{name}")
         verdicts: list[str] = []
         for outcome in checking.check(cls, params[name], tuple(without or ())):
-            told = statements.MEANING[outcome.law] + (f": {outcome.why}" if outcome.why else "")
-            print(f"  {outcome.verdict:<8}{outcome.law:<18}{told}", flush=True)
+            text = statements.DESCRIPTIONS[outcome.law] + (f": {outcome.why}" if outcome.why else "")
+            print(f"  {outcome.verdict:<8}{outcome.law:<18}{text}", flush=True)
             verdicts.append(outcome.verdict)
         counts = [(verdicts.count("ok"), "ok"), (verdicts.count("FAILED"), "failed")]
         counts += [(verdicts.count("skipped"), "skipped")]

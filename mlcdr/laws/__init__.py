@@ -1,7 +1,9 @@
-"""Laws that a method must obey to be compared with others, put to a class of the user's own.
+"""Laws: properties that a method must have to be compared with others, checked on a class of the user (`mlcdr test`).
 
-Each law takes one part of a method (a learner, a label space …) in the place it has in the line
-x → feature space → learner → label space → threshold, with least squares for the rest, and asks for nothing that a
-method may do otherwise for good reason, but for two: a chain or a random choice of labels depends on their order, and
-what is learned row by row depends on the rows' order. Such laws are left out by name.
+Each law takes one part of a method (a learner, a label space …) in its place in the line
+x → feature space → learner → label space → threshold, with least squares for the other parts. A law requires nothing
+that a good method may lack, with two exceptions: chains and random choices of labels depend on the order of the labels,
+and methods that learn row by row depend on the order of the rows. Such laws are excluded by name (`--without`).
+
+Imports `methods`, `experiment`, `config`'s YAML reader and the rooms below; offers `checking.check`.
 """

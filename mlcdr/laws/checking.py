@@ -1,4 +1,4 @@
-"""The laws put to a class, one after the other, and what came of each."""
+"""Check a class against all laws (required properties), and report the outcome of each."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, Literal
 from sklearn.base import BaseEstimator
 
 from mlcdr.errors import UserError
-from mlcdr.laws.classes import family_of, said
-from mlcdr.laws.statements import CONTRACT, LAWS, MEANING, Broken, DoesNotApply
+from mlcdr.laws.classes import describe_exception, find_family
+from mlcdr.laws.statements import CONTRACT, DESCRIPTIONS, LAWS, DoesNotApply, Violation
 from mlcdr.laws.subject import Subject
 
 Verdict = Literal["ok", "FAILED", "skipped"]
@@ -19,7 +19,7 @@ Verdict = Literal["ok", "FAILED", "skipped"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one law: `why` it failed or was skipped."""
+    """The outcome of one law: `why` it failed or was skipped."""
 
     law: str
     verdict: Verdict
@@ -27,30 +27,30 @@ class Outcome:
 
 
 def check(cls: type, params: Mapping[str, Any] | None = None, without: Sequence[str] = ()) -> Iterator[Outcome]:
-    """Put all laws to a class, one after the other.
+    """Check a class against all laws, one after the other.
 
     Parameters
     ----------
     cls : type
-        A class of which `family_of` knows the family.
+        A class for which `find_family` finds a family.
     params : mapping
-        Parameters to make it with.
+        Parameters of the instances.
     without : names of laws
-        Laws that are not put.
+        Laws that are not checked.
 
     Raises
     ------
     UserError
-        When a law to leave out is unknown, or the class cannot be made with these parameters.
+        When a name in `without` is unknown, or no instance can be made with these parameters.
     """
     for law in without:
-        if law not in MEANING:
-            raise UserError(f"unknown check {law!r} (known: {', '.join(MEANING)})")
+        if law not in DESCRIPTIONS:
+            raise UserError(f"unknown check {law!r} (known: {', '.join(DESCRIPTIONS)})")
     params = dict(params or {})
 
     def make(**changes: Any) -> Any:
         part = cls(**{**params, **changes})
-        for name, value in _parameters(part).items():
+        for name, value in _read_parameters(part).items():
             if name.rpartition("__")[2] == "random_state" and value is None:
                 part.set_params(**{name: 0})
         return part
@@ -58,60 +58,62 @@ def check(cls: type, params: Mapping[str, Any] | None = None, without: Sequence[
     try:
         make()
     except TypeError as error:
-        raise UserError(f"{cls.__name__} cannot be made: {error}; give its parameters by `--set NAME=VALUE`") from error
-    subject = Subject(family_of(cls), cls, make)
+        raise UserError(
+            f"{cls.__name__} cannot be instantiated: {error}; set parameters by `--set NAME=VALUE`"
+        ) from error
+    subject = Subject(find_family(cls), cls, make)
     for law, holds in LAWS.items():
-        yield Outcome(law, "skipped", "left out as asked") if law in without else _outcome(law, holds, subject)
+        yield Outcome(law, "skipped", "excluded by --without") if law in without else _run_law(law, holds, subject)
     if CONTRACT in without:
-        yield Outcome(CONTRACT, "skipped", "left out as asked")
+        yield Outcome(CONTRACT, "skipped", "excluded by --without")
     else:
-        yield from _contract(subject)
+        yield from _run_sklearn_checks(subject)
 
 
-def _parameters(part: Any) -> dict[str, Any]:
-    """The parameters of a part and those inside it; none where it does not give them, which is a law of its own."""
+def _read_parameters(part: Any) -> dict[str, Any]:
+    """The parameters of a part and of nested parts; empty without `get_params`, which another law checks."""
     try:
         return dict(part.get_params())
     except AttributeError:
         return {}
 
 
-def _outcome(law: str, holds: Callable[[Subject], None], subject: Subject) -> Outcome:
+def _run_law(law: str, holds: Callable[[Subject], None], subject: Subject) -> Outcome:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             holds(subject)
     except DoesNotApply as why:
         return Outcome(law, "skipped", str(why))
-    except Broken as why:
+    except Violation as why:
         return Outcome(law, "FAILED", str(why))
-    except Exception as error:  # whatever the user's class may raise
-        return Outcome(law, "FAILED", said(error))
+    except Exception as error:  # a class of the user may raise any exception
+        return Outcome(law, "FAILED", describe_exception(error))
     return Outcome(law, "ok")
 
 
-def _contract(subject: Subject) -> Iterator[Outcome]:
-    """scikit-learn's checks: one outcome for all if they pass, else one for each that fails."""
+def _run_sklearn_checks(subject: Subject) -> Iterator[Outcome]:
+    """scikit-learn's checks: one outcome if all pass, else one per failed check."""
     from sklearn.utils.estimator_checks import check_estimator
 
     if not issubclass(subject.cls, BaseEstimator):
-        yield Outcome(CONTRACT, "skipped", "no BaseEstimator of scikit-learn's")
+        yield Outcome(CONTRACT, "skipped", "not a BaseEstimator of scikit-learn")
         return
     if subject.family == "threshold":
-        yield Outcome(CONTRACT, "skipped", "a threshold sees scores, not features")
+        yield Outcome(CONTRACT, "skipped", "a threshold is fitted to scores, not to features")
         return
     if subject.family == "local_features":
-        yield Outcome(CONTRACT, "skipped", "a selector for single labels is asked by the classifier that it is in")
+        yield Outcome(CONTRACT, "skipped", "a selector for single labels is only used within a classifier")
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             found = check_estimator(subject.make(), on_skip=None, on_fail=None)
         except Exception as error:
-            yield Outcome(CONTRACT, "FAILED", said(error))
+            yield Outcome(CONTRACT, "FAILED", describe_exception(error))
             return
     failed = [each for each in found if each["status"] == "failed"]
     for each in failed:
-        yield Outcome(CONTRACT, "FAILED", f"{each['check_name']}: {said(each['exception'])}")
+        yield Outcome(CONTRACT, "FAILED", f"{each['check_name']}: {describe_exception(each['exception'])}")
     if not failed:
         yield Outcome(CONTRACT, "ok", f"{sum(each['status'] == 'passed' for each in found)} checks")

@@ -1,4 +1,4 @@
-"""The user's classes: those of a Python file that can be a part of a method, and the parameters to make them with."""
+"""Classes of a Python file that can be a part of a method, and their parameters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def load_classes(path: Path) -> dict[str, type]:
     name = path.stem
     there = sys.modules.get(name)
     if there is not None and Path(getattr(there, "__file__", None) or "").resolve() != path.resolve():
-        raise UserError(f"{path}: there is another module {name!r}, and a config could not tell them apart; rename it")
+        raise UserError(f"{path}: another module is named {name!r}; rename the file, so that a config can refer to it")
     if str(path.parent.resolve()) not in sys.path:
         sys.path.append(str(path.parent.resolve()))
     spec = importlib.util.spec_from_file_location(name, path)
@@ -44,11 +44,11 @@ def load_classes(path: Path) -> dict[str, type]:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise UserError(f"{path}: cannot be imported: {said(error)}") from error
+        raise UserError(f"{path}: cannot be imported: {describe_exception(error)}") from error
     found = {
         key: value
         for key, value in vars(module).items()
-        if inspect.isclass(value) and value.__module__ == name and not key.startswith("_") and family_of(value)
+        if inspect.isclass(value) and value.__module__ == name and not key.startswith("_") and find_family(value)
     }
     if not found:
         raise UserError(
@@ -60,7 +60,7 @@ def load_classes(path: Path) -> dict[str, type]:
 
 
 def read_parameters(settings: Sequence[str], classes: Mapping[str, type]) -> dict[str, dict[str, Any]]:
-    """`NAME=VALUE` texts, the value as a config writes it, as parameters of each class that has them.
+    """Parse `NAME=VALUE` texts, with values as in a config, into parameters of each class that has them.
 
     Raises
     ------
@@ -82,10 +82,10 @@ def read_parameters(settings: Sequence[str], classes: Mapping[str, type]) -> dic
     return result
 
 
-def family_of(cls: type) -> str:
-    """Which part of a method a class can be, by what it can do; empty if none.
+def find_family(cls: type) -> str:
+    """Which part of a method a class can be, by its methods; empty if none.
 
-    An instance space can do what any classifier does, and says itself that it is one.
+    An instance space has the methods of a classifier; it declares itself by `decomposes_instances`.
     """
     if not hasattr(cls, "fit"):
         return "threshold" if hasattr(cls, "apply") else ""
@@ -103,8 +103,8 @@ def family_of(cls: type) -> str:
     return ""
 
 
-def said(error: BaseException) -> str:
-    """An exception in a line."""
+def describe_exception(error: BaseException) -> str:
+    """Describe an exception in one line."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     text = " ".join((lines[0] if lines else "").split())
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__

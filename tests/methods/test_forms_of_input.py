@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 
 from mlcdr.errors import UserError
-from mlcdr.laws.subject import Subject, of_label_sets
+from mlcdr.laws.subject import Subject, make_multi_label
 from mlcdr.methods import registry
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.feature_space.mlda import MLDA
@@ -120,7 +120,7 @@ def says(subject, X, Y):
         codes = part.fit(X, Y).encode(Y)
         return [np.asarray(codes), np.asarray(part.decode(codes))]
     dense = Y.toarray() if sp.issparse(Y) else Y
-    if subject.family == "learner" and of_label_sets(part) is not part:
+    if subject.family == "learner" and make_multi_label(part) is not part:
         return [part.fit(X, dense[:, 0]).predict(X)]
     if subject.family == "learner" and not is_classifier(part):
         return [part.fit(X, dense.astype(float)).predict(X)]
