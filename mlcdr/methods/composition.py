@@ -17,14 +17,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods import contracts
 from mlcdr.methods.contracts import (
     LabelSpace,
     Learner,
-    Part,
     as_dense,
     has_decision_function,
     has_probabilities,
@@ -33,8 +32,8 @@ from mlcdr.methods.contracts import (
     validate_parameters,
 )
 from mlcdr.methods.label_space.identity import Identity
-from mlcdr.methods.label_space.linear import as_binary
 from mlcdr.methods.learners.linear import LinearLearner
+from mlcdr.methods.multilabel import LabelSetClassifier
 from mlcdr.methods.thresholds import Fixed, Round
 from mlcdr.numerics.entry import checked
 from mlcdr.numerics.moments import Moments
@@ -42,7 +41,7 @@ from mlcdr.numerics.moments import Moments
 Array = NDArray[np.float64]
 
 
-class ComposedClassifier(ClassifierMixin, Part):
+class ComposedClassifier(LabelSetClassifier):
     """A multi-label classifier made of parts.
 
     Parameters
@@ -99,30 +98,9 @@ class ComposedClassifier(ClassifierMixin, Part):
         self.threshold = threshold
         self.dual_space = dual_space
 
-    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> ComposedClassifier:
-        """Fit from features X (n×d, dense or CSR) and label sets y (n×K, dense or CSR; or n, for one label).
-
-        y holds 0 and 1, or any two values, of which the larger means that the label is there. `X_unlabelled` (u×d) are
-        rows without labels, for the parts that use them (`uses_unlabelled`).
-
-        Raises
-        ------
-        ValueError
-            When the shapes disagree, a feature is not finite, y holds more than two values, or the parts do not fit
-            together.
-        """
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
+    def _validate_params(self) -> None:
         for part in (self.learner, self.label_space, self.dual_space, self.threshold, *(self.feature_space or ())):
             validate_parameters(part)
-        X = checked(self, X)
-        Y, classes, is_vector = as_binary(y, X.shape[0])
-        moments = Moments.from_arrays(X, Y)
-        if X_unlabelled is not None:
-            moments = moments.with_unlabelled(checked(self, X_unlabelled, reset=False))
-        self.fit_moments(moments)
-        self.classes_, self._is_vector = classes, is_vector
-        return self
 
     def fit_moments(self, moments: Moments, own_parts: bool = False) -> ComposedClassifier:
         """Fit from the moments of a training set of label sets (they must still have their rows if a part asks).
@@ -202,8 +180,7 @@ class ComposedClassifier(ClassifierMixin, Part):
         """Label sets (n×K) of X (n×d), in the values and the shape that y had."""
         check_is_fitted(self, "learner_")
         X = checked(self, X, reset=False)
-        labels = self.classes_.take(self.labels_of(self.output(X), self._leading), mode="clip")
-        return labels.ravel() if self._is_vector else labels
+        return self._in_form_of_y(self.labels_of(self.output(X), self._leading))
 
     def decision_function(self, X: Any) -> Array:
         """How far each label's score lies above the threshold (n×K, or n where y was a vector), for X (n×d).
@@ -297,14 +274,6 @@ class ComposedClassifier(ClassifierMixin, Part):
         for step in self.feature_steps_ if self._folded is None else self.feature_steps_[:-1]:
             X = transform(step, X)
         return X
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.classifier_tags.multi_label = True
-        tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _is_linear(learner: Any) -> bool:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from mlcdr.numerics.entry import as_csr
+from mlcdr.numerics.entry import as_csr, checked
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 
@@ -67,6 +67,20 @@ class Part(BaseEstimator):
     @classmethod
     def warm_up(cls) -> None:
         """Load or compile machine code, so that it is no part of the first fit's time; nothing to do by default."""
+
+    def _training_set(self, X: Any, Y: Any, X_unlabelled: Any = None) -> Moments:
+        """The moments of checked rows X (n×d) and Y (n×K), with rows without labels (u×d), which are checked here."""
+        moments = Moments.from_arrays(X, Y)
+        if X_unlabelled is None:
+            return moments
+        if np.ndim(X_unlabelled) == 2 and np.shape(X_unlabelled)[1] != X.shape[1]:
+            raise ValueError(f"X_unlabelled has {np.shape(X_unlabelled)[1]} features and X has {X.shape[1]}")
+        return moments.with_unlabelled(checked(self, X_unlabelled, reset=False, ensure_min_samples=0))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 class FeatureStep(Part):

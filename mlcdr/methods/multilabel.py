@@ -5,26 +5,25 @@ Label powersets, chains, neighbours, ensembles and local models differ in what t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.constraints import ESTIMATOR
 from mlcdr.methods.contracts import Part, as_dense, declared, has_decision_function
 from mlcdr.methods.label_space.linear import as_binary
+from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.numerics.entry import checked
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
 
 
-class MultilabelClassifier(ClassifierMixin, Part):
-    """Base of the multi-label classifiers: a method says what is fitted (`_fit_rows`) and what scores are (`_scores`).
-
-    A method that can be fitted from sums has `fit_moments` of its own instead of `_fit_rows`; one whose label sets are
-    not simply the labels with a positive score has `_labels`, too, or, where it finds both at once, `_answer` alone.
+class LabelSetClassifier(ClassifierMixin, Part):
+    """Base of the estimators that are fitted to label sets and predict label sets; a subclass has `fit_moments`.
 
     Attributes
     ----------
@@ -34,30 +33,51 @@ class MultilabelClassifier(ClassifierMixin, Part):
         d.
     """
 
-    def fit(self, X: Any, y: Any) -> Any:
-        """Fit from features X (n×d, dense or CSR) and label sets y (n×K of two values; or n, for one label).
+    classes_: NDArray[Any]
+
+    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> Any:
+        """Fit from features X (n×d, dense or CSR) and label sets y (n×K, dense or CSR; or n, for one label).
+
+        y holds 0 and 1, or any two values, of which the larger means that the label is present. `X_unlabelled` (u×d):
+        rows without labels, for methods that use them (`uses_unlabelled`); others ignore them.
 
         Raises
         ------
         ValueError
             When the shapes disagree, a feature is not finite, y holds more than two values, or a parameter is wrong.
         """
-        return self._fit_checked(X, y)
-
-    def _fit_checked(self, X: Any, y: Any, X_unlabelled: Any = None) -> Any:
-        """Check all that is given, and fit; `X_unlabelled` (u×d): rows without labels, for a method that uses them."""
         self._validate_params()
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         X = checked(self, X)
         Y, classes, is_vector = as_binary(y, X.shape[0])
-        moments = Moments.from_arrays(X, Y)
-        if X_unlabelled is not None:
-            rows = checked(self, X_unlabelled, reset=False, ensure_min_samples=0)
-            moments = moments.with_unlabelled(rows)
-        self.fit_moments(moments)
+        self.fit_moments(self._training_set(X, Y, X_unlabelled))
         self.classes_, self._is_vector = classes, is_vector
         return self
+
+    def fit_moments(self, moments: Moments) -> Any:
+        """Fit from a training set of label sets {0, 1}; it sets `classes_` to 0 and 1."""
+        raise NotImplementedError
+
+    def _in_form_of_y(self, labels: NDArray[Any]) -> NDArray[Any]:
+        """Label sets (n×K of {0, 1} or bool) in the values and the shape that y had."""
+        values = self.classes_.take(labels.astype(np.intp, copy=False), mode="clip")
+        return values.ravel() if self._is_vector else values
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class MultilabelClassifier(LabelSetClassifier):
+    """Base of the multi-label classifiers: a method defines what is fitted (`_fit_rows`) and the scores (`_scores`).
+
+    A method that can be fitted from sums has `fit_moments` of its own instead of `_fit_rows`; one whose label sets are
+    not simply the labels with a positive score has `_labels`, too, or, where it finds both at once, `_answer` alone.
+    """
 
     def fit_moments(self, moments: Moments) -> Any:
         """Fit from a training set of label sets {0, 1}, of which the rows are there."""
@@ -116,21 +136,31 @@ class MultilabelClassifier(ClassifierMixin, Part):
     def predict(self, X: Any) -> NDArray[Any]:
         """Label sets (n×K) of X (n×d), in the values and the shape that y had."""
         check_is_fitted(self, "classes_")
-        found = self._labels(self._valid(X))
-        labels = self.classes_.take(found.astype(np.intp, copy=False), mode="clip")
-        return labels.ravel() if self._is_vector else labels
+        return self._in_form_of_y(self._labels(self._valid(X)))
 
     def _valid(self, X: Any) -> Any:
         """New rows, checked."""
         return checked(self, X, reset=False)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.classifier_tags.multi_label = True
-        tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
-        return tags
+
+class MetaClassifier(MultilabelClassifier):
+    """Base of the multi-label classifiers that are made of clones of one estimator.
+
+    Parameters
+    ----------
+    estimator : estimator or None
+        A regressor, which decides at ½, or a classifier. None: least squares.
+    """
+
+    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": ESTIMATOR}
+
+    def __init__(self, estimator: Any = None):
+        self.estimator = estimator
+
+    def _own_estimator(self) -> Any:
+        """The estimator, or the default."""
+        return LeastSquares() if self.estimator is None else self.estimator
 
 
 def seeded(estimator: Any, rng: Any) -> Any:

@@ -9,13 +9,13 @@ for what a threshold falls back on.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import BOOLEAN, COUNT, FINITE
 from mlcdr.methods.contracts import Threshold
 
 Scores = NDArray[np.float64]
@@ -36,7 +36,7 @@ class Fixed(Threshold):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "value": [Interval(Real, None, None, closed="neither")],
+        "value": FINITE,
         "fallback": [StrOptions({"none", "top"})],
         "ties": [StrOptions({"absent", "present"})],
     }
@@ -108,7 +108,7 @@ class RCut(Threshold):
     """
 
     at_most: ClassVar[dict[str, str]] = {"n": "labels"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n": [Interval(Integral, 1, None, closed="left")]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n": COUNT}
 
     def __init__(self, n: int = 1):
         self.n = n
@@ -160,7 +160,7 @@ class PCut(Threshold):
         p_k.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"single": ["boolean"]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"single": BOOLEAN}
 
     def __init__(self, single: bool = False):
         self.single = single

@@ -374,5 +374,5 @@ def test_a_root_is_drawn_given_or_the_strongest():
     assert len(set(drawn)) > 1
     with pytest.raises(ValueError, match="none of the 6 labels"):
         BayesianClassifierChain(root=6).fit(X, Y)
-    with pytest.raises(ValueError, match="'base' parameter"):
+    with pytest.raises(ValueError, match="'estimator' parameter"):
         PolytreeChain(Ridge()).fit(X, Y)

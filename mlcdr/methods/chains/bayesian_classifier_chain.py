@@ -12,9 +12,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mlcdr.methods.chains.directed import DirectedChain
+from mlcdr.methods.chains.directed import DirectedChain, Structure
 from mlcdr.methods.chains.links import LinkedClassifier
 from mlcdr.methods.chains.trees import Array, components, in_order, rooted, spanning_forest
+from mlcdr.methods.constraints import SEED
 from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.numerics.information import entropy, first_best, mutual_information
@@ -64,7 +65,7 @@ class BayesianClassifierChain(DirectedChain):
         **LinkedClassifier._parameter_constraints,
         "mi": [StrOptions({"marginal", "normalised"})],
         "root": [StrOptions({"random", "strongest"}), Interval(Integral, 0, None, closed="left")],
-        "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
+        "random_state": SEED,
     }
 
     def __init__(
@@ -80,9 +81,7 @@ class BayesianClassifierChain(DirectedChain):
         self.root = root
         self.random_state = random_state
 
-    def _structure(
-        self, estimator: Any, moments: Moments, selector: LocalSelector
-    ) -> tuple[list[int], list[list[int]]]:
+    def _structure(self, estimator: Any, moments: Moments, selector: LocalSelector) -> Structure:
         check_root(self.root, moments.n_labels)
         weights = dependence(moments.rows()[1], self.mi)
         neighbours = spanning_forest(weights)

@@ -6,17 +6,18 @@ Source: Read, Pfahringer, Holmes & Frank 2011.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.chains.directed import DirectedChain
+from mlcdr.methods.chains.directed import DirectedChain, Structure
 from mlcdr.methods.chains.linear import LinearLinks
 from mlcdr.methods.chains.links import Array, LinkedClassifier
 from mlcdr.methods.chains.order import order_of
+from mlcdr.methods.constraints import SEED
 from mlcdr.methods.contracts import ChecksOfLabels
+from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.numerics.moments import Moments
 
@@ -51,7 +52,7 @@ class ClassifierChain(DirectedChain):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinkedClassifier._parameter_constraints,
         "order": [StrOptions({"random"}), "array-like", None],
-        "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
+        "random_state": SEED,
     }
 
     def __init__(
@@ -65,6 +66,11 @@ class ClassifierChain(DirectedChain):
         self.order = order
         self.random_state = random_state
 
+    @classmethod
+    def of_ridge(cls) -> ClassifierChain:
+        """A chain in random order, of ridge regressions with α = 0.1 and a penalised intercept."""
+        return cls(Ridge(0.1, "penalised"), order="random")
+
     def order_of(self, n_labels: int) -> list[int]:
         """The chain's order of so many labels.
 
@@ -75,12 +81,10 @@ class ClassifierChain(DirectedChain):
         """
         return order_of(self.order, n_labels, self.random_state)
 
-    def _structure(
-        self, estimator: Any, moments: Moments, selector: LocalSelector
-    ) -> tuple[list[int], list[list[int]]]:
+    def _structure(self, estimator: Any, moments: Moments, selector: LocalSelector) -> Structure:
         return self._chained(moments.n_labels)
 
-    def _chained(self, n_labels: int) -> tuple[list[int], list[list[int]]]:
+    def _chained(self, n_labels: int) -> Structure:
         order = self.order_of(n_labels)
         parents: list[list[int]] = [[] for _ in order]
         for i, k in enumerate(order):

@@ -14,6 +14,8 @@ from mlcdr.methods.chains.links import Array, Link, LinkedClassifier, Of
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.numerics.moments import Moments
 
+Structure = tuple[list[int], list[list[int]]]  # the labels, parents first, and the parents of each label
+
 
 class DirectedChain(LinkedClassifier):
     """Base of chains h_k(x, pa_k), trained on the true parents; a new instance gets what was predicted, {0, 1}.
@@ -34,9 +36,7 @@ class DirectedChain(LinkedClassifier):
     parents_: list[list[int]]
     links_: list[Link]
 
-    def _structure(
-        self, estimator: Any, moments: Moments, selector: LocalSelector
-    ) -> tuple[list[int], list[list[int]]]:
+    def _structure(self, estimator: Any, moments: Moments, selector: LocalSelector) -> Structure:
         """`order_` and `parents_`, by what may be seen of the features before parents are known: the method itself."""
         raise NotImplementedError
 

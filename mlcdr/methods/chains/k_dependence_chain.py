@@ -6,14 +6,15 @@ Source: Sun 2017, section 4.2.1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.chains.directed import DirectedChain
+from mlcdr.methods.chains.directed import DirectedChain, Structure
 from mlcdr.methods.chains.links import Array, LinkedClassifier
 from mlcdr.methods.chains.order import order_of
+from mlcdr.methods.constraints import N_PARENTS, NOT_NEGATIVE, SEED
 from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.numerics.forward_selection import parents_in_order
@@ -62,11 +63,11 @@ class KDependenceChain(DirectedChain):
     checks_of_labels: ClassVar[ChecksOfLabels] = {"order": order_of}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinkedClassifier._parameter_constraints,
-        "n_parents": [Interval(Integral, 0, None, closed="left"), Interval(Real, 0, 1, closed="both"), None],
+        "n_parents": N_PARENTS,
         "order": ["array-like", StrOptions({"random"}), None],
-        "alpha": [Interval(Real, 0, None, closed="left"), None],
+        "alpha": [*NOT_NEGATIVE, None],
         "rounding": [StrOptions({"ceiling", "nearest"})],
-        "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
+        "random_state": SEED,
     }
 
     def __init__(
@@ -86,9 +87,7 @@ class KDependenceChain(DirectedChain):
         self.rounding = rounding
         self.random_state = random_state
 
-    def _structure(
-        self, estimator: Any, moments: Moments, selector: LocalSelector
-    ) -> tuple[list[int], list[list[int]]]:
+    def _structure(self, estimator: Any, moments: Moments, selector: LocalSelector) -> Structure:
         order = self._order_of(moments)
         return order, self._parents_of(moments, order)
 

@@ -27,10 +27,9 @@ from mlcdr.methods.contracts import (
     has_probabilities,
     takes_moments,
 )
-from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.logistic_regression import CERTAIN, LogisticRegression
 from mlcdr.methods.local_features.selector import LocalSelector
-from mlcdr.methods.multilabel import Array, MultilabelClassifier
+from mlcdr.methods.multilabel import Array, MetaClassifier, MultilabelClassifier
 from mlcdr.numerics.moments import Moments, beside
 
 
@@ -135,7 +134,7 @@ def _is_probabilistic(classifier: LinkedClassifier) -> bool:
     return has_probabilities(classifier._own_estimator())
 
 
-class LinkedClassifier(MultilabelClassifier):
+class LinkedClassifier(MetaClassifier):
     """Base of the multi-label classifiers that are made of links.
 
     Parameters
@@ -147,16 +146,19 @@ class LinkedClassifier(MultilabelClassifier):
         A selector of the features that a label's model looks at (`mlcdr.methods.local_features`). None: all features.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner", "features": "local_features"}
+    component_parameters: ClassVar[dict[str, str]] = {
+        **MetaClassifier.component_parameters,
+        "features": "local_features",
+    }
     _linear: Any  # the links as matrices, where they are linear and were found all at once
     parts_of_all_labels: ClassVar[tuple[str, ...]] = ("features",)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
+        **MetaClassifier._parameter_constraints,
         "features": [HasMethods(["fit", "beside"]), None],
     }
 
     def __init__(self, estimator: Any = None, features: Any = None):
-        self.estimator = estimator
+        super().__init__(estimator)
         self.features = features
 
     def fit_moments(self, moments: Moments) -> LinkedClassifier:
@@ -170,9 +172,6 @@ class LinkedClassifier(MultilabelClassifier):
         if declared(parts.get("features"), "hands_on_unlabelled"):  # it gets the training set as it is
             return {name: part for name, part in parts.items() if not name.startswith("features__")}
         return parts
-
-    def _own_estimator(self) -> Any:
-        return LeastSquares() if self.estimator is None else self.estimator
 
     def _selector(self, moments: Moments) -> LocalSelector:
         """The selector of features, fitted; one that leaves them all, if there is none."""

@@ -6,16 +6,17 @@ Source: Sun 2017, chapter 4: Algorithms 3 and 4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from mlcdr.methods.chains.k_dependence_chain import KDependenceChain
 from mlcdr.methods.chains.links import Array
-from mlcdr.methods.local_features.mlfs import LocalMLFS, variables
+from mlcdr.methods.constraints import NOT_NEGATIVE, SIZE
+from mlcdr.methods.feature_space.informative import discrete_variables
+from mlcdr.methods.local_features.mlfs import LocalMLFS
 from mlcdr.numerics.discretise import RULES, discretised
 from mlcdr.numerics.information import Variables, conditional_on, conditional_on_each, first_best
 from mlcdr.numerics.moments import Moments
@@ -65,10 +66,10 @@ class OCC(KDependenceChain):
     component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KDependenceChain._parameter_constraints,
-        "n_features": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+        "n_features": SIZE,
         "order": ["array-like", StrOptions({"random", "selected"}), None],
-        "beta": [Interval(Real, 0, None, closed="left"), None],
-        "gamma": [Interval(Real, 0, None, closed="left"), None],
+        "beta": [*NOT_NEGATIVE, None],
+        "gamma": [*NOT_NEGATIVE, None],
         "variant": [StrOptions({"text", "published_code"})],
         "discretise": [StrOptions({*RULES, "none"}), None],
     }
@@ -123,7 +124,7 @@ class OCC(KDependenceChain):
 
 def on_features(moments: Moments, rule: str) -> list[int]:
     """The chain's order by (4.45), with the features made discrete by `rule`."""
-    X, Y = variables(moments, rule)
+    X, Y = discrete_variables(moments, rule)
     return selected_order(Y, X)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,10 +19,11 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from mlcdr.methods.chains.bayesian_classifier_chain import dependence
 from mlcdr.methods.chains.conditional_information import conditional_information
-from mlcdr.methods.chains.directed import DirectedChain
+from mlcdr.methods.chains.directed import DirectedChain, Structure
 from mlcdr.methods.chains.links import Array, LinkedClassifier
 from mlcdr.methods.chains.max_sum import FactorTree
 from mlcdr.methods.chains.trees import in_order, independent_pairs, polytree, spanning_forest, weakly_bound_pairs
+from mlcdr.methods.constraints import COUNT, SEED, UNIT_INTERVAL
 from mlcdr.methods.learners.logistic_regression import LogisticRegression
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.numerics.moments import Moments
@@ -30,8 +31,8 @@ from mlcdr.numerics.moments import Moments
 _CELLS = 2**22
 # Of the author's program: the share of an edge's weight below which neighbours count as independent, and the weight
 # above which an earlier label is a parent.
-_WEAK = 0.2
-_TOLD = 0.0005
+_WEAK_SHARE = 0.2
+_PARENT_WEIGHT = 0.0005
 
 
 class PolytreeChain(DirectedChain):
@@ -97,11 +98,11 @@ class PolytreeChain(DirectedChain):
         **LinkedClassifier._parameter_constraints,
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "mi": [StrOptions({"conditional", "normalised", "marginal"})],
-        "level": [Interval(Real, 0, 1, closed="both")],
-        "max_parents": [Interval(Integral, 1, None, closed="left")],
+        "level": UNIT_INTERVAL,
+        "max_parents": COUNT,
         "held_out": [Interval(Real, 0, 1, closed="neither")],
         "variant": [StrOptions({"text", "published_code"})],
-        "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
+        "random_state": SEED,
     }
 
     def __init__(
@@ -126,9 +127,7 @@ class PolytreeChain(DirectedChain):
     def _own_estimator(self) -> Any:
         return LogisticRegression() if self.estimator is None else self.estimator
 
-    def _structure(
-        self, estimator: Any, moments: Moments, selector: LocalSelector
-    ) -> tuple[list[int], list[list[int]]]:
+    def _structure(self, estimator: Any, moments: Moments, selector: LocalSelector) -> Structure:
         Y, n = moments.rows()[1], moments.n
         if self.mi == "conditional":
             held_out = check_random_state(self.random_state).permutation(n)[
@@ -140,7 +139,7 @@ class PolytreeChain(DirectedChain):
             np.fill_diagonal(self.weights_, 0.0)
         neighbours = spanning_forest(self.weights_)
         if self.variant == "published_code":
-            independent = weakly_bound_pairs(neighbours, self.weights_, _WEAK)
+            independent = weakly_bound_pairs(neighbours, self.weights_, _WEAK_SHARE)
         else:
             p_values = chi2.sf(2 * n * np.log(2) * dependence(Y, "marginal"), df=1)
             independent = independent_pairs(neighbours, p_values, self.level)
@@ -148,7 +147,7 @@ class PolytreeChain(DirectedChain):
         order = in_order(parents)
         if self.variant == "published_code":
             for i, k in enumerate(order):
-                parents[k] = sorted({*parents[k], *(j for j in order[:i] if self.weights_[j, k] > _TOLD)})
+                parents[k] = sorted({*parents[k], *(j for j in order[:i] if self.weights_[j, k] > _PARENT_WEIGHT)})
         return order, parents
 
     def _tables(self, X: Any) -> Iterator[tuple[FactorTree, list[Array]]]:

@@ -7,16 +7,16 @@ Hüllermeier 2012 (ε-approximate search); Sun 2017, (2.5) and (2.7).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.chains.links import Array
+from mlcdr.methods.constraints import COUNT, FRACTION
 from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.learners.logistic_regression import LogisticRegression
 
@@ -80,8 +80,8 @@ class ProbabilisticClassifierChain(ClassifierChain):
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "search": [StrOptions({"auto", "exact", "beam", "epsilon"})],
         "minimise": [StrOptions({"subset_zero_one", "hamming"})],
-        "width": [Interval(Integral, 1, None, closed="left")],
-        "epsilon": [Interval(Real, 0, 1, closed="right")],
+        "width": COUNT,
+        "epsilon": FRACTION,
     }
 
     def __init__(

@@ -5,18 +5,16 @@ Source: Tsoumakas & Katakis 2007, "Multi-label classification: an overview"; the
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import HasMethods
 
 from mlcdr.methods.classifiers.multiclass import MultiClass
-from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.multilabel import Array, MultilabelClassifier
+from mlcdr.methods.multilabel import Array, MetaClassifier
 
 
-class LabelPowerset(MultilabelClassifier):
+class LabelPowerset(MetaClassifier):
     """ŷ = the label set c ∈ {distinct y_i} of the largest f_c(x), with f fitted to one class for each label set.
 
     Label sets that were never seen are never predicted. Classes are numbered in the order of the label sets read as
@@ -38,14 +36,8 @@ class LabelPowerset(MultilabelClassifier):
         The fitted estimator.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": [HasMethods(["fit", "predict"]), None]}
-
-    def __init__(self, estimator: Any = None):
-        self.estimator = estimator
-
     def _fit_rows(self, X: Any, Y: Array) -> None:
-        estimator = LeastSquares() if self.estimator is None else self.estimator
+        estimator = self._own_estimator()
         self.label_sets_, codes = np.unique(Y.astype(np.uint8), axis=0, return_inverse=True)
         self.model_ = MultiClass.fitted(estimator, X, codes.reshape(-1), len(self.label_sets_))
 

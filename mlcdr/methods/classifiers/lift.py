@@ -6,7 +6,6 @@ Source: Zhang & Wu 2015, "LIFT: multi-label learning with label-specific feature
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,16 +13,15 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval
 
 from mlcdr.methods.chains.links import Link
-from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.multilabel import Array, MultilabelClassifier
+from mlcdr.methods.constraints import COUNT, FRACTION, SEED
+from mlcdr.methods.multilabel import Array, MetaClassifier
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 
 
-class LIFT(MultilabelClassifier):
+class LIFT(MetaClassifier):
     """φ_k(x) = [d(x, p_1), …, d(x, p_m), d(x, n_1), …, d(x, n_m)] for label k, and a model of the label on φ_k(x).
 
     p_1, …, p_m are the centres of m clusters of the label's positive instances P, n_1, …, n_m those of its negative
@@ -53,22 +51,21 @@ class LIFT(MultilabelClassifier):
         The most steps that a run of k-means took.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "ratio": [Interval(Real, 0, 1, closed="right")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
+        **MetaClassifier._parameter_constraints,
+        "ratio": FRACTION,
+        "max_iter": COUNT,
+        "random_state": SEED,
     }
 
     def __init__(self, estimator: Any = None, ratio: float = 0.1, max_iter: int = 100, random_state: Any = None):
-        self.estimator = estimator
+        super().__init__(estimator)
         self.ratio = ratio
         self.max_iter = max_iter
         self.random_state = random_state
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
-        estimator = LeastSquares() if self.estimator is None else self.estimator
+        estimator = self._own_estimator()
         rng = check_random_state(self.random_state)
         self.centres_, self.links_, self.n_iter_ = [], [], 0
         for y in Y.T:

@@ -5,21 +5,20 @@ Source: Huang, Li, Huang & Wu 2015, "Learning label specific features for multi-
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
-from sklearn.utils._param_validation import HasMethods, Interval
 
 from mlcdr.methods.chains.links import Link
-from mlcdr.methods.multilabel import Array, MultilabelClassifier
+from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE
+from mlcdr.methods.multilabel import Array, MetaClassifier
 from mlcdr.numerics import sums
 from mlcdr.numerics.moments import Moments
 
 
-class LLSF(MultilabelClassifier):
+class LLSF(MetaClassifier):
     """min_W ½‖XW − Y‖² + (α/2) Tr(R WᵀW) + β‖W‖₁, with R_jk = 1 − cos(y_j, y_k); label k's features are w_ik ≠ 0.
 
     W is d×K, X is neither centred nor scaled, and there is no intercept. Accelerated proximal gradient from
@@ -61,14 +60,13 @@ class LLSF(MultilabelClassifier):
         Steps taken.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "beta": [Interval(Real, 0, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        **MetaClassifier._parameter_constraints,
+        "alpha": NOT_NEGATIVE,
+        "beta": NOT_NEGATIVE,
+        "gamma": POSITIVE,
+        "max_iter": COUNT,
+        "tol": NOT_NEGATIVE,
     }
 
     def __init__(
@@ -80,7 +78,7 @@ class LLSF(MultilabelClassifier):
         max_iter: int = 100,
         tol: float = 1e-4,
     ):
-        self.estimator = estimator
+        super().__init__(estimator)
         self.alpha = alpha
         self.beta = beta
         self.gamma = gamma

@@ -6,20 +6,18 @@ Source: Sun 2017, section 8.2.2 and Algorithm 17: the local model of CLMLC.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.chains.linear import LinearLinks
+from mlcdr.methods.constraints import COUNT, ESTIMATOR, SEED
 from mlcdr.methods.contracts import as_dense, fit_label_sets
-from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, seeded
 from mlcdr.numerics.meta_labels import VARIANTS, Index, label_affinity, row_groups, spectral_groups
 from mlcdr.numerics.moments import Moments, beside
@@ -69,12 +67,12 @@ class MetaLabelChain(MultilabelClassifier):
     component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner"}
     at_most: ClassVar[dict[str, str]] = {"size": "labels"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "classifier": [HasMethods(["fit", "predict"]), None],
+        "classifier": ESTIMATOR,
         "meta_labels": [StrOptions({"spectral", "label_rows"})],
-        "size": [Interval(Integral, 1, None, closed="left")],
-        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "size": COUNT,
+        "n_members": COUNT,
         "variant": [StrOptions(set(VARIANTS))],
-        "random_state": ["random_state"],
+        "random_state": SEED,
     }
 
     def __init__(
@@ -98,7 +96,7 @@ class MetaLabelChain(MultilabelClassifier):
         self._begin(moments)
         rng = check_random_state(self.random_state)
         self.groups_ = self._groups(moments, rng)
-        classifier = default_chain() if self.classifier is None else of_label_sets(self.classifier)
+        classifier = ClassifierChain.of_ridge() if self.classifier is None else of_label_sets(self.classifier)
         self._linear = self._linear_members(classifier, moments, rng)
         self.members_, self.orders_ = None, None
         if self._linear is None:
@@ -126,10 +124,10 @@ class MetaLabelChain(MultilabelClassifier):
 
     def _linear_members(self, classifier: Any, moments: Moments, rng: Any) -> list[_Member] | None:
         """Each member's links of all labels at once, as of one long chain; None if the classifier has not the form."""
-        plain = type(classifier) is ClassifierChain and getattr(classifier, "features", None) is None
+        plain = type(classifier) is ClassifierChain and classifier.features is None
         if not plain or (classifier.order is not None and classifier.order != "random"):
             return None
-        estimator = LeastSquares() if classifier.estimator is None else classifier.estimator
+        estimator = classifier._own_estimator()
         grouped = np.concatenate(self.groups_)
         found = []
         for _ in range(max(map(self._n_members, self.groups_))):
@@ -216,8 +214,3 @@ class _Member:
         result = np.empty_like(found)
         result[:, order] = found
         return result
-
-
-def default_chain() -> ClassifierChain:
-    """A classifier chain in random order, of ridge regressions with α = 0.1 and a penalised intercept."""
-    return ClassifierChain(Ridge(0.1, "penalised"), order="random")

@@ -5,13 +5,12 @@ Source: Zhang & Zhou 2007, "ML-kNN: a lazy learning approach to multi-label lear
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval
 
+from mlcdr.methods.constraints import BOOLEAN, COUNT, POSITIVE
 from mlcdr.methods.multilabel import Array, MultilabelClassifier
 from mlcdr.numerics.neighbours import Neighbours
 
@@ -54,10 +53,10 @@ class MLkNN(MultilabelClassifier):
 
     at_most: ClassVar[dict[str, str]] = {"k": "rows"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "k": [Interval(Integral, 1, None, closed="left")],
-        "s": [Interval(Real, 0, None, closed="neither")],
-        "include_itself": ["boolean"],
-        "normalise": ["boolean"],
+        "k": COUNT,
+        "s": POSITIVE,
+        "include_itself": BOOLEAN,
+        "normalise": BOOLEAN,
     }
 
     def __init__(self, k: int = 10, s: float = 1.0, include_itself: bool = False, normalise: bool = False):

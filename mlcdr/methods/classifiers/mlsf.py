@@ -6,7 +6,7 @@ Source: Sun 2017, section 6.2 and Algorithms 9-11 (Sun, Kudo & Kimura 2016).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,10 +14,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.constraints import COUNT, ESTIMATOR, NOT_NEGATIVE, POSITIVE, SEED, UNIT_INTERVAL
 from mlcdr.methods.contracts import ChecksOfLabels, as_dense, fit_label_sets
 from mlcdr.methods.learners.linear_svm import LinearSVM
 from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, seeded, with_part
@@ -85,17 +86,17 @@ class MLSF(MultilabelClassifier):
     checks_of_labels: ClassVar[ChecksOfLabels] = {"groups": check_groups}
     hands_on_unlabelled: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "classifier": [HasMethods(["fit", "predict"]), None],
-        "size": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, 1, closed="both")],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="left")],
-        "rho": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "classifier": ESTIMATOR,
+        "size": COUNT,
+        "alpha": UNIT_INTERVAL,
+        "epsilon": NOT_NEGATIVE,
+        "gamma": NOT_NEGATIVE,
+        "rho": POSITIVE,
+        "max_iter": COUNT,
+        "tol": NOT_NEGATIVE,
         "groups": ["array-like", None],
         "variant": [StrOptions(set(VARIANTS))],
-        "random_state": ["random_state"],
+        "random_state": SEED,
     }
 
     def __init__(

@@ -5,19 +5,18 @@ Source: Fürnkranz, Hüllermeier, Loza Mencía & Brinker 2008, "Multilabel class
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import HasMethods
 
 from mlcdr.methods.chains.links import Link
-from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.multilabel import Array, MultilabelClassifier
+from mlcdr.methods.contracts import as_dense
+from mlcdr.methods.multilabel import Array, MetaClassifier
 from mlcdr.numerics.moments import Moments
 
 
-class CalibratedLabelRanking(MultilabelClassifier):
+class CalibratedLabelRanking(MetaClassifier):
     """ŷ_k = 1 where label k gets more votes than the virtual label 0, with a vote for the winner of each pair.
 
     The model of the pair j < k is fitted to the instances that have just one of the two; it votes for j or for k. That
@@ -38,21 +37,15 @@ class CalibratedLabelRanking(MultilabelClassifier):
         (j, k) with j < k: the pair's model, positive where j is preferred.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": [HasMethods(["fit", "predict"]), None]}
-
-    def __init__(self, estimator: Any = None):
-        self.estimator = estimator
-
     def fit_moments(self, moments: Moments) -> CalibratedLabelRanking:
         """Fit from the moments of a training set, with its rows."""
         self._begin(moments)
-        estimator = LeastSquares() if self.estimator is None else self.estimator
+        estimator = self._own_estimator()
         self.n_labels_ = moments.n_labels
         self.links_ = [Link.fitted(estimator, moments, k) for k in range(self.n_labels_)]
         self.pairs_ = {}
         X, Y = moments.rows()
-        Y = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y, dtype=np.float64)
+        Y = as_dense(Y).astype(np.float64)
         for j in range(self.n_labels_):
             for k in range(j + 1, self.n_labels_):
                 rows = np.flatnonzero(Y[:, j] != Y[:, k])

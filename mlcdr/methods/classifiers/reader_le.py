@@ -87,11 +87,6 @@ class ReaderLEClassifier(MultilabelClassifier):
     def _space(self) -> ReaderLE:
         return ReaderLE(**self.get_params(deep=False))
 
-    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> ReaderLEClassifier:
-        """As in `MultilabelClassifier`, with rows `X_unlabelled` (u×d) that have no labels."""
-        self._fit_checked(X, y, X_unlabelled)
-        return self
-
     def fit_moments(self, moments: Moments) -> ReaderLEClassifier:
         """Fit from the moments of a training set that has its rows."""
         self._begin(moments)

@@ -5,13 +5,12 @@ Source: Pacharawongsakda & Theeramunkong 2012, section 3.1, equation (3).
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
-from sklearn.utils._param_validation import Interval
 
+from mlcdr.methods.constraints import SIZE
 from mlcdr.methods.dual_space.linear import Array, DualSpace, unit_labels
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
@@ -43,7 +42,7 @@ class DDSR(DualSpace):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **DualSpace._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+        "n_components": SIZE,
     }
 
     def __init__(self, n_components: float | int | None = None, dependency: str = "covariance"):

@@ -5,18 +5,17 @@ Source: Pacharawongsakda & Theeramunkong 2012, section 3.2.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from mlcdr.methods.constraints import SIZE
 from mlcdr.methods.dual_space.linear import Array, DualSpace, unit_labels
 from mlcdr.numerics.linalg import leading_eigenvectors, n_kept
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.principal import principal_directions, principal_moments
 
-_SIZE = [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None]
+_SIZE = SIZE
 
 
 class IDSR(DualSpace):

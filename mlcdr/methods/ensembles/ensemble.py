@@ -6,7 +6,6 @@ Source: Read, Pfahringer, Holmes & Frank 2011, as Sun 2017 has it (section 4.3.3
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,19 +13,20 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.constraints import COUNT, SEED, SIZE
 from mlcdr.methods.contracts import as_dense, fit_label_sets
-from mlcdr.methods.multilabel import Array, MultilabelClassifier, seeded
+from mlcdr.methods.multilabel import Array, MetaClassifier, seeded
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 
 _SEEDS = np.iinfo(np.int32).max
 
 
-class Ensemble(MultilabelClassifier):
+class Ensemble(MetaClassifier):
     """m members, each a clone of one classifier, fitted to some of the instances and some of the features.
 
     Both are drawn without replacement, for each member anew. A label is there where half of the members or more say so;
@@ -60,16 +60,15 @@ class Ensemble(MultilabelClassifier):
         The features that each looks at.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
     parts_of_all_labels: ClassVar[tuple[str, ...]] = ("estimator",)
     estimator_seed_name: ClassVar[str] = "of"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_members": [Interval(Integral, 1, None, closed="left")],
-        "instances": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
-        "features": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+        **MetaClassifier._parameter_constraints,
+        "n_members": COUNT,
+        "instances": SIZE,
+        "features": SIZE,
         "variant": [StrOptions({"text", "published_code"})],
-        "random_state": ["random_state"],
+        "random_state": SEED,
     }
 
     def __init__(
@@ -81,7 +80,7 @@ class Ensemble(MultilabelClassifier):
         variant: str = "text",
         random_state: Any = None,
     ):
-        self.estimator = estimator
+        super().__init__(estimator)
         self.n_members = n_members
         self.instances = instances
         self.features = features

@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from math import ceil, comb
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval
 
 from mlcdr.methods.classifiers.label_powerset import LabelPowerset
+from mlcdr.methods.constraints import BOOLEAN, COUNT, SEED
 from mlcdr.methods.contracts import ChecksOfLabels
-from mlcdr.methods.multilabel import Array, MultilabelClassifier
+from mlcdr.methods.multilabel import Array, MetaClassifier
 from mlcdr.numerics.moments import Moments
 
 
@@ -34,7 +33,7 @@ def check_labelsets(labelsets: Any, n_labels: int) -> None:
         raise ValueError("labelsets: none is given (null draws them)")
 
 
-class RAkEL(MultilabelClassifier):
+class RAkEL(MetaClassifier):
     """ŷ_l = 1 where more than half of the label powersets of sets R_1, …, R_m ∋ l say so; |R_i| = k.
 
     Overlapping (RAkEL_o): m different sets, drawn at random from all that there are. Disjoint (RAkEL_d): the labels in
@@ -64,16 +63,15 @@ class RAkEL(MultilabelClassifier):
         One for each set.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
     at_most: ClassVar[dict[str, str]] = {"k": "labels"}
     checks_of_labels: ClassVar[ChecksOfLabels] = {"labelsets": check_labelsets}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "k": [Interval(Integral, 1, None, closed="left")],
-        "n_models": [Interval(Integral, 1, None, closed="left"), None],
-        "disjoint": ["boolean"],
+        **MetaClassifier._parameter_constraints,
+        "k": COUNT,
+        "n_models": [*COUNT, None],
+        "disjoint": BOOLEAN,
         "labelsets": [list, tuple, None],
-        "random_state": ["random_state"],
+        "random_state": SEED,
     }
 
     def __init__(
@@ -85,7 +83,7 @@ class RAkEL(MultilabelClassifier):
         labelsets: Sequence[Sequence[int]] | None = None,
         random_state: Any = None,
     ):
-        self.estimator = estimator
+        super().__init__(estimator)
         self.k = k
         self.n_models = n_models
         self.disjoint = disjoint

@@ -7,12 +7,11 @@ Source: Hotelling 1936; Sun, Ji & Ye 2011; Xu et al. 2016, section 6.
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from mlcdr.methods.constraints import NOT_NEGATIVE
 from mlcdr.methods.feature_space.dependence import DependenceFeatureSpace
 from mlcdr.methods.feature_space.linear import Array, eigen
 from mlcdr.numerics.moments import Moments
@@ -40,7 +39,7 @@ class LabelCCA(DependenceFeatureSpace):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **DependenceFeatureSpace._parameter_constraints,
-        "label_alpha": [Interval(Real, 0, None, closed="left"), None],
+        "label_alpha": [*NOT_NEGATIVE, None],
     }
 
     def __init__(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import NOT_NEGATIVE
 from mlcdr.methods.feature_space.implicit import SOLVERS
 from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, dependence, eigen
 from mlcdr.numerics.linalg import IllConditioned
@@ -67,7 +67,7 @@ class DependenceFeatureSpace(ScaledFeatureSpace):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ScaledFeatureSpace._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": NOT_NEGATIVE,
         "solver": [StrOptions(set(SOLVERS))],
     }
 

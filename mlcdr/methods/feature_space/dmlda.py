@@ -5,12 +5,12 @@ Source: Oikonomou & Tefas 2013; Xu et al. 2016, section 6.
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import POSITIVE
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace
 from mlcdr.methods.feature_space.instance_weights import KINDS, weights_in
 from mlcdr.methods.feature_space.linear import Array, eigen, rounding
@@ -48,7 +48,7 @@ class DMLDA(ScaledFeatureSpace):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ScaledFeatureSpace._parameter_constraints,
         "weights": [StrOptions(set(KINDS))],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": POSITIVE,
     }
 
     def __init__(

@@ -6,12 +6,12 @@ Source: Sun 2017, (4.40).
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from mlcdr.methods.constraints import N_PARENTS, NOT_NEGATIVE
 from mlcdr.methods.feature_space.informative import InformationSelector, by_place
 from mlcdr.methods.feature_space.selection import Array
 from mlcdr.numerics.forward_selection import forward_selection, parents_in_order
@@ -43,9 +43,9 @@ class GlobalMLFS(InformationSelector):
     at_most: ClassVar[dict[str, str]] = {"n_parents": "labels"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **InformationSelector._parameter_constraints,
-        "n_parents": [Interval(Integral, 0, None, closed="left"), Interval(Real, 0, 1, closed="both"), None],
-        "beta": [Interval(Real, 0, None, closed="left"), None],
-        "gamma": [Interval(Real, 0, None, closed="left"), None],
+        "n_parents": N_PARENTS,
+        "beta": [*NOT_NEGATIVE, None],
+        "gamma": [*NOT_NEGATIVE, None],
     }
 
     def __init__(

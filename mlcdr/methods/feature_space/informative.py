@@ -35,22 +35,32 @@ class InformationSelector(FeatureSelector):
 
     def _variables(self, moments: Moments) -> tuple[Variables, Variables]:
         """The features, made discrete, and the labels."""
-
-        def both() -> tuple[Variables, Variables]:
-            X, Y = moments.rows()
-            return Variables.from_values(discretised(X, self.discretise)), Variables.from_values(Y)
-
-        return moments.once(("variables", self.discretise or "none"), both)
+        return discrete_variables(moments, self.discretise or "none")
 
     def _information(self, moments: Moments) -> Array:
         """I(X_m; Y_j) (d×K)."""
-        X, Y = self._variables(moments)
-        return moments.once(("information", self.discretise or "none"), lambda: mutual_information(X, Y))
+        return label_information(moments, self.discretise or "none")
 
     def _joint_with_labels(self, moments: Moments) -> Array:
         """H(Y_j, X_m) (K×d)."""
         X, Y = self._variables(moments)
         return moments.once(("joint with labels", self.discretise or "none"), lambda: joint_entropy(Y, X))
+
+
+def discrete_variables(moments: Moments, rule: str) -> tuple[Variables, Variables]:
+    """The features of a training set, made discrete by `rule` ("none": as they are), and its labels."""
+
+    def both() -> tuple[Variables, Variables]:
+        X, Y = moments.rows()
+        return Variables.from_values(discretised(X, None if rule == "none" else rule)), Variables.from_values(Y)
+
+    return moments.once(("variables", rule), both)
+
+
+def label_information(moments: Moments, rule: str) -> Array:
+    """I(X_m; Y_j) (d×K) of features made discrete by `rule`."""
+    X, Y = discrete_variables(moments, rule)
+    return moments.once(("information", rule), lambda: mutual_information(X, Y))
 
 
 def by_place(order: list[int]) -> Array:

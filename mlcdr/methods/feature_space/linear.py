@@ -6,20 +6,19 @@ A method of this kind is its directions P, and nothing else differs; so each one
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import ClassifierTags
-from sklearn.utils._param_validation import Interval, InvalidParameterError
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
-from mlcdr.methods.contracts import FeatureStep
-from mlcdr.numerics.entry import checked, checked_targets
+from mlcdr.methods.constraints import COUNT, FRACTION
+from mlcdr.methods.feature_space.supervised import SupervisedStep
+from mlcdr.numerics.entry import checked
 from mlcdr.numerics.linalg import n_kept, signed
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import dense
@@ -27,7 +26,7 @@ from mlcdr.numerics.sums import dense
 Array = NDArray[np.float64]
 
 
-class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureStep):
+class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SupervisedStep):
     """Base of the extractors whose directions solve an eigenproblem G p = λ M p, G and M made of moments.
 
     S (d×d), C (d×K) and T (K×K) are the centred sums of `Moments`, with labels coded ±1 as in Xu et al. 2016. The
@@ -65,7 +64,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Feat
     components_: Array
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), dict, None],
+        "n_components": [*COUNT, *FRACTION, dict, None],
     }
 
     def __init__(self, n_components: Any = None):
@@ -81,24 +80,6 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Feat
                     f"The 'n_components' parameter of {type(self).__name__} must be, if not a number, "
                     f"{{eigenvalues: t}} with 0 < t <= 1. Got {dict(self.n_components)!r} instead."
                 )
-
-    def fit(self, X: Any, y: Any = None) -> LinearFeatureSpace:
-        """Find the directions from features X (n×d, dense or CSR) and labels y (n×K of {0, 1}, dense or CSR; or n).
-
-        A dense y may hold any two values (such as ±1), of which the larger means that the label is there. Methods that
-        do not look at labels take any y.
-
-        Raises
-        ------
-        ValueError
-            When y holds other values, or X and y do not fit together or are not finite.
-        """
-        self._validate_params()
-        if not self.__sklearn_tags__().target_tags.required:
-            X = checked(self, X)
-            return self.fit_moments(Moments.from_arrays(X, np.zeros((X.shape[0], 0))))
-        X, y = checked_targets(self, X, y)
-        return self.fit_moments(Moments.from_arrays(X, binary_labels(y[:, None] if y.ndim == 1 else y)))
 
     def fit_moments(self, moments: Moments) -> LinearFeatureSpace:
         """Find the directions from the moments of a training set (parameters and data are not checked again)."""
@@ -154,28 +135,6 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Feat
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
-        tags.classifier_tags = ClassifierTags(multi_class=False)  # labels are there or not
-        return tags
-
-
-def binary_labels(Y: Any) -> Any:
-    """Y (n×K) of {0, 1}: as it is, or of two other values the larger as 1."""
-    values = np.unique(Y.data if sp.issparse(Y) else Y)
-    if set(values.tolist()) <= {0, 1}:
-        return Y
-    if sp.issparse(Y):
-        raise ValueError("a sparse y must hold label sets: an n×K matrix of 0 and 1")
-    if len(values) > 2:
-        raise ValueError(
-            f"Only binary classification is supported for each label: y must hold 0 and 1, found {len(values)} values"
-        )
-    return np.searchsorted(values, Y).astype(np.float64)
 
 
 def rounding(moments: Moments) -> float:

@@ -5,15 +5,15 @@ Source: Zhang & Zhou 2010; Xu et al. 2016, section 4, equations (17) to (20).
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import BOOLEAN, COUNT, FINITE, POSITIVE, UNIT_INTERVAL
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace, directions_of_codes
 from mlcdr.methods.feature_space.implicit import SOLVERS
 from mlcdr.methods.feature_space.linear import Array, dependence, dependent, eigen, label_sets
@@ -66,13 +66,13 @@ class MDDM(ScaledFeatureSpace):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ScaledFeatureSpace._parameter_constraints,
         "orthogonality": [StrOptions({"p", "f"})],
-        "beta": [Interval(Real, 0, 1, closed="both")],
+        "beta": UNIT_INTERVAL,
         "kernel": [StrOptions(set(_KERNELS))],
-        "gamma": [Interval(Real, 0, None, closed="neither"), None],
-        "degree": [Interval(Integral, 1, None, closed="left")],
+        "gamma": [*POSITIVE, None],
+        "degree": COUNT,
         "solver": [StrOptions(set(SOLVERS))],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "centred": ["boolean"],
+        "coef0": FINITE,
+        "centred": BOOLEAN,
     }
 
     def __init__(

@@ -6,12 +6,12 @@ Source: Wang, Ding & Huang 2010 (correlation); Park & Lee 2008 (binary); Chen et
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import POSITIVE
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace, dependent_directions
 from mlcdr.methods.feature_space.instance_weights import KINDS, weights_in
 from mlcdr.methods.feature_space.linear import Array, dependent, label_sets
@@ -54,7 +54,7 @@ class MLDA(ScaledFeatureSpace):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ScaledFeatureSpace._parameter_constraints,
         "weights": [StrOptions(set(KINDS))],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": POSITIVE,
         "variant": [StrOptions({"text", "mlc_toolbox"})],
     }
 

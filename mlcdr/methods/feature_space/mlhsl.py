@@ -5,13 +5,13 @@ Source: Sun, Ji & Ye 2008; the graph is that of MLC Toolbox (Kimura, Sun & Kudo 
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import COUNT, POSITIVE
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace
 from mlcdr.methods.feature_space.linear import Array, eigen, label_sets
 from mlcdr.methods.feature_space.pca import PCA
@@ -52,8 +52,8 @@ class MLHSL(ScaledFeatureSpace):
     at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ScaledFeatureSpace._parameter_constraints,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "n_neighbors": COUNT,
+        "alpha": POSITIVE,
         "variant": [StrOptions({"text", "mlc_toolbox"})],
     }
 

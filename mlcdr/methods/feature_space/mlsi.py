@@ -5,13 +5,13 @@ Source: Yu, Yu & Tresp 2005; Xu et al. 2016, section 6. Two programs in use diff
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import POSITIVE, UNIT_INTERVAL
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace
 from mlcdr.methods.feature_space.linear import Array, dependence, eigen
 from mlcdr.methods.feature_space.pca import PCA
@@ -44,8 +44,8 @@ class MLSI(ScaledFeatureSpace):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ScaledFeatureSpace._parameter_constraints,
-        "beta": [Interval(Real, 0, 1, closed="both")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "beta": UNIT_INTERVAL,
+        "alpha": POSITIVE,
         "form": [StrOptions({"kernel", "covariance"})],
     }
 

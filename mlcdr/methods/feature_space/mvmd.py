@@ -5,12 +5,11 @@ Source: Xu et al. 2016, section 5, equations (30), (34), (36) and (37), Algorith
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from mlcdr.methods.constraints import BOOLEAN, UNIT_INTERVAL
 from mlcdr.methods.feature_space.implicit import ImplicitFeatureSpace
 from mlcdr.methods.feature_space.linear import Array, dependence, eigen
 from mlcdr.numerics.moments import Moments
@@ -42,8 +41,8 @@ class MVMD(ImplicitFeatureSpace):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ImplicitFeatureSpace._parameter_constraints,
-        "beta": [Interval(Real, 0, 1, closed="both")],
-        "normalise": ["boolean"],
+        "beta": UNIT_INTERVAL,
+        "normalise": BOOLEAN,
     }
 
     def __init__(self, n_components: Any = None, beta: float = 0.5, normalise: bool = False, solver: str = "auto"):

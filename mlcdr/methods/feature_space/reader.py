@@ -6,14 +6,14 @@ Source: Sun 2017 (thesis), sections 6.3 and 6.4; the options, its author's progr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import NOT_NEGATIVE, ROW_SPARSE_ON_GRAPHS, SEED, SIZE
 from mlcdr.methods.feature_space.linear import label_sets
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
 from mlcdr.numerics import graphs, row_sparse
@@ -102,20 +102,15 @@ class READER(FeatureSelector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureSelector._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "beta": [Interval(Real, 0, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+        **ROW_SPARSE_ON_GRAPHS,
+        "beta": NOT_NEGATIVE,
+        "n_components": SIZE,
         "algorithm": [StrOptions({"auto", "constrained", "alternating"})],
         "loss": [StrOptions({"l21", "squared"})],
         "version": [StrOptions({"plain", "improved"})],
         "label_weights": ["array-like"],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "sigma": [Interval(Real, 0, None, closed="neither")],
         "variant": [StrOptions({"text", "published_code"})],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
+        "random_state": SEED,
     }
 
     def __init__(

@@ -5,14 +5,13 @@ Source: Kononenko 1994; Spolaôr, Cherman, Monard & Lee 2013 (labels one by one,
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import manhattan_distances
-from sklearn.utils._param_validation import Interval
 
+from mlcdr.methods.constraints import COUNT
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.neighbours import mark_nearest
@@ -42,7 +41,7 @@ class ReliefF(FeatureSelector):
     at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureSelector._parameter_constraints,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": COUNT,
     }
 
     def __init__(self, n_features: float | int | None = None, n_neighbors: int = 10):

@@ -5,12 +5,11 @@ Source: Nie, Huang, Cai & Ding 2010; Sun 2017 (thesis), equation (6.47).
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from mlcdr.methods.constraints import ROW_SPARSE
 from mlcdr.methods.feature_space.linear import label_sets
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
 from mlcdr.numerics import row_sparse
@@ -45,9 +44,7 @@ class RFS(FeatureSelector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureSelector._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        **ROW_SPARSE,
     }
 
     def __init__(

@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, binary_labels, dependence, eigen
+from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, dependence, eigen
 from mlcdr.numerics import row_sparse, sums
-from mlcdr.numerics.entry import checked, checked_targets
 from mlcdr.numerics.moments import Moments
 
 
@@ -47,18 +46,6 @@ class SCCA(LinearFeatureSpace):
     def __init__(self, n_components: Any = None, beta: float = 0.5):
         super().__init__(n_components)
         self.beta = beta
-
-    def fit(self, X: Any, y: Any = None, X_unlabelled: Any = None) -> SCCA:
-        """As in `LinearFeatureSpace`, with rows `X_unlabelled` (u×d) that have no labels."""
-        if X_unlabelled is None:
-            super().fit(X, y)
-            return self
-        self._validate_params()
-        X, y = checked_targets(self, X, y)
-        rows = checked(self, X_unlabelled, reset=False, ensure_min_samples=0)
-        moments = Moments.from_arrays(X, binary_labels(y[:, None] if y.ndim == 1 else y))
-        self.fit_moments(moments.with_unlabelled(rows))
-        return self
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         beta, d, k = self.beta, moments.n_features, moments.n_labels

@@ -5,26 +5,23 @@ A method of this kind is its scores, and nothing else differs; so each one's fil
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import ClassifierTags
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from mlcdr.methods.contracts import FeatureStep
-from mlcdr.methods.feature_space.linear import binary_labels
-from mlcdr.numerics.entry import checked_array, checked_targets
+from mlcdr.methods.constraints import SIZE
+from mlcdr.methods.feature_space.supervised import SupervisedStep
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
 
 
-class FeatureSelector(SelectorMixin, FeatureStep):
+class FeatureSelector(SelectorMixin, SupervisedStep):
     """Base of the selectors: the m features with the largest scores, in their old order.
 
     The scores are found once for all m, and kept with the moments: a sweep over m costs one fit. Of features with equal
@@ -48,32 +45,11 @@ class FeatureSelector(SelectorMixin, FeatureStep):
     serves_all_sizes: ClassVar[bool] = True  # whether it scores all features, however many are wanted
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_features": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+        "n_features": SIZE,
     }
 
     def __init__(self, n_features: float | int | None = None):
         self.n_features = n_features
-
-    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> FeatureSelector:
-        """Rank the features of X (n×d, dense or CSR) for labels y (n×K of {0, 1}, dense or CSR; or n).
-
-        A dense y may hold any two values (such as ±1), of which the larger means that the label is there.
-        `X_unlabelled` (u×d): rows without labels, for methods that use them (`uses_unlabelled`); others leave them be.
-
-        Raises
-        ------
-        ValueError
-            When y holds other values, or X, y and `X_unlabelled` do not fit together or are not finite.
-        """
-        self._validate_params()
-        X, y = checked_targets(self, X, y)
-        moments = Moments.from_arrays(X, binary_labels(y[:, None] if y.ndim == 1 else y))
-        if X_unlabelled is not None:
-            rows = checked_array(X_unlabelled, dtype=np.float64, ensure_min_samples=0)
-            if rows.shape[1] != X.shape[1]:
-                raise ValueError(f"X_unlabelled has {rows.shape[1]} features and X has {X.shape[1]}")
-            moments = moments.with_unlabelled(rows)
-        return self.fit_moments(moments)
 
     def fit_moments(self, moments: Moments) -> FeatureSelector:
         """Rank the features from the moments of a training set (parameters and data are not checked again).
@@ -114,11 +90,3 @@ class FeatureSelector(SelectorMixin, FeatureStep):
     def transform_moments(self, moments: Moments) -> Moments:
         """The moments of the features kept, from the moments of all."""
         return moments.select_features(np.flatnonzero(self._get_support_mask()))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
-        tags.classifier_tags = ClassifierTags(multi_class=False)  # labels are there or not
-        return tags

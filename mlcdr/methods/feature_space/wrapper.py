@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from mlcdr.methods.constraints import ESTIMATOR, SEED
 from mlcdr.methods.contracts import fit
 from mlcdr.methods.feature_space.informative import by_place
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
@@ -53,10 +54,10 @@ class Wrapper(FeatureSelector):
     component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureSelector._parameter_constraints,
-        "estimator": [HasMethods(["fit", "predict"]), None],
+        "estimator": ESTIMATOR,
         "metric": [StrOptions(_JUDGED_BY_LABELS)],
         "folds": [Interval(Integral, 2, None, closed="left")],
-        "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
+        "random_state": SEED,
     }
 
     def __init__(

@@ -6,13 +6,13 @@ Source: Sun 2017, chapter 8 (Sun, Kudo & Kimura 2016).
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from mlcdr.methods.classifiers.meta_label_chain import MetaLabelChain
+from mlcdr.methods.constraints import COUNT, POSITIVE
 from mlcdr.methods.feature_space.opls import OPLS
 from mlcdr.methods.instance_space.clusters import ClusteredClassifier
 from mlcdr.methods.multilabel import Array
@@ -68,11 +68,11 @@ class CLMLC(ClusteredClassifier):
     }
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusteredClassifier._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "n_components": COUNT,
+        "alpha": POSITIVE,
         "meta_labels": [StrOptions({"spectral", "label_rows"}), None],
-        "meta_label_size": [Interval(Integral, 1, None, closed="left")],
-        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "meta_label_size": COUNT,
+        "n_members": COUNT,
         "variant": [StrOptions(set(VARIANTS))],
     }
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods
 
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
+from mlcdr.methods.constraints import COUNT, ESTIMATOR, SEED
 from mlcdr.methods.contracts import as_dense, fit_label_sets
-from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, seeded, with_part
 from mlcdr.numerics.kmeans import SingleStartKMeans, means_of, nearest_centre
 from mlcdr.numerics.moments import Moments
@@ -62,10 +61,10 @@ class ClusteredClassifier(MultilabelClassifier):
     component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner", "clusterer": "clusterer"}
     at_most: ClassVar[dict[str, str]] = {"n_clusters": "rows"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "classifier": [HasMethods(["fit", "predict"]), None],
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "classifier": ESTIMATOR,
+        "n_clusters": COUNT,
         "clusterer": [HasMethods(["fit_predict"]), None],
-        "random_state": ["random_state"],
+        "random_state": SEED,
     }
 
     def __init__(self, classifier: Any = None, n_clusters: int = 20, clusterer: Any = None, random_state: Any = None):
@@ -118,7 +117,7 @@ class ClusteredClassifier(MultilabelClassifier):
     def _local(self) -> Any:
         """An unfitted classifier for a cluster."""
         if self.classifier is None:
-            return ClassifierChain(Ridge(0.1, "penalised"), order="random")
+            return ClassifierChain.of_ridge()
         return of_label_sets(self.classifier)
 
     def _answer(self, X: Any) -> tuple[Array, NDArray[np.bool_]]:

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance, of_label_sets
+from mlcdr.methods.constraints import COUNT, SEED
 from mlcdr.methods.contracts import fit_label_sets, has_decision_function
-from mlcdr.methods.multilabel import Array, MultilabelClassifier
+from mlcdr.methods.multilabel import Array, MetaClassifier
 from mlcdr.numerics.moments import Moments
 
 Indices = NDArray[np.intp]
@@ -43,7 +44,7 @@ class Node:
     children: tuple[Node | int, ...]
 
 
-class HOMER(MultilabelClassifier):
+class HOMER(MetaClassifier):
     """A tree over the labels: a node's classifier says which of its children have a label of the instance in them.
 
     The labels of a node are clustered into k children, the root's being all labels, until a child is one
@@ -80,14 +81,13 @@ class HOMER(MultilabelClassifier):
         The tree.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
     at_most: ClassVar[dict[str, str]] = {"k": "labels"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
+        **MetaClassifier._parameter_constraints,
         "k": [Interval(Integral, 2, None, closed="left")],
         "clustering": [StrOptions({"balanced", "kmeans", "random"})],
-        "steps": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
+        "steps": COUNT,
+        "random_state": SEED,
     }
 
     def __init__(
@@ -98,7 +98,7 @@ class HOMER(MultilabelClassifier):
         steps: int = 20,
         random_state: Any = None,
     ):
-        self.estimator = estimator
+        super().__init__(estimator)
         self.k = k
         self.clustering = clustering
         self.steps = steps

@@ -6,14 +6,13 @@ decoding open.
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.constraints import NOT_NEGATIVE
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.hat import HatLabelSpace
 from mlcdr.methods.label_space.linear import Array
@@ -69,7 +68,7 @@ class CanonicalCodes(HatLabelSpace):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **HatLabelSpace._parameter_constraints,
-        "label_alpha": [Interval(Real, 0, None, closed="left")],
+        "label_alpha": NOT_NEGATIVE,
     }
 
     def __init__(

@@ -5,16 +5,16 @@ Source: Hsu, Kakade, Langford & Zhang 2009 (NIPS), sections 3 and 4; Chen & Lin 
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
 from sklearn.linear_model import Lasso
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.constraints import COUNT, POSITIVE, SEED
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.methods.label_space.sparse_recovery import cosamp, orthogonal_matching_pursuit
@@ -78,9 +78,9 @@ class CompressedSensing(LinearLabelSpace):
         **LinearLabelSpace._parameter_constraints,
         "code": [StrOptions({"gaussian", "hadamard"})],
         "decoder": [StrOptions({"omp", "cosamp", "lasso"})],
-        "sparsity": [Interval(Integral, 1, None, closed="left"), None],
-        "penalty": [Interval(Real, 0, None, closed="neither")],
-        "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
+        "sparsity": [*COUNT, None],
+        "penalty": POSITIVE,
+        "random_state": SEED,
     }
 
     def __init__(

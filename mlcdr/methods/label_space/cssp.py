@@ -13,6 +13,7 @@ import scipy.linalg
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import SEED
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.moments import Moments
@@ -51,7 +52,7 @@ class CSSP(LinearLabelSpace):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinearLabelSpace._parameter_constraints,
         "sampling": [StrOptions({"leverage", "pivoted"})],
-        "random_state": ["random_state"],
+        "random_state": SEED,
     }
 
     def __init__(

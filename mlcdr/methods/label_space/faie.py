@@ -5,13 +5,13 @@ Source: Lin, Ding, Hu & Wang 2014 (ICML), section 3; the options, the programs o
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.constraints import NOT_NEGATIVE
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.hat import HatLabelSpace
 from mlcdr.methods.label_space.linear import Array
@@ -68,7 +68,7 @@ class FaIE(HatLabelSpace):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **HatLabelSpace._parameter_constraints,
-        "weight": [Interval(Real, 0, None, closed="left")],
+        "weight": NOT_NEGATIVE,
         "coding": [StrOptions({"zero_one", "plus_minus_one"})],
     }
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval
-
+from mlcdr.methods.constraints import BOOLEAN, NOT_NEGATIVE
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.regression import explained_scatter
@@ -35,9 +33,9 @@ class HatLabelSpace(LinearLabelSpace):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinearLabelSpace._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "centre": ["boolean"],
-        "constant": ["boolean"],
+        "alpha": NOT_NEGATIVE,
+        "centre": BOOLEAN,
+        "constant": BOOLEAN,
     }
 
     def __init__(

@@ -5,16 +5,16 @@ A method of this kind is its directions V, and nothing else differs; so each one
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from mlcdr.methods.constraints import SIZE
 from mlcdr.methods.contracts import LabelSpace, as_dense
 from mlcdr.numerics.entry import checked, checked_array
 from mlcdr.numerics.linalg import n_kept
@@ -51,7 +51,7 @@ class LinearLabelSpace(LabelSpace):
     nested: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+        "n_components": SIZE,
         "rounding": [StrOptions({"floor", "nearest", "ceiling"})],
     }
 
@@ -59,11 +59,14 @@ class LinearLabelSpace(LabelSpace):
         self.n_components = n_components
         self.rounding = rounding
 
-    def fit(self, X: Any, y: Any) -> LinearLabelSpace:
-        """Find the directions from features X (n×d, dense or CSR) and labels y (n×K, or n for one label)."""
+    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> LinearLabelSpace:
+        """Find the directions from features X (n×d, dense or CSR) and labels y (n×K, or n for one label).
+
+        `X_unlabelled` (u×d): rows without labels, for methods that use them (`uses_unlabelled`); others ignore them.
+        """
         self._validate_params()
         X = checked(self, X)
-        return self.fit_moments(Moments.from_arrays(X, as_label_matrix(y, X.shape[0])))
+        return self.fit_moments(self._training_set(X, as_label_matrix(y, X.shape[0]), X_unlabelled))
 
     def fit_moments(self, moments: Moments) -> LinearLabelSpace:
         """Find the directions from the moments of a training set (parameters and data are not checked again)."""
@@ -140,7 +143,6 @@ class LinearLabelSpace(LabelSpace):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
         return tags
 
 

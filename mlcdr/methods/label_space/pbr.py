@@ -5,13 +5,12 @@ Source: Chen & Lin 2012, section 4, after Tai & Lin 2012.
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
+from mlcdr.methods.constraints import SEED
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.moments import Moments
 
@@ -38,7 +37,7 @@ class PBR(LinearLabelSpace):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinearLabelSpace._parameter_constraints,
-        "random_state": ["random_state", Interval(Integral, 0, None, closed="left")],
+        "random_state": SEED,
     }
 
     def __init__(self, n_components: float | int | None = None, random_state: Any = None, rounding: str = "floor"):

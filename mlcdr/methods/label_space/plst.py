@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mlcdr.methods.constraints import BOOLEAN
 from mlcdr.methods.label_space.implicit import few_of_many, leading
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.linalg import leading_eigenvectors
@@ -36,7 +37,7 @@ class PLST(LinearLabelSpace):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinearLabelSpace._parameter_constraints,
-        "centre": ["boolean"],
+        "centre": BOOLEAN,
     }
 
     def __init__(self, n_components: float | int | None = None, centre: bool = True, rounding: str = "floor"):

@@ -6,18 +6,16 @@ Source: Sun 2017 (thesis), section 7.2; it has no public program.
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval
 
+from mlcdr.methods.constraints import NOT_NEGATIVE, ROW_SPARSE_ON_GRAPHS, UNIT_INTERVAL
 from mlcdr.methods.contracts import as_dense
-from mlcdr.methods.label_space.linear import Array, LinearLabelSpace, as_label_matrix
+from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics import graphs, row_sparse
-from mlcdr.numerics.entry import checked
 from mlcdr.numerics.moments import Moments
 
 SINGULAR = 0.01  # of the largest: a smaller singular value makes P nearly singular
@@ -92,15 +90,10 @@ class ReaderLE(LinearLabelSpace):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LinearLabelSpace._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "beta": [Interval(Real, 0, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="left")],
+        **ROW_SPARSE_ON_GRAPHS,
+        "beta": NOT_NEGATIVE,
         "label_weights": ["array-like"],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "sigma": [Interval(Real, 0, None, closed="neither")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "cut": [Interval(Real, 0, 1, closed="both")],
+        "cut": UNIT_INTERVAL,
     }
 
     def __init__(
@@ -133,17 +126,6 @@ class ReaderLE(LinearLabelSpace):
         pair = row_sparse.pair_of_weights(self.label_weights)
         if pair is None or min(pair) <= 0:
             raise ValueError(f"label_weights must be two positive numbers, got {self.label_weights}")
-
-    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> ReaderLE:
-        """As in `LinearLabelSpace`, with rows `X_unlabelled` (u×d) that have no labels."""
-        self._validate_params()
-        X = checked(self, X)
-        moments = Moments.from_arrays(X, as_label_matrix(y, X.shape[0]))
-        if X_unlabelled is not None:
-            rows = checked(self, X_unlabelled, reset=False, ensure_min_samples=0)
-            moments = moments.with_unlabelled(rows)
-        self.fit_moments(moments)
-        return self
 
     def fit_moments(self, moments: Moments) -> ReaderLE:
         """Fit from the moments of a training set that has its rows."""

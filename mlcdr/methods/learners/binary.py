@@ -108,5 +108,4 @@ class LinearBinaryClassifier(ClassifierMixin, Learner):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
         return tags

@@ -6,7 +6,7 @@ C4.5" (Release 8), as WEKA's J48 computes it; base of RAkEL on large sets in Sun
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.constraints import BOOLEAN, COUNT
 from mlcdr.methods.contracts import Learner
 from mlcdr.methods.learners.c45_tree import Array, ClassTree, fit_tree
 from mlcdr.methods.learners.m5.compiled import WARM_UP, require_numba
@@ -61,9 +62,9 @@ class C45(ClassifierMixin, Learner):
     tree_: ClassTree
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "min_instances": [Interval(Integral, 1, None, closed="left")],
+        "min_instances": COUNT,
         "confidence": [Interval(Real, 0, 0.5, closed="right")],
-        "pruned": ["boolean"],
+        "pruned": BOOLEAN,
     }
 
     def __init__(self, min_instances: int = 2, confidence: float = 0.25, pruned: bool = True):
@@ -112,8 +113,3 @@ class C45(ClassifierMixin, Learner):
         """The most frequent class (n,) there."""
         shares = self.predict_proba(X)
         return self.classes_[np.argmax(shares, axis=1)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

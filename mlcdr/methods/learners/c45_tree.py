@@ -18,8 +18,8 @@ from mlcdr.methods.learners.m5.compiled import compiled
 
 APART = 1e-5  # values nearer than this are not cut apart
 SAME = 1e-6  # gains nearer than this are equal
-LENIENT = 1e-3  # below the average gain an attribute may lie
-PATIENT = 0.1  # errors that a simpler tree may have more
+GAIN_SLACK = 1e-3  # how far below the average the gain of a chosen attribute may lie
+PRUNING_SLACK = 0.1  # how many more errors a simpler tree may have
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +241,7 @@ def _grow(starts, negatives, rows, values, y, n_classes, min_instances):  # type
                 valid += 1
             best = 0.0
             for j in range(d):
-                if gains[j] > 0 and gains[j] >= total / valid - LENIENT and ratios[j] > best + SAME:
+                if gains[j] > 0 and gains[j] >= total / valid - GAIN_SLACK and ratios[j] > best + SAME:
                     best, chosen = ratios[j], j
         if chosen < 0:
             for j in range(d):
@@ -364,7 +364,7 @@ def _prune(  # type: ignore[no-untyped-def]
         if feature[v] >= 0:
             below = errors[left[v]] + errors[right[v]]
             errors[v] = min(below, own)
-            if below >= own - LENIENT:
+            if below >= own - GAIN_SLACK:
                 feature[v] = -1
     expected = np.zeros(m)  # of the subtree, as it is
     scratch = np.empty(n, dtype=np.int32)
@@ -404,10 +404,10 @@ def _prune(  # type: ignore[no-untyped-def]
             below_nodes[pending], firsts[pending], lasts[pending] = left[u], first, middle
             below_nodes[pending + 1], firsts[pending + 1], lasts[pending + 1] = right[u], middle, last
             pending += 2
-        if as_leaf <= as_tree + PATIENT + SAME and as_leaf <= as_branch + PATIENT + SAME:
+        if as_leaf <= as_tree + PRUNING_SLACK + SAME and as_leaf <= as_branch + PRUNING_SLACK + SAME:
             feature[v] = -1
             expected[v] = as_leaf
-        elif as_branch <= as_tree + PATIENT + SAME:
+        elif as_branch <= as_tree + PRUNING_SLACK + SAME:
             feature[v], threshold[v] = feature[branch], threshold[branch]
             left[v], right[v] = left[branch], right[branch]
             below_nodes[0] = v

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.contracts import Learner
-from mlcdr.numerics.entry import checked, checked_targets
+from mlcdr.methods.constraints import FINITE, NOT_NEGATIVE, POSITIVE
+from mlcdr.methods.learners.regressor import Array, Regressor
 from mlcdr.numerics.kernels import NAMES, SOLVERS, Kernel, KernelRegression
 from mlcdr.numerics.moments import Moments
 
-Array = NDArray[np.float64]
 
-
-class KernelRidge(MultiOutputMixin, RegressorMixin, Learner):
+class KernelRidge(Regressor):
     """f(x) = Σ_i k(x, x_i) a_i + z̄ with A = (K + αI)⁻¹(Z − z̄) (n×q), K_ij = k(x_i, x_j) (n×n).
 
     It minimises ‖f(X) − Z‖² + α‖f − z̄‖² in the kernel's space of functions. The targets are centred, so that far from
@@ -56,15 +50,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Learner):
     dual_coef_: Array
     intercept_: Array | float
 
-    # Each output is fitted as if it were alone, so one fit serves every leading part of a nested code.
-    independent_outputs: ClassVar[bool] = True
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": POSITIVE,
         "kernel": [StrOptions(set(NAMES))],
-        "gamma": [Interval(Real, 0, None, closed="neither"), None],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
+        "gamma": [*POSITIVE, None],
+        "degree": NOT_NEGATIVE,
+        "coef0": FINITE,
         "solver": [StrOptions(set(SOLVERS))],
     }
 
@@ -92,32 +83,22 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Learner):
 
     def fit(self, X: Any, y: Any) -> KernelRidge:
         """Fit from features X (n×d, dense or CSR) and targets y (n×q or n)."""
-        self._validate_params()
-        X, y = checked_targets(self, X, y)
-        y = np.asarray(y, dtype=np.float64)
-        self.fit_moments(Moments.from_arrays(X, y if y.ndim == 2 else y[:, None]))
-        if y.ndim == 1:
+        super().fit(X, y)
+        if self._is_vector:
             self.dual_coef_, self.intercept_ = self.dual_coef_[:, 0], float(np.asarray(self.intercept_)[0])
         return self
 
+    def _fit_rows(self, X: Any, Z: Array) -> None:
+        self.fit_moments(Moments.from_arrays(X, Z))
+
     def fit_moments(self, moments: Moments) -> KernelRidge:
         """Fit from the moments of a training set, which must have their rows (nothing is checked again)."""
-        self.n_features_in_ = moments.n_features
+        self.n_features_in_, self._is_vector = moments.n_features, False
         self.X_fit_ = moments.source()[0].rows()[0]
         self.intercept_ = moments.mean_y
         self.dual_coef_ = self.kernel_regression().coefficients(moments)
         return self
 
-    def predict(self, X: Any) -> Array:
-        """Predictions (m×q, or m where y was a vector) of X (m×d). Cost: mn products of rows and 2mnq."""
-        check_is_fitted(self)
-        return self.predict_valid(checked(self, X, reset=False))
-
     def predict_valid(self, X: Any) -> Array:
-        """`predict` of features that have been checked already, as those of a data set have."""
+        """Predictions (m×q) of checked X (m×d). Cost: mn products of rows and 2mnq."""
         return self.kernel_regression().predict(X, self.X_fit_, self.dual_coef_) + self.intercept_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

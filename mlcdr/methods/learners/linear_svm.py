@@ -5,13 +5,13 @@ Source: Sun 2017, section 4.3.3, which takes LIBLINEAR's as the binary classifie
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.svm import LinearSVC
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import COUNT, POSITIVE, SEED
 from mlcdr.methods.learners.binary import Array, LinearBinaryClassifier
 
 _TOL_PRIMAL, _TOL_DUAL = 0.01, 0.1  # LIBLINEAR's defaults of −e for −s 2 and −s 1
@@ -53,11 +53,11 @@ class LinearSVM(LinearBinaryClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": POSITIVE,
         "solver": [StrOptions({"auto", "primal", "dual"})],
-        "tol": [Interval(Real, 0, None, closed="neither"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
+        "tol": [*POSITIVE, None],
+        "max_iter": COUNT,
+        "random_state": SEED,
     }
 
     def __init__(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,8 +11,9 @@ import scipy.sparse as sp
 from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve
 from scipy.special import expit, log_expit
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import POSITIVE
 from mlcdr.methods.learners.binary import Array, LinearBinaryClassifier
 from mlcdr.numerics import sums
 from mlcdr.numerics.moments import Moments
@@ -66,10 +66,10 @@ class LogisticRegression(LinearBinaryClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": POSITIVE,
         "intercept": [StrOptions({"penalised", "free", "none"})],
         "scale": [StrOptions({"raw", "unit_variance"})],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "tol": POSITIVE,
     }
 
     def __init__(self, alpha: float = 0.1, intercept: str = "penalised", scale: str = "raw", tol: float = 1e-6):

@@ -6,27 +6,24 @@ predicting continuous classes" (M5′), as M5P of WEKA 3.9 computes it; used by 
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.contracts import Learner
+from mlcdr.methods.constraints import BOOLEAN, COUNT
 from mlcdr.methods.learners.m5.columns import Array, Columns
 from mlcdr.methods.learners.m5.compiled import WARM_UP, require_numba
 from mlcdr.methods.learners.m5.grow import grow
 from mlcdr.methods.learners.m5.models import fit_models
 from mlcdr.methods.learners.m5.prune import ModelTree, assemble, prune
-from mlcdr.numerics.entry import checked, checked_targets
+from mlcdr.methods.learners.regressor import Regressor
 
 LARGEST = 1e145  # of a feature or target: sums of squares of any number of these are finite
 
 
-class M5P(MultiOutputMixin, RegressorMixin, Learner):
+class M5P(Regressor):
     """One model tree for each output.
 
     Growing: of all cuts x_j ≤ c that leave more than max(1, ⌊n/5⌋) rows on either side, the one with the largest
@@ -69,13 +66,10 @@ class M5P(MultiOutputMixin, RegressorMixin, Learner):
 
     trees_: list[ModelTree]
 
-    # Each output is fitted as if it were alone, so one fit serves every leading part of a nested code.
-    independent_outputs: ClassVar[bool] = True
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "min_instances": [Interval(Integral, 1, None, closed="left")],
-        "pruned": ["boolean"],
-        "smoothed": ["boolean"],
+        "min_instances": COUNT,
+        "pruned": BOOLEAN,
+        "smoothed": BOOLEAN,
         "ties": [StrOptions({"weka", "rows"})],
     }
 
@@ -102,27 +96,20 @@ class M5P(MultiOutputMixin, RegressorMixin, Learner):
             for ties in ("weka", "rows"):
                 cls(ties=ties).fit(rows, WARM_UP[:, 0]).predict(rows)
 
-    def fit(self, X: Any, y: Any) -> M5P:
-        """Grow the trees from features X (n×d, dense, CSR or CSC) and targets y (n×q or n).
+    def _fit_rows(self, X: Any, Z: Array) -> None:
+        """Grow the trees from features X (n×d, dense or CSR) and targets Z (n×q).
 
         Raises
         ------
-        UserError
-            When numba is not installed.
         ValueError
             When a feature or target is above 1e145 in size.
         """
-        self._validate_params()
-        X, y = checked_targets(self, X, y)
-        y = np.asarray(y, dtype=np.float64)
-        self._is_vector = y.ndim == 1
-        for what, values in (("feature", X.data if sp.issparse(X) else X), ("target", y)):
+        for what, values in (("feature", X.data if sp.issparse(X) else X), ("target", Z)):
             size = float(np.max(np.abs(values), initial=0.0))
             if size > LARGEST:
                 raise ValueError(f"m5p squares what it is given, and a {what} of {size:.3g} is too large: scale it")
         columns = Columns.of(X)
-        self.trees_ = [self._tree(columns, target) for target in np.array(np.atleast_2d(y.T), order="C")]
-        return self
+        self.trees_ = [self._tree(columns, target) for target in np.array(Z.T, order="C")]
 
     def _tree(self, columns: Columns, y: Array) -> ModelTree:
         grown = grow(columns, y, self.min_instances, self.ties)
@@ -130,18 +117,7 @@ class M5P(MultiOutputMixin, RegressorMixin, Learner):
         leaves = prune(grown, models, y) if self.pruned else np.flatnonzero(grown.feature < 0)
         return assemble(columns, grown, models, leaves, self.smoothed)
 
-    def predict(self, X: Any) -> Array:
-        """The trees' values (n×q, or n where y was a vector) for X (n×d)."""
-        check_is_fitted(self)
-        said = self.predict_valid(checked(self, X, reset=False))
-        return said[:, 0] if self._is_vector else said
-
     def predict_valid(self, X: Any) -> Array:
-        """`predict` of features that have been checked already, as those of a data set have (always n×q)."""
+        """The trees' values (n×q) for checked features."""
         by_column = X.tocsc() if sp.issparse(X) else X
         return np.column_stack([tree.predict(by_column) for tree in self.trees_])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import POSITIVE
 from mlcdr.methods.learners.linear import Array, LinearLearner
 from mlcdr.numerics.linalg import Cholesky, IllConditioned
 from mlcdr.numerics.moments import Moments, beside
@@ -34,7 +34,7 @@ class Ridge(LinearLearner):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": POSITIVE,
         "intercept": [StrOptions({"free", "penalised", "none"})],
     }
 

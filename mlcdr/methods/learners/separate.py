@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin, clone
-from sklearn.utils._param_validation import HasMethods
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.constraints import ESTIMATOR
 from mlcdr.methods.contracts import Learner, has_kernel
 from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.learners.linear import Array
-from mlcdr.numerics.entry import checked, checked_targets
+from mlcdr.methods.learners.regressor import Array, Regressor
 from mlcdr.numerics.kernels import KernelRegression
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import dense
@@ -23,7 +21,7 @@ def _estimator_has_kernel(separate: Separate) -> bool:
     return has_kernel(separate.estimator)
 
 
-class Separate(MultiOutputMixin, RegressorMixin, Learner):
+class Separate(Regressor):
     """h_k(x) for each output k, a clone of the learner fitted to the rows and that output, as if there were no other.
 
     What a learner of independent outputs says is the same without this; what it costs is q times the fit of one output,
@@ -40,9 +38,8 @@ class Separate(MultiOutputMixin, RegressorMixin, Learner):
     """
 
     component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": [HasMethods(["fit", "predict"]), None]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": ESTIMATOR}
 
-    independent_outputs: ClassVar[bool] = True
     estimator_seed_name: ClassVar[str] = "learner"
 
     def __init__(self, estimator: Any = None):
@@ -54,20 +51,11 @@ class Separate(MultiOutputMixin, RegressorMixin, Learner):
         found: KernelRegression = self.estimator.kernel_regression()
         return found
 
-    def fit(self, X: Any, y: Any) -> Separate:
-        """Fit from features X (n×d, dense or CSR) and targets y (n×q or n)."""
-        self._validate_params()
-        X, y = checked_targets(self, X, y)
-        self._fit_rows(X, np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1))
-        self._is_vector = np.ndim(y) == 1
-        return self
-
     def fit_moments(self, moments: Moments) -> Separate:
         """Fit from the rows of a training set: its sums are those of all outputs, and so not looked at."""
-        self.n_features_in_ = moments.n_features
+        self.n_features_in_, self._is_vector = moments.n_features, False
         X, Z = moments.rows()
         self._fit_rows(X, dense(Z))
-        self._is_vector = False
         return self
 
     def _fit_rows(self, X: Any, Z: Array) -> None:
@@ -77,20 +65,9 @@ class Separate(MultiOutputMixin, RegressorMixin, Learner):
             model = clone(estimator)
             self.models_.append(model.fit_alone(X, Z[:, k]) if isinstance(model, Learner) else model.fit(X, Z[:, k]))
 
-    def predict(self, X: Any) -> Array:
-        """What each model says (n×q, or n where y was a vector)."""
-        check_is_fitted(self)
-        said = self.predict_valid(checked(self, X, reset=False))
-        return said.ravel() if self._is_vector else said
-
     def predict_valid(self, X: Any) -> Array:
-        """`predict` (n×q) of features that have been checked already, as those of a data set have."""
+        """The predictions (n×q) of all models, for checked features."""
         if not self.models_:
             return np.zeros((X.shape[0], 0))
         said = [m.predict_valid(X) if isinstance(m, Learner) else m.predict(X) for m in self.models_]
         return np.column_stack([np.asarray(each, dtype=np.float64).reshape(X.shape[0]) for each in said])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

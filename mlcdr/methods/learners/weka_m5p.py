@@ -5,24 +5,17 @@ Source: Hall et al. 2009, "The WEKA data mining software: an update"; Chen & Lin
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.errors import UserError
-from mlcdr.methods.contracts import Learner
-from mlcdr.numerics.entry import checked, checked_targets
-
-Array = NDArray[np.float64]
+from mlcdr.methods.constraints import BOOLEAN, COUNT
+from mlcdr.methods.learners.regressor import Array, Regressor
 
 
-class WekaM5P(MultiOutputMixin, RegressorMixin, Learner):
+class WekaM5P(Regressor):
     """One of WEKA's model trees for each output; all features are numeric to it.
 
     For comparison: `m5p` is by the same rules, many times faster (its docstring says where the trees may differ). A
@@ -45,13 +38,10 @@ class WekaM5P(MultiOutputMixin, RegressorMixin, Learner):
 
     models_: list[bytes]
 
-    # Each output is fitted as if it were alone, so one fit serves every leading part of a nested code.
-    independent_outputs: ClassVar[bool] = True
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "min_instances": [Interval(Integral, 1, None, closed="left")],
-        "pruned": ["boolean"],
-        "smoothed": ["boolean"],
+        "min_instances": COUNT,
+        "pruned": BOOLEAN,
+        "smoothed": BOOLEAN,
     }
 
     def __init__(self, min_instances: int = 4, pruned: bool = True, smoothed: bool = True):
@@ -63,17 +53,12 @@ class WekaM5P(MultiOutputMixin, RegressorMixin, Learner):
         require_weka()
         super()._validate_params()
 
-    def fit(self, X: Any, y: Any) -> WekaM5P:
-        """Fit from features X (n×d, dense or CSR) and targets y (n×q or n)."""
-        self._validate_params()
-        X, y = checked_targets(self, X, y)
-        y = np.asarray(y, dtype=np.float64)
-        self._is_vector = y.ndim == 1
+    def _fit_rows(self, X: Any, Z: Array) -> None:
         java_class = _started()
         rows = _instances(java_class, X)
         options = ["-M", str(self.min_instances), *([] if self.pruned else ["-N"]), *([] if self.smoothed else ["-U"])]
         self.models_ = []
-        for target in np.atleast_2d(y.T):
+        for target in Z.T:
             for i, value in enumerate(target.tolist()):
                 rows.instance(i).setClassValue(value)
             model = java_class("weka.classifiers.trees.M5P")()
@@ -82,12 +67,9 @@ class WekaM5P(MultiOutputMixin, RegressorMixin, Learner):
             stream = java_class("java.io.ByteArrayOutputStream")()
             java_class("weka.core.SerializationHelper").write(stream, model)
             self.models_.append(bytes(stream.toByteArray()))
-        return self
 
-    def predict(self, X: Any) -> Array:
-        """The trees' values (n×q, or n where y was a vector) for X (n×d)."""
-        check_is_fitted(self)
-        X = checked(self, X, reset=False)
+    def predict_valid(self, X: Any) -> Array:
+        """The trees' values (n×q) for checked features X (n×d)."""
         java_class = _started()
         rows = _instances(java_class, X)
         said = np.empty((X.shape[0], len(self.models_)))
@@ -95,12 +77,7 @@ class WekaM5P(MultiOutputMixin, RegressorMixin, Learner):
             stream = java_class("java.io.ByteArrayInputStream")(content)
             model = java_class("weka.core.SerializationHelper").read(stream)
             said[:, k] = [model.classifyInstance(rows.instance(i)) for i in range(X.shape[0])]
-        return said[:, 0] if self._is_vector else said
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return said
 
 
 def require_weka() -> None:

@@ -9,12 +9,12 @@ import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import COUNT
 from mlcdr.methods.local_features.selector import Array, Columns, LocalSelector
 from mlcdr.numerics.discretise import RULES, discretised
 from mlcdr.numerics.information import TIE, Variables, entropy, first_best, joint_entropy, mutual_information
@@ -47,7 +47,7 @@ class MLCFS(LocalSelector):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "patience": [Interval(Integral, 1, None, closed="left")],
+        "patience": COUNT,
         "discretise": [StrOptions(set(RULES)), None],
     }
 

@@ -6,17 +6,18 @@ Source: Sun 2017, (4.41) and Algorithm 3.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import NOT_NEGATIVE, SIZE
+from mlcdr.methods.feature_space.informative import discrete_variables, label_information
 from mlcdr.methods.local_features.selector import Columns, LocalSelector
-from mlcdr.numerics.discretise import RULES, discretised
+from mlcdr.numerics.discretise import RULES
 from mlcdr.numerics.forward_selection import forward_selection, most_relevant
-from mlcdr.numerics.information import Variables, conditional_on_each, joint_entropy, mutual_information
+from mlcdr.numerics.information import conditional_on_each, joint_entropy
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 
@@ -54,9 +55,9 @@ class LocalMLFS(LocalSelector):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_features": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
-        "beta": [Interval(Real, 0, None, closed="left"), None],
-        "gamma": [Interval(Real, 0, None, closed="left"), None],
+        "n_features": SIZE,
+        "beta": [*NOT_NEGATIVE, None],
+        "gamma": [*NOT_NEGATIVE, None],
         "variant": [StrOptions({"text", "published_code"})],
         "discretise": [StrOptions({*RULES, "none"}), None],
     }
@@ -120,13 +121,13 @@ class LocalMLFS(LocalSelector):
         return "published_code" if self.variant == "published_code" else "mean_std"
 
     def _live(self, label: int) -> bool:
-        counts = variables(self._moments, self.rule)[1].counts
+        counts = discrete_variables(self._moments, self.rule)[1].counts
         return bool(0 < counts[label] < self._moments.n)
 
     def _ranked(self, moments: Moments, label: int, parents: list[int], most: int, by_relevance: bool) -> list[int]:
-        X, Y = variables(moments, self.rule)
+        X, Y = discrete_variables(moments, self.rule)
         y = Y.take([label])
-        informative = moments.once(("information", self.rule), lambda: mutual_information(X, Y))[:, label]
+        informative = label_information(moments, self.rule)[:, label]
         if by_relevance:
             return most_relevant(informative, most)
         candidates = np.arange(len(X))
@@ -150,13 +151,3 @@ class LocalMLFS(LocalSelector):
 
         first_by = informative[candidates] if self.variant == "published_code" else None
         return candidates[forward_selection(most, relevance, related, self.gamma, first_by)].tolist()
-
-
-def variables(moments: Moments, rule: str) -> tuple[Variables, Variables]:
-    """The features of a training set, made discrete, and its labels."""
-
-    def both() -> tuple[Variables, Variables]:
-        X, Y = moments.rows()
-        return Variables.from_values(discretised(X, None if rule == "none" else rule)), Variables.from_values(Y)
-
-    return moments.once(("variables", rule), both)

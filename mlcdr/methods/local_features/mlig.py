@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import FRACTION
 from mlcdr.methods.local_features.selector import Array, Columns, LocalSelector
 from mlcdr.numerics import sums
 from mlcdr.numerics.discretise import RULES, discretised
@@ -45,7 +45,7 @@ class MLIG(LocalSelector):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "ratio": [Interval(Real, 0, 1, closed="right")],
+        "ratio": FRACTION,
         "discretise": [StrOptions(set(RULES)), None],
     }
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods
 
+from mlcdr.methods.constraints import SIZE
 from mlcdr.methods.contracts import fit_selector
 from mlcdr.methods.local_features.selector import Columns, LocalSelector
 from mlcdr.numerics.moments import Moments
@@ -29,7 +29,7 @@ class WrappedSelector(LocalSelector):
     parts_of_all_labels: ClassVar[tuple[str, ...]] = ("selector",)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "selector": [HasMethods(["fit", "get_support"]), None],
-        "n_features": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+        "n_features": SIZE,
     }
 
     def __init__(self, selector: Any = None, n_features: float | int | None = None):
