@@ -139,7 +139,7 @@ def test_algorithm_15_takes_unlabelled_rows():
 @pytest.mark.parametrize("method", [ReaderLE, ReaderLEClassifier, SCCA])
 def test_unlabelled_rows_of_another_width_are_refused(method):
     X, Y, unlabelled = data()
-    with pytest.raises(ValueError, match=r"X has \d+ features, but"):
+    with pytest.raises(ValueError, match=r"X_unlabelled has \d+ features and X has \d+"):
         method().fit(X, Y, unlabelled[:, 1:])
 
 
