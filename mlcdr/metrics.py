@@ -1,14 +1,14 @@
-"""The metrics: what is measured on a test set, in which direction it is better, and what 0/0 counts as.
+"""The metrics: definition, direction, and the convention for 0/0.
 
-Every metric is a `Metric` in `METRICS`. Label metrics are read off one pass of counts (`Counts`), so a second metric on
-the same prediction costs next to nothing. Symbols: Y, P are the n×K true and predicted label matrices; for instance i,
+Every metric is a `Metric` in `METRICS`. Label metrics are computed from shared counts (`Counts`), so a second metric on
+the same prediction costs almost nothing. Symbols: Y, P are the n×K true and predicted label matrices; for instance i,
 |Y_i|, |P_i| and |Y_i ∩ P_i| are row sums; for label k, TP, |P|, |Y| are column sums.
 
-The undefined cases differ from paper to paper and move some results by a factor of two, so each is a named option:
+Papers treat the undefined cases differently, which changes some results by a factor of two, so each is an option:
 
 `zero_division`
-    what an instance (or label) with an empty denominator counts as: `0`, `1`, `skip` (left out of the mean), or, for
-    instance metrics, `agree`: 1 where both sets are empty (nothing to find, nothing claimed), else 0.
+    the value of an instance (or label) whose denominator is 0: `0`, `1`, `skip` (left out of the mean), or, for
+    instance metrics, `agree`: 1 if both sets are empty, else 0.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a metric may look at: one prediction for one test set.
+    """The input of a metric: one prediction for one test set.
 
     Attributes
     ----------
@@ -76,16 +76,15 @@ class Outcome:
         The two terms of the bound (1) of Chen & Lin 2012 on the test set, *per instance*; None where the method has no
         linear code.
     fit_seconds, predict_seconds : float
-        Wall time. Work that several methods share is charged in full to each of them, as if it ran alone. Where one fit
-        serves several sizes of a code, all of them bear the time of that fit, the largest.
+        Wall time. Work shared by several methods counts in full for each of them. If one fit serves several code sizes,
+        each of them gets the time of that fit.
     n_dimensions, eigenvalue_share : float or None
-        How many dimensions the last step of the feature space keeps, and what share of the sum of all its positive
-        eigenvalues these hold; None where there is no feature space, or one that tells neither.
+        The number of dimensions that the last step of the feature space keeps, and their share of the sum of its
+        positive eigenvalues; None without a feature space, or if it does not provide them.
     objective : float or None
-        What is left, at its end, of what the last step of the feature space makes small by iteration; None likewise.
+        Final value of the objective that the last step of the feature space minimises iteratively; None likewise.
     cluster_instances, cluster_labels : array or None
-        The training instances of each cluster of an instance space, and the labels that they have; None where there are
-        no clusters.
+        Per cluster of an instance space, the number of training instances and of their labels; None without clusters.
     """
 
     counts: Counts
@@ -102,10 +101,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric's definition. `compute(outcome, **options)` gives a float, or NaN where it is not defined.
+    """Definition of a metric. `compute(outcome, **options)` returns a float, or NaN if it is not defined.
 
-    `higher_is_better` is None for what describes a method and does not judge it. `convention` says what counts where a
-    denominator is 0; with a value of `instead` for an option, what stands there does so in its place.
+    `higher_is_better` is None for a metric that describes a method and does not rank it. `convention` is the convention
+    for denominators of 0; `instead` maps option values to the conventions that replace it.
     """
 
     name: str
@@ -119,18 +118,18 @@ class Metric:
     instead: Mapping[str, str] = field(default_factory=dict)
 
     def convention_of(self, options: Mapping[str, Any]) -> str:
-        """What counts where a denominator is 0, with these options."""
+        """The convention for denominators of 0, with these options."""
         chosen = [self.instead[value] for value in options.values() if isinstance(value, str) and value in self.instead]
         return chosen[0] if chosen else self.convention
 
     def conventions(self) -> list[str]:
-        """What counts where a denominator is 0, and what does for the values of options that change it."""
-        others = [f"Of {value}: {told[0].lower()}{told[1:]}" for value, told in self.instead.items()]
+        """All conventions for denominators of 0: the default, and those of option values that change it."""
+        others = [f"Of {value}: {text[0].lower()}{text[1:]}" for value, text in self.instead.items()]
         return [*filter(None, [self.convention]), *others]
 
 
 def _mean(numerator: NDArray[Any], denominator: NDArray[Any], undefined: NDArray[Any] | float | None) -> float:
-    """Mean of numerator/denominator; where the denominator is 0, `undefined` stands in (None: left out)."""
+    """Mean of numerator/denominator, with the value `undefined` for denominators of 0 (None: left out)."""
     defined = denominator > 0
     ratio = np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=defined)
     if undefined is None:
@@ -191,18 +190,18 @@ def _micro_f1(o: Outcome, zero_division: float | str) -> float:
     return _mean(2 * hits, predicted + true, float(zero_division))
 
 
-def _term(value: float | None) -> float:
+def _as_float(value: float | None) -> float:
     return float("nan") if value is None else value
 
 
-def _over_clusters(values: NDArray[Any] | None, of: str) -> float:
+def _summarise_clusters(values: NDArray[Any] | None, of: str) -> float:
     if values is None or (of == "std" and len(values) < 2):
         return float("nan")
     return float(np.mean(values) if of == "mean" else np.std(values, ddof=1))
 
 
 def _loss_bound(o: Outcome) -> float:
-    return _term(o.encoding_error) + _term(o.prediction_error)
+    return _as_float(o.encoding_error) + _as_float(o.prediction_error)
 
 
 _AGREE = "An instance with an empty denominator counts 1 if the true and the predicted set are both empty, else 0."
@@ -256,20 +255,20 @@ METRICS: dict[str, Metric] = {
             "encoding_error",
             "‖Z − ZVᵀV‖² per test instance, Z = Y − mean of the training labels (Chen & Lin 2012, (1))",
             False,
-            lambda o: _term(o.encoding_error),
+            lambda o: _as_float(o.encoding_error),
             needs="bound",
         ),
         Metric(
             "prediction_error",
             "‖r(X) − ZVᵀ‖² per test instance (Chen & Lin 2012, (1))",
             False,
-            lambda o: _term(o.prediction_error),
+            lambda o: _as_float(o.prediction_error),
             needs="bound",
         ),
         Metric("loss_bound", "encoding_error + prediction_error", False, _loss_bound, needs="bound"),
         Metric(
             "fit_seconds",
-            "wall time of fitting, seconds; shared work is charged in full to each method that uses it",
+            "wall time of fitting, seconds; shared work counts in full for each method that uses it",
             False,
             lambda o: o.fit_seconds,
             needs="timing",
@@ -292,28 +291,28 @@ METRICS: dict[str, Metric] = {
             "n_dimensions",
             "number of dimensions that the feature space keeps (its last step)",
             None,
-            lambda o: _term(o.n_dimensions),
+            lambda o: _as_float(o.n_dimensions),
             needs="features",
         ),
         Metric(
             "eigenvalue_share",
-            "share of the sum of the feature space's positive eigenvalues that the kept dimensions hold",
+            "share of the kept dimensions in the sum of the feature space's positive eigenvalues",
             None,
-            lambda o: _term(o.eigenvalue_share),
+            lambda o: _as_float(o.eigenvalue_share),
             needs="features",
         ),
         Metric(
             "objective",
-            "objective of the feature space's last step on the training rows, where it ended",
+            "final objective of the feature space's last step on the training rows",
             None,
-            lambda o: _term(o.objective),
+            lambda o: _as_float(o.objective),
             needs="features",
         ),
         Metric(
             "n_clusters",
             "number of clusters of training instances",
             None,
-            lambda o: _term(None if o.cluster_instances is None else len(o.cluster_instances)),
+            lambda o: _as_float(None if o.cluster_instances is None else len(o.cluster_instances)),
             needs="features",
         ),
         *(
@@ -322,17 +321,17 @@ METRICS: dict[str, Metric] = {
                 f"{what} of a cluster: mean over the clusters, or their standard deviation",
                 None,
                 compute,
-                "That of a sample (n − 1); of one cluster it is not defined.",
+                "Sample standard deviation (n − 1); not defined for one cluster.",
                 parameters={"of": "mean"},
                 allowed={"of": ("mean", "std")},
                 needs="features",
             )
             for name, what, compute in (
-                ("cluster_instances", "training instances", lambda o, of: _over_clusters(o.cluster_instances, of)),
+                ("cluster_instances", "training instances", lambda o, of: _summarise_clusters(o.cluster_instances, of)),
                 (
                     "cluster_labels",
                     "labels of the training instances",
-                    lambda o, of: _over_clusters(o.cluster_labels, of),
+                    lambda o, of: _summarise_clusters(o.cluster_labels, of),
                 ),
             )
         ),
@@ -347,7 +346,7 @@ def evaluate(outcome: Outcome, metrics: Mapping[str, tuple[str, Mapping[str, Any
     ----------
     outcome : Outcome
     metrics : mapping of label → (metric name, options)
-        The label is the name under which the value is recorded.
+        The label is the name of the recorded value.
     """
     values = {}
     for label, (name, options) in metrics.items():

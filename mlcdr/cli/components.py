@@ -49,7 +49,7 @@ def metrics() -> None:
         for convention in metric.conventions():
             print(f"{'':<18}{convention}")
         for option, values in metric.allowed.items():
-            default = metric.parameters[option] if metric.parameters[option] is not None else "as said above"
+            default = metric.parameters[option] if metric.parameters[option] is not None else "see above"
             print(f"{'':<18}option {option}: {', '.join(map(str, values))} (default {default})")
 
 

@@ -111,7 +111,7 @@ def subject_of(family, cls):
 def says(subject, X, Y):
     """What a part says that is fitted to X and Y by itself, if it is an estimator for itself, else in its place."""
     if subject.family in ("local_features", "dual_space", "instance_space"):
-        model = subject.reduced().fit(X, Y)
+        model = subject.compose_small().fit(X, Y)
         return [model.predict(X)]
     part = subject.make()
     if subject.family == "clusterer":
