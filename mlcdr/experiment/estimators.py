@@ -1,4 +1,4 @@
-"""From a method of the config to its estimator, and what a fitted one tells of its features."""
+"""From a method of the config to its estimator, and the facts of a fitted one that metrics show."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.splits import seed_sequence
 from mlcdr.experiment.trials import Trial
 from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.contracts import declared, seed_name
+from mlcdr.methods.contracts import declared, fitted_attribute, may_have_seed, seed_name
 
 
 def build(spec: MethodSpec) -> ComposedClassifier:
@@ -36,15 +36,11 @@ def build(spec: MethodSpec) -> ComposedClassifier:
 def seeded(estimator: ComposedClassifier, seed: int, trial: Trial) -> ComposedClassifier:
     """Give every part with an open `random_state` one of its own, from the data set's, split's and method's names."""
     parts = [estimator.label_space, estimator.learner, *(estimator.feature_space or ()), estimator.dual_space]
-    inner = getattr(estimator.learner, "classifier", None)
+    inner = vars(estimator.learner).get("classifier")
     if isinstance(inner, ComposedClassifier):  # `get_params` does not look into a list
         parts += inner.feature_space or ()
     for position, part in enumerate(parts):
-        if part is None:
-            continue
-        # by scikit-learn's convention a parameter is an attribute; asking `get_params` takes far longer
-        has_seed = any(name == "random_state" or hasattr(value, "get_params") for name, value in vars(part).items())
-        if not has_seed or not hasattr(part, "get_params"):
+        if not may_have_seed(part):
             continue
         for name, value in sorted(part.get_params().items()):
             if (name == "random_state" or name.endswith("__random_state")) and value is None:
@@ -56,15 +52,18 @@ def seeded(estimator: ComposedClassifier, seed: int, trial: Trial) -> ComposedCl
 
 
 def features_kept(estimator: ComposedClassifier) -> dict[str, Any]:
-    """What the last step of the feature space tells of its dimensions (a dual space is none: its code is not kept); of
-    an instance space, what that tells of its own, and of its clusters.
+    """The dimensions of the last step of the feature space, and how well it was fitted (a dual space is none: its code
+    is not kept); the dimensions and the clusters of an instance space.
     """
     whole = estimator.learner_
     if declared(whole, "decomposes_instances"):
-        told = {"cluster_instances": "cluster_sizes_", "cluster_labels": "cluster_n_labels_"}
-        found = {key: getattr(whole, name) for key, name in told.items() if hasattr(whole, name)}
-        kept = getattr(whole, "n_components_", None)
-        return found | ({} if kept is None else {"n_dimensions": float(kept)})
-    steps = [step for step in estimator.feature_steps_ if step is not estimator.label_space_]
-    told = {"n_dimensions": "n_components_", "eigenvalue_share": "eigenvalue_share_", "objective": "final_objective_"}
-    return {key: float(getattr(steps[-1], name)) for key, name in told.items() if steps and hasattr(steps[-1], name)}
+        facts = {"cluster_instances": "cluster_sizes_", "cluster_labels": "cluster_n_labels_"}
+        facts["n_dimensions"] = "n_components_"
+        part = whole
+    else:
+        facts = {"n_dimensions": "n_components_"}
+        facts |= {"eigenvalue_share": "eigenvalue_share_", "objective": "final_objective_"}
+        steps = [step for step in estimator.feature_steps_ if step is not estimator.label_space_]
+        part = steps[-1] if steps else None
+    found = {fact: fitted_attribute(part, name) for fact, name in facts.items()}
+    return {fact: value for fact, value in found.items() if value is not None}

@@ -8,8 +8,8 @@ is in the list it holds for that very class, not for what is derived from it.
 - `LinearRegression`, `Ridge`, `KernelRidge`: one matrix of the features, solved for each output; with one penalty, a
   number. (Solvers that draw lots, "sag" and "saga", are left out.)
 - `RidgeCV`: only where each output chooses its own penalty (`alpha_per_target: true`).
-- `Lasso`, `ElasticNet`: coordinate descent, output by output, in fixed order. (Their multi-task kin select features
-  jointly, and are none.)
+- `Lasso`, `ElasticNet`: coordinate descent, output by output, in fixed order. (Their multi-task variants select
+  features jointly, and are none.)
 - `KNeighborsRegressor`, `RadiusNeighborsRegressor`: neighbours are a matter of the features; an output is their mean.
 - `DummyRegressor`: a mean, median or quantile for each output.
 - `MultiOutputRegressor`: a clone of its estimator for each output.

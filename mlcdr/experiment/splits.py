@@ -13,6 +13,7 @@ NumPy guarantees the words (NEP 19), but not the stream of `Generator.permutatio
 release of NumPy.
 """
 
+import contextlib
 import csv
 import hashlib
 import io
@@ -35,26 +36,28 @@ class _Spec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-def _share_or_count(value: object) -> object:
-    right = "must be a share of the training rows (30% or 0.3, 100% at most), or a whole number of rows (1 or more)"
-    if value is None:
-        return value
+def _number_of_rows(value: object, right: str, all_rows: bool) -> float | int:
+    """A share or a number of rows, as written (30%, 0.3, 12); `all_rows`: whether the share may be 100 %."""
     number = value
     if isinstance(value, str) and value.endswith("%"):
-        try:
+        with contextlib.suppress(ArithmeticError):
             number = float(Decimal(value[:-1]) / 100)
-        except ArithmeticError:
-            raise ValueError(f"{right}, found {value!r}") from None
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise ValueError(f"{right}, found {value!r}")
-    if not 0 < number <= 1 if isinstance(number, float) else number < 1:
+    possible = 0 < number < 1 or (all_rows and number == 1) if isinstance(number, float) else number >= 1
+    if not possible:
         raise ValueError(f"{right}, found {value}")
     return number
 
 
+def _labelled(value: object) -> object:
+    right = "must be a share of the training rows (30% or 0.3, 100% at most), or a whole number of rows (1 or more)"
+    return value if value is None else _number_of_rows(value, right, all_rows=True)
+
+
 Labelled = Annotated[
     float | int | None,
-    BeforeValidator(_share_or_count),
+    BeforeValidator(_labelled),
     Field(
         description="Training rows that keep their labels: a share (30% or 0.3; rounded half up) or a number of rows; "
         "all of them when left out. Those of a smaller share are among those of a larger.",
@@ -111,18 +114,7 @@ class Shuffle(_Spec):
     @classmethod
     def _fraction_or_count(cls, value: object) -> object:
         right = "must be a fraction between 0 and 1 (0.9 or 90%), a whole number of rows (1 or more) or `predefined`"
-        if value == "predefined":
-            return value
-        if isinstance(value, str) and value.endswith("%"):
-            try:
-                value = float(Decimal(value[:-1]) / 100)
-            except ArithmeticError:
-                raise ValueError(f"{right}, found {value!r}") from None
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError(f"{right}, found {value!r}")
-        if (isinstance(value, float) and not 0 < value < 1) or (isinstance(value, int) and value < 1):
-            raise ValueError(f"{right}, found {value}")
-        return value
+        return value if value == "predefined" else _number_of_rows(value, right, all_rows=False)
 
 
 class KFold(_Spec):

@@ -188,6 +188,28 @@ def seed_name(part: Any, path: str) -> str:
     return f"{name}__{seed_name(getattr(part, head), rest)}"
 
 
+def may_have_seed(part: Any) -> bool:
+    """Whether a part, or an estimator among its parameters, may have a `random_state`.
+
+    By scikit-learn's convention a parameter is an attribute; `get_params` takes far longer.
+    """
+    if not hasattr(part, "get_params"):
+        return False
+    return any(name == "random_state" or hasattr(value, "get_params") for name, value in vars(part).items())
+
+
+def fitted_attribute(part: Any, name: str) -> Any:
+    """What fitting gave a part (`n_components_`): a number, or an array; None if it gave no such thing."""
+    value = getattr(part, name, None)
+    return value if value is None or np.ndim(value) else float(value)
+
+
+def warm_up(cls: type) -> None:
+    """`Part.warm_up` of a class of any origin."""
+    if hasattr(cls, "warm_up"):
+        cls.warm_up()
+
+
 def declared(part: Any, name: str, contract: type[Part] = Part) -> Any:
     """An attribute that a part (or its class) declares, or else the default of its contract."""
     return getattr(part, name, getattr(contract, name))

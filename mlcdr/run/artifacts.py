@@ -164,6 +164,6 @@ def forget(results: Path) -> None:
 
 
 def _name(text: str) -> str:
-    """`text` as a folder's name, of 255 bytes at most; two that become one are told apart by their files' keys."""
+    """`text` as a folder's name, of 255 bytes at most; the files of two that become one differ by their keys."""
     name = re.sub(r"[^\w.+-]", "_", text).lstrip(".") or "_"
     return name.encode()[:255].decode(errors="ignore")

@@ -27,7 +27,7 @@ from mlcdr.experiment.splits import Split
 from mlcdr.experiment.trials import Score, Trial, by_family, group_by
 from mlcdr.methods.component_changes import separated
 from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.contracts import LabelSpace, as_dense, is_fitted_to_scores
+from mlcdr.methods.contracts import LabelSpace, as_dense, is_fitted_to_scores, warm_up
 from mlcdr.metrics import METRICS, Counts, Outcome, evaluate
 from mlcdr.numerics.memo import Memo, metered
 from mlcdr.numerics.moments import Moments
@@ -165,10 +165,9 @@ def _changed(trial: Trial) -> str:
 
 @cache
 def _warm_up(cls: type) -> None:
-    """Once in a process, before it is timed: what a class has to load or compile (its `warm_up`, if it has one)."""
-    if hasattr(cls, "warm_up"):
-        with contextlib.suppress(Exception, SystemExit):  # the trials that use it will say so
-            cls.warm_up()
+    """Once in a process, before it is timed: what a class has to load or compile."""
+    with contextlib.suppress(Exception, SystemExit):  # the trials that use it will fail by it
+        warm_up(cls)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Groups of trials computed on many machines: workers of a Dask cluster that somebody else has started.
+"""Groups of trials computed on many machines: workers of a Dask cluster that runs already.
 
 A data set and its splits go to the scheduler once, from there to one worker, and from worker to worker: each of them
 gets them once, and needs no files of its own. A task is a group of trials and the name of its data set. The scheduler
@@ -206,7 +206,7 @@ def _losing(scheduler: str) -> Iterator[None]:
 
 
 def _crash(error: Any) -> str:
-    last = getattr(error.last_worker, "address", "")
+    last = error.last_worker.address if error.last_worker is not None else "unknown"
     return f"crashed: its workers died (killed, or out of memory), the last was {last}"
 
 

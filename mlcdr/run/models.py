@@ -83,7 +83,7 @@ def _by_skops(content: dict[str, Any], X: Any) -> bytes | None:
         data = skops_io.dumps(content, compression=zipfile.ZIP_DEFLATED)
         back = skops_io.loads(data, trusted=skops_io.get_untrusted_types(data=data))["classifier"]
         same = np.array_equal(back.predict(X), content["classifier"].predict(X))
-    except Exception:  # whatever a part of somebody's own does to it: joblib is there
+    except Exception:  # a user's own class may do anything to it; joblib is there
         return None
     return data if same else None
 
@@ -103,7 +103,7 @@ def load_model(path: Path, trust: bool) -> Model:
     if not trust:
         raise UserError(
             f"{path}: a model file can run any program when it is loaded; "
-            f"--trust loads it, if you know who made it{_foreign(path)}"
+            f"--trust loads it, if you know its origin{_foreign(path)}"
         )
     try:
         if path.suffix == ".skops":
@@ -140,7 +140,7 @@ def _foreign(path: Path) -> str:
         import skops.io as skops_io
 
         named = skops_io.get_untrusted_types(file=path)
-    except Exception:  # not there, or not a file of skops': that is told when it is to be loaded
+    except Exception:  # not there, or not a file of skops': to load it says which
         return ""
     foreign = [each for each in named if not each.startswith("mlcdr.")]
     return f" (it names {', '.join(foreign)})" if foreign else " (it names parts of mlcdr and its libraries only)"

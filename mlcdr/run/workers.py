@@ -1,7 +1,7 @@
 """Worker processes that may die: the groups of a run are computed by processes that can be killed one by one.
 
-Each worker has a pipe of its own, and nothing else that it shares with anybody: one that is killed, wherever it stands,
-locks nobody out, and the run knows which group it had. Those trials are tried again, alone, when nobody else computes:
+Each worker has a pipe of its own, and shares nothing else: one that is killed, wherever it stands, leaves no lock
+behind, and the run knows which group it had. Those trials are tried again, alone, when no other worker computes:
 first those together that one fit serves, then each by itself. The trial that ends its worker again is `crashed`.
 
 Limits are held from outside, so that a trial in compiled code ends, too: the run looks at the clock (which does not
@@ -109,7 +109,7 @@ class _Worker:
         lives, pid = self.process.exitcode is None, self.process.pid
         with contextlib.suppress(OSError, AttributeError):  # it leads no group yet, or such a system has none
             os.killpg(pid, signal.SIGKILL)
-        if lives:  # the number of one that is gone may be somebody else's
+        if lives:  # the number of one that is gone may be another process's
             with contextlib.suppress(OSError):
                 os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
         self.process.join()
@@ -273,7 +273,7 @@ def _explain(cause: str, limits: LimitsSpec | None) -> str:
 
 
 def _resident(pid: int | None) -> int | None:
-    """The bytes of memory that a process has in use; None where nobody says, or it is gone."""
+    """The bytes of memory that a process has in use; None where the system does not say, or it is gone."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):
@@ -316,7 +316,7 @@ def _serve(pipe: Connection, parent: int) -> None:
 
 
 def _watch_parent(parent: int) -> None:
-    """End this worker process when `parent` is gone: a run that was killed must leave nobody behind."""
+    """End this worker process when `parent` is gone: a run that was killed must leave no process behind."""
 
     def watch() -> None:
         while os.getppid() == parent:
