@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from mlcdr.experiment.model import LABELLED, MethodSpec, method_text
+from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.outputs import independent_outputs
 from mlcdr.methods import registry
 from mlcdr.methods.contracts import LabelSpace, declared
@@ -14,30 +14,18 @@ from mlcdr.methods.registry import Component
 from mlcdr.numerics.linalg import n_kept
 
 
-def families_apart(specs: Sequence[MethodSpec], points: Sequence[Mapping[str, Any]], n_labels: int) -> list[MethodSpec]:
-    """`families_of`, with points that differ in which labels are hidden kept apart: they are fits on other rows."""
-    result = list(specs)
-    kinds: dict[str, list[int]] = {}
-    for i, point in enumerate(points):
-        kinds.setdefault(method_text(point.get(LABELLED)), []).append(i)
-    for indices in kinds.values():
-        for i, family in zip(indices, families_of([specs[i] for i in indices], n_labels), strict=True):
-            result[i] = family
-    return result
-
-
-def families_of(specs: Sequence[MethodSpec], n_labels: int) -> list[MethodSpec]:
+def families_of(specs: Sequence[MethodSpec], n_labels: int, rows: Sequence[Any] = ()) -> list[MethodSpec]:
     """For each of a method's specs the one to fit in its stead: the same with the largest code, where one fit serves.
 
     That is so where the label space's directions are nested and the learner fits each output as if it were alone (see
-    `mlcdr.experiment.outputs`).
+    `mlcdr.experiment.outputs`). `rows`: for each spec which labels are hidden; fits to other rows are kept apart.
     """
     largest: dict[str, MethodSpec] = {}
     names = []
-    for spec in specs:
+    for i, spec in enumerate(specs):
         path = size_path(spec) if _serves_smaller_codes(spec) else None
         bare = spec.with_value(path, None) if path is not None else None
-        name = json.dumps((bare or spec).plain(), sort_keys=True)
+        name = json.dumps([*rows[i : i + 1], (bare or spec).plain()], sort_keys=True)
         names.append(name)
         if bare is None or name not in largest or _size(spec, n_labels) > _size(largest[name], n_labels):
             largest[name] = spec

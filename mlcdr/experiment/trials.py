@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlcdr.experiment.data_source import DividedData
-from mlcdr.experiment.families import families_apart
+from mlcdr.experiment.families import families_of
 from mlcdr.experiment.keys import program_version, trial_keys
 from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import read_labelled
@@ -69,7 +69,8 @@ def plan(experiment: Experiment, data: DividedData) -> list[Trial]:
     for method in experiment.methods:
         points = experiment.points(method)
         specs = [experiment.method_at(method, point) for point in points]
-        families = families_apart(specs, points, dataset.n_labels) if experiment.share else specs
+        hidden = [method_text(point.get(LABELLED)) for point in points]
+        families = families_of(specs, dataset.n_labels, hidden) if experiment.share else specs
         for point, spec, family in zip(points, specs, families, strict=True):
             labelled = read_labelled(point.get(LABELLED))
             if str(labelled) not in identities:

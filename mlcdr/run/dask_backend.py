@@ -20,7 +20,6 @@ from asyncio import CancelledError
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,7 @@ from mlcdr.experiment.keys import PROGRAM
 from mlcdr.experiment.trials import Score
 from mlcdr.run.computing import Computer, Group, GroupResult
 from mlcdr.run.executors import ExecutorLost
+from mlcdr.run.writing import installed_version
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -254,13 +254,8 @@ def _address() -> str:
 def _versions(group: Group) -> dict[str, str]:
     """Whatever a trial's scores depend on beside its data: packages, and the source code of each method."""
     components = {f"{c.family} {c.name}": c for trial in group.trials for c in trial.spec.components()}
-    versions = {"mlcdr": f"{__version__} ({PROGRAM})", **{name: _version(name) for name in _DECIDING}}
+    versions = {
+        "mlcdr": f"{__version__} ({PROGRAM})",
+        **{name: installed_version(name) or "missing" for name in _DECIDING},
+    }
     return versions | {name: component.version() for name, component in components.items()}
-
-
-@cache
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "missing"

@@ -123,7 +123,7 @@ def _manifest(experiment: Experiment, plan: RunPlan, report: RunReport) -> dict[
         "seed": experiment.seed,
         "datasets": {part.name: part.facts for part in plan.parts},
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in _PACKAGES},
+        "packages": {name: installed_version(name) for name in _PACKAGES},
         "blas": [
             {key: info.get(key) for key in ("internal_api", "version", "architecture", "num_threads")}
             for info in threadpool_info()
@@ -151,7 +151,8 @@ def _history(folder: Path, fresh: bool, manifest: dict[str, Any]) -> list[dict[s
     return [*earlier, *([{key: manifest[key] for key in about}] if manifest["trials"]["computed"] else [])]
 
 
-def _version(package: str) -> str | None:
+def installed_version(package: str) -> str | None:
+    """The version of a package; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

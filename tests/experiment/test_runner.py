@@ -17,6 +17,7 @@ import pytest
 from mlcdr import processes
 from mlcdr.config.loading import experiment_from, load_experiment
 from mlcdr.errors import DataError, ResultsError
+from mlcdr.experiment import data_source
 from mlcdr.results.manifest import read_manifest
 from mlcdr.run.computing import Computer, GroupResult
 from mlcdr.run.executors import ThisProcess
@@ -193,6 +194,17 @@ def test_an_interrupted_run_goes_on(arff: Path, tmp_path: Path, undisturbed: byt
     assert not report.interrupted
     assert (report.kept, report.computed) == (18, 6)
     assert (report.folder / "scores.csv").read_bytes() == undisturbed
+
+
+def test_a_data_set_is_read_and_divided_once(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    for name in ("load_dataset", "make_splits"):
+        function = getattr(data_source, name)
+        monkeypatch.setattr(
+            data_source, name, lambda *a, name=name, call=function, **k: (calls.append(name), call(*a, **k))[1]
+        )
+    assert run(small.experiment(arff), tmp_path).done == 16
+    assert calls == ["load_dataset", "make_splits"]
 
 
 # -------------------------------------------------------------------- the files
