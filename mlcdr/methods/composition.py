@@ -5,8 +5,8 @@ together.
 
 Any part may be missing but the learner. A part that can be fitted from `Moments` (it has `fit_moments`) is; any other
 gets the rows, so that a scikit-learn transformer, regressor or multi-label classifier can stand in each place. Training
-rows without labels come with the moments (`Moments.unlabelled`): a part that says `uses_unlabelled = True` learns from
-them, any other knows nothing of them.
+rows without labels come with the moments (`Moments.unlabelled`): a part with `uses_unlabelled = True` learns from
+them, any other does not get them.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ class ComposedClassifier(LabelSetClassifier):
         `label_space`.
     threshold : estimator or None
         From scores to label sets. None: round-based decoding for regressors (at 0 where a label space gives scores of
-        ±1, and says so by a `score_boundary`); a classifier's own decision. One that has `fit(scores, Y)` is fitted to
-        what the fitted learner says of the training instances.
+        ±1, by its `score_boundary`); a classifier's own decision. One that has `fit(scores, Y)` is fitted to
+        the fitted learner's predictions for the training instances.
 
     Attributes
     ----------
     feature_steps_, label_space_, learner_, threshold_ : fitted parts
         A dual space is the last of the feature steps and the label space.
     n_labels_ : int
-        K.
+        Number of labels K.
     classes_ : array of shape (2,)
         The values of y: label absent, label present.
     """
@@ -103,7 +103,7 @@ class ComposedClassifier(LabelSetClassifier):
             validate_parameters(part)
 
     def fit_moments(self, moments: Moments, own_parts: bool = False) -> ComposedClassifier:
-        """Fit from the moments of a training set of label sets (they must still have their rows if a part asks).
+        """Fit from the moments of a training set of label sets (which must still have their rows if a part needs them).
 
         `own_parts`: the parts were made for this fit alone, so they are fitted themselves, not clones of them.
         """
@@ -144,7 +144,7 @@ class ComposedClassifier(LabelSetClassifier):
         return self._with_threshold(moments if self._folded is None else unreduced)
 
     def _with_threshold(self, moments: Moments) -> ComposedClassifier:
-        """Fit the threshold, if it is one to be fitted, on what the learner says of the training rows."""
+        """Fit the threshold, if it is one to be fitted, on the learner's predictions for the training rows."""
         self._training, self._thresholds = None, {}
         if contracts.is_fitted_to_scores(self.threshold):
             X, Y = moments.rows()
@@ -172,7 +172,7 @@ class ComposedClassifier(LabelSetClassifier):
         return self._thresholds[size]
 
     def _midway(self) -> Any:
-        """The threshold where none is asked for: half-way between the scores of absence and presence."""
+        """The default threshold: half-way between the scores of absence and presence."""
         boundary = contracts.score_boundary(self.label_space_)
         return Round() if boundary == 0.5 else Fixed(boundary)
 
@@ -212,7 +212,7 @@ class ComposedClassifier(LabelSetClassifier):
     def settled(self, n_components: float | int | None = None) -> ComposedClassifier:
         """The fitted classifier for good, which predicts from the leading dimensions of the code (see `labels_of`).
 
-        It has let go of what the training rows said, by which other numbers of dimensions would get their thresholds.
+        The predictions for the training rows, needed for the thresholds of other numbers of dimensions, are dropped.
         """
         check_is_fitted(self, "learner_")
         result = copy(self)
@@ -222,7 +222,7 @@ class ComposedClassifier(LabelSetClassifier):
         return result
 
     def output(self, X: Any) -> Array:
-        """What the learner says of X (n×d, checked already): codes r(x) (n×M), or a classifier's scores or sets."""
+        """The learner's predictions for checked X (n×d): codes r(x) (n×M), or a classifier's scores or label sets."""
         return self._output(self._transform(X))
 
     def _output(self, X: Any) -> Array:
@@ -239,7 +239,7 @@ class ComposedClassifier(LabelSetClassifier):
         return said
 
     def _check_output(self, said: NDArray[Any], n: int) -> None:
-        """Refuse what a learner not of ours says, if it is no answer: it would become plausible numbers."""
+        """Refuse predictions of a learner of another package that have the wrong shape or values."""
         name = type(self.learner_).__name__
         width = self.n_labels_ if self.label_space_ is None else self.label_space_.encode(_no_labels(self)).shape[1]
         if said.shape != (n, width):
@@ -261,7 +261,7 @@ class ComposedClassifier(LabelSetClassifier):
         Raises
         ------
         ValueError
-            When more dimensions are asked for than were fitted.
+            When `n_components` means more dimensions than were fitted.
         """
         if self.label_space_ is None:
             return output.astype(np.uint8) if self.threshold_ is None else self.threshold_.apply(output)

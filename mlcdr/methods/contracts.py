@@ -1,8 +1,8 @@
 """What each part of a method must have and what it may offer: one base class for each kind of part.
 
 A class of this package, or of a user, derives from the base of its kind and overrides what differs; the base holds the
-default and its meaning. Classes of other packages (scikit-learn's, say) know none of this. They enter a method
-through the functions at the end of this file, which are the only place that asks an object what it can do.
+default and its meaning. Classes of other packages (such as scikit-learn) have none of these attributes. They enter a
+method through the functions at the end of this file, the only place that tests which methods an object has.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ChecksOfLabels = Mapping[str, Callable[[Any, int], Any]]
 
 
 class Part(BaseEstimator):
-    """Base of all parts: a scikit-learn estimator, with what `mlcdr check` may know of its parameters.
+    """Base of all parts: a scikit-learn estimator, with what `mlcdr check` uses of its parameters.
 
     Parts have `fit(X, Y)` on rows. One that needs only sums, or shares work with others, has `fit_moments(moments)` as
     well, which is then called instead; `moments.rows()` gives it the rows if it needs them after all.
@@ -86,7 +86,7 @@ class Part(BaseEstimator):
 class FeatureStep(Part):
     """A step of the feature space: `fit` or `fit_moments`, `transform(X)` (n×d → n×m), and perhaps:
 
-    `transform_moments(moments)`: the moments of the new features from those of the old ones, with no look at the rows.
+    `transform_moments(moments)`: the moments of the new features from those of the old ones, without the rows.
     """
 
 
@@ -104,7 +104,7 @@ class LabelSpace(Part):
     from_labels : bool
         Whether ȳ and ZᵀZ (and what a kernel regression explains of them) are all it needs.
     size_parameter : str
-        The parameter that says how many dimensions the code has.
+        The parameter that is the number of dimensions of the code.
     """
 
     nested: ClassVar[bool] = False
@@ -264,7 +264,7 @@ def fit_codes(learner: Any, space: Any, moments: Moments) -> None:
 def transform(step: Any, X: Any) -> Any:
     """The features (n×m) that a step makes of X (n×d); one that is 0 throughout where it leaves none.
 
-    That says as little, and what follows needs no case for n×0 matrices: it learns from the labels alone.
+    So what follows needs no case for n×0 matrices: it learns from the labels alone.
     """
     reduced = as_csr(step.transform(X))
     return reduced if reduced.shape[1] else np.zeros((X.shape[0], 1))
@@ -285,7 +285,7 @@ def transform_moments(step: Any, moments: Moments) -> Moments:
 
 
 def validate_parameters(part: Any) -> None:
-    """Compare the parameters of a part with the constraints it declares, if it does.
+    """Compare the parameters of a part with the constraints that it declares, if any.
 
     Raises
     ------

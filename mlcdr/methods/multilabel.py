@@ -1,6 +1,6 @@
-"""The contract of the multi-label classifiers: what is checked on the way in, and how label sets come out.
+"""The bases of the multi-label classifiers: the checks of what they are fitted to, and the form of predictions.
 
-Label powersets, chains, neighbours, ensembles and local models differ in what they learn, not in this.
+Label powersets, chains, neighbours, ensembles and local models share them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class LabelSetClassifier(ClassifierMixin, Part):
     classes_ : array of shape (2,)
         The values of y: label absent, label present.
     n_features_in_ : int
-        d.
+        Number of features d.
     """
 
     classes_: NDArray[Any]
@@ -80,14 +80,14 @@ class MultilabelClassifier(LabelSetClassifier):
     """
 
     def fit_moments(self, moments: Moments) -> Any:
-        """Fit from a training set of label sets {0, 1}, of which the rows are there."""
+        """Fit from a training set of label sets {0, 1}, which must have its rows."""
         self._begin(moments)
         X, Y = moments.rows()
         self._fit_rows(X, as_dense(Y))
         return self
 
     def _begin(self, moments: Moments) -> None:
-        """Take down the shape of the training set.
+        """Keep the shape of the training set.
 
         Raises
         ------
@@ -113,7 +113,7 @@ class MultilabelClassifier(LabelSetClassifier):
         raise NotImplementedError
 
     def _scores(self, X: Any) -> Array:
-        """Scores (n×K) of checked rows X (n×d), positive where a label is rather there than not: the method itself."""
+        """Scores (n×K) of checked rows X (n×d), positive where a label is predicted: the method itself."""
         if type(self)._answer is MultilabelClassifier._answer:
             raise NotImplementedError
         return self._answer(X)[0]

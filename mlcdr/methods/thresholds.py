@@ -32,7 +32,7 @@ class Fixed(Threshold):
     fallback : {"none", "top"}
         What an instance gets whose scores all fail: no label, or the one with the highest score (the first of equals).
     ties : {"absent", "present"}
-        What a score equal to the threshold says of its label.
+        What a score equal to the threshold predicts.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -80,7 +80,7 @@ class Zero(Fixed):
     fallback : {"none", "top"}
         What an instance with no positive score gets: no label, or the one with the highest score.
     ties : {"absent", "present"}
-        What a score of 0 says of its label.
+        What a score of 0 predicts.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -166,7 +166,7 @@ class PCut(Threshold):
         self.single = single
 
     def fit(self, scores: Scores, Y: Any) -> PCut:
-        """Learn the shares from the label sets Y (n×K of {0, 1}, dense); the scores (n×K) are not looked at."""
+        """Learn the shares from the label sets Y (n×K of {0, 1}, dense); the scores (n×K) are not used."""
         self.shares_ = np.mean(Y, axis=0, dtype=np.float64)
         return self
 

@@ -284,7 +284,7 @@ def test_bad_input_is_refused(cls):
             with pytest.raises(ValueError, match="'n_components' parameter"):
                 make(cls, n_components=impossible).fit(X, Y)
         space = make(cls, n_components=3).fit(X, Y)
-        with pytest.raises(ValueError, match="4 dimensions are asked for, 3 were fitted"):
+        with pytest.raises(ValueError, match="4 dimensions are requested, 3 were fitted"):
             space.size_of(4)
         assert space.size_of(2) == 2
         assert clone(space).get_params()["n_components"] == 3

@@ -1,4 +1,4 @@
-"""Bayesian classifier chain (BCC): each label's model looks at one parent, in a tree of the labels that depend most.
+"""Bayesian classifier chain (BCC): each label's model uses one parent, in a tree of the most dependent labels.
 
 Source: Zaragoza, Sucar, Morales, Bielza & Larrañaga 2011; Sun 2017, section 2.3.1.
 """

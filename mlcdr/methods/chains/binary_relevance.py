@@ -43,7 +43,7 @@ class BinaryRelevance(LinkedClassifier):
 def of_label_sets(estimator: Any) -> Any:
     """The estimator, if it may fit label sets; binary relevance of it, if it is a regressor or a binary classifier.
 
-    A regressor that took label sets would say numbers about ½, which are no label sets.
+    A regressor fitted to label sets would predict real numbers, which are no label sets.
     """
     if not hasattr(estimator, "__sklearn_tags__"):  # a class that says nothing of itself
         return estimator

@@ -1,4 +1,4 @@
-"""BR+: binary relevance in which each label's model also looks at all other labels.
+"""BR+: binary relevance in which each label's model also uses all other labels.
 
 Source: Cherman, Metz & Monard 2011, as Pacharawongsakda & Theeramunkong 2012 used it.
 """
@@ -18,13 +18,13 @@ class BRPlus(LinkedClassifier):
     """h_k(x, y_1, …, y_(k−1), y_(k+1), …, y_K), trained on the true other labels.
 
     A new instance gets the other labels from plain binary relevance, as a set of {0, 1}; they are not updated by what
-    the second models say (Cherman's "no update"). Cost: K fits of the estimator to d features and K to d + K − 1;
+    the second models predict (Cherman's "no update"). Cost: K fits of the estimator to d features and K to d + K − 1;
     with least squares, or ridge, one fit to d features and about K³ + dK² (`mlcdr.methods.chains.linear`).
 
     Attributes
     ----------
     first_, links_ : lists of Link
-        The models of plain binary relevance, and those that look at the other labels, which follow the features in
+        The models of plain binary relevance, and those that use the other labels, which follow the features in
         order; by label.
     """
 

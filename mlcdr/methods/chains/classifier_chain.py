@@ -1,4 +1,4 @@
-"""Classifier chain (CC): each label's model also looks at the labels before it.
+"""Classifier chain (CC): each label's model also uses the labels before it.
 
 Source: Read, Pfahringer, Holmes & Frank 2011.
 """
@@ -45,7 +45,7 @@ class ClassifierChain(DirectedChain):
     order_ : list of int
         The labels in the chain's order.
     links_ : list of Link
-        The models, in the chain's order; the labels they look at follow the features, in that order.
+        The models, in the chain's order; the labels they use follow the features, in that order.
     """
 
     checks_of_labels: ClassVar[ChecksOfLabels] = {"order": order_of}

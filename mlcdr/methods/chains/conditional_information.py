@@ -32,9 +32,9 @@ def conditional_information(
     moments : Moments
         A training set.
     selector : LocalSelector
-        Says which features a label's classifiers look at.
+        Gives the features that a label's classifiers use.
     held_out : array of int
-        The rows that classifiers are not fitted to, on which they are asked.
+        The rows that classifiers are not fitted to, and for which they predict.
     """
     X, Y = moments.rows()
     K = moments.n_labels
@@ -59,7 +59,7 @@ def conditional_information(
 
 
 def _divergence(given: Array, alone: Array) -> Array:
-    """KL(p ‖ q) in nats of two Bernoulli distributions, told by their log-odds."""
+    """KL(p ‖ q) in nats of two Bernoulli distributions, given by their log-odds."""
     return np.asarray(
         expit(given) * (log_expit(given) - log_expit(alone)) + expit(-given) * (log_expit(-given) - log_expit(-alone))
     )

@@ -1,7 +1,7 @@
-"""Chains in which each label's model looks at parents of its own among the labels before it.
+"""Chains in which each label's model uses parents of its own among the labels before it.
 
-Classifier chains (all labels before it), Bayesian chains (one parent), polytrees and k-dependence chains differ in who
-the parents are, and in how a label set is found; fitting the links and going down the chain are here.
+Classifier chains (all labels before it), Bayesian chains (one parent), polytrees and k-dependence chains differ in
+their parents, and in how a label set is found; fitting the links and predicting along the chain stand here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class DirectedChain(LinkedClassifier):
     links_: list[Link]
 
     def _structure(self, estimator: Any, moments: Moments, selector: LocalSelector) -> Structure:
-        """`order_` and `parents_`, by what may be seen of the features before parents are known: the method itself."""
+        """`order_` and `parents_`, from the features that are used before parents are known: the method itself."""
         raise NotImplementedError
 
     def _fit_links(self, estimator: Any, moments: Moments) -> None:

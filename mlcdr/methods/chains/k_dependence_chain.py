@@ -1,4 +1,4 @@
-"""k-dependence classifier chain (kCC): a chain in which a label looks at k of those before it, at most.
+"""k-dependence classifier chain (kCC): a chain in which a label uses k of those before it, at most.
 
 Source: Sun 2017, section 4.2.1.
 """
@@ -29,8 +29,8 @@ class KDependenceChain(DirectedChain):
         I(Y_l; Y_j) + α Σ_(Y_k ∈ Pa_j) I(Y_j; Y_k | Y_l)        (4.31)
 
     until there are k, or no label is left. k = 0 is binary relevance, k = K − 1 a classifier chain. Links are trained
-    on the true parents; a new instance gets what was predicted. A label that is the same in all training rows tells
-    nothing, and is never a parent. Cost: K fits of the estimator, and about K²·k look-ups of counts.
+    on the true parents; a new instance gets what was predicted. A label that is the same in all training rows has
+    no information, and is never a parent. Cost: K fits of the estimator, and about K²·k look-ups of counts.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class KDependenceChain(DirectedChain):
     rounding : {"ceiling", "nearest"}
         What a share of K means: ⌈pK⌉, as the text has it, or the nearest number, as the author's program does.
     random_state : int, RandomState instance or None
-        Of a random order.
+        Seed of a random order.
     features : estimator or None
         As in `LinkedClassifier`.
 

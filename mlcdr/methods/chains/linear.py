@@ -130,8 +130,8 @@ class Partialled:
     factor : FileOrderCholesky
         Of M + αI; constant labels are neither kept nor aliased.
     drops : bool
-        Whether aliased labels get coefficient 0, which the rows have confirmed. Otherwise nothing can be said of links
-        that look at one.
+        Whether aliased labels get coefficient 0, which the rows have confirmed. Otherwise links
+        that use one are not known.
     """
 
     factor: FileOrderCholesky
@@ -211,7 +211,7 @@ class LinearLinks:
     weights : array of shape (d, K)
         The w_k.
     on_labels : array of shape (K, K)
-        The a_k, as columns; 0 where a link does not look at a label.
+        The a_k, as columns; 0 where a link does not use a label.
     intercepts : array of shape (K,)
         The b_k.
     """
@@ -222,7 +222,7 @@ class LinearLinks:
 
     @classmethod
     def alone(cls, estimator: Any, moments: Moments) -> LinearLinks | None:
-        """Links that look at no label; None if the estimator has not the form for it."""
+        """Links that use no label; None if the estimator has not the form for it."""
         regression = Regression.of(estimator, moments)
         if regression is None:
             return None
@@ -231,7 +231,7 @@ class LinearLinks:
 
     @classmethod
     def chained(cls, estimator: Any, moments: Moments, order: Sequence[int]) -> LinearLinks | None:
-        """Links that look at the labels before theirs in `order`; None if the estimator has not the form for it.
+        """Links that use the labels before theirs in `order`; None if the estimator has not the form for it.
 
         Ridge regressions that are to be `separate` are solved each by itself.
         """
@@ -276,7 +276,7 @@ class LinearLinks:
 
     @classmethod
     def mutual(cls, estimator: Any, moments: Moments) -> LinearLinks | None:
-        """Links that look at all other labels; None if the estimator has not the form for it."""
+        """Links that use all other labels; None if the estimator has not the form for it."""
         regression = Regression.of(estimator, moments)
         if regression is None:
             return None

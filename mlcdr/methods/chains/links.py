@@ -1,7 +1,7 @@
 """What binary relevance and the chains share: links, which are models of one label each, and the estimator's contract.
 
 A link's estimator is a regressor, which decides at ½, or a binary classifier, which a multi-label one is where y is a
-vector. It is fitted from the moments of the features and the labels it looks at, which are blocks of those of [X, Y],
+vector. It is fitted from the moments of the features and the labels it uses, which are blocks of those of [X, Y],
 if it can be; from the rows otherwise.
 """
 
@@ -35,7 +35,7 @@ from mlcdr.numerics.moments import Moments, beside
 
 @dataclass(frozen=True)
 class Link:
-    """A fitted model of one label, that looks at the features and at some other labels.
+    """A fitted model of one label, that uses the features and some other labels.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Link:
     constant : float
         ½ where it was always present then, −½ where never.
     columns : array of int, or None
-        The features that it looks at; None: all.
+        The features that it uses; None: all.
     """
 
     model: Any
@@ -63,7 +63,7 @@ class Link:
     ) -> Link:
         """Fit a clone of `estimator` to one label, from the features (or some `columns` of them) and labels `inputs`.
 
-        `near`: a link of the same label and features that looks at no label, from which an iteration may start.
+        `near`: a link of the same label and features that uses no label, from which an iteration may start.
         """
         if columns is None:
             part = moments.with_labels(inputs, [label])
@@ -82,7 +82,7 @@ class Link:
         return cls(model.fit(X, y), 0.0, columns)
 
     def score(self, X: Any, said: Array | None = None) -> Array:
-        """How surely (n,) the label is there, for features X (n×d) and the labels looked at (n×q): positive where it
+        """Scores (n,) for features X (n×d) and the labels used (n×q): positive where the label
         is predicted.
         """
         if self.model is None:
@@ -106,9 +106,9 @@ class Link:
         return np.clip(logs[:, 1] - logs[:, 0], -CERTAIN, CERTAIN)
 
     def log_odds_at(self, X: Any, rows: NDArray[np.intp], said: Array) -> Array:
-        """`log_odds` (m,) of m pairs of a row of X (n×d), by its number, and what is said of the labels (m×q).
+        """`log_odds` (m,) of m pairs of a row of X (n×d), by its number, and values of the labels used (m×q).
 
-        Logistic regression looks at each row of X once, whatever the number of pairs.
+        Logistic regression uses each row of X once, whatever the number of pairs.
         """
         if isinstance(self.model, LogisticRegression):
             on_labels = self.model.coef_[0, self.model.n_features_in_ - said.shape[1] :]
@@ -121,13 +121,13 @@ class Link:
 
 
 def _beside(X: Any, said: Array | None) -> Any:
-    """The features (n×d) and the labels looked at (n×q); where there is neither, a feature that is 0 throughout."""
+    """The features (n×d) and the labels used (n×q); where there is neither, a feature that is 0 throughout."""
     if said is not None and said.shape[1]:
         return beside(X, said)
     return X if X.shape[1] else np.zeros((X.shape[0], 1))
 
 
-Of = Callable[[Link, Any, Array | None], Array]  # what is asked of a link: `Link.score` or `Link.log_odds`
+Of = Callable[[Link, Any, Array | None], Array]  # what is computed of a link: `Link.score` or `Link.log_odds`
 
 
 def _is_probabilistic(classifier: LinkedClassifier) -> bool:
@@ -143,7 +143,7 @@ class LinkedClassifier(MetaClassifier):
         The model of a label: a regressor, of which a prediction above ½ means that the label is there, or a binary
         classifier. None: least squares.
     features : estimator or None
-        A selector of the features that a label's model looks at (`mlcdr.methods.local_features`). None: all features.
+        A selector of the features that a label's model uses (`mlcdr.methods.local_features`). None: all features.
     """
 
     component_parameters: ClassVar[dict[str, str]] = {
@@ -162,7 +162,7 @@ class LinkedClassifier(MetaClassifier):
         self.features = features
 
     def fit_moments(self, moments: Moments) -> LinkedClassifier:
-        """Fit from the moments of a training set (with its rows, if the estimator asks for them)."""
+        """Fit from the moments of a training set (with its rows, if the estimator needs them)."""
         self._begin(moments)
         self._fit_links(self._own_estimator(), moments)
         return self
@@ -185,7 +185,7 @@ class LinkedClassifier(MetaClassifier):
         raise NotImplementedError
 
     def _walk(self, X: Any, of: Of) -> Array:
-        """What `of` gives (n×K) of each link on checked rows X (n×d), and on the labels that it looks at as predicted
+        """What `of` gives (n×K) of each link on checked rows X (n×d), and on the labels that it uses as predicted
         by those before it: the method itself.
         """
         raise NotImplementedError
@@ -197,7 +197,7 @@ class LinkedClassifier(MetaClassifier):
     def predict_proba(self, X: Any) -> Array:
         """The probability of each label (n×K; n×2, absent and present, where y was a vector), if the estimator has one.
 
-        Where a link looks at other labels, it is conditional on these as predicted, unless the method says otherwise.
+        Where a link uses other labels, it is conditional on these as predicted, unless the method differs.
         """
         check_is_fitted(self, "classes_")
         present = self._probabilities(self._valid(X))

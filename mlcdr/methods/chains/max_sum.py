@@ -96,7 +96,7 @@ class FactorTree:
         return beliefs
 
     def _upward(self, tables: Sequence[Array], reduce: Reduce) -> tuple[list[Array], list[Array], list[Array]]:
-        """What the tables farther from the root say of each label, each table's message, and the tables with these."""
+        """Each label's sum of messages from below, each table's message, and the tables with these."""
         below = [np.zeros((len(tables[0]), 2)) for _ in tables]
         messages, gathered = list(tables), list(tables)
         for k, place in reversed(self.upwards):

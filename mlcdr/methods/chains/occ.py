@@ -55,7 +55,7 @@ class OCC(KDependenceChain):
     discretise : {"mean_std", "published_code", "equal_frequency", "none"} or None
         As in `LocalMLFS`.
     random_state : int, RandomState instance or None
-        Of a random order.
+        Seed of a random order.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class OCC(KDependenceChain):
 
     @property
     def features_(self) -> list[NDArray[np.intp] | None]:
-        """The features that each label's model looks at, by label."""
+        """The features that each label's model uses, by label."""
         by_label = dict(zip(self.order_, self.links_, strict=True))
         return [by_label[j].columns for j in range(len(self.order_))]
 

@@ -1,4 +1,4 @@
-"""Polytree-augmented classifier chain (PACC): several parents a label, and the most probable label set exactly.
+"""Polytree-augmented classifier chain (PACC): several parents per label, and the most probable label set exactly.
 
 Source: Sun 2017, chapter 3, Algorithm 1; with label-dependent features (`features: ldf`), Algorithm 2.
 """
@@ -57,8 +57,8 @@ class PolytreeChain(DirectedChain):
     weight is less than a fifth of that of any of the label's edges; the polytree gives the order, in which every
     earlier label with a weight above 0.0005 becomes a parent, too, so that the chain is hardly sparser than a
     classifier chain; and it predicts greedily, one label after the other, so that scores and probabilities are
-    conditional on the labels as predicted. Its weights are normalised, which is to be asked for (`mi: normalised`).
-    Tables 3.2 and 3.3 were made like that, to judge by their numbers. In which order it looks at neighbours, which it
+    conditional on the labels as predicted. Its weights are normalised, which is `mi: normalised` here.
+    Tables 3.2 and 3.3 were made like that, to judge by their numbers. In which order it takes neighbours, which it
     keeps where they are more than `max_parents`, and its order among labels of one depth are its own.
 
     Parameters

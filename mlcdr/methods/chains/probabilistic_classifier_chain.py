@@ -25,7 +25,7 @@ _MOST_NODES = 2**18
 
 
 def check_search(search: str, n_labels: int) -> None:
-    """Raise a ValueError where an exact search of so many labels is asked for."""
+    """Raise a ValueError where an exact search is set for too many labels."""
     if search == "exact" and n_labels > _MOST_EXACT:
         raise ValueError(
             f"an exact search is for {_MOST_EXACT} labels at most, found {n_labels}; take a beam or epsilon"
@@ -35,10 +35,10 @@ def check_search(search: str, n_labels: int) -> None:
 class ProbabilisticClassifierChain(ClassifierChain):
     """ŷ = argmax_y p(y | x) with p(y | x) = Π_k p(y_k | x, y_1, …, y_(k−1)), (2.5) and (2.7); the links are a chain's.
 
-    Label sets are grown label by label, along the chain, for all instances at once, and a search says which of them are
-    grown on. "exact": all 2^K. "beam": the `width` most probable of each instance. "epsilon": those of probability ε at
-    least; where none of an instance's can be grown so, each goes on to its more probable end alone. It finds the most
-    probable label set if that has probability ε, and looks at 2/ε label sets of an instance at most.
+    Label sets are grown label by label, along the chain, for all instances at once, and a search determines which of
+    them are grown on. "exact": all 2^K. "beam": the `width` most probable of each instance. "epsilon": those of
+    probability ε at least; where none of an instance's can be grown so, each goes on to its more probable end alone. It
+    finds the most probable label set if that has probability ε, and grows 2/ε label sets of an instance at most.
 
     The probability of a label is that whatever the others are; of a search that is not exact, among the label sets that
     it ends with.

@@ -18,9 +18,9 @@ Triplet = tuple[int, int, int]
 def spanning_forest(weights: Array) -> Neighbours:
     """The neighbours of each label in the spanning tree with the largest sum of weights (K×K, symmetric, ≥ 0).
 
-    Edges of weight 0 tell nothing and are left out, so there may be several trees. Of edges that are equal but for
-    rounding the one between the lower numbers goes first, the lower of the lower numbers deciding (Kruskal 1956). Cost:
-    K² log K.
+    Edges of weight 0 carry no information and are left out, so there may be several trees. Of edges that are equal but
+    for rounding the one between the lower numbers goes first, the lower of the lower numbers deciding (Kruskal 1956).
+    Cost: K² log K.
     """
     K = len(weights)
     first, second = np.triu_indices(K, 1)
@@ -110,11 +110,11 @@ def polytree(neighbours: Neighbours, weights: Array, independent: list[Triplet],
 
     1. Two neighbours a, b of a label j that are `independent`, as triplets (j, a, b), are its parents, (3.4): one pair
        after the other, as long as no edge is directed already the other way and no label has more than `most` parents.
-    2. Of a label that has a parent, the other neighbours are children: were they parents, a test would have said so.
+    2. Of a label that has a parent, the other neighbours are children: were they parents, a test would have found it.
        That goes on from label to label. Where it would give a label more than `most` parents, the edge is turned if
        that can be, and left out otherwise.
     3. A part without directions is directed away from the label with the largest sum of weights to its neighbours
-       there (of equals the first), which says the same of the distribution as any other root.
+       there (of equals the first), which represents the same distribution as any other root.
     """
     K = len(neighbours)
     parents: list[set[int]] = [set() for _ in range(K)]

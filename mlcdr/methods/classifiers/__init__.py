@@ -1,1 +1,4 @@
-"""Multi-label classifiers that are neither chains nor ensembles: powersets, pairs, neighbours, meta-labels."""
+"""Multi-label classifiers that are neither chains nor ensembles.
+
+Label powersets, pairwise models, nearest neighbours, label-specific features, and groups of labels.
+"""

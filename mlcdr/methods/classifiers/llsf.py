@@ -1,4 +1,4 @@
-"""LLSF: label-specific features by a sparse linear model whose coefficients are alike where labels are.
+"""LLSF: label-specific features by a sparse linear model that gives similar labels similar coefficients.
 
 Source: Huang, Li, Huang & Wu 2015, "Learning label specific features for multi-label classification".
 """
@@ -38,9 +38,9 @@ class LLSF(MetaClassifier):
         XW itself, which decides at ½. A label without features is predicted where more than half of the training
         instances have it, and one that is the same in all of them as it was there.
     alpha : float
-        How much alike coefficients are to be.
+        The weight of the term that makes the coefficients of similar labels alike.
     beta : float
-        The sparsity.
+        The weight of the sparsity term.
     gamma : float
         The ridge of the start.
     max_iter : int
@@ -107,7 +107,7 @@ class LLSF(MetaClassifier):
         size_x = eigvalsh(xx, subset_by_index=(len(xx) - 1, len(xx) - 1))[0]
         bound = np.sqrt(2 * (size_x**2 + (self.alpha * np.linalg.norm(unlike, 2)) ** 2))
         squares = np.sum(Y**2)
-        # XᵀXW is what a step costs: once for W_t, for the objective and for the two gradients that look at it
+        # XᵀXW is what a step costs: once for W_t, for the objective and for the two gradients that use it
         image_before = image = xx @ weights
         b_before = b = 1.0
         value = np.inf

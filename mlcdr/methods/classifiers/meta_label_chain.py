@@ -1,4 +1,4 @@
-"""A chain of meta-labels: groups of labels that go together, each with a classifier that looks at the groups before it.
+"""A chain of meta-labels: groups of related labels, each with a classifier that uses the groups before it as features.
 
 Source: Sun 2017, section 8.2.2 and Algorithm 17: the local model of CLMLC.
 """
@@ -29,8 +29,8 @@ class MetaLabelChain(MultilabelClassifier):
     There are ⌈K/size⌉ groups (8.11): k-means on the rows of the leading eigenvectors of D^(-½)AD^(-½), where A is the
     mean of the labels' Jaccard index and exp(−‖μ_j − μ_k‖²), μ_j the mean of the rows with label j
     (`numerics.meta_labels`). A new instance gets the groups before as they were predicted; members of a group vote, and
-    a label that half of them predict is there. Cost: the classifier's, for each group and member; a classifier chain of
-    linear links costs d²K + dK² + K³ a member, whatever the groups, beside one factorisation for the features
+    a label is predicted where half of them predict it. Cost: the classifier's, for each group and member; a classifier
+    chain of linear links costs d²K + dK² + K³ a member, whatever the groups, beside one factorisation for the features
     (`mlcdr.methods.chains.linear`).
 
     Parameters
@@ -92,7 +92,7 @@ class MetaLabelChain(MultilabelClassifier):
         self.random_state = random_state
 
     def fit_moments(self, moments: Moments) -> MetaLabelChain:
-        """Fit from the moments of a training set, of which the rows are there."""
+        """Fit from the moments of a training set, which must have its rows."""
         self._begin(moments)
         rng = check_random_state(self.random_state)
         self.groups_ = self._groups(moments, rng)
@@ -171,7 +171,7 @@ class MetaLabelChain(MultilabelClassifier):
                 extended = beside(X, said[:, :start]) if start else X
                 answers = [answer(member, extended, len(group)) for member in self.members_[i]]
                 found, votes = [each for each, _ in answers], [each for _, each in answers]
-            # positive where half of them are
+            # the median, positive where half of them are
             scores[:, start:end] = found[0] if len(found) == 1 else np.sort(found, axis=0)[len(found) // 2]
             said[:, start:end] = 2 * np.sum(votes, axis=0) >= len(votes)
         place = np.argsort(grouped)
@@ -205,7 +205,7 @@ class _Member:
             return scores
         order = np.asarray(self.within[i])
         own = np.asfortranarray(on_labels[start + order[:, None], start + order])
-        found = np.asfortranarray(scores[:, order])  # in the chain's order, as what is said is
+        found = np.asfortranarray(scores[:, order])  # in the chain's order, as the predictions are
         within = np.zeros(found.shape, order="F")
         within[:, 0] = found[:, 0] > 0
         for place in range(1, size):

@@ -23,10 +23,10 @@ class MLkNN(MultilabelClassifier):
         P(H_1) = (s + Σ_i y_il) / (2s + n),        P(E_j | H_b) = (s + c_b[j]) / (s(k + 1) + Σ_j' c_b[j']).
 
     Euclidean distance; of training instances equally far away those that come first (`numerics.neighbours`). A label as
-    likely there as not is predicted, as in the authors' program, and its score is a rounding error above 0. Of n ≤ k
-    training instances the n − 1 others are the neighbours; a single one has none, and the prior decides. Cost: by brute
-    force, in blocks, n²d for training and n·n_test·d for testing (sparse: the products of non-zeros); and k label sets
-    a row.
+    likely present as absent is predicted, as in the authors' program, and its score is a rounding error above 0. Of n ≤
+    k training instances the n − 1 others are the neighbours; a single one has none, and the prior decides. Cost: by
+    brute force, in blocks, n²d for training and n·n_test·d for testing (sparse: the products of non-zeros); and k label
+    sets a row.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class MLkNN(MultilabelClassifier):
     s : float
         The smoothing; 1 is Laplace's.
     include_itself : bool
-        Whether a training instance is among its own neighbours, as in scikit-multilearn (where nothing else is said);
+        Whether a training instance is among its own neighbours, as in scikit-multilearn (by default);
         the paper's are others.
     normalise : bool
         Whether each feature is divided by its range in the training set first (one that is constant there is left out),

@@ -41,7 +41,7 @@ class MLSF(MultilabelClassifier):
     minimises ½‖XV − Z‖² + γ‖V‖₁ (6.5), by ADMM (`numerics.admm`). Z (n×q): a meta-label's label set, read as a binary
     number with the first label as its lowest digit, replaced by its rank among the numbers that occur, at a scale of
     [0, 1]. (The text has the number itself, 2^l large; its LASSO would be one of scale.) A meta-label without a feature
-    goes by its labels' frequencies.
+    is predicted by its labels' frequencies.
     Cost: K²(n + d) + K³ for the meta-labels, the LASSO's, and a classifier's for each meta-label.
 
     Parameters
@@ -131,7 +131,7 @@ class MLSF(MultilabelClassifier):
             raise ValueError(f"groups must be lists that hold each of the labels 0, 1, … once, found {self.groups}")
 
     def fit_moments(self, moments: Moments) -> MLSF:
-        """Fit from the moments of a training set, of which the rows are there."""
+        """Fit from the moments of a training set, which must have its rows."""
         self._begin(moments)
         rng = check_random_state(self.random_state)
         X, Y = moments.rows()

@@ -1,4 +1,4 @@
-"""One of several classes, by whatever model there is: what the methods that make one class of a label set share.
+"""One of several classes, by any kind of model: shared by the methods that turn a label set into one class.
 
 An estimator is a classifier of several classes; a binary one, of which one against the rest is made for each class; or
 a regressor, which fits the classes' indicators (a column for each class), the largest of which decides.
@@ -22,7 +22,7 @@ from mlcdr.numerics.moments import Moments
 
 @dataclass(frozen=True)
 class MultiClass:
-    """A fitted model of classes 0, …, C − 1, all of which were there in training; None if there was but one."""
+    """A fitted model of classes 0, …, C − 1, all of which occurred in training; None if there was only one."""
 
     model: Any
     n_classes: int
@@ -40,7 +40,7 @@ class MultiClass:
         return cls((clone(estimator) if several else OneVsRestClassifier(clone(estimator))).fit(X, codes), n_classes)
 
     def scores(self, X: Any) -> Array:
-        """How much speaks for each class (n×C): decision values, probabilities or what a regressor says."""
+        """The score of each class (n×C): decision values, probabilities or a regressor's predictions."""
         if self.model is None:
             return np.zeros((X.shape[0], 1))
         if not is_classifier(self.model):

@@ -1,1 +1,1 @@
-"""Dual-space reduction: features and labels reduced together. One method a file."""
+"""Dual-space reduction: features and labels are reduced together. One method per file, on the base in `linear`."""

@@ -30,9 +30,11 @@ class IDSR(DualSpace):
     Parameters
     ----------
     n_features : int, float or None
-        D: an int, a fraction of the d features, or None for all. (D in the paper; the x of its Table 2.)
+        Number of features D: an int, a fraction of the d features, or None for all. (D in the paper; the x of its Table
+        2.)
     n_labels : int, float or None
-        K': an int, a fraction of the K labels, or None for all. (K in the paper; the y of its Table 2.)
+        Number of dimensions K' of the code: an int, a fraction of the K labels, or None for all. (K in the paper; the y
+        of its Table 2.)
     dependency : {"covariance", "correlation"}
         Whether S and T are covariances or correlations, as in `DualSpace`.
 
@@ -78,5 +80,5 @@ class IDSR(DualSpace):
         """The moments of the reduced features; with covariances, S is diagonal there."""
         if self.dependency == "correlation":
             return super().transform_moments(moments)
-        # asked for as in fitting: another number might bring another decomposition, with other signs
+        # the same number as in fitting: another might bring another decomposition, with other signs
         return principal_moments(moments, n_kept(self.n_features, moments.n_features, "nearest", "n_features"))

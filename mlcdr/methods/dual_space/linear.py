@@ -1,4 +1,4 @@
-"""What the dual-space reducers share: features x' = Uᵀx, and a code t = Vy of the labels, decoded as ŷ = Vᵀt.
+"""The base of the dual-space reducers: features x' = Uᵀx, and a code t = Vy of the labels, decoded as ŷ = Vᵀt.
 
 A dual space is a feature step (`transform`) and a label space (`encode`, `decode`), fitted together.
 """
@@ -56,7 +56,7 @@ class DualSpace(TransformerMixin, LinearLabelSpace):
         self.dependency = dependency
 
     def fit_moments(self, moments: Moments) -> DualSpace:
-        """Find the directions from the moments of a training set (parameters and data are not checked again)."""
+        """Find the directions from the moments of a training set (without checks of parameters and data)."""
         self.n_features_in_ = moments.n_features
         self.mean_ = np.zeros(moments.n_labels)
         self.feature_directions_, self.directions_ = self._find_both(moments)

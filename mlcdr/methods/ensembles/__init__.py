@@ -1,1 +1,1 @@
-"""Multi-label classifiers that vote: ensembles of any other, and of those of a few labels."""
+"""Ensembles of multi-label classifiers that predict by vote: of any classifier, or of label powersets."""

@@ -29,10 +29,10 @@ _SEEDS = np.iinfo(np.int32).max
 class Ensemble(MetaClassifier):
     """m members, each a clone of one classifier, fitted to some of the instances and some of the features.
 
-    Both are drawn without replacement, for each member anew. A label is there where half of the members or more say so;
-    its score is the share of the votes less ½ (and a quarter of a vote more, so that an even vote is above 0). Every
-    `random_state` in a member is drawn anew, so that chains of random order are of different orders. Cost: m fits of
-    the member, to fewer instances and features.
+    Both are drawn without replacement, for each member anew. A label is predicted where half of the members or more
+    predict it; its score is the share of the votes less ½ (and a quarter of a vote more, so that an even vote is above
+    0). Every `random_state` in a member is drawn anew, so that chains of random order are of different orders. Cost: m
+    fits of the member, to fewer instances and features.
 
     The author's programs of the thesis swap the two shares (`variant: published_code`): 50 % of the instances and 75 %
     of the features with the values below.
@@ -51,13 +51,13 @@ class Ensemble(MetaClassifier):
     variant : {"text", "published_code"}
         "published_code": the share of the instances is used for the features, and the other way round.
     random_state : int, RandomState instance or None
-        Of the draws, and of the members.
+        Seed of the draws, and of the members.
 
     Attributes
     ----------
     members_ : list of m estimators
     features_ : list of m arrays of int
-        The features that each looks at.
+        The features that each was fitted to.
     """
 
     parts_of_all_labels: ClassVar[tuple[str, ...]] = ("estimator",)

@@ -34,7 +34,7 @@ def check_labelsets(labelsets: Any, n_labels: int) -> None:
 
 
 class RAkEL(MetaClassifier):
-    """ŷ_l = 1 where more than half of the label powersets of sets R_1, …, R_m ∋ l say so; |R_i| = k.
+    """ŷ_l = 1 where more than half of the label powersets of sets R_1, …, R_m ∋ l predict it; |R_i| = k.
 
     Overlapping (RAkEL_o): m different sets, drawn at random from all that there are. Disjoint (RAkEL_d): the labels in
     random order, cut into ⌈K/k⌉ sets, of which the last may be smaller. A label in none of the sets is not predicted.

@@ -1,1 +1,4 @@
-"""Feature-space extraction: from n×d features to n×m, m ≤ d. One method a file."""
+"""Feature-space reduction: from n×d features to n×m, m ≤ d, by extraction or by selection. One method per file.
+
+The bases: `supervised` (checks), `linear` and `dependence` (extractors), `selection` and `informative` (selectors).
+"""

@@ -1,4 +1,4 @@
-"""What the selectors by information share: features made discrete, their informations, and greedy choice."""
+"""The base of the selectors by information: features made discrete, their informations, and greedy choice."""
 
 from __future__ import annotations
 

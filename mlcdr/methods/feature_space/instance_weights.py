@@ -2,7 +2,7 @@
 
 Source: Park & Lee 2008 (binary); Chen et al. 2007 (entropy); Wang, Ding & Huang 2010 (correlation); Lin & Chen 2010
 (fuzzy); Xu 2018, *A weighted linear discriminant analysis framework for multi-label feature extraction* (dependence,
-and all five in one frame). Fuzzy and dependence weights look at the features as well, and follow the program of Xu.
+and all five in one frame). Fuzzy and dependence weights depend on the features as well, and follow the program of Xu.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KINDS = ("correlation", "entropy", "binary", "fuzzy", "dependence")
 
 
 def weights_in(moments: Moments, kind: str) -> Array:
-    """W (n×K) of the rows of `moments`, kept there for all who ask."""
+    """W (n×K) of the rows of `moments`, kept there for other methods."""
     return moments.once(
         ("instance weights", kind),
         lambda: instance_weights(kind, label_sets(moments), rank_coordinates(moments).rows()[0]),

@@ -1,6 +1,6 @@
-"""What the linear feature extractors share: x' = Pᵀ(x − x̄), with P's columns in the order of their eigenvalues.
+"""The base of the linear feature extractors: x' = Pᵀ(x − x̄), with P's columns in the order of their eigenvalues.
 
-A method of this kind is its directions P, and nothing else differs; so each one's file holds just how it finds them.
+A method of this kind is its directions P; its file holds how they are found.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Supe
 
     Directions with a positive eigenvalue only are kept (above rounding, about 1e-15·d of the largest): beyond them any
     direction is as good as any other. They are linearly independent, in descending order of eigenvalue, with
-    PᵀMP = I unless a method says otherwise (so orthonormal where M = I); the sign of each makes its entry of largest
+    PᵀMP = I unless a method differs (so orthonormal where M = I); the sign of each makes its entry of largest
     magnitude positive. They are nested: all numbers of dimensions share one eigendecomposition, kept with the moments.
 
     Parameters
@@ -50,7 +50,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Supe
         Pᵀ: the directions, as rows.
     eigenvalues_ : array of shape (n_positive_,)
         All positive eigenvalues λ that were computed, descending; the first m are those of the directions. Where a
-        method does not say otherwise, these are all there are.
+        method does not differ, these are all there are.
     n_positive_ : int
         Their number.
     eigenvalue_share_ : float
@@ -58,7 +58,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Supe
     mean_ : array of shape (d,)
         x̄, the mean of the training features.
     n_components_ : int
-        m.
+        Number of dimensions m.
     """
 
     components_: Array
@@ -82,7 +82,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Supe
                 )
 
     def fit_moments(self, moments: Moments) -> LinearFeatureSpace:
-        """Find the directions from the moments of a training set (parameters and data are not checked again)."""
+        """Find the directions from the moments of a training set (without checks of parameters and data)."""
         self.n_features_in_ = moments.n_features
         self.mean_ = moments.mean_x
         params = {name: value for name, value in self.get_params(deep=False).items() if name != "n_components"}

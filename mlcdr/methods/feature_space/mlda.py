@@ -1,4 +1,4 @@
-"""Multi-label linear discriminant analysis (MLDA) and its kin, which differ in how an instance counts for its labels.
+"""Multi-label linear discriminant analysis (MLDA) and its variants, which differ in the weights of the instances.
 
 Source: Wang, Ding & Huang 2010 (correlation); Park & Lee 2008 (binary); Chen et al. 2007 (entropy); Lin & Chen 2010
 (fuzzy); Xu 2018 (dependence); Xu et al. 2016, section 6.
@@ -40,15 +40,15 @@ class MLDA(ScaledFeatureSpace):
         "correlation", Ry/|y|, with R (K×K) the cosines between the columns of Y; "fuzzy", memberships
         w_k ∝ y_k‖x − c_k‖⁻² in fuzzy c-means clusters, c_k = Σw_k²x/Σw_k²; "dependence", 1 for the one of its labels
         that coordinate ascent on tr(WᵀHXXᵀHW) chooses, row by row until none changes (so it depends on the order of
-        rows). The last two look at X and iterate: 2ndK a round, at most 100, until the centres move by less than .01
+        rows). The last two depend on X and iterate: 2ndK a round, at most 100, until the centres move by less than .01
         together; nnz(Y)·d a pass. Start and end exactly: `mlcdr.methods.feature_space.instance_weights`.
     alpha : float
         The ridge r > 0.
     norm : {"metric", "unit"}
         Length of the directions, as in `ScaledFeatureSpace`.
     variant : {"text", "mlc_toolbox"}
-        The program of MLC Toolbox weighs instances by |y_i|s_i in m, and takes m, not x̄, off the features. S_w stays
-        what it is; S_b, about another m, then has up to K positive eigenvalues.
+        "mlc_toolbox": as the program of MLC Toolbox, which weighs instances by |y_i|s_i in m and subtracts m, not x̄,
+        from the features. S_w stays what it is; S_b, about another m, then has up to K positive eigenvalues.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -109,6 +109,6 @@ class MLDA(ScaledFeatureSpace):
 
 
 def _varies(rows: Any) -> bool:
-    """Whether any feature does; if none, rounding would pass for the greatest scatter there is."""
+    """Whether any feature varies; if none does, rounding would be taken for scatter."""
     low, high = rows.min(axis=0), rows.max(axis=0)
     return bool((low != high).sum())

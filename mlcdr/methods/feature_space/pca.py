@@ -1,4 +1,4 @@
-"""Principal component analysis (PCA): the directions of greatest variance; labels are not looked at.
+"""Principal component analysis (PCA): the directions of greatest variance; labels are not used.
 
 Source: Xu et al. 2016, section 3, equations (10) and (11).
 """

@@ -35,18 +35,19 @@ class READER(FeatureSelector):
     then F is weighted anew. The E-orthonormal U of the text, UᵀEU = I, lower Tr(UᵀFU), so that Σ√(‖·‖² + ε), which is
     the objective but for 1.5e-8 a row (`numerics.row_sparse`), does not rise after the first iteration (Theorem 5). The
     author's program scales U to UᵀFU = I (`variant`): an F that changes is no constraint, and its objective does rise
-    at times. Neither converges to *the* optimum: UᵀEU = I is no convex set. It is less than (6.17) asks for, too, where
-    W and V have constraints of their own; an instance without a neighbour of labels, say with none, is in none.
+    at times. Neither converges to *the* optimum: UᵀEU = I is no convex set. It is less than (6.17) requires, too, where
+    W and V have constraints of their own; an instance without a neighbour of labels, such as one without labels, is in
+    none.
 
     algorithm "alternating" (Algorithm 13) has no constraint: V and then W are solved for in turn, (6.37), and weighted
     anew. The optimum of that is W = V = 0. What is found on the way there depends on the start, W uniform in [0, 1],
     and on `tol`. The objective does not rise from the first iteration on (in the sense above); the first one may raise
     it, since the weights begin at 1. The printed algorithm has XW − Y (of other widths) where (6.37) has XW − V, and α
     where that has α²: with H_M of the rows of αW, as Theorem 4 has it, the latter is α/2‖W_j‖, and is taken. An
-    instance without a neighbour of labels, say with none, is fitted exactly from the first iteration on, by a V_i that
-    nothing else holds; it has a weight of 3e7 then, and keeps W where it is along x_i. With d such instances W can
-    hardly move any more, and rounding has a say in the scores. So it has where there are few features to many labels
-    and the objective runs to nothing, a fiftieth and less of the first.
+    instance without a neighbour of labels, such as one without labels, is fitted exactly from the first iteration on,
+    by a V_i that nothing else holds; it has a weight of 3e7 then, and keeps W where it is along x_i. With d such
+    instances W can hardly move any more, and rounding influences the scores. So it does where there are few features to
+    many labels and the objective runs to nothing, a fiftieth and less of the first.
 
     Without embedding (γ = 0) V is Y, and both algorithms are the iteration for W, which is convex. version "improved"
     (6.43) has N rows in the first norm, with weights c_a and c_b for labelled and unlabelled ones, and an L_Y of them
@@ -189,7 +190,7 @@ class READER(FeatureSelector):
         if self.version == "improved" and self.gamma > 0:
             a, b = map(float, self.label_weights)
             of_labels, scale = a * of_labels, np.full(n, a)
-            if b > 0:  # else nothing is said of the unlabelled rows of V
+            if b > 0:  # else no term holds the unlabelled rows of V
                 of_labels, rows = _extended(of_labels, b * of_rows, n), everything
                 scale = np.where(np.arange(everything.shape[0]) < n, a, b)
         return Problem(

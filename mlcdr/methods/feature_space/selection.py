@@ -1,6 +1,6 @@
-"""What the feature selectors share: features ranked by a score, of which the first m are kept as they are.
+"""The base of the feature selectors: features ranked by a score, of which the first m are kept as they are.
 
-A method of this kind is its scores, and nothing else differs; so each one's file holds just how it finds them.
+A method of this kind is its scores; its file holds how they are found.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class FeatureSelector(SelectorMixin, SupervisedStep):
     ranking_ : array of shape (d,)
         The features, the best first.
     n_components_ : int
-        m.
+        Number of dimensions m.
     """
 
-    serves_all_sizes: ClassVar[bool] = True  # whether it scores all features, however many are wanted
+    serves_all_sizes: ClassVar[bool] = True  # whether it scores all features, whatever their number to be selected
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features": SIZE,
@@ -52,12 +52,12 @@ class FeatureSelector(SelectorMixin, SupervisedStep):
         self.n_features = n_features
 
     def fit_moments(self, moments: Moments) -> FeatureSelector:
-        """Rank the features from the moments of a training set (parameters and data are not checked again).
+        """Rank the features from the moments of a training set (without checks of parameters and data).
 
         Raises
         ------
         ValueError
-            When more features are asked for than there are.
+            When `n_features` exceeds the number of features.
         """
         self.n_features_in_ = moments.n_features
         params = self.get_params(deep=False)

@@ -1,4 +1,4 @@
-"""What the feature steps share that learn from label sets: the checks of what they are fitted to."""
+"""The base of the feature steps that learn from label sets: the checks of what they are fitted to."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SupervisedStep(FeatureStep):
         return self.fit_moments(self._training_set(X, Y, X_unlabelled))
 
     def fit_moments(self, moments: Moments) -> Any:
-        """Fit from the moments of a training set (parameters and data are not checked again)."""
+        """Fit from the moments of a training set (without checks of parameters and data)."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:

@@ -31,7 +31,7 @@ class Wrapper(FeatureSelector):
     """Greedy: the next feature is the one with which, beside those chosen, a learner has the best metric in
     cross-validation on the training set; of equally good ones the first.
 
-    A regressor says that a label is there above ½. Features that are not chosen count as the last, in their old order.
+    A regressor predicts a label above ½. Features that are not chosen count as the last, in their old order.
     Cost: about m·d fits for each fold, of m wanted features of d; a sweep fits each m by itself.
 
     Parameters
@@ -98,7 +98,7 @@ class Wrapper(FeatureSelector):
         return total
 
     def _said(self, part: Moments, new: Any) -> Array:
-        """What the learner, fitted to a part, says of new rows."""
+        """The predictions for new rows by the learner, fitted to a part."""
         if self.estimator is None:
             weights = coefficients(part)
             return new @ weights + (part.mean_y - part.mean_x @ weights)

@@ -1,1 +1,1 @@
-"""Decompositions of the instances or the label set, each part with a model of its own."""
+"""Decompositions of the instances (clusters) or of the label set (HOMER), each part with a model of its own."""

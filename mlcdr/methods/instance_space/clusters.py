@@ -1,4 +1,4 @@
-"""What the decompositions by clusters of instances share: clusters, a classifier for each, and the nearest centre."""
+"""The base of the decompositions by clusters of instances: clusters, a classifier for each, and the nearest centre."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ClusteredClassifier(MultilabelClassifier):
         The clusters' means.
     cluster_of_row_ : array of int of shape (n,)
     models_ : list of K (array of int, estimator or None)
-        The labels that a cluster's classifier knows, and the classifier; None where it has no label.
+        The labels that a cluster's classifier was fitted to, and the classifier; None where there is no label.
     cluster_sizes_, cluster_n_labels_ : arrays of int of shape (K,)
         N^c and L^c: the rows of each cluster, and the labels that they have.
     """
@@ -74,7 +74,7 @@ class ClusteredClassifier(MultilabelClassifier):
         self.random_state = random_state
 
     def fit_moments(self, moments: Moments) -> ClusteredClassifier:
-        """Fit from the moments of a training set, of which the rows are there."""
+        """Fit from the moments of a training set, which must have its rows."""
         self._begin(moments)
         rng = check_random_state(self.random_state)
         rows = self._learn_encoding(moments)

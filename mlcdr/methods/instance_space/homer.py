@@ -45,7 +45,7 @@ class Node:
 
 
 class HOMER(MetaClassifier):
-    """A tree over the labels: a node's classifier says which of its children have a label of the instance in them.
+    """A tree over the labels: a node's classifier predicts which of its children hold a label of the instance.
 
     The labels of a node are clustered into k children, the root's being all labels, until a child is one
     label. A child's meta-label is the disjunction of its labels. The node's classifier of the meta-labels is fitted to

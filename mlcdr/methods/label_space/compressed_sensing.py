@@ -26,7 +26,7 @@ class CompressedSensing(LinearLabelSpace):
 
     Blind to the features, and to the labels but for their cardinality. Nothing is centred: taking ȳ off would make
     label vectors dense. With A = V/√m the first m directions as the paper scales them (columns a_j of unit length, or
-    so in the mean), the decoders of a code r(x) ∈ ℝᵐ look at t = r(x)/√m:
+    so in the mean), the decoders of a code r(x) ∈ ℝᵐ take t = r(x)/√m:
 
     - "omp", orthogonal matching pursuit: k times the column most correlated with what is left of t, and least squares
       on those chosen. Cost for n codes n·k·(kK + k³).
@@ -52,7 +52,7 @@ class CompressedSensing(LinearLabelSpace):
         How to decode.
     sparsity : int or None
         k, how many labels "omp" and "cosamp" may give an instance a score other than 0 (never more than there are
-        dimensions or labels). None: the label cardinality of the training set (labels an instance, in the mean),
+        dimensions or labels). None: the label cardinality of the training set (labels per instance, on average),
         rounded, a half to the even number; 1 at least. Of no meaning to "lasso".
     penalty : float
         λ > 0 of "lasso", in units of a label; of no meaning to the others.
@@ -68,7 +68,7 @@ class CompressedSensing(LinearLabelSpace):
     mean_ : array of shape (K,)
         0: what decoding adds.
     n_components_ : int
-        M.
+        Number of dimensions M.
     sparsity_ : int
         k.
     """

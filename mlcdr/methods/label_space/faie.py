@@ -25,7 +25,8 @@ class FaIE(HatLabelSpace):
     """Z (n×M): the M leading eigenvectors of G = YYᵀ + ωH (n×n), H the hat matrix; decoded by D = ZᵀY (M×K), ŷ = tD.
 
     Z maximises tr(Zᵀ(YYᵀ + ωH)Z) with ZᵀZ = I: how much of the labels the best linear decoding recovers, and ω times
-    how well a regression on the features predicts the code. Nothing is centred (unless asked), nothing is added to ŷ.
+    how well a regression on the features predicts the code. Nothing is centred (unless `centre` is set), nothing is
+    added to ŷ.
 
     G is never formed. With H = WWᵀ, W = FE (n×r) from the factorisation of the features F, G = NNᵀ for N = [Y, √ω W],
     so z = Nv/√μ for each eigenpair (μ, v) of NᵀN, of size K + r: a code is linear in labels and features together,
@@ -63,7 +64,7 @@ class FaIE(HatLabelSpace):
     label_weights_, feature_weights_, offset_ : arrays of shape (K, M), (d, M) and (M,)
         A, B and c, for labels of {0, 1}.
     n_components_ : int
-        M.
+        Number of dimensions M.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -87,7 +88,7 @@ class FaIE(HatLabelSpace):
         self.coding = coding
 
     def fit_moments(self, moments: Moments) -> FaIE:
-        """Find the codes from the moments of a training set (parameters and data are not checked again)."""
+        """Find the codes from the moments of a training set (without checks of parameters and data)."""
         self.n_features_in_ = moments.n_features
         self.n_components_ = self.n_dimensions(self.n_components, moments.n_labels)
         self.mean_ = np.zeros(moments.n_labels)

@@ -11,7 +11,7 @@ from mlcdr.numerics.regression import explained_scatter
 
 
 class HatLabelSpace(LinearLabelSpace):
-    """Base of the reducers that look at the features through the hat matrix H = X(XᵀX + αI)⁺Xᵀ.
+    """Base of the reducers that use the features through the hat matrix H = X(XᵀX + αI)⁺Xᵀ.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Directions of label spaces so large that no K×K matrix is wanted: Lanczos' iteration on v ↦ ZᵀZv and v ↦ ZᵀHZv."""
+"""Directions of label spaces too large for a K×K matrix: Lanczos' iteration on v ↦ ZᵀZv and v ↦ ZᵀHZv."""
 
 from __future__ import annotations
 

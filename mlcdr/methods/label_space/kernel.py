@@ -1,4 +1,4 @@
-"""What the kernel label spaces share: whose kernel they take."""
+"""The base of the kernel label spaces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mlcdr.numerics.moments import Moments
 class KernelLabelSpace(LinearLabelSpace):
     """Base of the reducers whose directions depend on what a kernel ridge regression fits of the labels.
 
-    In a method the kernel and α are said once, for the learner `kernel_ridge`, and the label space takes them from
+    In a method the kernel and α are set once, for the learner `kernel_ridge`, and the label space takes them from
     there, with all that has been computed of them. A learner of another kind needs `regression`.
 
     Parameters

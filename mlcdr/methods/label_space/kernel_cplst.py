@@ -18,7 +18,7 @@ class KernelCPLST(KernelLabelSpace):
     the training set: the bound (1) of the Hamming loss. The paper's (8) has 2KQ − QKKQ − I there, which is the
     prediction error alone (kernel OCCA); the sentence after it has the matrix that follows from its derivation and that
     its numbers come from. Z is centred, K is not. Kernel and α are those of the method's learner `kernel_ridge`; for a
-    learner of another kind, `regression: {kernel_ridge: {...}}` says them. Cost: that of the learner `kernel_ridge`,
+    learner of another kind, `regression: {kernel_ridge: {...}}` sets them. Cost: that of the learner `kernel_ridge`,
     shared with it, about 4nK² and 9K³.
     """
 

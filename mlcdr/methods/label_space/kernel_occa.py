@@ -16,7 +16,7 @@ class KernelOCCA(KernelLabelSpace):
 
     They minimise the prediction error ‖KQZVᵀ − ZVᵀ‖² of kernel ridge regression on the training set, and are blind to
     the encoding error. Labels that are (nearly) constant come first: nothing is easier to learn. Kernel and α are those
-    of the method's learner `kernel_ridge`; for a learner of another kind, `regression: {kernel_ridge: {...}}` says
+    of the method's learner `kernel_ridge`; for a learner of another kind, `regression: {kernel_ridge: {...}}` sets
     them. Cost: that of the learner `kernel_ridge`, shared with it, about 4nK² and 9K³.
     """
 

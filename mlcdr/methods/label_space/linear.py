@@ -1,6 +1,6 @@
-"""What the linear label-space reducers share: a code t = V(y − ȳ) and its decoding ŷ = Vᵀt + ȳ.
+"""The base of the linear label-space reducers: a code t = V(y − ȳ) and its decoding ŷ = Vᵀt + ȳ.
 
-A method of this kind is its directions V, and nothing else differs; so each one's file holds just how it finds them.
+A method of this kind is its directions V; its file holds how they are found.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 class LinearLabelSpace(LabelSpace):
     """Base of the reducers whose code is linear in the labels, with orthonormal and *nested* directions.
 
-    Nested: the first M directions are those that the method would find if M were asked for (or as good, where
+    Nested: the first M directions are those that the method would find for that M (or as good, where
     eigenvalues are equal). So one fit with the largest M serves all smaller ones: `decode` takes codes of any
     M ≤ `n_components_` leading columns.
 
@@ -45,7 +45,7 @@ class LinearLabelSpace(LabelSpace):
     mean_ : array of shape (K,)
         ȳ, the mean of the training labels (or another offset, where a method takes one).
     n_components_ : int
-        M.
+        Number of dimensions M.
     """
 
     nested: ClassVar[bool] = True
@@ -69,7 +69,7 @@ class LinearLabelSpace(LabelSpace):
         return self.fit_moments(self._training_set(X, as_label_matrix(y, X.shape[0]), X_unlabelled))
 
     def fit_moments(self, moments: Moments) -> LinearLabelSpace:
-        """Find the directions from the moments of a training set (parameters and data are not checked again)."""
+        """Find the directions from the moments of a training set (without checks of parameters and data)."""
         self.n_features_in_ = moments.n_features
         self.n_components_ = self.n_dimensions(self.n_components, moments.n_labels)
         self.mean_ = moments.mean_y
@@ -104,7 +104,7 @@ class LinearLabelSpace(LabelSpace):
         check_is_fitted(self, "directions_")
         size = self.n_dimensions(n_components, len(self.mean_))
         if size > self.n_components_:
-            raise ValueError(f"{size} dimensions are asked for, {self.n_components_} were fitted")
+            raise ValueError(f"{size} dimensions are requested, {self.n_components_} were fitted")
         return size
 
     def decode(self, codes: Array) -> Array:

@@ -34,7 +34,8 @@ class ReaderLE(LinearLabelSpace):
     Theorem 6 does not hold: rounding, the new graph, and PPᵀ taken for I in (7.8) may each raise the objective. It ends
     when neither Y_u nor the objective (by `tol`) changes, or after `max_iter` rounds. And since a small code costs
     little, the best P are directions in which label sets differ little: those in which none differs at all (labels
-    never positive, copies of others) are left out, as they would come first and say nothing. With k < K expect little.
+    never positive, copies of others) are left out, as they would come first and hold no information. With k < K results
+    are poor.
 
     The constraint binds W and P together only, so P is no isometry yet. For round-based decoding it is made one:
     P = VᵀSBᵀ, `directions_` are V, and `coef_` is WBS⁺, so that XW ≈ YP reads X coef_ ≈ YVᵀ. The text's inverse divides

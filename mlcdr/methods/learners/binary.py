@@ -1,4 +1,4 @@
-"""What the linear classifiers of one label share: the estimator's contract, and how scores become classes."""
+"""The base of the linear classifiers of one label: the estimator's contract, and how scores become classes."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class LinearBinaryClassifier(ClassifierMixin, Learner):
         return np.asarray(X @ self.coef_[0] + self.intercept_[0])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class (n,) that the score says; at 0, the first."""
+        """The class (n,) by the sign of the score; at 0, the first."""
         scores = self.decision_function(X)
         if len(self.classes_) == 1:
             return np.full(len(scores), self.classes_[0])

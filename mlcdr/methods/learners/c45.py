@@ -33,7 +33,7 @@ class C45(ClassifierMixin, Learner):
     the middle of the cut. A node is a leaf if it has fewer than 2 `min_instances` rows, one class, or no such feature.
 
     Pruning: a node with e errors of n rows is expected to make as many as the upper limit of a confidence interval
-    (`confidence`) for e says. From the bottom up, a subtree gives its place to a leaf, or to its larger child, if these
+    (`confidence`) for e. From the bottom up, a subtree gives its place to a leaf, or to its larger child, if these
     are not expected to make 0.1 errors more. Equal gains and ratios (to 1e-6) go to the first feature, equal classes
     to the first class.
 

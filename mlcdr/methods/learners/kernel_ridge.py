@@ -76,7 +76,7 @@ class KernelRidge(Regressor):
         self.solver = solver
 
     def kernel_regression(self) -> KernelRegression:
-        """What this learner computes; the kernel label spaces ask for it."""
+        """The regression that this learner computes, which the kernel label spaces share."""
         return KernelRegression(
             Kernel(self.kernel, self.gamma, self.degree, self.coef0), float(self.alpha), self.solver
         )
@@ -92,7 +92,7 @@ class KernelRidge(Regressor):
         self.fit_moments(Moments.from_arrays(X, Z))
 
     def fit_moments(self, moments: Moments) -> KernelRidge:
-        """Fit from the moments of a training set, which must have their rows (nothing is checked again)."""
+        """Fit from the moments of a training set, which must have their rows (nothing is checked)."""
         self.n_features_in_, self._is_vector = moments.n_features, False
         self.X_fit_ = moments.source()[0].rows()[0]
         self.intercept_ = moments.mean_y

@@ -1,4 +1,4 @@
-"""What the linear learners share: predictions of a multi-output linear model."""
+"""The base of the linear learners: predictions of a multi-output linear model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LinearLearner(Regressor):
         self.fit_moments(Moments.from_arrays(X, Z))
 
     def fit_moments(self, moments: Moments) -> LinearLearner:
-        """Fit from the moments of a training set (parameters and data are not checked again)."""
+        """Fit from the moments of a training set (without checks of parameters and data)."""
         self.n_features_in_, self._is_vector = moments.n_features, False
         weights, self.intercept_ = self._solve(moments)
         self.coef_ = weights.T

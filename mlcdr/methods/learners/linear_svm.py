@@ -32,7 +32,7 @@ class LinearSVM(LinearBinaryClassifier):
         Newton's method in w, or coordinate descent in the dual; "auto": primal where there are more instances than
         features, dual otherwise. Both find the same w, as exactly as `tol` has it.
     tol : float or None
-        When to stop, as LIBLINEAR's −e. None: as LIBLINEAR does if it is not told, 0.01 in the primal and 0.1 in the
+        When to stop, as LIBLINEAR's −e. None: LIBLINEAR's defaults, 0.01 in the primal and 0.1 in the
         dual, which on features of very different scales is far from the minimum (birds, emotions) and is what the
         printed numbers of Sun 2017, Tables 4.2 to 4.5 are.
     max_iter : int

@@ -37,14 +37,14 @@ class M5P(Regressor):
     that decides between attributes that cut the rows alike. So the order of summation belongs to the definition. With
     `ties="weka"` it is WEKA's, and so are the trees, but for models in which two features have the same standardised
     coefficient, or a feature leaves Akaike's criterion as it is: there WEKA's own rounding decides what is dropped, in
-    no order that could be told from outside (found among a few binary features and small whole targets: 12 of 5,692
+    no order that can be determined from outside (found among a few binary features and small whole targets: 12 of 5,692
     random trees of 4 to 60 rows). Features are numbers and none is missing; WEKA codes a nominal of two values by its
     position in the declaration, and trees on 1 − x need not be those on x. The same trees for sparse and dense X.
 
     Needs numba (optional extra `trees`). The first fit of a process loads the machine code, and where none has been
     kept compiles it first (`warm_up`; the bench does so before it times anything). Cost of an output: for each level of
     the tree a walk over the non-zeros and, for each feature that can be cut, over the rows ("rows"); over the rows for
-    each feature, and a sort of them as far as they tie ("weka": up to twice as dear on dense features, several times
+    each feature, and a sort of them as far as they tie ("weka": up to twice the cost on dense features, several times
     on sparse ones; the other is as good, and not WEKA's where rows tie); the models' np² + p³.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What the multi-output regressors share: the checks of features and targets, and the shape of predictions."""
+"""The base of the multi-output regressors: the checks of features and targets, and the shape of predictions."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ def _estimator_has_kernel(separate: Separate) -> bool:
 class Separate(Regressor):
     """h_k(x) for each output k, a clone of the learner fitted to the rows and that output, as if there were no other.
 
-    What a learner of independent outputs says is the same without this; what it costs is q times the fit of one output,
-    as in programs that call a single-output regression in a loop. It is there to measure that.
+    The predictions of a learner of independent outputs are the same without this; its cost is q times the fit of one
+    output, as in programs that call a single-output regression in a loop. It exists to measure that.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Separate(Regressor):
         return found
 
     def fit_moments(self, moments: Moments) -> Separate:
-        """Fit from the rows of a training set: its sums are those of all outputs, and so not looked at."""
+        """Fit from the rows of a training set: its sums, which are those of all outputs, are not used."""
         self.n_features_in_, self._is_vector = moments.n_features, False
         X, Z = moments.rows()
         self._fit_rows(X, dense(Z))

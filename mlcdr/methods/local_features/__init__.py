@@ -1,1 +1,1 @@
-"""Selectors of features for one label at a time, or for one label and those it depends on."""
+"""Selectors of features for one label at a time, or for one label together with its parents in a chain."""

@@ -1,4 +1,4 @@
-"""A selector of features for all labels, asked for each label by itself."""
+"""A selector of features for all labels, fitted to each label by itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ForEachLabel(WrappedSelector):
     _found: dict[int, Columns]
 
     def fit(self, X: Any, Y: Any) -> ForEachLabel:
-        """Keep features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}): a label asks by its number."""
+        """Keep features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}); the selector is fitted later."""
         self._validate_params()
         self._rows, self._found = (X, Y), {}
         return self

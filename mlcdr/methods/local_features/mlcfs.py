@@ -19,8 +19,8 @@ from mlcdr.methods.local_features.selector import Array, Columns, LocalSelector
 from mlcdr.numerics.discretise import RULES, discretised
 from mlcdr.numerics.information import TIE, Variables, entropy, first_best, joint_entropy, mutual_information
 
-# Up to so many features, the uncertainties of all pairs cost about as much as those of the few hundred that are asked
-# for one by one.
+# Up to so many features, the uncertainties of all pairs cost about as much as those of the few hundred that are
+# needed one by one.
 _TABULATED = 2048
 
 
@@ -155,7 +155,7 @@ def best_first(start: Subset, relevance: Array, row: Callable[[int], Array], pat
     """
     best, best_merit, failures = start.members, start.merit, 0
     seen: set[frozenset[int]] = {start.members}
-    # what is still to be grown: the children of each grown subset, best first, told by the next of them
+    # what is still to be grown: the children of each grown subset, best first, each stored as the next of them
     heap: list[tuple[float, int, int, Subset, Array, Columns]] = []
     current: Subset | None = start
     n_grown = 0

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 # Up to so many features, what each adds to each is computed at once.
 _TABULATED = 4096
-# The author's program chooses among so many features, and does not choose where more are wanted.
+# The author's program chooses among so many features, and does not choose where more are to be selected.
 _PROGRAM_MOST = 100
 
 
@@ -36,11 +36,11 @@ class LocalMLFS(LocalSelector):
 
     with informations in bits, of features made discrete (`numerics.discretise`); ties go to the feature that comes
     first. Cost for a label: about d² look-ups of counts and, for sparse rows, the non-zeros of XᵀX; where few of very
-    many features are wanted, dM_s.
+    many features are selected, dM_s.
 
     The author's program (`variant: published_code`) makes features discrete in a way of its own, chooses the first
-    feature by I(X_m; Y_j) alone, looks only at the 100 features with the largest I(X_m; Y_j), and where 100 or more are
-    wanted takes those with the largest, without (4.41).
+    feature by I(X_m; Y_j) alone, considers only the 100 features with the largest I(X_m; Y_j), and where 100 or more
+    are to be selected takes those with the largest, without (4.41).
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ class LocalMLFS(LocalSelector):
         self.discretise = discretise
 
     def fit(self, X: Any, Y: Any) -> LocalMLFS:
-        """Take down features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}, dense or CSR)."""
+        """Keep features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}, dense or CSR)."""
         self._validate_params()
         return self.fit_moments(Moments.from_arrays(X, Y))
 
     def fit_moments(self, moments: Moments) -> LocalMLFS:
-        """Take down a training set, of which the rows are there; what is computed is kept with it."""
+        """Keep a training set, which must have its rows; what is computed is kept with it."""
         self._moments = moments
         return self
 

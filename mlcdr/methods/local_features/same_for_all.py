@@ -34,7 +34,7 @@ class SameForAll(WrappedSelector):
         return self.fit_moments(Moments.from_arrays(X, Y))
 
     def fit_moments(self, moments: Moments) -> SameForAll:
-        """Select for a training set, of which the rows are there."""
+        """Select for a training set, which must have its rows."""
         self._columns = np.arange(moments.n_features) if self.selector is None else self._selected(moments)
         return self
 

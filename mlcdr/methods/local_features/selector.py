@@ -1,4 +1,4 @@
-"""What the selectors of features for one label share: when they are asked, and for what."""
+"""The base of the selectors of features for one label."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Columns = NDArray[np.intp]
 
 
 class LocalSelector(Part):
-    """Base of the selectors: `fit` computes what serves all labels, and then each label asks for its features.
+    """Base of the selectors: `fit` computes what serves all labels; two methods give the features of a label.
 
-    A label asks twice. `alone`: what a structure among labels is learned from, when no parents are known; `beside`:
-    what the label's model looks at, beside its parents. Both answer with columns of X in ascending order, or None for
-    all. This base leaves all features.
+    `alone`: the features from which a structure among labels is learned, before parents are known; `beside`: those that
+    the label's model is fitted to, beside its parents. Both return columns of X in ascending order, or None for all.
+    This base keeps all features.
     """
 
     def fit(self, X: Any, Y: Any) -> LocalSelector:

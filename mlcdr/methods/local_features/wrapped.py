@@ -15,7 +15,7 @@ from mlcdr.numerics.moments import Moments
 
 
 class WrappedSelector(LocalSelector):
-    """Base of local selectors that ask a selector of `mlcdr.methods.feature_space`.
+    """Base of local selectors that use a selector of `mlcdr.methods.feature_space`.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class WrappedSelector(LocalSelector):
         self.n_features = n_features
 
     def _selected(self, moments: Moments) -> Columns:
-        """What a clone of the selector, of which there is one, keeps of a training set of which the rows are there."""
+        """What a clone of the selector, of which there is one, keeps of a training set which has its rows."""
         selector = clone(self.selector)
         if self.n_features is not None:
             selector.set_params(n_features=self.n_features)

@@ -1,1 +1,1 @@
-"""The steps of M5P (`M5P`): sorted columns, growing, models, pruning with smoothing; one a file."""
+"""M5P model trees: columns sorted once, growing, linear models of the nodes, pruning; compiled by numba."""

@@ -1,4 +1,4 @@
-"""The features as growing and modelling want them: each column sorted once, for all outputs; zeros are not stored."""
+"""The features as growing and modelling use them: columns sorted once for all outputs, without their zeros."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _columns_of(row_starts, row_columns, row_values, d):  # type: ignore[no-unty
 
 @compiled
 def _sort_column(rows, values, order, group):  # type: ignore[no-untyped-def]
-    """Sort a column in place: as `order` says, but equal values as they stand. `group` is room for n numbers."""
+    """Sort a column in place: by `order`, but equal values as they stand. `group` is room for n numbers."""
     m = len(order)
     ascending, next_of = np.empty(m), np.empty(m, dtype=np.int64)
     count = 0

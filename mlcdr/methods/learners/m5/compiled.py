@@ -23,7 +23,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
     The machine code is kept on disk beside the source, or in the user's cache. numba takes up a change of the file
     that a function stands in, not of the files of the functions it calls: compiled functions call none but their own
-    file's. Division by zero gives inf or nan (IEEE), and nothing is reordered: sums are what the loops say.
+    file's. Division by zero gives inf or nan (IEEE), and nothing is reordered: sums are made in the order of the loops.
     """
     if numba is None:
         return function

@@ -54,7 +54,7 @@ class Models:
 def fit_models(columns: Columns, tree: Grown, y: Array) -> Models:
     """The models of all nodes of a tree grown on y (n,).
 
-    A model looks at the p features that are tested anywhere below its node. It is the ridge solution (1e-8, on
+    A model uses the p features that are tested anywhere below its node. It is the ridge solution (1e-8, on
     standardised features) with a free intercept. While the largest standardised coefficient is above 1.5 its feature
     is dropped; with what is left (k₀ parameters, error SSE₀) the feature of the smallest one is dropped while
     SSE / SSE₀ · (n − k₀) + 2k falls. Cost of a node: the Gram matrix (np², less for sparse features) and p³ for its
@@ -223,7 +223,7 @@ def _moments(row_starts, columns, values, place, p, target):  # type: ignore[no-
         a = place[columns[q]]
         mean[a] += values[q]
         gram[a, a] += values[q] * values[q]
-    for a in range(p):  # loops for what whole arrays would say: they compile in a fraction of the time
+    for a in range(p):  # loops instead of operations on whole arrays: they compile in a fraction of the time
         mean[a] /= n
     centre = row_starts[n] - row_starts[0] > DENSE * n * p
     for a in range(p):

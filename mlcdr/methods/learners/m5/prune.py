@@ -80,8 +80,9 @@ def prune(tree: Grown, models: Models, y: Array) -> NDArray[np.intp]:
 def assemble(columns: Columns, tree: Grown, models: Models, leaves: NDArray[np.intp], smooth: bool) -> ModelTree:
     """The tree that ends in `leaves`, which are nodes of the full tree; its features are those of X.
 
-    Smoothing: from a leaf to the root, what the child says, p, becomes (n p + 15 q)/(n + 15), where n is the child's
-    number of rows and q what its parent's model says. That is linear in the models, so it is done to the leaf's.
+    Smoothing: from a leaf to the root, the child's prediction p becomes (n p + 15 q)/(n + 15), where n is the child's
+    number of rows and q the prediction of its parent's model. That is linear in the models, so it is done to the
+    leaf's.
     """
     is_leaf = np.zeros(len(tree.feature), dtype=np.bool_)
     is_leaf[leaves] = True
