@@ -8,7 +8,6 @@ from typing import Any
 
 from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.outputs import independent_outputs
-from mlcdr.methods import registry
 from mlcdr.methods.contracts import LabelSpace, declared
 from mlcdr.methods.registry import Component
 from mlcdr.numerics.linalg import n_kept
@@ -36,8 +35,7 @@ def _serves_smaller_codes(spec: MethodSpec) -> bool:
     part = code_part(spec)
     if part is None:
         return False
-    nested = declared(registry.resolve(part.family, part.name), "nested", LabelSpace)
-    return bool(nested) and independent_outputs(spec.learner)
+    return part.declaration().nested and independent_outputs(spec.learner)
 
 
 def _size(spec: MethodSpec, n_labels: int) -> int:
@@ -83,7 +81,7 @@ def code_part(spec: MethodSpec) -> Component | None:
 
 def size_parameter(part: Component) -> str:
     """The parameter that says how large the code is."""
-    return size_parameter_of(registry.resolve(part.family, part.name))
+    return part.declaration().size_parameter
 
 
 def size_parameter_of(space: Any) -> str:

@@ -27,7 +27,6 @@ from numbers import Real
 from typing import Any
 
 from mlcdr.methods import registry
-from mlcdr.methods.contracts import Learner, declared
 from mlcdr.methods.registry import Component
 
 Condition = Callable[[Any], bool]
@@ -35,9 +34,9 @@ Condition = Callable[[Any], bool]
 
 def independent_outputs(learner: Component) -> bool:
     """Whether the learner, with these parameters, fits each output as if it were alone, as far as is known."""
-    cls = registry.resolve("learner", learner.name)
-    if declared(cls, "independent_outputs", Learner):
+    if learner.declaration().independent_outputs:
         return True
+    cls = registry.resolve("learner", learner.name)
     conditions = _known().get(cls) if cls.__module__.startswith("sklearn.") else None
     return conditions is not None and all(holds(learner.value(name)) for name, holds in conditions.items())
 
