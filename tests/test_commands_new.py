@@ -14,7 +14,7 @@ import pytest
 from mlcdr import __version__
 from mlcdr.cli import doctor
 from mlcdr.config.loading import experiment_from, load_experiment
-from mlcdr.config.new_config import draft
+from mlcdr.config.new_config import write_draft
 from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.errors import UserError
 from mlcdr.methods import registry
@@ -106,8 +106,8 @@ def test_every_component_has_a_config(family: str, name: str) -> None:
     written = f"{family}:{name}" if several else name
     if several:
         with pytest.raises(UserError, match=f"{name!r} is the name of several components: write .*{written}"):
-            draft("e", methods=[name])
-    (spec,) = experiment_from(read_yaml_text(draft("e", methods=[written]), "new").data).methods.values()
+            write_draft("e", methods=[name])
+    (spec,) = experiment_from(read_yaml_text(write_draft("e", methods=[written]), "new").data).methods.values()
     one_label = getattr(registry.resolve(family, name), "one_label", False)
     assert spec.plain()[family] == ({"binary_relevance": {"estimator": name}} if one_label else name)
     if name.startswith("kernel_"):
@@ -117,7 +117,8 @@ def test_every_component_has_a_config(family: str, name: str) -> None:
 def test_a_data_set_that_must_be_fetched_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MLCDR_DATASETS", raising=False)
     assert (
-        "#   scene is not at hand: mlcdr datasets fetch scene" in draft("e", datasets=["yeast", "scene"]).splitlines()
+        "#   scene is not at hand: mlcdr datasets fetch scene"
+        in write_draft("e", datasets=["yeast", "scene"]).splitlines()
     )
 
 

@@ -21,9 +21,11 @@ def check(config: Config, set_: Set = None, trust: Trust = False) -> None:
     there is, such as of more neighbours than rows, is remarked.
     """
     experiment = load(config, set_, trust)
-    from mlcdr.config.data_checks import compared  # after the file: its mistakes are told without this one's cost
+    from mlcdr.config.data_checks import (
+        compare_with_data,  # after the file: its mistakes are reported without this one's cost
+    )
 
-    found = compared(experiment)
+    found = compare_with_data(experiment)
     for remark in found.remarks:
         print_notice(f"remark: {experiment.placed(remark)}")
     if found.mistakes:
@@ -85,7 +87,7 @@ def new(
     if name is None:
         name = out.stem if out is not None else "experiment"
     import_from_here()
-    text = new_config.draft(
+    text = new_config.write_draft(
         name, datasets or new_config.DATASETS, methods or new_config.METHODS, metrics or new_config.METRICS
     )
     if out is None:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from mlcdr.config.methods import UNREADABLE, find_problem
-from mlcdr.config.problems import Problems, near, worded
+from mlcdr.config.problems import Problems, describe_finding, near
 from mlcdr.config.yaml_reader import KeyPath
 from mlcdr.data.files import Part, short_name
 from mlcdr.data.sources import entry_names
@@ -81,8 +81,8 @@ def check_layouts(data: Mapping[str, Any], sweep: Mapping[str, Any], also: Check
         methods=tuple(methods) if isinstance(methods, dict) else (),
         sweep={path: len(values) for path, values in sweep.items() if isinstance(values, list)},
     )
-    told = problems.places()
-    misspelt = any(path[:1] == ("metrics",) for path in told)
+    reported = problems.places()
+    misspelt = any(path[:1] == ("metrics",) for path in reported)
     for line in also(asked):
         where, _, message = line.partition(": ")
         key, _, number = where.partition(".")
@@ -90,7 +90,7 @@ def check_layouts(data: Mapping[str, Any], sweep: Mapping[str, Any], also: Check
         if message.startswith("needs the metric"):
             # Of a metric that is misspelt above, or in the entry itself, one line is enough.
             unclear = not asked.metrics or (misspelt and "did you mean" in message)
-            if unclear or (*path, "metric") in told:
+            if unclear or (*path, "metric") in reported:
                 continue
         problems.add(path, message)
 
@@ -103,7 +103,7 @@ def check_tuning(data: Mapping[str, Any], part: Part, problems: Problems) -> Non
     for method, parts in data["methods"].items() if isinstance(data.get("methods"), dict) else ():
         try:
             tune = TuneSpec.model_validate(parts["tune"])
-        except (ValidationError, KeyError, TypeError):  # not tuned, or told already
+        except (ValidationError, KeyError, TypeError):  # not tuned, or reported already
             continue
         here: KeyPath = ("methods", method, "tune")
         known = [*names, *entry_names()] if tune.grids else []
@@ -165,7 +165,7 @@ def _check_labelled(values: Sequence[Any], here: KeyPath, fixed: bool, problems:
             if read_labelled(value) is None:
                 problems.add((*here, i), "must be a share or a number of rows, found nothing")
         except ValidationError as error:
-            problems.add((*here, i), worded(error.errors(include_url=False)[0]))
+            problems.add((*here, i), describe_finding(error.errors(include_url=False)[0]))
 
 
 def _check_repeated(values: Sequence[Any], here: KeyPath, problems: Problems) -> None:

@@ -43,7 +43,7 @@ class Comparison:
     remarks: list[str]
 
 
-def compared(experiment: Experiment) -> Comparison:
+def compare_with_data(experiment: Experiment) -> Comparison:
     """The experiment beside its data sets, which are read."""
     found: dict[str, None] = {}
     remarks: dict[str, None] = {}
@@ -65,12 +65,12 @@ def compared(experiment: Experiment) -> Comparison:
             found |= dict.fromkeys(error.problems)
         except UserError as error:
             found[f"splits: {error}"] = None
-        for line, fails in _unfit(experiment, dataset, n_train):
+        for line, fails in _find_misfits(experiment, dataset, n_train):
             (found if fails else remarks)[line] = None
     return Comparison(list(found), list(remarks))
 
 
-def _unfit(experiment: Experiment, dataset: Dataset, n_train: int) -> Iterator[_Line]:
+def _find_misfits(experiment: Experiment, dataset: Dataset, n_train: int) -> Iterator[_Line]:
     """The parameters that do not fit a data set of this size, where they are written; and whether trials fail by it."""
     whole = _Sizes(dataset.name, n_train, dataset.n_features, dataset.n_labels)
     for name, spec in experiment.methods.items():
@@ -93,13 +93,13 @@ def _unfit(experiment: Experiment, dataset: Dataset, n_train: int) -> Iterator[_
         for place in places.values():  # those that others are parts of first
             seen = sizes.get(place.path.rpartition(".")[0], whole)
             for parameter, value in place.component.params.items():
-                yield from place.told(parameter, value, seen, f"methods.{name}.{place.written}.{parameter}")
+                yield from place.find_misfits(parameter, value, seen, f"methods.{name}.{place.written}.{parameter}")
             for path, key, value in written:
                 of, _, parameter = path.rpartition(".")
                 # later steps see what the first one leaves
                 of = "feature_space" if of == "feature_space.0" and len(spec.feature_space) == 1 else of
                 if of == place.path:
-                    yield from place.told(parameter, value, seen, key)
+                    yield from place.find_misfits(parameter, value, seen, key)
             sizes[place.path] = place.of_parts(seen, varied)
 
 
@@ -140,13 +140,13 @@ class _Place:
     features: bool
     labels: bool
 
-    def told(self, parameter: str, value: Any, seen: _Sizes, key: str) -> Iterator[_Line]:
+    def find_misfits(self, parameter: str, value: Any, seen: _Sizes, key: str) -> Iterator[_Line]:
         """What is wrong with a parameter's value, which stands at `key`."""
         number = isinstance(value, int) and not isinstance(value, bool)
         for bound, fails in ((self._bound(parameter, seen), True), (self._limit(parameter, seen), False)):
             if bound is not None and number and value > bound[0]:
-                told = f"{key}: {method_text(value)} is more than the {bound[0]} {bound[1]} of {seen.of}"
-                yield told if fails else f"{told}, and means all of them", fails
+                message = f"{key}: {method_text(value)} is more than the {bound[0]} {bound[1]} of {seen.of}"
+                yield message if fails else f"{message}, and means all of them", fails
         of_rows = parameter == "instances" and self.labels
         if number and (self.features or of_rows) and self._declared.sizes_members:
             try:
@@ -169,7 +169,7 @@ class _Place:
         }
         found = []
         for values in product(*own.values()):
-            with contextlib.suppress(ValueError):  # which is told where the number stands
+            with contextlib.suppress(ValueError):  # which is reported where the number stands
                 member = self._with(dict(zip(own, values, strict=True)))
                 found.append(member.sizes_of_a_member(seen.rows, seen.features))
         if not found:
@@ -178,7 +178,7 @@ class _Place:
         return replace(seen, rows=rows, features=features, member=f" that a member of the {self.component.name} gets")
 
     def _with(self, values: Mapping[str, Any]) -> Any:
-        """The estimator with other values of some parameters, without the components in it, which nobody asks here."""
+        """The estimator with other values of some parameters, without the components in it."""
         parts = self._declared.components
         plain = {key: value for key, value in {**self.component.params, **values}.items() if key not in parts}
         return Component(self.component.family, self.component.name, plain).build(check=False)

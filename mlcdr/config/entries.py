@@ -1,4 +1,4 @@
-"""Data sets, metrics, tables and figures as a config writes them: short forms become models, every problem is told."""
+"""Data sets, metrics, tables and figures as a config writes them: short forms become models."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from mlcdr.config.problems import Problems, near, worded
+from mlcdr.config.problems import Problems, describe_finding, near
 from mlcdr.config.yaml_reader import KeyPath
 from mlcdr.data.files import Part, is_path, locate, short_name
 from mlcdr.data.synthetic import Synthetic
@@ -72,14 +72,14 @@ def _synthetic(name: str, options: Any, path: KeyPath, problems: Problems) -> Da
     return _built(DatasetSpec, {"name": path}, problems, name=own_name, params={SYNTHETIC: options})
 
 
-def spelt_alike(specs: Sequence[DatasetSpec], part: Part, look_up: bool, problems: Problems) -> list[DatasetSpec]:
-    """The specs with every name spelt in the one way that results know it by; what is not there, or twice, is told."""
+def unify_names(specs: Sequence[DatasetSpec], part: Part, look_up: bool, problems: Problems) -> list[DatasetSpec]:
+    """The specs with each name spelt as in the results; a data set that is missing or listed twice is reported."""
     result: list[DatasetSpec] = []
     names: set[str] = set()
     listed: dict[tuple[Path, ...], str] = {}
     for i, spec in enumerate(specs):
         files = None
-        name = short_name(spec.name, part) if spec.name.isprintable() else ""  # else it has been told
+        name = short_name(spec.name, part) if spec.name.isprintable() else ""  # else it has been reported
         if name and look_up and SYNTHETIC not in spec.params:
             try:
                 files = locate(spec.name, part)
@@ -174,7 +174,7 @@ def _built(model: type[_SpecT], places: Mapping[str, KeyPath], problems: Problem
         return model(**fields)
     except ValidationError as error:
         for item in error.errors(include_url=False):
-            problems.add(places[str(item["loc"][0])], worded(item))
+            problems.add(places[str(item["loc"][0])], describe_finding(item))
         return model.model_construct(**fields)
 
 

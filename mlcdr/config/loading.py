@@ -23,7 +23,7 @@ from mlcdr.config.consistency import (
     check_sweep,
     check_tuning,
 )
-from mlcdr.config.entries import read_dataset, read_layout, read_metric, spelt_alike
+from mlcdr.config.entries import read_dataset, read_layout, read_metric, unify_names
 from mlcdr.config.methods import read_method
 from mlcdr.config.overrides import apply_overrides
 from mlcdr.config.problems import Problems, dotted
@@ -59,7 +59,7 @@ def load_experiment(
     ConfigError
         With all problems, each `file:line: key.path: what is wrong`. A file that is not YAML reports just that. What
         only the class of a component can tell (one of your own, or of scikit-learn) is reported when nothing else is
-        wrong: to import it takes a second, and the rest is told at once.
+        wrong: to import it takes a second, and the rest is reported at once.
     """
     return _checked(read_yaml(path), overrides, Path(path).resolve().parent, look_up, also)
 
@@ -151,7 +151,7 @@ def _read_entries(problems: Problems, folder: Path, look_up: bool) -> dict[str, 
             data[key] = [read(item, (key, i)) for i, item in enumerate(data[key])]
     if isinstance(data.get("datasets"), list):
         part = _part(data)
-        data["datasets"] = spelt_alike(data["datasets"], part, look_up, problems)
+        data["datasets"] = unify_names(data["datasets"], part, look_up, problems)
         names = [short_name(spec.name, part) for spec in data["datasets"] if spec.name]
         with contextlib.suppress(ValidationError):
             folds = FromFile.model_validate(data.get("splits"))

@@ -12,13 +12,13 @@ from mlcdr.errors import UserError, suggest_name
 from mlcdr.methods import registry
 
 DATASETS, METHODS, METRICS = ("yeast",), ("plst", "cplst"), ("hamming_loss",)
-"""What an experiment is about if nobody says."""
+"""Defaults of a new experiment."""
 
 _ORDER = ("instance_space", "feature_space", "dual_space", "label_space", "learner", "threshold")
 _SHARES = "[20%, 40%, 60%, 80%, 100%]"
 
 
-def draft(
+def write_draft(
     name: str,
     datasets: Sequence[str] = DATASETS,
     methods: Sequence[str] = METHODS,
@@ -136,7 +136,7 @@ def _size_paths(method: dict[str, str]) -> list[str]:
 
 
 def _hints(datasets: Sequence[str]) -> list[str]:
-    """A comment for each data set that must be had first; a name that nobody knows is told at once."""
+    """A comment for each data set that must be had first; an unknown name is refused at once."""
     lines = []
     for name in datasets:
         if not is_path(name) and find_folder(name) is None:

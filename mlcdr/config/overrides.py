@@ -18,7 +18,7 @@ def apply_overrides(document: Document, overrides: Sequence[str]) -> list[str]:
     name gets parameters by its name: `methods.CPLST.learner.ridge.alpha=1` turns `ridge` into `{ridge: {alpha: 1}}`.
 
     Returns the overrides that are malformed or lead nowhere, each as a line `--set key.path: what is wrong`; the others
-    are put in all the same, so that everything can be checked and told at once.
+    are put in all the same, so that everything can be checked and reported at once.
     """
     problems: list[str] = []
     for text in overrides:

@@ -1,4 +1,4 @@
-"""Collects everything that is wrong with a config and words it for people."""
+"""Collects everything that is wrong with a config and puts it into words."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ class Problems:
         Raises
         ------
         ConfigError
-            When there are more problems than anybody reads: to look for the rest could take for ever.
+            When there are more problems than are useful: to look for the rest could take very long.
         """
         self._found[path, message] = None
         if len(self._found) >= MAX_PROBLEMS:
@@ -65,12 +65,12 @@ class Problems:
     ) -> None:
         """Record pydantic's findings in `data`, which stands at `path`, in our words.
 
-        `known_keys` tells the keys allowed in the mapping at a location (pydantic's), for the "did you mean".
+        `known_keys` gives the keys allowed in the mapping at a location (pydantic's), for the "did you mean".
         """
         for item in error.errors(include_url=False):
             location: KeyPath = tuple(item["loc"])
             suffix = ("kind",) if item["type"] in ("union_tag_not_found", "union_tag_invalid") else ()
-            self.add((*path, *_as_written(location, data), *suffix), worded(item, known_keys(location[:-1])))
+            self.add((*path, *_as_written(location, data), *suffix), describe_finding(item, known_keys(location[:-1])))
 
 
 def _line(place: Place, key: str, message: str) -> str:
@@ -89,7 +89,7 @@ def near(name: object, known: Iterable[str]) -> str:
     return suggest_name(str(name), known)
 
 
-def worded(item: Any, known: Iterable[str] = ()) -> str:
+def describe_finding(item: Any, known: Iterable[str] = ()) -> str:
     """One of pydantic's findings in our words; `known` are the keys that may stand beside the one it is about."""
     kind, value, context = item["type"], item["input"], item.get("ctx", {})
     if kind == "missing":
@@ -138,7 +138,7 @@ def worded(item: Any, known: Iterable[str] = ()) -> str:
 
 
 def _as_written(location: KeyPath, data: Any) -> KeyPath:
-    """Pydantic's location without the names of union members, which nobody wrote."""
+    """Pydantic's location without the names of union members, which are not written."""
     path: list[str | int] = []
     for i, step in enumerate(location):
         written = (isinstance(data, Mapping) and step in data) or (

@@ -218,8 +218,8 @@ class _Composer:
             pass
         except (ValueError, OverflowError):
             # PyYAML converts escapes and version numbers without a look at their size
-            told = "not valid YAML: a value that cannot be read (an escape of no character?)"
-            self.problems.append((self.place(self.loader.get_mark()), told))
+            message = "not valid YAML: a value that cannot be read (an escape of no character?)"
+            self.problems.append((self.place(self.loader.get_mark()), message))
         if self.problems:
             self.problems.sort(key=lambda problem: problem[0][1:])
             raise ConfigError([f"{place}: {message}" for place, message in self.problems])
@@ -241,8 +241,8 @@ class _Composer:
                     mark = begin
                 line = str(begin.line + 1) if self.numbered else "1"
                 return self.place(mark), explanation.format(context=line)
-        told = " ".join(f"{problem} ({error.context})".split()) if error.context else problem
-        return self.place(mark), f"not valid YAML: {told}"
+        message = " ".join(f"{problem} ({error.context})".split()) if error.context else problem
+        return self.place(mark), f"not valid YAML: {message}"
 
     def value(self, event: Any, path: KeyPath) -> Any:
         place = self.place(event.start_mark)

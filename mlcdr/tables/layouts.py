@@ -97,7 +97,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import pydantic
 
-from mlcdr.config.problems import worded
+from mlcdr.config.problems import describe_finding
 from mlcdr.config.yaml_reader import Document, read_yaml_text
 from mlcdr.errors import ConfigError, ResultsError, suggest_name
 from mlcdr.experiment.model import LayoutSpec, method_text
@@ -369,10 +369,10 @@ def _problem(document: Document, name: str, model: type[_Model], own: Mapping[st
     if error["type"] == "extra_forbidden":
         inner: dict[str, type[_Strict]] = {"headers": Headers, "panels": Panel}
         known = inner.get(str(location[0]), model) if len(location) > 1 else model
-        return f"{where}: {key}: {worded(error, known.model_fields)}"
+        return f"{where}: {key}: {describe_finding(error, known.model_fields)}"
     if not location:  # of a model's own checks, which name the key
         return f"{where}: {error['msg'].removeprefix('Value error, ')}"
-    return f"{where}: {key}: {worded(error)}"
+    return f"{where}: {key}: {describe_finding(error)}"
 
 
 def _of_kind(name: str, kind: str) -> bool:

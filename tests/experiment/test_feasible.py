@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mlcdr.config.data_checks import compared
+from mlcdr.config.data_checks import compare_with_data
 from mlcdr.config.loading import experiment_from
 from mlcdr.errors import UserError
 from mlcdr.run.runner import run
@@ -21,7 +21,7 @@ def arff(tmp_path: Path) -> Path:
 
 
 def told(arff: Path, **changes: Any) -> list[str]:
-    return compared(experiment_from(plain(arff, **changes))).mistakes
+    return compare_with_data(experiment_from(plain(arff, **changes))).mistakes
 
 
 def of(parts: dict[str, Any]) -> dict[str, Any]:
@@ -234,7 +234,7 @@ def test_what_does_not_fit_is(arff: Path, changes: dict[str, Any], expected: str
     ],
 )
 def test_what_is_cut_down_is_remarked(arff: Path, changes: dict[str, Any], expected: str) -> None:
-    found = compared(experiment_from(plain(arff, **changes)))
+    found = compare_with_data(experiment_from(plain(arff, **changes)))
     assert found.mistakes == []
     (line,) = found.remarks
     assert line.startswith(expected)
@@ -250,7 +250,9 @@ def test_what_is_not_cut_down_is_not_remarked(arff: Path) -> None:
         {"ensemble": {"estimator": {"mlknn": 45}, "instances": None}},
     ):
         family = "instance_space" if learner == "clmlc" else "learner"
-        assert compared(experiment_from(plain(arff, **of({family: learner})))).remarks == [], "a default least of all"
+        assert compare_with_data(experiment_from(plain(arff, **of({family: learner})))).remarks == [], (
+            "a default least of all"
+        )
 
 
 def test_what_is_told_is_what_fails_and_nothing_else(arff: Path, tmp_path: Path) -> None:
@@ -266,13 +268,13 @@ def test_what_is_told_is_what_fails_and_nothing_else(arff: Path, tmp_path: Path)
         experiment = experiment_from(plain(arff, **changes, name=path.replace(".", "_")))
         report = run(experiment, tmp_path / "results")
         failing = {int(trial.point[0][1]) for trial, _ in report.failures}
-        named = {int(line.split(": ")[1].split()[0]) for line in compared(experiment).mistakes}
+        named = {int(line.split(": ")[1].split()[0]) for line in compare_with_data(experiment).mistakes}
         assert failing == named != set()
-        assert compared(experiment).remarks == []
+        assert compare_with_data(experiment).remarks == []
     changes = {"sweep": {"learner.k": [6, 99]}, "methods": {"A": {"learner": "rakel"}}}
     experiment = experiment_from(plain(arff, **changes, name="cut_down"))
-    assert run(experiment, tmp_path / "results").failures == compared(experiment).mistakes == []
-    assert len(compared(experiment).remarks) == 1
+    assert run(experiment, tmp_path / "results").failures == compare_with_data(experiment).mistakes == []
+    assert len(compare_with_data(experiment).remarks) == 1
 
 
 def test_a_class_of_ones_own_may_be_of_any_size(arff: Path) -> None:
