@@ -201,3 +201,18 @@ def test_mistakes_are_reported_before_anything_heavy_is_imported(tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") >= len(MISTAKES)
     assert "mine.NotThere" not in done.stdout  # told when the metric is mended
+
+
+LIST = """
+import sys
+from mlcdr.cli import components, configs
+components.methods()
+configs.schema()
+heavy = sorted({"scipy", "sklearn", "pandas"} & set(sys.modules))
+assert not heavy, heavy
+"""
+
+
+def test_components_are_listed_without_importing_anything_heavy() -> None:
+    done = subprocess.run([sys.executable, "-c", LIST], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
