@@ -270,10 +270,18 @@ def test_it_is_written_back_and_only_where_it_was_there(arff):
 def test_published_cells_are_found_by_it():
     class Results:
         datasets, methods, swept = ("enron",), ("READER",), (PATH,)
-        experiment: ClassVar[dict[str, Any]] = {
-            "splits": {"labelled": 0.3},
-            "methods": {"READER": {"feature_space": {"reader": {"n_features": "60%"}}}},
-        }
+        experiment = experiment_from(
+            {
+                "name": "table",
+                "datasets": ["enron"],
+                "splits": {"kind": "kfold", "folds": 5, "seed": 1, "labelled": "30%"},
+                "metrics": ["macro_f1"],
+                "methods": {
+                    "READER": {"feature_space": {"reader": {"n_features": "60%"}}, "learner": "least_squares"},
+                },
+            },
+            look_up=False,
+        )
 
     cell = PublishedCell("enron", "READER", "labeled=10%;feature_dim=60%", "macro_f1", "0.134", "", "", "")
     finder = _Finder(Results(), Rules())  # type: ignore[arg-type]
