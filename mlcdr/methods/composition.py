@@ -233,21 +233,21 @@ class ComposedClassifier(LabelSetClassifier):
             return _scores(self.learner_, X)
         if isinstance(self.learner_, Learner):
             return self.learner_.predict_valid(X)
-        said = as_dense(self.learner_.predict(X))
-        said = said[:, None] if said.ndim == 1 else said
-        self._check_output(said, X.shape[0])
-        return said
+        predicted = as_dense(self.learner_.predict(X))
+        predicted = predicted[:, None] if predicted.ndim == 1 else predicted
+        self._check_output(predicted, X.shape[0])
+        return predicted
 
-    def _check_output(self, said: NDArray[Any], n: int) -> None:
+    def _check_output(self, predicted: NDArray[Any], n: int) -> None:
         """Refuse predictions of a learner of another package that have the wrong shape or values."""
         name = type(self.learner_).__name__
         width = self.n_labels_ if self.label_space_ is None else self.label_space_.encode(_no_labels(self)).shape[1]
-        if said.shape != (n, width):
-            raise ValueError(f"{name}.predict returned shape {said.shape} where {(n, width)} was expected")
-        wrong = ~np.isfinite(said) if self.label_space_ is not None else ~np.isin(said, (0, 1))
+        if predicted.shape != (n, width):
+            raise ValueError(f"{name}.predict returned shape {predicted.shape} where {(n, width)} was expected")
+        wrong = ~np.isfinite(predicted) if self.label_space_ is not None else ~np.isin(predicted, (0, 1))
         if wrong.any():
             kind = "a number" if self.label_space_ is not None else "0 or 1"
-            raise ValueError(f"{name}.predict returned {said[wrong][0]} (and more) where {kind} was expected")
+            raise ValueError(f"{name}.predict returned {predicted[wrong][0]} (and more) where {kind} was expected")
 
     def labels_of(self, output: Array, n_components: float | int | None = None) -> NDArray[np.uint8]:
         """Label sets (n×K of {0, 1}) of the learner's `output`, from this one fit.

@@ -306,6 +306,16 @@ def score_boundary(space: Any) -> float:
     return float(getattr(space, "score_boundary", 0.5))
 
 
+def has_tags(estimator: Any) -> bool:
+    """Whether an estimator declares its kind, as those of scikit-learn do."""
+    return hasattr(estimator, "__sklearn_tags__")
+
+
+def has_parameters(part: Any) -> bool:
+    """Whether a part has parameters that can be set."""
+    return hasattr(part, "get_params")
+
+
 def has_kernel(learner: Any) -> bool:
     """Whether a learner is a kernel regression, which a kernel label space can share."""
     return hasattr(learner, "kernel_regression")

@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.constraints import ESTIMATOR
-from mlcdr.methods.contracts import Part, as_dense, declared, has_decision_function
+from mlcdr.methods.contracts import Part, as_dense, declared, has_decision_function, has_parameters
 from mlcdr.methods.label_space.linear import as_binary
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.numerics.entry import checked
@@ -165,7 +165,7 @@ class MetaClassifier(MultilabelClassifier):
 
 def seeded(estimator: Any, rng: Any) -> Any:
     """The estimator with every `random_state` in it, open or not, drawn from `rng`: so that clones of one differ."""
-    if hasattr(estimator, "get_params"):
+    if has_parameters(estimator):
         names = sorted(name for name in estimator.get_params() if name.rpartition("__")[2] == "random_state")
         estimator.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max)) for name in names})
     return estimator
@@ -190,8 +190,8 @@ def answer(classifier: Any, X: Any, n_labels: int) -> tuple[Array, NDArray[np.bo
     One without a `decision_function` has scores of ±½.
     """
     if isinstance(classifier, MultilabelClassifier):
-        scores, said = classifier._answer(X)
-        return scores, said > 0
+        scores, predicted = classifier._answer(X)
+        return scores, predicted > 0
     shape = (X.shape[0], n_labels)
     labels = np.reshape(as_dense(classifier.predict(X)), shape) > 0
     if has_decision_function(classifier):

@@ -22,7 +22,23 @@ Scores = NDArray[np.float64]
 Labels = NDArray[np.uint8]
 
 
-class Fixed(Threshold):
+class Cut(Threshold):
+    """Base of the thresholds that predict a label where its score exceeds a cut, which a method defines (`_cuts`)."""
+
+    def apply(self, scores: Scores) -> Labels:
+        """Label sets (n×K of {0, 1}) of scores (n×K)."""
+        return (scores > self._cuts(scores)).astype(np.uint8)
+
+    def margin(self, scores: Scores) -> Scores:
+        """How far scores (n×K) lie above the cuts."""
+        return scores - self._cuts(scores)
+
+    def _cuts(self, scores: Scores) -> Any:
+        """The cut of all labels, or of each (K,)."""
+        raise NotImplementedError
+
+
+class Fixed(Cut):
     """Predict a label where its score exceeds `value`.
 
     Parameters
@@ -48,28 +64,22 @@ class Fixed(Threshold):
 
     def apply(self, scores: Scores) -> Labels:
         """Label sets (n×K of {0, 1}) of scores (n×K)."""
-        labels = (self.margin(scores) > 0).astype(np.uint8)
+        labels = super().apply(scores)
         if self.fallback == "top" and scores.shape[1]:
             empty = np.flatnonzero(~labels.any(axis=1))
             labels[empty, np.argmax(scores[empty], axis=1)] = 1
         return labels
 
-    def margin(self, scores: Scores) -> Scores:
-        """How far scores (n×K) lie above the threshold (the fallback is none)."""
+    def _cuts(self, scores: Scores) -> Any:
         # to reach a number is to exceed the one before it
-        return scores - (np.nextafter(self.value, -np.inf) if self.ties == "present" else self.value)
+        return np.nextafter(self.value, -np.inf) if self.ties == "present" else self.value
 
 
-class Round(Threshold):
+class Round(Cut):
     """Round-based decoding: the nearest of 0 and 1, with ½ going to 0 (Tai & Lin 2012)."""
 
-    def apply(self, scores: Scores) -> Labels:
-        """Label sets (n×K of {0, 1}) of scores (n×K)."""
-        return (scores > 0.5).astype(np.uint8)
-
-    def margin(self, scores: Scores) -> Scores:
-        """How far scores (n×K) lie above ½."""
-        return scores - 0.5
+    def _cuts(self, scores: Scores) -> Any:
+        return 0.5
 
 
 class Zero(Fixed):
@@ -137,7 +147,7 @@ class RCut(Threshold):
         return np.argsort(-scores, axis=1, kind="stable")
 
 
-class PCut(Threshold):
+class PCut(Cut):
     """Proportional cut: a label gets the share of the instances it is given that it had in training (Yang 2001, PCut).
 
     With a share p_k of the training instances positive, the round(p_k·n) highest of the n scores of label k are
@@ -151,8 +161,8 @@ class PCut(Threshold):
     ----------
     single : bool
         One cut for all labels, so that round(Σ_k p_k n) of the nK scores are above it and label sets are as large, on
-        average, as in training: MEKA's PCut1, which its evaluation applies to whatever gives scores if nothing else is
-        said (Read, Pfahringer, Holmes & Frank 2011, section 4.2). Scores are to be comparable, as probabilities are.
+        average, as in training: MEKA's PCut1, which its evaluation applies to all scores by default
+        (Read, Pfahringer, Holmes & Frank 2011, section 4.2). Scores are to be comparable, as probabilities are.
 
     Attributes
     ----------
@@ -170,16 +180,8 @@ class PCut(Threshold):
         self.shares_ = np.mean(Y, axis=0, dtype=np.float64)
         return self
 
-    def apply(self, scores: Scores) -> Labels:
-        """Label sets (n×K of {0, 1}) of the scores (n×K) of a batch."""
-        return (scores > self._cuts(scores)).astype(np.uint8)
-
-    def margin(self, scores: Scores) -> Scores:
-        """How far the scores (n×K) of a batch lie above their label's cut, midway between two (infinite: all, none)."""
-        return scores - self._cuts(scores)
-
     def _cuts(self, scores: Scores) -> Scores:
-        """The cut of each label (K,)."""
+        """The cut of each label (K,) for a batch, midway between two scores (infinite: all are predicted, or none)."""
         if not self.single:
             return _proportional_cuts(scores, self.shares_)
         overall = np.array([self.shares_.mean()])
@@ -206,7 +208,7 @@ def _proportional_cuts(scores: Scores, shares: Any) -> Scores:
     return np.select([chosen == 0, chosen == n, middle < above], [np.inf, -np.inf, middle], below)
 
 
-class Maximise(Threshold):
+class Maximise(Cut):
     """For each label the threshold that serves the training instances best (SCut of Yang 2001).
 
     The training scores of a label are sorted in descending order, and each place where two of them differ is tried as
@@ -279,13 +281,8 @@ class Maximise(Threshold):
         self.values_ = values
         return self
 
-    def apply(self, scores: Scores) -> Labels:
-        """Label sets (n×K of {0, 1}) of scores (n×K)."""
-        return (scores > self.values_).astype(np.uint8)
-
-    def margin(self, scores: Scores) -> Scores:
-        """How far scores (n×K) lie above their label's threshold."""
-        return scores - self.values_
+    def _cuts(self, scores: Scores) -> Scores:
+        return self.values_
 
 
 def _f1(hits: Scores) -> Scores:

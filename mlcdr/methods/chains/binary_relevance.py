@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import get_tags
 
+from mlcdr.methods import contracts
 from mlcdr.methods.chains.linear import LinearLinks
 from mlcdr.methods.chains.links import Array, Link, LinkedClassifier, Of
 from mlcdr.numerics.moments import Moments
@@ -45,7 +46,7 @@ def of_label_sets(estimator: Any) -> Any:
 
     A regressor fitted to label sets would predict real numbers, which are no label sets.
     """
-    if not hasattr(estimator, "__sklearn_tags__"):  # a class that says nothing of itself
+    if not contracts.has_tags(estimator):
         return estimator
     if is_regressor(estimator) or (is_classifier(estimator) and not get_tags(estimator).classifier_tags.multi_label):
         return BinaryRelevance(estimator)

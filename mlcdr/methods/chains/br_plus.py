@@ -47,5 +47,5 @@ class BRPlus(LinkedClassifier):
         return super()._scores(X)
 
     def _walk(self, X: Any, of: Of) -> Array:
-        said = np.column_stack([link.score(X) > 0 for link in self.first_]).astype(np.float64)
-        return np.column_stack([of(link, X, np.delete(said, k, 1)) for k, link in enumerate(self.links_)])
+        predicted = np.column_stack([link.score(X) > 0 for link in self.first_]).astype(np.float64)
+        return np.column_stack([of(link, X, np.delete(predicted, k, 1)) for k, link in enumerate(self.links_)])

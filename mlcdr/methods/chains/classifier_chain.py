@@ -105,8 +105,9 @@ class ClassifierChain(DirectedChain):
             return super()._scores(X)
         scores = self._linear.on_features(X)
         on_labels = np.asfortranarray(self._linear.on_labels[np.ix_(self.order_, self.order_)])
-        said = np.zeros(scores.shape, order="F")  # in the chain's order: the labels before one are the first columns
+        # in the chain's order: the labels before one are the first columns
+        predicted = np.zeros(scores.shape, order="F")
         for i, k in enumerate(self.order_):
-            scores[:, k] += said[:, :i] @ on_labels[:i, i]
-            said[:, i] = scores[:, k] > 0
+            scores[:, k] += predicted[:, :i] @ on_labels[:i, i]
+            predicted[:, i] = scores[:, k] > 0
         return scores

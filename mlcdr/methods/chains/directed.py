@@ -51,9 +51,9 @@ class DirectedChain(LinkedClassifier):
 
     def _walk(self, X: Any, of: Of) -> Array:
         found = np.empty((X.shape[0], len(self.links_)))
-        said = np.empty_like(found)
+        predicted = np.empty_like(found)
         for k, link in zip(self.order_, self.links_, strict=True):
-            parents = said[:, self.parents_[k]]
+            parents = predicted[:, self.parents_[k]]
             found[:, k] = of(link, X, parents)
-            said[:, k] = (found[:, k] if of is Link.score else link.score(X, parents)) > 0
+            predicted[:, k] = (found[:, k] if of is Link.score else link.score(X, parents)) > 0
         return found

@@ -81,49 +81,49 @@ class Link:
             return cls(None, float(y[0]) - 0.5, columns)
         return cls(model.fit(X, y), 0.0, columns)
 
-    def score(self, X: Any, said: Array | None = None) -> Array:
+    def score(self, X: Any, values: Array | None = None) -> Array:
         """Scores (n,) for features X (n×d) and the labels used (n×q): positive where the label
         is predicted.
         """
         if self.model is None:
             return np.full(X.shape[0], self.constant)
-        seen = self._seen(X, said)
+        seen = self._seen(X, values)
         if has_decision_function(self.model):
             return np.asarray(self.model.decision_function(seen), dtype=np.float64)
         if has_probabilities(self.model):
             return self.model.predict_proba(seen)[:, 1] - 0.5
         return np.asarray(self.model.predict(seen), dtype=np.float64).reshape(X.shape[0]) - 0.5
 
-    def log_odds(self, X: Any, said: Array | None = None) -> Array:
+    def log_odds(self, X: Any, values: Array | None = None) -> Array:
         """Log p(label) − log p(no label) (n,), within ±700; of an estimator that has `predict_proba`."""
         if self.model is None:
             return np.full(X.shape[0], np.copysign(CERTAIN, self.constant))
-        seen = self._seen(X, said)
+        seen = self._seen(X, values)
         if isinstance(self.model, LogisticRegression):
             return np.clip(self.model.scores(seen), -CERTAIN, CERTAIN)
         with np.errstate(divide="ignore"):
             logs = np.log(self.model.predict_proba(seen))
         return np.clip(logs[:, 1] - logs[:, 0], -CERTAIN, CERTAIN)
 
-    def log_odds_at(self, X: Any, rows: NDArray[np.intp], said: Array) -> Array:
+    def log_odds_at(self, X: Any, rows: NDArray[np.intp], values: Array) -> Array:
         """`log_odds` (m,) of m pairs of a row of X (n×d), by its number, and values of the labels used (m×q).
 
         Logistic regression uses each row of X once, whatever the number of pairs.
         """
         if isinstance(self.model, LogisticRegression):
-            on_labels = self.model.coef_[0, self.model.n_features_in_ - said.shape[1] :]
-            alone = self.model.scores(self._seen(X, np.zeros((X.shape[0], said.shape[1]))))
-            return np.clip(alone[rows] + said @ on_labels, -CERTAIN, CERTAIN)
-        return self.log_odds(X[rows], said)
+            on_labels = self.model.coef_[0, self.model.n_features_in_ - values.shape[1] :]
+            alone = self.model.scores(self._seen(X, np.zeros((X.shape[0], values.shape[1]))))
+            return np.clip(alone[rows] + values @ on_labels, -CERTAIN, CERTAIN)
+        return self.log_odds(X[rows], values)
 
-    def _seen(self, X: Any, said: Array | None) -> Any:
-        return _beside(X if self.columns is None else X[:, self.columns], said)
+    def _seen(self, X: Any, values: Array | None) -> Any:
+        return _beside(X if self.columns is None else X[:, self.columns], values)
 
 
-def _beside(X: Any, said: Array | None) -> Any:
+def _beside(X: Any, values: Array | None) -> Any:
     """The features (n×d) and the labels used (n×q); where there is neither, a feature that is 0 throughout."""
-    if said is not None and said.shape[1]:
-        return beside(X, said)
+    if values is not None and values.shape[1]:
+        return beside(X, values)
     return X if X.shape[1] else np.zeros((X.shape[0], 1))
 
 

@@ -161,8 +161,8 @@ class PolytreeChain(DirectedChain):
             for k, parents in enumerate(self.parents_):
                 sets = np.array(list(product([0.0, 1.0], repeat=len(parents))))
                 rows = np.repeat(np.arange(part.stop - part.start), len(sets))
-                said = np.tile(sets, (part.stop - part.start, 1))
-                z = link_of[k].log_odds_at(X[part], rows, said).reshape(-1, *(2,) * len(parents))
+                values = np.tile(sets, (part.stop - part.start, 1))
+                z = link_of[k].log_odds_at(X[part], rows, values).reshape(-1, *(2,) * len(parents))
                 tables.append(np.stack([log_expit(-z), log_expit(z)], axis=1))
             yield tree, tables
 

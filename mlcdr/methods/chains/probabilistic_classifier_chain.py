@@ -129,12 +129,12 @@ class ProbabilisticClassifierChain(ClassifierChain):
         best, marginals = np.empty((n, K)), np.empty((n, K))
         for start in range(0, n, step):
             part = slice(start, start + step)
-            rows, said, logs = self._grown(X[part], search)
+            rows, predicted, logs = self._grown(X[part], search)
             first = np.searchsorted(rows, np.arange(rows[-1] + 1))
-            best[part, self.order_] = said[np.lexsort((-logs, rows))[first]]
+            best[part, self.order_] = predicted[np.lexsort((-logs, rows))[first]]
             weights = np.exp(logs - np.maximum.reduceat(logs, first)[rows])
             shares = weights / np.add.reduceat(weights, first)[rows]
-            marginals[part, self.order_] = np.minimum(np.add.reduceat(shares[:, None] * said, first), 1.0)
+            marginals[part, self.order_] = np.minimum(np.add.reduceat(shares[:, None] * predicted, first), 1.0)
         return best, marginals
 
     def _grown(self, X: Any, search: str) -> tuple[NDArray[np.intp], Array, Array]:
@@ -142,9 +142,9 @@ class ProbabilisticClassifierChain(ClassifierChain):
 
         Those of a row stand together, in the order of the rows; of equals, one without the label goes first.
         """
-        rows, said, logs = np.arange(X.shape[0]), np.empty((X.shape[0], 0)), np.zeros(X.shape[0])
+        rows, predicted, logs = np.arange(X.shape[0]), np.empty((X.shape[0], 0)), np.zeros(X.shape[0])
         for link in self.links_:
-            z = link.log_odds_at(X, rows, said)
+            z = link.log_odds_at(X, rows, predicted)
             grown = (logs[:, None] + log_expit(np.column_stack([-z, z]))).ravel()
             rows = np.repeat(rows, 2)
             if search == "beam":
@@ -156,9 +156,9 @@ class ProbabilisticClassifierChain(ClassifierChain):
                 kept = np.flatnonzero(self._grows(pairs))
             else:
                 kept = np.arange(len(rows))
-            said = np.column_stack([said[kept // 2], kept % 2])
+            predicted = np.column_stack([predicted[kept // 2], kept % 2])
             rows, logs = rows[kept], grown[kept]
-        return rows, said, logs
+        return rows, predicted, logs
 
     def _grows(self, pairs: Array) -> NDArray[np.bool_]:
         """Which of the two ends (m×2) of each label set the ε-approximate search grows on."""

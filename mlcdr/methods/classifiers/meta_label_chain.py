@@ -157,7 +157,7 @@ class MetaLabelChain(MultilabelClassifier):
         """Scores, and label sets of {0, 1} (n×K)."""
         grouped = np.concatenate(self.groups_)
         scores = np.zeros((X.shape[0], len(grouped)))  # the labels group by group, until they are put in their places
-        said = np.zeros_like(scores)
+        predicted = np.zeros_like(scores)
         alone = None if self._linear is None else [member.links.on_features(X) for member in self._linear]
         end = 0
         for i, group in enumerate(self.groups_):
@@ -165,17 +165,17 @@ class MetaLabelChain(MultilabelClassifier):
             n_members = self._n_members(group)
             if self._linear is not None and alone is not None:
                 members = zip(self._linear[:n_members], alone, strict=False)
-                found = [member.chained(i, own[:, start:end], said[:, :start]) for member, own in members]
+                found = [member.chained(i, own[:, start:end], predicted[:, :start]) for member, own in members]
                 votes = [each > 0 for each in found]
             else:
-                extended = beside(X, said[:, :start]) if start else X
+                extended = beside(X, predicted[:, :start]) if start else X
                 answers = [answer(member, extended, len(group)) for member in self.members_[i]]
                 found, votes = [each for each, _ in answers], [each for _, each in answers]
             # the median, positive where half of them are
             scores[:, start:end] = found[0] if len(found) == 1 else np.sort(found, axis=0)[len(found) // 2]
-            said[:, start:end] = 2 * np.sum(votes, axis=0) >= len(votes)
+            predicted[:, start:end] = 2 * np.sum(votes, axis=0) >= len(votes)
         place = np.argsort(grouped)
-        return scores[:, place], said[:, place]
+        return scores[:, place], predicted[:, place]
 
 
 @dataclass(frozen=True)
@@ -196,11 +196,11 @@ class _Member:
     order: list[int]
     within: list[list[int]]
 
-    def chained(self, i: int, alone: Array, said: Array) -> Array:
+    def chained(self, i: int, alone: Array, predicted: Array) -> Array:
         """Scores (n×|g|) of the i-th group, from those of the features alone, and the labels of the groups before."""
-        start, size = said.shape[1], alone.shape[1]
+        start, size = predicted.shape[1], alone.shape[1]
         on_labels = self.links.on_labels
-        scores = alone + said @ on_labels[:start, start : start + size] if start else alone
+        scores = alone + predicted @ on_labels[:start, start : start + size] if start else alone
         if size == 1:
             return scores
         order = np.asarray(self.within[i])

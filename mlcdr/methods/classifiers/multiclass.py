@@ -46,8 +46,8 @@ class MultiClass:
         if not is_classifier(self.model):
             return np.asarray(self.model.predict(X), dtype=np.float64)
         if has_decision_function(self.model):
-            said = np.asarray(self.model.decision_function(X), dtype=np.float64)
-            return np.column_stack((-said, said)) if said.ndim == 1 else said
+            predicted = np.asarray(self.model.decision_function(X), dtype=np.float64)
+            return np.column_stack((-predicted, predicted)) if predicted.ndim == 1 else predicted
         if has_probabilities(self.model):
             return np.asarray(self.model.predict_proba(X), dtype=np.float64)
         return np.eye(self.n_classes)[self.predict(X)]

@@ -122,6 +122,6 @@ class Ensemble(MetaClassifier):
         votes: Any = 0.0
         for member, columns in zip(self.members_, self.features_, strict=True):
             part = by_column[:, columns]
-            said = as_dense(member.predict(sp.csr_array(part) if sp.issparse(part) else part))
-            votes = votes + (said > 0).reshape(X.shape[0], -1)
+            predicted = as_dense(member.predict(sp.csr_array(part) if sp.issparse(part) else part))
+            votes = votes + (predicted > 0).reshape(X.shape[0], -1)
         return (votes + 0.25) / len(self.members_) - 0.5

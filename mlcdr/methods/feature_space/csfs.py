@@ -85,10 +85,10 @@ class CSFS(FeatureSelector):
             else:
                 matrix = scatter + np.diag(penalty)
                 W = row_sparse.positive_solver(matrix)(rows.T @ (c[:, None] * filled))
-            said = dense(rows @ W)
-            filled[n:] = np.clip(said[n:], 0.0, 1.0)
+            predicted = dense(rows @ W)
+            filled[n:] = np.clip(predicted[n:], 0.0, 1.0)
             penalty = self.alpha * row_sparse.weights(W)
-            return float(c @ row_sparse.squared_lengths(said - filled)) + self.alpha * row_sparse.norm(W)
+            return float(c @ row_sparse.squared_lengths(predicted - filled)) + self.alpha * row_sparse.norm(W)
 
         objective = row_sparse.descend(step, self.tol, self.max_iter)
         return row_sparse.lengths(W), {"coef_": W, "objective_": objective}

@@ -91,13 +91,13 @@ class Wrapper(FeatureSelector):
         X, Y = moments.rows()
         metric, total = METRICS[self.metric], 0.0
         for part, fold in zip(parts, held_out, strict=True):
-            said = self._said(part.select_features(features), X[:, features][fold])
-            labels = said > (0 if self.estimator is not None and is_classifier(self.estimator) else 0.5)
+            predicted = self._predict(part.select_features(features), X[:, features][fold])
+            labels = predicted > (0 if self.estimator is not None and is_classifier(self.estimator) else 0.5)
             value = metric.compute(Outcome(Counts(dense(Y[fold]), labels)), **metric.parameters)
             total += value if metric.higher_is_better else -value
         return total
 
-    def _said(self, part: Moments, new: Any) -> Array:
+    def _predict(self, part: Moments, new: Any) -> Array:
         """The predictions for new rows by the learner, fitted to a part."""
         if self.estimator is None:
             weights = coefficients(part)

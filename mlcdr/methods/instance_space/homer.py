@@ -144,28 +144,28 @@ class HOMER(MetaClassifier):
         waiting = [(self.root_, np.arange(X.shape[0]))]
         while waiting:
             node, rows = waiting.pop()
-            said = np.asarray(node.model.predict(X[rows])).reshape(len(rows), len(node.children)) > 0
-            yield node, rows, said
-            for child, chosen in zip(node.children, said.T, strict=True):
+            predicted = np.asarray(node.model.predict(X[rows])).reshape(len(rows), len(node.children)) > 0
+            yield node, rows, predicted
+            for child, chosen in zip(node.children, predicted.T, strict=True):
                 if isinstance(child, Node) and child.model is not None and chosen.any():
                     waiting.append((child, rows[chosen]))
 
     def _scores(self, X: Any) -> Array:
         scores = np.empty((X.shape[0], self._n_labels))
-        for node, rows, said in self._visits(X):
-            margins = _margins(node.model, X[rows], said)
+        for node, rows, predicted in self._visits(X):
+            margins = _margins(node.model, X[rows], predicted)
             for i, child in enumerate(node.children):
                 if isinstance(child, Node):  # what is predicted there is written over where the child is come to
-                    margins[said[:, i], i] = -0.5
+                    margins[predicted[:, i], i] = -0.5
                 scores[np.ix_(rows, np.array(_below(child)))] = margins[:, i, None]
         return scores
 
     def _labels(self, X: Any) -> NDArray[Any]:
         labels = np.zeros((X.shape[0], self._n_labels), dtype=bool)
-        for node, rows, said in self._visits(X):
+        for node, rows, predicted in self._visits(X):
             for i, child in enumerate(node.children):
                 if not isinstance(child, Node):
-                    labels[rows, child] = said[:, i]
+                    labels[rows, child] = predicted[:, i]
         return labels
 
 
@@ -174,13 +174,13 @@ def _below(child: Node | int) -> list[int]:
     return [k for each in child.children for k in _below(each)] if isinstance(child, Node) else [child]
 
 
-def _margins(model: Any, X: Any, said: Mask) -> NDArray[Any]:
+def _margins(model: Any, X: Any, predicted: Mask) -> NDArray[Any]:
     """A model's scores, positive where it predicts (±½ where it has none, or does not go by their sign)."""
-    without = said - 0.5
+    without = predicted - 0.5
     if not has_decision_function(model):
         return without
-    scores = np.asarray(model.decision_function(X), dtype=np.float64).reshape(said.shape)
-    return np.asarray(np.where((scores > 0) == said, scores, without))
+    scores = np.asarray(model.decision_function(X), dtype=np.float64).reshape(predicted.shape)
+    return np.asarray(np.where((scores > 0) == predicted, scores, without))
 
 
 def clusters(gram: Array, start: Indices, balanced: bool, steps: int) -> list[Indices]:

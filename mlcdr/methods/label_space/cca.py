@@ -115,12 +115,12 @@ class CanonicalCodes(HatLabelSpace):
         dimensions; they sum to ‖Y − ŷ‖²/n.
         """
         z = as_dense(Y) - self.mean_
-        true, said = z @ self.basis_, self._orthonormal(codes)
+        true, predicted = z @ self.basis_, self._orthonormal(codes)
         total = np.sum(z**2)
-        if said.shape[1] == 0:  # no label varies
+        if predicted.shape[1] == 0:  # no label varies
             return np.full(codes.shape[1], total / len(z)), np.zeros(codes.shape[1])
         encoding = total - np.cumsum(np.sum(true**2, axis=0))
-        prediction = np.cumsum(np.sum((said - true[:, : said.shape[1]]) ** 2, axis=0))
+        prediction = np.cumsum(np.sum((predicted - true[:, : predicted.shape[1]]) ** 2, axis=0))
         encoding[encoding < 1e-12 * total] = 0.0  # nothing but rounding is left
-        at = np.minimum(np.arange(codes.shape[1]), said.shape[1] - 1)
+        at = np.minimum(np.arange(codes.shape[1]), predicted.shape[1] - 1)
         return encoding[at] / len(z), prediction[at] / len(z)

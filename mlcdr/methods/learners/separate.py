@@ -69,5 +69,5 @@ class Separate(Regressor):
         """The predictions (n×q) of all models, for checked features."""
         if not self.models_:
             return np.zeros((X.shape[0], 0))
-        said = [m.predict_valid(X) if isinstance(m, Learner) else m.predict(X) for m in self.models_]
-        return np.column_stack([np.asarray(each, dtype=np.float64).reshape(X.shape[0]) for each in said])
+        predicted = [m.predict_valid(X) if isinstance(m, Learner) else m.predict(X) for m in self.models_]
+        return np.column_stack([np.asarray(each, dtype=np.float64).reshape(X.shape[0]) for each in predicted])

@@ -72,12 +72,12 @@ class WekaM5P(Regressor):
         """The trees' values (n×q) for checked features X (n×d)."""
         java_class = _started()
         rows = _instances(java_class, X)
-        said = np.empty((X.shape[0], len(self.models_)))
+        predicted = np.empty((X.shape[0], len(self.models_)))
         for k, content in enumerate(self.models_):
             stream = java_class("java.io.ByteArrayInputStream")(content)
             model = java_class("weka.core.SerializationHelper").read(stream)
-            said[:, k] = [model.classifyInstance(rows.instance(i)) for i in range(X.shape[0])]
-        return said
+            predicted[:, k] = [model.classifyInstance(rows.instance(i)) for i in range(X.shape[0])]
+        return predicted
 
 
 def require_weka() -> None:

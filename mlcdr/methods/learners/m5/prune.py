@@ -50,7 +50,7 @@ class ModelTree:
         used = np.unique(np.concatenate([tested, *(model[0] for model in self.models.values())]))
         block = X[:, used]
         block = block.toarray() if sp.issparse(block) else block
-        said = np.empty(X.shape[0])
+        predicted = np.empty(X.shape[0])
         waiting = [(0, np.arange(X.shape[0]))]
         while waiting:
             node, rows = waiting.pop()
@@ -58,11 +58,11 @@ class ModelTree:
             if j < 0:
                 features, coefficients, intercept = self.models[node]
                 part = block[np.ix_(rows, np.searchsorted(used, features))]
-                said[rows] = part @ coefficients + intercept
+                predicted[rows] = part @ coefficients + intercept
                 continue
             left = block[rows, np.searchsorted(used, j)] <= self.threshold[node]
             waiting += [(node + 1, rows[left]), (int(self.right[node]), rows[~left])]
-        return said
+        return predicted
 
 
 def prune(tree: Grown, models: Models, y: Array) -> NDArray[np.intp]:
@@ -104,11 +104,11 @@ def _penalty(n, parameters):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _root_mean_square(said, target):  # type: ignore[no-untyped-def]
+def _root_mean_square(predicted, target):  # type: ignore[no-untyped-def]
     total = 0.0
-    for i in range(len(said)):
-        total += (said[i] - target[i]) * (said[i] - target[i])
-    return np.sqrt(total / len(said))
+    for i in range(len(predicted)):
+        total += (predicted[i] - target[i]) * (predicted[i] - target[i])
+    return np.sqrt(total / len(predicted))
 
 
 @compiled
