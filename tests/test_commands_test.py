@@ -254,7 +254,7 @@ class ChoosesOnce(LocalSelector):
         (ChoosesOnce, "refit", "fitted to other data before"),
         (ChangesItsParameter, "parameters", "alpha"),
         (HidesItsParameter, "parameters", "alpha"),
-        (SaysTooLittle, "predicts", r"plain data: .*shape \(80, 1\), expected \(80, 5\)"),
+        (SaysTooLittle, "predicts", r"plain data: .*shape \(80, 1\) where \(80, 5\)"),
         (RollsDice, "repeatable", "fitted twice: scores differ by up to"),
         (RemembersTheFirst, "refit", ""),
         (WritesIntoItsInput, "input", "modifies its input"),
