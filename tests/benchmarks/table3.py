@@ -187,7 +187,8 @@ def main(names: list[str]) -> int:
             print(peak_memory())
             return 0
         print(
-            f"{'CPU s per split':<16}{'ours':>9}{'loop':>9}{'floor':>9}{'loop/ours':>11}{'ours/floor':>12}{'peak MB':>9}"
+            f"{'CPU s per split':<16}{'ours':>9}{'loop':>9}{'floor':>9}{'loop/ours':>11}{'ours/floor':>12}"
+            f"{'peak MB':>9}"
         )
         misses = []
         for name in names or SPLITS:
