@@ -249,7 +249,10 @@ def open_results(folder: str | Path) -> Results:
     if not recorded.values:
         raise NoResults(f"{folder}: no trial has a result; run the experiment again")
     read_choices = partial(read_planned_choices, folder, experiment)
-    return _assemble(folder, experiment, recorded.paths, recorded.cells(), recorded.rounded, read_choices)
+    cells = recorded.cells()
+    if not cells:
+        raise NoResults(f"{folder / 'trials.sqlite'}: no metric is defined for any trial")
+    return _assemble(folder, experiment, recorded.paths, cells, recorded.rounded, read_choices)
 
 
 def import_results(folder: Path) -> Results:

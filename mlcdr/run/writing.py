@@ -147,6 +147,8 @@ def _history(folder: Path, fresh: bool, manifest: dict[str, Any]) -> list[dict[s
         earlier = [] if fresh else read_manifest(folder)["computed_by"]
     except (ResultsError, KeyError):
         earlier = []
+    if not isinstance(earlier, list):  # another program wrote it
+        earlier = []
     about = ("started", "seconds", "jobs", "backend", "trials", "mlcdr", "python", "packages", "blas", "machine")
     return [*earlier, *([{key: manifest[key] for key in about}] if manifest["trials"]["computed"] else [])]
 

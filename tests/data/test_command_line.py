@@ -95,5 +95,5 @@ def test_plot_draws_a_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     for option, wrong in (("--order", "alphabet"), ("--projection", "lda")):
         mistaken = mlcdr("datasets", "plot", str(arff), option, wrong)
         assert mistaken.code == 2
-        assert f"{wrong!r} is none of" in mistaken.err
+        assert f"{wrong!r} is not one of" in mistaken.err
     assert mlcdr("datasets", "plot", "nowhere").code == 2

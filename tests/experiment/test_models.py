@@ -162,7 +162,7 @@ def test_predict_writes_label_sets_and_scores(kept: Path, tmp_path: Path, mlcdr:
     written = mlcdr("predict", kept, data, "--trust", "--out", "p.csv")
     assert (written.code, written.out) == (0, "")
     assert Path("p.csv").read_text() == done.out
-    assert "written: p.csv, 60 rows by Ridge" in written.err
+    assert "written: p.csv, 60 rows, predicted by Ridge" in written.err
 
 
 def test_predict_says_what_is_wrong_in_one_line(kept: Path, tmp_path: Path, mlcdr: Callable[..., Outcome]) -> None:

@@ -62,7 +62,11 @@ def victim(tmp_path: Path) -> Iterator[Path]:
 
 
 def line_of(command: str, folder: Path) -> list[object]:
-    rest = {"plan": ["e.yaml"], "run": ["e.yaml", "-j", 1, "-q"], "retry": [folder, "--failed", "-j", 1, "-q"]}
+    rest = {
+        "plan": ["e.yaml", "--trust"],
+        "run": ["e.yaml", "-j", 1, "-q"],
+        "retry": [folder, "--failed", "-j", 1, "-q"],
+    }
     return [command, *rest.get(command, [folder])]
 
 
@@ -334,7 +338,7 @@ def test_status_beside_a_run_that_is_just_starting(folder: Path, mlcdr: Command,
     for place, fresh in ((new, False), (folder, False), (folder, True)):
         with Store(place, fresh):
             assert "starting since " in mlcdr("status", place).out
-            assert mlcdr("plan", "e.yaml").code == 0
+            assert mlcdr("plan", "e.yaml", "--trust").code == 0
     assert "interrupted" in mlcdr("status", folder).out, "it ended before it had a plan"
 
 
@@ -342,7 +346,7 @@ def test_an_empty_file_of_a_run_that_is_just_starting(folder: Path, mlcdr: Comma
     """As the record of an older mlcdr, which was begun in place."""
     (folder / "trials.sqlite").write_bytes(b"")
     refused(mlcdr("status", folder), "just starting")
-    assert mlcdr("plan", "e.yaml").code == 0
+    assert mlcdr("plan", "e.yaml", "--trust").code == 0
     assert mlcdr(*line_of("run", folder)).code == 1
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.utils._param_validation import Interval
 
-from mlcdr.laws.subject import Subject, problem
+from mlcdr.laws.subject import Subject, make_problem
 from mlcdr.methods import registry
 from mlcdr.methods.feature_space.mim import MIM
 from tests import small
@@ -60,8 +60,8 @@ def test_every_count_is_of_a_kind():
 
 @pytest.mark.parametrize(("family", "name", "parameter"), [each for each in counts() if each[2] in at_most(*each[:2])])
 def test_more_than_there_are_means_all(family, name, parameter):
-    X, Y = problem(24, 5, 4)
-    new = problem(9, 5, 4, seed=1)[0]
+    X, Y = make_problem(24, 5, 4)
+    new = make_problem(9, 5, 4, seed=1)[0]
     part = subject(family, name)
     there_are = {"rows": len(X), "labels": Y.shape[1]}[at_most(family, name)[parameter]]
     fixed = {"n_features": 2} if "n_features" in registry.parameters(part.cls) else {}
@@ -69,7 +69,7 @@ def test_more_than_there_are_means_all(family, name, parameter):
         Subject(family, part.cls, lambda n=n, **changes: part.make(**{**fixed, parameter: n, **changes}))
         for n in (there_are, FAR_TOO_MANY)
     )
-    np.testing.assert_array_equal(more.scores(X, Y, new), all_of_them.scores(X, Y, new))
+    np.testing.assert_array_equal(more.score(X, Y, new), all_of_them.score(X, Y, new))
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,6 @@ def test_more_than_there_are_means_all(family, name, parameter):
     [each for each in counts() if each[2] in KEPT and each[2] not in at_most(*each[:2])],
 )
 def test_more_than_can_be_kept_is_refused(family, name, parameter):
-    X, Y = problem(24, 5, 4)
+    X, Y = make_problem(24, 5, 4)
     with pytest.raises(ValueError, match=f"^{parameter}={FAR_TOO_MANY} is more than the [0-9]+ there are$"):
-        subject(family, name).composed(**{parameter: FAR_TOO_MANY}).fit(X, Y)
+        subject(family, name).compose(**{parameter: FAR_TOO_MANY}).fit(X, Y)

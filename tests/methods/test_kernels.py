@@ -418,7 +418,7 @@ def test_a_config_hears_of_it_at_once():
     apart = {"separate": {"estimator": ridge}}
     experiment(label_space="kernel_cplst", learner=apart)
     experiment(label_space={"kernel_occa": {"regression": ridge}}, learner="separate")
-    experiment({"learner.learner": ["kernel_ridge", ridge]}, label_space="kernel_cplst", learner="separate")
+    experiment({"learner.estimator": ["kernel_ridge", ridge]}, label_space="kernel_cplst", learner="separate")
     for space, learner, message in (
         ("kernel_cplst", "ridge", r"methods\.M\.label_space: the learner Ridge has no kernel for KernelCPLST to take"),
         ({"kernel_occa": {"regression": ridge}}, ridge, r"methods\.M\.label_space: KernelOCCA takes the kernel of the"),

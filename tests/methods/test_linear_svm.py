@@ -89,5 +89,5 @@ def test_as_the_base_of_binary_relevance():
 @pytest.mark.parametrize("part", [LinearSVM(), LogisticRegression()], ids=lambda part: type(part).__name__)
 def test_more_than_one_label_is_refused_where_only_sums_are_handed_over(part):
     X, Y = np.eye(4), np.array([[0, 1], [1, 0], [0, 1], [1, 1]])
-    with pytest.raises(ValueError, match="fits one label, not 2: make it the base of binary relevance"):
+    with pytest.raises(ValueError, match="fits one label, not 2: make it the estimator of binary relevance"):
         part.fit_moments(Moments.from_arrays(X, Y))
