@@ -11,7 +11,7 @@ import typer
 from mlcdr.cli.arguments import Folder, Folders
 from mlcdr.cli.loading import import_from_here
 from mlcdr.cli.printing import join_file_names, print_notice, print_table, print_tables
-from mlcdr.errors import ResultsError
+from mlcdr.errors import ResultsError, escape_control_characters
 
 
 def table(folder: Folder) -> None:
@@ -43,7 +43,8 @@ def plot(
         raise typer.BadParameter("needs --layout NAME", param_hint="--metric")
     asked = [LayoutSpec(layout=each, options={"metrics": metric} if metric else {}) for each in layout or ()]
     asked = asked or list(found.experiment.figures) or figures.choose_figures(found)
-    print("\n".join(map(str, figures.write_all(found, asked))))
+    for path in figures.write_all(found, asked):
+        print(escape_control_characters(str(path)))
 
 
 def report(folder: Folder) -> None:
@@ -52,7 +53,7 @@ def report(folder: Folder) -> None:
     from mlcdr.report import report as page
     from mlcdr.results.record import read_failures
 
-    print(page.write(folder, diagrams.render_texts, diagrams.WITHOUT_TESTS))
+    print(escape_control_characters(str(page.write(folder, diagrams.render_texts, diagrams.WITHOUT_TESTS))))
     try:
         read_failures(folder)
     except ResultsError as error:  # the page shows this, too

@@ -26,7 +26,7 @@ import numpy as np
 
 from mlcdr.compare.significance import ALPHA
 from mlcdr.compare.statistics import corrected_t, holm, paired_differences, wilcoxon
-from mlcdr.errors import ResultsError, join_words, suggest_name
+from mlcdr.errors import ResultsError, escape_control_characters, join_words, suggest_name
 from mlcdr.experiment.splits import FromFile, KFold, Shuffle
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
@@ -125,7 +125,8 @@ class BaselineComparison:
         caption = f"{self.new} against {self.old}: {self.summary()}"
         notes = self._notes(listed)
         if not listed:
-            return "\n".join(textwrap.fill(line, width) for line in (caption, "", *notes)) + "\n"
+            lines = map(escape_control_characters, (caption, "", *notes))
+            return "\n".join(textwrap.fill(line, width) for line in lines) + "\n"
         return self._sheet(listed, caption, notes).terminal(width, colour)
 
     def _sheet(self, listed: list[PairedCell], caption: str, notes: list[str]) -> Sheet:

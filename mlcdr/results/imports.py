@@ -51,9 +51,11 @@ def import_cells(path: Path) -> tuple[tuple[str, ...], dict[Key, Cell]]:
             continue
         if not (numbers[3] >= 1 and numbers[3] % 1 == 0):
             raise ResultsError(f"{path}:{line}: column n: a mean needs the number of splits it is taken over")
+        if math.isinf(numbers[0]):
+            raise ResultsError(f"{path}:{line}: column mean: {mean!r} is not a number")
         cells[key] = Cell(numbers[0], numbers[1], numbers[2], int(numbers[3]))
-    if not seen:
-        raise NoResults(f"{path}: holds no results, only a header")
+    if not cells:
+        raise NoResults(f"{path}: holds no results, {'only empty means' if seen else 'only a header'}")
     return paths, cells
 
 
@@ -71,7 +73,7 @@ def import_splits(path: Path) -> SplitScores:
     values: dict[Key, dict[int, float]] = {}
     for line, (dataset, method, *point, split, metric, value) in rows:
         by_split = values.setdefault((dataset, method, tuple(point), metric), {})
-        if not split.isdecimal():
+        if not (split.isdecimal() and len(split) < 10):
             raise ResultsError(f"{path}:{line}: column split: {split!r} is not the number of a split")
         by_split[int(split)] = _number(path, line, "value", value)
     return SplitScores(paths, values)

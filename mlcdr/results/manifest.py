@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from mlcdr.errors import ResultsError
 from mlcdr.whole_files import is_regular_file
 
 _DEEPEST = 32  # levels
+_LARGEST = 64 * 2**20  # bytes
 
 
 class _Part(BaseModel):
@@ -71,6 +72,18 @@ class Manifest(_Part):
     packages: dict[str, str | None] = {}
     computed_by: tuple[RunFacts, ...] = ()
 
+    @field_validator("datasets")
+    @classmethod
+    def _check_facts(cls, datasets: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Refuse facts that readers compute with, or go through, if they are not of their kind."""
+        for name, facts in datasets.items():
+            notices, size = facts.get("notices", []), facts.get("n_instances", 1)
+            if not (isinstance(notices, list) and all(isinstance(each, str) for each in notices)):
+                raise ValueError(f"{name}: notices: not a list of texts")
+            if not (type(size) is int and 0 < size < 2**63):
+                raise ValueError(f"{name}: n_instances: not a number of rows")
+        return datasets
+
     def facts(self, dataset: str) -> Mapping[str, Any]:
         """The facts of a data set; none where the manifest does not have it."""
         return self.datasets.get(dataset, {})
@@ -86,7 +99,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / "manifest.json"
     try:
-        is_regular_file(path)
+        if is_regular_file(path) and path.stat().st_size > _LARGEST:
+            raise ResultsError(f"{path}: cannot be read: larger than {_LARGEST // 2**20} MiB")
         content = json.loads(path.read_text(encoding="utf-8"))
         json.dumps(content, ensure_ascii=False).encode()  # JSON can spell half a character, which no file can hold
         shallow = _depth(content) <= _DEEPEST

@@ -326,6 +326,9 @@ def _rolled_back(path: Path, place: Path) -> Path:
     copy = place / path.name
     both = (path, _journal(path))
     before = [_identity(each) for each in both]
+    limit = 2 * path.stat().st_size + 2**20  # a journal has each page of the record once, and headers
+    if _journal(path).stat().st_size > limit:
+        raise ResultsError(f"{_journal(path)}: larger than the journal of this record can be; remove it")
     for each in both:
         shutil.copyfile(each, place / each.name)
     if before != [_identity(each) for each in both]:
@@ -337,6 +340,8 @@ def _rolled_back(path: Path, place: Path) -> Path:
     with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as db:
         _guard(db)
         _is_empty(db)
+    if copy.stat().st_size > limit:  # to undo what was written restores the old size, which is about this one
+        raise ResultsError(f"{_journal(path)}: makes the record larger; mlcdr writes no such journal; remove it")
     return copy
 
 

@@ -127,6 +127,24 @@ def test_the_journal_of_a_killed_run_is_rolled_back_where_it_is_ones_own(folder:
     assert not [each.name for each in folder.iterdir() if each.name.startswith((".writing", "trials.sqlite-"))]
 
 
+def test_a_journal_does_not_make_a_record_larger(folder: Path, mlcdr: Command) -> None:
+    path = folder / "trials.sqlite"
+    before = path.read_bytes()
+    header = bytes.fromhex("d9d505f920a163d7") + struct.pack(">IIIII", 0, 0, 2**20, 512, 4096)  # 2^20 pages
+    path.with_name("trials.sqlite-journal").write_bytes(header.ljust(512, b"\0"))
+    for command in ("status", "retry"):
+        refused(mlcdr(*line_of(command, folder)), "trials.sqlite-journal", "makes the record larger")
+    assert path.read_bytes() == before
+
+
+def test_a_journal_that_is_larger_than_it_can_be_is_not_copied(folder: Path, mlcdr: Command) -> None:
+    journal = folder / "trials.sqlite-journal"
+    journal.write_bytes(bytes.fromhex("d9d505f920a163d7"))
+    os.truncate(journal, 2**26)
+    for command in ("status", "retry"):
+        refused(mlcdr(*line_of(command, folder)), "trials.sqlite-journal: larger than")
+
+
 LINKS = [".lock", "trials.sqlite", "trials.sqlite-journal", "trials.sqlite-wal", "trials.sqlite-shm", "kept/index.csv"]
 
 
@@ -297,6 +315,52 @@ def test_a_hostile_manifest_is_read_or_refused(folder: Path, what: str, command:
     assert outcome.code in (0, 1, 2)
     if command == "retry":
         assert json.loads((folder / "manifest.json").read_text())["experiment"] == "small"
+
+
+@pytest.mark.parametrize("facts", [{"notices": 5}, {"notices": [5]}, {"n_instances": 0}, {"n_instances": "ten"}])
+def test_facts_of_a_data_set_are_of_their_kind(folder: Path, facts: dict[str, object], mlcdr: Command) -> None:
+    (folder / "manifest.json").write_text(json.dumps({"datasets": {"tiny": facts}}))
+    assert mlcdr("report", folder).code == 0
+    assert f"tiny: {next(iter(facts))}: not a" in (folder / "report.html").read_text()
+
+
+def test_a_manifest_without_end_is_not_read(folder: Path, mlcdr: Command) -> None:
+    os.truncate(folder / "manifest.json", 2**40)  # of which the disk holds nothing
+    assert mlcdr("report", folder).code == 0
+    assert "larger than 64 MiB" in (folder / "report.html").read_text()
+    assert mlcdr(*line_of("run", folder)).code == 1  # Bad fails
+
+
+SUMMARY = "dataset,method,metric,mean,std,se,n\n"
+CSVS = {
+    "no mean": ("summary.csv", SUMMARY + "tiny,PLST,f1,nan,,,2\n", "only empty means"),
+    "an infinite mean": ("summary.csv", SUMMARY + "tiny,PLST,f1,inf,,,2\n", "summary.csv:2: column mean"),
+    "a split of 5000 digits": (
+        "scores.csv",
+        f"dataset,method,split,metric,value\ntiny,PLST,{'9' * 5000},f1,1\n",
+        "scores.csv:2: column split",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CSVS)
+def test_a_hostile_csv_is_refused(folder: Path, what: str, mlcdr: Command) -> None:
+    (folder / "trials.sqlite").unlink()
+    name, content, message = CSVS[what]
+    (folder / name).write_text(content)
+    if name == "summary.csv":
+        refused(mlcdr("table", folder), message)
+    else:
+        refused(mlcdr("compare", folder, "--baseline", folder), message)
+
+
+def test_the_terminal_obeys_no_name_of_a_folder(folder: Path, mlcdr: Command) -> None:
+    odd = folder.with_name("a\x1b[2Jb")
+    folder.rename(odd)
+    for line in (["report", odd], ["plot", odd], ["compare", odd, "--baseline", odd]):
+        outcome = mlcdr(*line)
+        assert "\x1b" not in outcome.out + outcome.err
+        assert "a\\x1b[2Jb" in outcome.out or line[0] == "compare"
 
 
 # -------------------------------------------------------------------- readers beside a run
