@@ -13,6 +13,7 @@ still say `file:line`.
 """
 
 import math
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -116,7 +117,7 @@ def read_yaml(path: str | Path) -> Document:
     """
     most = MAX_RESOLVED if Path(path).name == RESOLVED else MAX_BYTES
     try:
-        with Path(path).open("rb") as file:
+        with open(path, "rb", opener=_open_without_waiting) as file:
             raw = file.read(most + 1)
     except FileNotFoundError:
         raise ConfigError([f"{path}: no such file"]) from None
@@ -134,6 +135,14 @@ def read_yaml(path: str | Path) -> Document:
             [f"{path}:{line}: not UTF-8 text (byte 0x{error.object[error.start]:02x}); save the file as UTF-8"]
         ) from None
     return read_yaml_text(text, str(path))
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Open a file, where a named pipe that no process writes is an empty one and does not wait for a writer."""
+    file = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if hasattr(os, "O_NONBLOCK"):
+        os.set_blocking(file, True)  # a pipe with a writer is read to its end
+    return file
 
 
 def read_yaml_text(text: str, source: str, numbered: bool = True) -> Document:

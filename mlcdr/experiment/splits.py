@@ -449,7 +449,10 @@ def _shown(header: list[str]) -> str:
 
 def _read_folds(path: Path, column: str, dataset_name: str, n: int) -> np.ndarray:
     """The fold number of each of `n` rows, checked: whole numbers 0 ... F−1, F ≥ 2, none without rows."""
+    most = 2**20 + 1024 * n  # a row is a few numbers and names
     try:
+        if path.stat().st_size > most:
+            raise DataError(f"{path}: larger than {most // 1024} KiB; not the folds of {dataset_name}'s {n} rows")
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None

@@ -98,7 +98,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import pydantic
 
 from mlcdr.config.problems import describe_finding
-from mlcdr.config.yaml_reader import Document, read_yaml_text
+from mlcdr.config.yaml_reader import MAX_BYTES, Document, read_yaml_text
 from mlcdr.errors import ConfigError, ResultsError, suggest_name
 from mlcdr.experiment.model import LayoutSpec, method_text
 
@@ -385,7 +385,10 @@ def _read(name: str, wanted: str | None = None) -> Document:
     if name.endswith((".yaml", ".yml")):
         if not Path(name).is_file():
             raise ResultsError(f"no layout file {name}")
-        source, content = name, Path(name).read_bytes()
+        with Path(name).open("rb") as file:
+            source, content = name, file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise ResultsError(f"{name}: larger than {MAX_BYTES // 1024} KiB; not a layout")
     elif name not in names():
         known = [each for each in names() if wanted is None or _of_kind(each, wanted)]
         hint = suggest_name(name, known)

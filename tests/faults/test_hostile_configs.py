@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -363,3 +364,36 @@ def test_no_more_mistakes_are_looked_for_than_anybody_reads(line: str, here: Pat
         load_experiment(path)
     assert len(raised.value.problems) == MAX_PROBLEMS + 1
     assert raised.value.problems[-1] == f"{path}: more than {MAX_PROBLEMS} mistakes; the others are not listed"
+
+
+# -------------------------------------------------------------------- files that a config names
+
+
+@pytest.mark.parametrize("what", ["layout", "folds"])
+def test_a_file_without_end_is_not_read(what: str, here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    (here / "large.yaml").touch()
+    os.truncate(here / "large.yaml", 2**40)  # of which the disk holds nothing
+    if what == "layout":
+        write(here, more="tables: [large.yaml]\n")
+    else:
+        write(here, splits="{kind: file, path: large.yaml, column: fold}")
+    done = mlcdr("check", "c.yaml")
+    assert done.code == 2
+    assert "large.yaml: larger than" in done.err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_without_a_writer_is_an_empty_config(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    os.mkfifo(here / "c.yaml")
+    assert mlcdr("check", "c.yaml").code == 2
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="needs /dev/fd")
+def test_a_pipe_with_a_writer_is_read_to_its_end(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    """As `mlcdr check <(make-config)` gives it; the writer takes its time."""
+    text = write(here).read_text()
+    script = f"import sys, time\nfor part in {text.splitlines(keepends=True)!r}:\n    print(part, end='', flush=True)\n"
+    with subprocess.Popen([sys.executable, "-c", script + "    time.sleep(0.05)"], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        done = mlcdr("check", f"/dev/fd/{writer.stdout.fileno()}")
+    assert (done.code, done.err) == (0, "")
