@@ -201,7 +201,9 @@ def test_a_version_is_of_the_modules_that_a_source_names(tmp_path: Path) -> None
     assert version_of(tmp_path) != version
 
 
-@pytest.mark.parametrize("line", ["from settings import FACTOR", "from settings.factor import FACTOR"])
+@pytest.mark.parametrize(
+    "line", ["from settings import FACTOR", pytest.param("from settings.factor import FACTOR", marks=pytest.mark.slow)]
+)
 def test_a_version_is_of_the_modules_whose_constants_are_imported(tmp_path: Path, line: str) -> None:
     package = tmp_path / "settings"
     package.mkdir()

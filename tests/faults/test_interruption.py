@@ -69,7 +69,7 @@ def same_as_undisturbed(folder: Path, out: Path) -> None:
         assert (out / "small" / name).read_bytes() == (folder / "undisturbed" / "small" / name).read_bytes()
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_kill_9_of_the_run(folder: Path, gate: Gate, tmp_path: Path, jobs: str) -> None:
     run = Run(folder, tmp_path, "-j", jobs)
     run.until_some_are_done()
@@ -80,7 +80,8 @@ def test_kill_9_of_the_run(folder: Path, gate: Gate, tmp_path: Path, jobs: str) 
     goes_on(folder, gate, tmp_path, "-j", jobs)
 
 
-@pytest.mark.parametrize("delay", [pytest.param(0.0, marks=pytest.mark.slow), 0.5])
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0.0, 0.5])
 def test_kill_9_while_the_workers_start(folder: Path, gate: Gate, tmp_path: Path, delay: float) -> None:
     gate.close(0)
     run = Run(folder, tmp_path, "-j", "2")
@@ -107,7 +108,7 @@ def test_kill_9_of_a_worker(folder: Path, gate: Gate, tmp_path: Path) -> None:
     ("number", "options"),
     [
         (signal.SIGINT, "-j 1"),
-        (signal.SIGINT, "-j 2"),
+        pytest.param(signal.SIGINT, "-j 2", marks=pytest.mark.slow),
         (signal.SIGTERM, "-j 1"),
         pytest.param(signal.SIGTERM, "-j 2", marks=pytest.mark.slow),
     ],

@@ -142,7 +142,7 @@ def end(pids: list[str]) -> None:
 # -------------------------------------------------------------------- children
 
 
-@pytest.mark.parametrize("what", ["orphan", "orphan_of_c"])
+@pytest.mark.parametrize("what", [pytest.param("orphan", marks=pytest.mark.slow), "orphan_of_c"])
 def test_a_worker_that_dies_and_leaves_a_child_is_seen_to_be_dead(arff: Path, tmp_path: Path, what: str) -> None:
     """The child has the worker's end of the pipe, which does not end, but where Python itself forked it."""
     pids = tmp_path / "pids"
@@ -428,7 +428,12 @@ class Printing(Guess):
 
 @pytest.mark.parametrize(
     ("redirection", "code"),
-    [("2>/dev/full", 0), (">/dev/full", 2), ("2>&1 | head -c 1", 0), ("2>&-", 0), (">&-", 0), (">&- 2>&- <&-", 0)],
+    [
+        (">/dev/full", 2),
+        ("2>&1 | head -c 1", 0),
+        (">&- 2>&- <&-", 0),
+        *(pytest.param(each, 0, marks=pytest.mark.slow) for each in ("2>/dev/full", "2>&-", ">&-")),
+    ],
     ids=str,
 )
 def test_output_that_fails_ends_no_run(arff: Path, tmp_path: Path, redirection: str, code: int) -> None:

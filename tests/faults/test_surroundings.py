@@ -80,7 +80,10 @@ def told_in_a_line(run: Run, *words: str) -> None:
     run.nobody_stays()
 
 
-@pytest.mark.parametrize("size", [20, 60, 90], ids=lambda kib: f"{kib} KiB")
+SIZES = [pytest.param(size, id=f"{size} KiB", marks=[] if size == 60 else [pytest.mark.slow]) for size in (20, 60, 90)]
+
+
+@pytest.mark.parametrize("size", SIZES)
 def test_a_full_disk(folder: Path, disk: Path, size: int) -> None:
     """At the first write, while trials are recorded, or when the tables are written."""
     assert mount(disk, "-o", f"remount,size={size}k")
@@ -89,6 +92,7 @@ def test_a_full_disk(folder: Path, disk: Path, size: int) -> None:
     goes_on(folder, disk)
 
 
+@pytest.mark.slow
 def test_a_limit_on_the_size_of_files(folder: Path, tmp_path: Path) -> None:
     """As a full disk, where nothing may be mounted."""
     size = 65536
@@ -98,6 +102,7 @@ def test_a_limit_on_the_size_of_files(folder: Path, tmp_path: Path) -> None:
     goes_on(folder, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_disk_that_becomes_read_only(folder: Path, disk: Path) -> None:
     half = prepared.command("run", "e.yaml", "--out", disk, "--set", f"splits.repeats={SPLITS // 2}", "-q", cwd=folder)
     assert half.returncode == 0, half.stderr
@@ -119,7 +124,13 @@ def without_the_power_of_root() -> None:
                 raise OSError(ctypes.get_errno(), "prctl")
 
 
-@pytest.mark.parametrize("what", ["the folder of results", "the results folder", "the record"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "the folder of results",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("the results folder", "the record")),
+    ],
+)
 def test_permissions(folder: Path, tmp_path: Path, what: str) -> None:
     results = tmp_path / "small"
     if what != "the folder of results":
@@ -141,6 +152,7 @@ def test_permissions(folder: Path, tmp_path: Path, what: str) -> None:
     goes_on(folder, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_clock_that_jumps(folder: Path, tmp_path: Path) -> None:
     """By days, forwards and back, whenever it is asked; even so a limit of a minute ends nobody."""
     program = (
