@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mlcdr.data.encoding import Matrix
+from mlcdr.data.encoding import Matrix, check_indices
 from mlcdr.data.files import cache_folder
 from mlcdr.errors import ResultsError
 from mlcdr.whole_files import write_atomically
@@ -115,7 +115,7 @@ def _matrix(stored: Any, key: str, shape: tuple[int, int], is_sparse: bool, kind
     indices, indptr = (_array(stored, f"{key}_{part}", "iu").astype(np.int32) for part in ("indices", "indptr"))
     data: np.ndarray = _array(stored, f"{key}_data", "fiu").astype(kind, copy=False)
     matrix = sparse.csr_array((data, indices, indptr), shape=shape)
-    matrix.check_format(full_check=True)
+    check_indices(matrix)
     matrix.has_sorted_indices = True
     return matrix
 

@@ -27,6 +27,16 @@ BINARY = {
 MANY_ROWS = 50
 
 
+def check_indices(matrix: Matrix) -> None:
+    """Raise ValueError for a CSR or CSC matrix of a file whose indices lead out of it.
+
+    Where the last pointer is 0, `check_format` leaves the others unchecked, and what follows them ends the process.
+    """
+    if (np.diff(matrix.indptr) < 0).any():
+        raise ValueError("its index pointers decrease")
+    matrix.check_format(full_check=True)
+
+
 def positive_code(values: tuple[str, ...] | None) -> int | None:
     """The position of the value that means yes (YES, 1, true, ...), None if the values are not a known yes/no pair."""
     folded = [value.casefold() for value in values or ()]

@@ -1,0 +1,181 @@
+"""Matrices of a MATLAB file: `save -v6` or `-v7`, also as Octave and `scipy.io.savemat` write it.
+
+Of MATLAB's "MAT-File Format" (level 5) this reads numeric and sparse matrices. `scipy.io.loadmat` reads more, and ends
+the process on some damaged files; it is what the tests compare with. A size that a file states is checked before
+anything of that size is made.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from mlcdr.data.encoding import Matrix, check_indices
+from mlcdr.data.text import fail, fail_unreadable, quote
+
+# All that one variable may take: three megabytes of a file may hold three gigabytes of zeros.
+MOST_BYTES = 1 << 30
+_FILE_HEADER, _HEADER = 128, 1 << 16  # bytes of a file's header; of a variable's flags, dimensions and name at most
+_MATRIX, _COMPRESSED, _SPARSE, _COMPLEX = 14, 15, 5, 0x800
+_TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+_CLASSES: tuple[str, ...] = (
+    "",
+    "cell",
+    "struct",
+    "object",
+    "char",
+    "sparse",
+    "double",
+    "single",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+)
+_CLASSES += ("int32", "uint32", "int64", "uint64", "function", "opaque")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable's name, dimensions and MATLAB class; `content(n)` gives its first n bytes, decompressed."""
+
+    name: str
+    shape: tuple[int, ...]
+    kind: str
+    is_complex: bool
+    content: Callable[[int], bytes]
+    order: str
+
+
+def list_variables(path: Path) -> list[Variable]:
+    """The variables of a MATLAB file, whose values are not read.
+
+    Raises
+    ------
+    DataError
+        No MATLAB file that can be read.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        fail_unreadable(path, error)
+    order = {b"\0\1IM": "<", b"\1\0MI": ">"}.get(raw[_FILE_HEADER - 4 : _FILE_HEADER])
+    if order is None:
+        new = b"\x89HDF" in raw[: 4 * _FILE_HEADER] or raw.startswith(b"MATLAB 7.3")
+        what = "a MATLAB file of version 7.3 (HDF5)" if new else "no MATLAB file of version 6 or 7"
+        fail(path, f"{what}; in MATLAB, `save -v7` writes one that is read")
+    try:
+        return list(_variables(raw, order))
+    except (ValueError, IndexError, struct.error, zlib.error) as error:
+        fail(path, f"a damaged MATLAB file ({error})")
+
+
+def read_matrices(path: Path, names: Sequence[str]) -> list[Matrix]:
+    """Some variables of a MATLAB file, in the order of `names`.
+
+    Returns
+    -------
+    list
+        Each an ndarray or, if MATLAB stored it sparse, a csr_array with sorted indices and no explicit zeros; float64.
+
+    Raises
+    ------
+    DataError
+        No MATLAB file that can be read; no such variable, or one that is no matrix of real numbers or is too large.
+    """
+    there = {variable.name: variable for variable in list_variables(path)}
+    found = []
+    for name in names:
+        if name not in there:
+            fail(path, f"no variable {quote(name)}; it has {', '.join(map(quote, there)) or 'none'}")
+        variable = there[name]
+        shape, kind = variable.shape, variable.kind
+        if kind not in _CLASSES[_SPARSE:16] or len(shape) != 2 or min(shape) < 0 or variable.is_complex:
+            described = f"{'x'.join(map(str, shape))} {'complex ' * variable.is_complex}{kind}"
+            fail(path, f"variable {quote(name)} is {described}; a matrix of real numbers is needed")
+        if (sum(shape) if kind == "sparse" else math.prod(shape)) * 8 > MOST_BYTES:
+            fail(path, f"variable {quote(name)} is {shape[0]}x{shape[1]} {kind}, which is too large")
+        try:
+            found.append(_values(variable))
+        except (ValueError, IndexError, struct.error, zlib.error) as error:
+            fail(path, f"variable {quote(name)}: damaged ({error})")
+    return found
+
+
+def _elements(raw: bytes, at: int, order: str) -> Iterator[tuple[int, int, int]]:
+    """The type of each element from `at` on, and where its data begin and end; a short one has its tag in 4 bytes."""
+    while at + 8 <= len(raw):
+        kind, size = struct.unpack_from(f"{order}II", raw, at)
+        if kind >> 16:
+            yield kind & 0xFFFF, at + 4, at + 4 + min(kind >> 16, 4)
+            at += 8
+        else:
+            yield kind, at + 8, at + 8 + size
+            at += 8 + size + (-size % 8 if kind != _COMPRESSED else 0)
+
+
+def _variables(raw: bytes, order: str) -> Iterator[Variable]:
+    for kind, start, end in _elements(raw, _FILE_HEADER, order):
+        if end > len(raw):
+            raise ValueError("it ends early")
+        if kind == _COMPRESSED:
+
+            def content(n: int, start: int = start, end: int = end) -> bytes:
+                return zlib.decompressobj().decompress(raw[start:end], n + 8)[8:]  # behind the tag of the matrix
+
+        elif kind == _MATRIX:
+
+            def content(n: int, start: int = start, end: int = end) -> bytes:
+                return raw[start : min(end, start + n)]
+
+        else:
+            continue
+        head = content(_HEADER)
+        (_, flags, _), (_, sizes, sizes_end), (_, name, name_end) = _first(head, order, 3)
+        word = struct.unpack_from(f"{order}I", head, flags)[0]
+        yield Variable(
+            head[name:name_end].decode("utf-8", "replace"),
+            tuple(int(size) for size in np.frombuffer(head[sizes:sizes_end], f"{order}i4")),
+            _CLASSES[word & 0xFF],
+            bool(word & _COMPLEX),
+            content,
+            order,
+        )
+
+
+def _first(raw: bytes, order: str, n: int) -> list[tuple[int, int, int]]:
+    found = [element for element, _ in zip(_elements(raw, 0, order), range(n), strict=False)]
+    if len(found) < n or found[-1][2] > len(raw):
+        raise ValueError("it ends early")
+    return found
+
+
+def _values(variable: Variable) -> Matrix:
+    n, m = variable.shape
+    is_sparse = variable.kind == "sparse"
+    most = MOST_BYTES if is_sparse else _HEADER + 8 * n * m
+    raw = variable.content(most)
+    arrays = [
+        np.frombuffer(raw[start:end], np.dtype(variable.order + _TYPES.get(kind, "V0")))
+        for kind, start, end in _first(raw, variable.order, 6 if is_sparse else 4)[3:]
+    ]
+    if not is_sparse:
+        return np.ascontiguousarray(arrays[0].reshape((n, m), order="F"), dtype=np.float64)
+    rows, starts, values = arrays
+    if not {rows.dtype.kind, starts.dtype.kind} <= {"i", "u"}:
+        raise ValueError("its indices are no integers")
+    n_stored = int(starts[-1])
+    parts = (values[:n_stored].astype(np.float64), rows[:n_stored].astype(np.int32), starts.astype(np.int32))
+    matrix = sparse.csc_array(parts, shape=(n, m))
+    check_indices(matrix)
+    matrix = matrix.tocsr()
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
