@@ -31,7 +31,7 @@ flake: $(READY) machine-code
 	$(BIN)/python -m tests.flake --rounds $(ROUNDS) --load $(LOAD)
 
 # Small faults put into the code one by one, of which the tests must see nine in ten; tests/mutants.txt has what they
-# cannot see. SAMPLE=40 draws so many of each module, MODULES=mlcdr/metrics.py takes one; all take some hours.
+# cannot see. SAMPLE=40 draws so many of each module, MODULES=mlcdr/metrics/ranking.py takes one; all take some hours.
 mutants: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[mutants]'
 	$(BIN)/python -m tests.mutants $(MODULES) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))

@@ -176,7 +176,8 @@ def metrics() -> str:
     """Every metric with its direction and what 0/0 counts as."""
     better = {True: "higher", False: "lower", None: "neither way"}
     parts = [
-        "Y and P are the n×K matrices of true and predicted labels. In a config a metric is its name, or `{name: "
+        "Y and P are the n×K matrices of true and predicted labels, scores the real numbers that the label sets are "
+        "cut from. In a config a metric is its name, or `{name: "
         "{option: value, as: label}}`; the label is what it is called in the results.\n",
         "| metric | better | what it is |\n| --- | --- | --- |",
         *(
@@ -192,10 +193,10 @@ def metrics() -> str:
         way = better[metric.higher_is_better].capitalize()
         parts.append(f"### {metric.name}\n\n{_sentence(metric.description)} {way} is better.")
         parts += metric.conventions()
-        for option, values in metric.allowed.items():
-            default = metric.parameters[option]
+        for option, default in metric.parameters.items():
             shown = "as said above" if default is None else f"`{default}`"
-            parts.append(f"- `{option}`: {', '.join(f'`{value}`' for value in values)} (default {shown})")
+            values = ", ".join(f"`{value}`" for value in metric.list_allowed(option))
+            parts.append(f"- `{option}`: {values} (default {shown})")
         parts.append("")
     return page("Metrics", *parts)
 

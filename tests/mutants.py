@@ -34,7 +34,9 @@ KNOWN = Path(__file__).with_suffix(".txt")
 
 # A module, and the tests that are to kill its mutants.
 MODULES = {
-    "mlcdr/metrics.py": "tests/test_metrics.py tests/methods/test_metrics.py tests/methods/test_label_sets.py",
+    "mlcdr/metrics/label_sets.py": "tests/test_metrics.py tests/methods/test_metrics.py",
+    "mlcdr/metrics/outcome.py": "tests/test_metrics.py tests/test_ranking_metrics.py",
+    "mlcdr/metrics/ranking.py": "tests/test_ranking_metrics.py",
     "mlcdr/methods/thresholds.py": "tests/methods/test_thresholds.py",
     "mlcdr/compare/statistics.py": "tests/reporting/test_statistics.py tests/reporting/test_significance.py",
     "mlcdr/experiment/splits.py": "tests/experiment/test_splits.py tests/experiment/test_labelled.py",

@@ -10,6 +10,8 @@ from sklearn import metrics as sk
 
 from mlcdr.metrics import METRICS, Counts, Outcome, evaluate
 
+EXACT = 1e-12
+
 
 def pairs():
     """Label matrices: random ones of several densities, and all that a test fold can be like."""
@@ -34,6 +36,12 @@ def test_agrees_with_scikit_learn(Y, P):
     assert value("exact_match", Y, P) == pytest.approx(sk.accuracy_score(Y, P))
     assert value("zero_one_loss", Y, P) == pytest.approx(1 - sk.accuracy_score(Y, P))
     theirs = {
+        "macro_precision": lambda z: sk.precision_score(Y, P, average="macro", zero_division=z),
+        "macro_recall": lambda z: sk.recall_score(Y, P, average="macro", zero_division=z),
+        "macro_jaccard": lambda z: sk.jaccard_score(Y, P, average="macro", zero_division=z),
+        "micro_precision": lambda z: sk.precision_score(Y, P, average="micro", zero_division=z),
+        "micro_recall": lambda z: sk.recall_score(Y, P, average="micro", zero_division=z),
+        "micro_jaccard": lambda z: sk.jaccard_score(Y, P, average="micro", zero_division=z),
         "accuracy": lambda z: sk.jaccard_score(Y, P, average="samples", zero_division=z),
         "precision": lambda z: sk.precision_score(Y, P, average="samples", zero_division=z),
         "recall": lambda z: sk.recall_score(Y, P, average="samples", zero_division=z),
@@ -44,11 +52,34 @@ def test_agrees_with_scikit_learn(Y, P):
     for name, score in theirs.items():
         for z in (0, 1):
             assert value(name, Y, P, zero_division=z) == pytest.approx(score(z)), (name, z)
-    for name in ("precision", "recall", "f1", "macro_f1"):
+    for name in ("precision", "recall", "f1", "macro_f1", "macro_precision", "macro_recall"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a mean over nothing
             skipped = theirs[name](np.nan)
         assert value(name, Y, P, zero_division="skip") == pytest.approx(skipped, nan_ok=True), name
+
+
+@pytest.mark.parametrize(("Y", "P"), list(pairs()))
+def test_other_statistics_of_labels_agree_with_scikit_learn(Y, P):
+    for name, average in (("f1", "samples"), ("macro_f1", "macro"), ("micro_f1", "micro")):
+        theirs = sk.fbeta_score(Y, P, beta=2, average=average, zero_division=0)
+        assert value(name, Y, P, zero_division=0, beta=2) == pytest.approx(theirs, abs=EXACT), name
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of labels that are constant
+        for name, score in (
+            ("mcc", sk.matthews_corrcoef),
+            ("kappa", sk.cohen_kappa_score),
+            ("balanced_accuracy", sk.balanced_accuracy_score),
+        ):
+            theirs = [score(y, p) for y, p in zip(Y.T, P.T, strict=True)]
+            if name == "kappa":
+                assert value("macro_kappa", Y, P, zero_division=1) == pytest.approx(np.nan_to_num(theirs, nan=1).mean())
+                assert value("macro_kappa", Y, P, zero_division="skip") == pytest.approx(
+                    np.nanmean(theirs), nan_ok=True
+                )
+            assert value(f"macro_{name}", Y, P) == pytest.approx(np.nan_to_num(theirs).mean(), abs=EXACT), name
+            whole = score(Y.ravel(), P.ravel())
+            assert value(f"micro_{name}", Y, P) == pytest.approx(np.nan_to_num(whole), abs=EXACT), name
 
 
 @pytest.mark.parametrize(("Y", "P"), list(pairs()))
@@ -90,9 +121,9 @@ def test_every_metric_is_described():
         assert metric.name == name
         assert metric.description
         assert set(metric.parameters) == set(metric.allowed)
-        assert bool(metric.convention) == bool(metric.parameters)
+        assert metric.convention or not metric.parameters
         # None: the default depends on another option, as the convention says
-        assert all(metric.parameters[option] in (*values, None) for option, values in metric.allowed.items())
+        assert all(value is None or metric.allows(option, value) for option, value in metric.parameters.items())
 
 
 def test_shapes_must_agree():
@@ -108,12 +139,20 @@ def test_an_option_that_changes_what_counts_at_0_has_a_convention_of_its_own() -
     assert "left out of P" not in macro_f1.convention
     assert macro_f1.conventions()[1].casefold() == f"of mean_precision_recall: {of_means}".casefold()
     for metric in METRICS.values():
-        assert set(metric.instead) <= {value for values in metric.allowed.values() for value in values}
+        assert set(metric.instead) <= {value for option in metric.allowed for value in metric.list_allowed(option)}
 
 
-LOSSES = {"hamming_loss", "zero_one_loss", "encoding_error", "prediction_error", "loss_bound"}
-LOSSES |= {"fit_seconds", "predict_seconds", "execution_seconds"}
-SCORES = {"hamming_score", "exact_match", "accuracy", "precision", "recall", "f1", "macro_f1", "micro_f1"}
+BOUND = {"encoding_error", "prediction_error", "loss_bound"}
+TIMES = {"fit_seconds", "predict_seconds", "execution_seconds"}
+OF_SETS = {"hamming_score", "exact_match", "accuracy", "precision", "recall", "f1", "hamming_loss", "zero_one_loss"}
+STATISTICS = ("precision", "recall", "f1", "jaccard", "balanced_accuracy", "kappa", "mcc")
+OF_SETS |= {f"{average}_{name}" for average in ("macro", "micro") for name in STATISTICS}
+TOP = {"one_error", "precision_at_k", "recall_at_k", "ndcg_at_k", "psp_at_k", "psndcg_at_k"}
+RANKINGS = {"coverage", "ranking_loss", "label_ranking_average_precision", "r_precision", "example_auc"}
+RANKINGS |= {f"{average}_{name}" for average in ("macro", "micro") for name in ("auc", "average_precision")}
+PROBABILITIES = {"log_loss", "brier_score"}
+LOSSES = {"hamming_loss", "zero_one_loss", "one_error", "coverage", "ranking_loss"} | PROBABILITIES | BOUND | TIMES
+SCORES = (OF_SETS | TOP | RANKINGS) - LOSSES
 SIZES = {"n_dimensions", "eigenvalue_share", "objective", "n_clusters", "cluster_instances", "cluster_labels"}
 
 
@@ -126,10 +165,11 @@ def test_every_metric_says_whether_more_is_better():
 
 def test_every_metric_says_what_it_is_computed_from():
     needs = {name: metric.needs for name, metric in METRICS.items()}
-    assert {name for name in needs if needs[name] == "bound"} == {"encoding_error", "prediction_error", "loss_bound"}
-    assert {name for name in needs if needs[name] == "timing"} == {name for name in LOSSES if "seconds" in name}
-    assert {name for name in needs if needs[name] == "features"} == SIZES
-    assert len({needs[name] for name in SCORES | {"hamming_loss", "zero_one_loss"}}) == 1
+    found = {kind: {name for name in needs if needs[name] == kind} for kind in set(needs.values())}
+    assert found == {
+        "labels": OF_SETS, "scores": RANKINGS, "top": TOP, "probabilities": PROBABILITIES,
+        "bound": BOUND, "timing": TIMES, "features": SIZES,
+    }  # fmt: skip
 
 
 def test_sums_of_what_was_measured():

@@ -43,14 +43,15 @@ def metrics() -> None:
     """List the metrics, their direction, and what 0/0 counts as."""
     from mlcdr.metrics import METRICS
 
+    indent = " " * (max(map(len, METRICS)) + 2)
     for metric in METRICS.values():
         better = {True: "higher is better", False: "lower is better", None: "neither way is better"}
-        print(f"{metric.name:<18}{better[metric.higher_is_better]}: {metric.description}")
+        print(f"{metric.name:<{len(indent)}}{better[metric.higher_is_better]}: {metric.description}")
         for convention in metric.conventions():
-            print(f"{'':<18}{convention}")
-        for option, values in metric.allowed.items():
-            default = metric.parameters[option] if metric.parameters[option] is not None else "see above"
-            print(f"{'':<18}option {option}: {', '.join(map(str, values))} (default {default})")
+            print(f"{indent}{convention}")
+        for option, default in metric.parameters.items():
+            shown = default if default is not None else "see above"
+            print(f"{indent}option {option}: {', '.join(metric.list_allowed(option))} (default {shown})")
 
 
 def doctor() -> None:

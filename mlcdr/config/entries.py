@@ -127,9 +127,10 @@ def read_metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
         if key not in metric.parameters:
             known = [*metric.parameters, "as"]
             problems.add(place, f"unknown option of {name}{near(key, known)} (known: {', '.join(known)})")
-        elif key in metric.allowed and not any(type(v) is type(value) and v == value for v in metric.allowed[key]):
-            right = ", ".join(map(str, metric.allowed[key]))
-            problems.add(place, f"{key} must be one of {right}, found {describe(value)}")
+        elif not metric.allows(key, value):
+            right = metric.list_allowed(key)
+            what = f"one of {', '.join(right)}" if len(right) > 1 else right[0]
+            problems.add(place, f"{key} must be {what}, found {describe(value)}")
     return _built(MetricSpec, {"label": (*inner, "as")}, problems, name=name, params=options, label=label)
 
 

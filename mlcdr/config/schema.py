@@ -8,7 +8,7 @@ from mlcdr.data.synthetic import OPTIONS, Synthetic
 from mlcdr.experiment.model import FAMILIES, LABELLED, Experiment
 from mlcdr.methods import registry
 from mlcdr.methods.declarations import Declaration
-from mlcdr.metrics import METRICS
+from mlcdr.metrics import METRICS, Numbers
 
 _NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3}
 _GRID_VALUES = {
@@ -105,14 +105,19 @@ def _metric() -> dict[str, Any]:
         options: dict[str, Any] = {"as": {"type": "string", "description": "The metric's name in the results."}}
         for key, default in metric.parameters.items():
             options[key] = {} if default is None else {"default": default}
-            if key in metric.allowed:
-                options[key]["enum"] = list(metric.allowed[key])
+            allowed = metric.allowed[key]
+            options[key] |= _numbers(allowed) if isinstance(allowed, Numbers) else {"enum": list(allowed)}
         inner = {"type": ["object", "null"], "properties": options, "additionalProperties": False}
         inner["description"] = metric.description
         scalar = {"type": ["string", "number", "boolean"]}
         properties[name] = {"anyOf": [inner, scalar]} if metric.parameters else inner
     names = {"type": "string", "enum": list(METRICS)}
     return {"title": "metric", "anyOf": [names, _one_key(properties, additionalProperties=False)]}
+
+
+def _numbers(allowed: Numbers) -> dict[str, Any]:
+    bound = "exclusiveMinimum" if allowed.open else "minimum"
+    return {"type": "integer" if allowed.whole else "number", bound: allowed.least}
 
 
 def _layout() -> dict[str, Any]:

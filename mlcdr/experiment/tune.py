@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from mlcdr.errors import suggest_name
-from mlcdr.metrics import METRICS, Metric
+from mlcdr.metrics import METRICS, Metric, find
 
 ALL_SIZES = "_all_dims"
 MAX_POINTS = 100_000
@@ -62,7 +62,7 @@ class Criterion:
     @property
     def metric(self) -> Metric:
         """The metric."""
-        return METRICS[self.name]
+        return find(self.name)
 
 
 Values = Annotated[tuple[Any, ...], Field(min_length=1), BeforeValidator(_values)]

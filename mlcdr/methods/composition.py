@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods import contracts
@@ -39,6 +40,11 @@ from mlcdr.numerics.entry import checked
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
+
+
+def _is_probabilistic(whole: ComposedClassifier) -> bool:
+    coded = whole.label_space is not None or whole.dual_space is not None
+    return not coded and is_classifier(whole.learner) and has_probabilities(whole.learner)
 
 
 class ComposedClassifier(LabelSetClassifier):
@@ -202,6 +208,32 @@ class ComposedClassifier(LabelSetClassifier):
             margins = self.threshold_.margin(self.label_space_.decode(output))
         return margins.ravel() if self._is_vector else margins
 
+    @available_if(_is_probabilistic)
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each label (n×K; n×2, absent and present, where y was a vector), if the learner has one.
+
+        No threshold changes it.
+        """
+        check_is_fitted(self, "learner_")
+        present = self.probabilities(checked(self, X, reset=False))
+        assert present is not None
+        return np.hstack([1 - present, present]) if self._is_vector else present
+
+    def probabilities(self, X: Any) -> Array | None:
+        """The probabilities (n×K) of the labels of checked X (n×d); None where the learner gives none."""
+        if self.label_space_ is not None or not has_probabilities(self.learner_):
+            return None
+        return _probabilities(self.learner_, self._transform(X))
+
+    def scores(self, X: Any, output: Array, n_components: float | int | None = None) -> Array | None:
+        """Scores (n×K) of checked X (n×d), before any threshold; None where a classifier gives none.
+
+        `output` and `n_components`: as for `labels_of`. It costs another prediction where a classifier decides itself.
+        """
+        if self.label_space_ is not None or self.threshold_ is not None:
+            return self._decoded(output, n_components)
+        return _scores(self.learner_, self._transform(X)) if self.has_scores else None
+
     @property
     def has_scores(self) -> bool:
         """Whether there is a `decision_function`: a classifier's own, or that of codes that are decoded."""
@@ -265,10 +297,15 @@ class ComposedClassifier(LabelSetClassifier):
         """
         if self.label_space_ is None:
             return output.astype(np.uint8) if self.threshold_ is None else self.threshold_.apply(output)
-        threshold = self.threshold_of(n_components)
+        return self.threshold_of(n_components).apply(self._decoded(output, n_components))
+
+    def _decoded(self, output: Array, n_components: float | int | None) -> Array:
+        """The scores (n×K) that the leading dimensions of a code decode to, or that a classifier's output is."""
+        if self.label_space_ is None:
+            return output
         if n_components is not None:
             output = output[:, : self.label_space_.size_of(n_components)]
-        return threshold.apply(self.label_space_.decode(output))
+        return np.asarray(self.label_space_.decode(output))
 
     def _transform(self, X: Any) -> Any:
         for step in self.feature_steps_ if self._folded is None else self.feature_steps_[:-1]:
@@ -291,12 +328,17 @@ def _scores(classifier: Any, X: Any) -> Array:
     if has_decision_function(classifier):
         return np.asarray(classifier.decision_function(X), dtype=np.float64)
     if has_probabilities(classifier):
-        probabilities = classifier.predict_proba(X)
-        if isinstance(probabilities, list):  # scikit-learn: one n×2 array a label, n×1 where only one class was seen
-            columns = [
-                p[:, -1] if p.shape[1] == 2 else np.full(len(p), float(seen[0]))
-                for p, seen in zip(probabilities, classifier.classes_, strict=True)
-            ]
-            return np.column_stack(columns)
-        return np.asarray(probabilities, dtype=np.float64)
+        return _probabilities(classifier, X)
     raise ValueError(f"{type(classifier).__name__} gives no scores for a threshold; leave `threshold` out")
+
+
+def _probabilities(classifier: Any, X: Any) -> Array:
+    """A classifier's probability of each label being 1 (n×K)."""
+    probabilities = classifier.predict_proba(X)
+    if isinstance(probabilities, list):  # scikit-learn: one n×2 array a label, n×1 where only one class was seen
+        columns = [
+            p[:, -1] if p.shape[1] == 2 else np.full(len(p), float(seen[0]))
+            for p, seen in zip(probabilities, classifier.classes_, strict=True)
+        ]
+        return np.column_stack(columns)
+    return np.asarray(probabilities, dtype=np.float64)

@@ -91,7 +91,11 @@ def choose(
     seed, name = folds_of
     splits = make_splits(KFold(kind="kfold", folds=tune.n_folds, seed=seed), name, moments.n)
     folds = [splits[i].test for i in range(len(splits))]
-    if share and criterion.metric.needs == "labels" and all(choose_kernel.applies(spec) for spec in flat):
+    if (
+        share
+        and criterion.metric.needs in ("labels", "scores", "top", "any")
+        and all(choose_kernel.applies(spec) for spec in flat)
+    ):
         totals = choose_kernel.totals(flat, families_of(flat, moments.n_labels), criterion, moments, folds)
     else:
         totals = [0.0] * len(flat)

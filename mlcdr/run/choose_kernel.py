@@ -28,7 +28,7 @@ from mlcdr.methods.contracts import (
 )
 from mlcdr.methods.label_space.identity import Identity
 from mlcdr.methods.thresholds import Fixed
-from mlcdr.metrics import Counts, Outcome
+from mlcdr.metrics import Counts, Outcome, Scores
 from mlcdr.numerics.held_out import HeldOut, held_out
 from mlcdr.numerics.kernels import Kernel, KernelRegression
 from mlcdr.numerics.moments import Moments
@@ -70,12 +70,12 @@ def totals(
     folds : sequence of arrays of int
         The rows left out.
     """
-    options = {**criterion.metric.parameters, **criterion.options}
     regressions = [spec.learner.build(check=False).kernel_regression() for spec in specs]
     alphas: dict[Kernel, dict[float, None]] = {}
     for regression in regressions:
         alphas.setdefault(regression.kernel, {})[regression.alpha] = None
     Y = as_dense(moments.rows()[1])
+    counts = Y.sum(axis=0)
     sums = [0.0] * len(specs)
     for kernel, of_kernel in alphas.items():
         found = _held_out(kernel, tuple(of_kernel), moments, folds)
@@ -95,8 +95,14 @@ def totals(
                         except ValueError:  # more dimensions than there are: this spec cannot be fitted, others can
                             sums[i] = float("nan")
                             continue
-                        labels = threshold.apply(space.decode(part))
-                        sums[i] += criterion.metric.compute(Outcome(Counts(truth, labels)), **options)
+                        scores = space.decode(part)
+                        outcome = Outcome(
+                            Counts(truth, threshold.apply(scores)),
+                            None if criterion.metric.needs == "labels" else Scores(truth, scores),
+                            n_training=len(Y) - len(truth),
+                            label_counts=counts - truth.sum(axis=0),
+                        )
+                        sums[i] += criterion.metric.of(outcome, criterion.options)
                 if alpha not in found:
                     for i in members:
                         sums[i] = float("nan")

@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
+
 from mlcdr.errors import UserError
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.estimators import build, features_kept, seeded
@@ -28,7 +30,7 @@ from mlcdr.experiment.trials import Score, Trial, by_family, group_by
 from mlcdr.methods.component_changes import separated
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.contracts import LabelSpace, as_dense, is_fitted_to_scores, warm_up
-from mlcdr.metrics import METRICS, Counts, Outcome, evaluate
+from mlcdr.metrics import Counts, Outcome, Scores, evaluate, find
 from mlcdr.numerics.memo import Memo, metered
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
@@ -266,11 +268,14 @@ def _run_family(trials: Sequence[Trial], group: Group, rows: _Rows, seconds: flo
         start = time.perf_counter()
         output = estimator.output(rows.X_test)
         output_seconds = time.perf_counter() - start
-        wanted = {METRICS[name].needs for _, name, _ in group.metrics}
+        wanted = {find(name).needs for _, name, _ in group.metrics}
         space, code = estimator.label_space_, code_part(family)
         parameter = size_parameter(code) if code is not None else ""
         learned = is_fitted_to_scores(estimator.threshold)
-        features = features_kept(estimator) if "features" in wanted else {}
+        facts = features_kept(estimator) if "features" in wanted else {}
+        facts |= {"n_training": rows.moments.n, "label_counts": np.rint(rows.moments.mean_y * rows.moments.n)}
+        if "probabilities" in wanted:
+            facts["probabilities"] = estimator.probabilities(rows.X_test)
         bound = space.error_terms(rows.Y_test, output) if "bound" in wanted and isinstance(space, LabelSpace) else None
     except BaseException as error:
         return [Score(trial.key, None, _explain(error)) for trial in trials]
@@ -290,8 +295,11 @@ def _run_family(trials: Sequence[Trial], group: Group, rows: _Rows, seconds: flo
                 Counts(rows.Y_test, labels),
                 fit_seconds=fit_seconds,
                 predict_seconds=output_seconds + time.perf_counter() - start,
-                **features,
+                **facts,
             )
+            if wanted & {"scores", "top", "any"}:
+                found = estimator.scores(rows.X_test, output, size)
+                outcome = replace(outcome, scores=None if found is None else Scores(rows.Y_test, found))
             if bound is not None:
                 last = (output.shape[1] if size is None else space.size_of(size)) - 1
                 outcome = replace(outcome, encoding_error=float(bound[0][last]), prediction_error=float(bound[1][last]))

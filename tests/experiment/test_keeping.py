@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import f1_score
+from sklearn.metrics import brier_score_loss, f1_score, label_ranking_loss
 
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ResultsError
@@ -41,7 +41,8 @@ def index(report: RunReport) -> list[dict[str, str]]:
 
 def test_what_is_kept_is_what_was_measured(arff: Path, tmp_path: Path) -> None:
     """Scores recomputed from the files are those on record; the models say of the test rows what the files say."""
-    report = run(small.experiment(arff, methods=METHODS, keep=BOTH), tmp_path / "out")
+    metrics = ["hamming_loss", "f1", "ranking_loss", "brier_score"]
+    report = run(small.experiment(arff, methods=METHODS, keep=BOTH, metrics=metrics), tmp_path / "out")
     assert not report.failures
     scores = pd.read_csv(report.folder / "scores.csv", dtype={SIZES: str}, keep_default_na=False)
     dataset = load_dataset(arff)
@@ -66,6 +67,14 @@ def test_what_is_kept_is_what_was_measured(arff: Path, tmp_path: Path) -> None:
             np.testing.assert_allclose(model.classifier.decision_function(dataset.X[arrays["rows"]]), arrays["scores"])
             if line["method"] != "KNN":  # which has ties, at probabilities of one half
                 np.testing.assert_array_equal(arrays["scores"] > 0, labels)
+            if line["method"] != "Cut":  # which has a threshold for each label: metrics see the scores before it
+                assert measured["ranking_loss"] == pytest.approx(label_ranking_loss(truth, arrays["scores"]), abs=1e-12)
+        assert ("ranking_loss" in measured) == ("scores" in arrays)
+        assert ("brier_score" in measured) == (line["method"] == "KNN")
+        if line["method"] == "KNN":
+            present = model.classifier.predict_proba(dataset.X[arrays["rows"]])
+            theirs = [brier_score_loss(y, p) for y, p in zip(truth.T, present.T, strict=True)]
+            assert measured["brier_score"] == pytest.approx(np.mean(theirs), abs=1e-12)
 
 
 def test_of_two_sizes_that_share_a_fit_each_keeps_its_own_model(arff: Path, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ class Wrapper(FeatureSelector):
         for part, fold in zip(parts, held_out, strict=True):
             predicted = self._predict(part.select_features(features), X[:, features][fold])
             labels = predicted > (0 if self.estimator is not None and is_classifier(self.estimator) else 0.5)
-            value = metric.compute(Outcome(Counts(dense(Y[fold]), labels)), **metric.parameters)
+            value = metric.of(Outcome(Counts(dense(Y[fold]), labels)), {})
             total += value if metric.higher_is_better else -value
         return total
 
