@@ -22,6 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods import contracts
+from mlcdr.methods.constraints import parameter
 from mlcdr.methods.contracts import (
     LabelSpace,
     Learner,
@@ -90,19 +91,11 @@ class ComposedClassifier(LabelSetClassifier):
         "dual_space": "dual_space",
     }
 
-    def __init__(
-        self,
-        learner: Any,
-        label_space: Any = None,
-        feature_space: Sequence[Any] | None = None,
-        threshold: Any = None,
-        dual_space: Any = None,
-    ):
-        self.learner = learner
-        self.label_space = label_space
-        self.feature_space = feature_space
-        self.threshold = threshold
-        self.dual_space = dual_space
+    learner: Any = parameter()
+    label_space: Any = parameter(None)
+    feature_space: Sequence[Any] | None = parameter(None)
+    threshold: Any = parameter(None)
+    dual_space: Any = parameter(None)
 
     def _validate_params(self) -> None:
         for part in (self.learner, self.label_space, self.dual_space, self.threshold, *(self.feature_space or ())):

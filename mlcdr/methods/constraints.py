@@ -1,11 +1,66 @@
-"""What parameters of several methods may be, for their `_parameter_constraints`."""
+"""Parameters of parts: how a class declares them, and what those of several methods may be."""
 
 from __future__ import annotations
 
+from dataclasses import MISSING, dataclass, field, make_dataclass
+from inspect import get_annotations
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A parameter as `parameter` declares it."""
+
+    default: Any
+    constraints: list[Any]
+    last: bool
+
+
+def parameter(default: Any = MISSING, constraints: list[Any] | None = None, last: bool = False) -> Any:
+    """Declare a parameter of the constructor, in the body of a class.
+
+    In `alpha: float = parameter(1.0, POSITIVE)` stands all there is to say of it. The constructor has the parameters of
+    the base classes before those of the class. One that is declared again stands where that is done; one to which a
+    derived class gives a plain value is no parameter there. A class with an `__init__` of its own keeps it.
+
+    Parameters
+    ----------
+    default : any
+        Without one, the parameter must be given.
+    constraints : list
+        What it may be, in scikit-learn's terms (`_parameter_constraints`); None: anything.
+    last : bool
+        Whether it stands behind the parameters of derived classes.
+    """
+    return Declared(default, constraints or [], last)
+
+
+def one_of(*words: str) -> list[Any]:
+    """The constraint of a parameter that is one of some words."""
+    return [StrOptions(set(words))]
+
+
+def write_init(cls: Any) -> None:
+    """Give a class the `__init__` and the `_parameter_constraints` of the parameters that it and its bases declare."""
+    if any("__init__" in vars(base) and "_declared" not in vars(base) for base in cls.__mro__[:-1]):
+        return
+    own = {name: value for name, value in vars(cls).items() if isinstance(value, Declared)}
+    cls._declared = {name: (kind, own[name]) for name, kind in get_annotations(cls).items() if name in own}
+    for name, declared in own.items():
+        setattr(cls, name, None if declared.default is MISSING else declared.default)
+    found: dict[str, tuple[Any, Declared]] = {}
+    for base in reversed(cls.__mro__):
+        found = {name: each for name, each in found.items() if name not in vars(base)} | vars(base).get("_declared", {})
+    found = dict(sorted(found.items(), key=lambda each: each[1][1].last))
+    fields = [(name, kind, field(default=declared.default)) for name, (kind, declared) in found.items()]
+    made: Any = make_dataclass(cls.__name__, fields, repr=False, eq=False)
+    cls.__init__ = made.__init__
+    if "_parameter_constraints" not in vars(cls):
+        cls._parameter_constraints = {name: each.constraints for name, (_, each) in found.items() if each.constraints}
+
 
 COUNT: list[Any] = [Interval(Integral, 1, None, closed="left")]
 POSITIVE: list[Any] = [Interval(Real, 0, None, closed="neither")]
@@ -18,11 +73,3 @@ SEED: list[Any] = ["random_state"]
 ESTIMATOR: list[Any] = [HasMethods(["fit", "predict"]), None]
 SIZE: list[Any] = [*COUNT, *FRACTION, None]  # a number of dimensions, features or rows, a fraction of them, or all
 N_PARENTS: list[Any] = [Interval(Integral, 0, None, closed="left"), Interval(Real, 0, 1, closed="both"), None]
-# of regressions with a row-sparse penalty, and of those that also use graphs of neighbours
-ROW_SPARSE: dict[str, list[Any]] = {"alpha": POSITIVE, "tol": NOT_NEGATIVE, "max_iter": COUNT}
-ROW_SPARSE_ON_GRAPHS: dict[str, list[Any]] = {
-    **ROW_SPARSE,
-    "gamma": NOT_NEGATIVE,
-    "n_neighbors": COUNT,
-    "sigma": POSITIVE,
-}

@@ -8,13 +8,14 @@ method through the functions at the end of this file, the only place that tests 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from mlcdr.methods.constraints import write_init
 from mlcdr.numerics.entry import as_csr, checked
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
@@ -63,6 +64,15 @@ class Part(BaseEstimator):
     decomposes_instances: ClassVar[bool] = False
     estimator_seed_name: ClassVar[str] = "base"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        write_init(cls)
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *values: Any, **parameters: Any) -> None:
+            """Take the parameters that a class declares (`parameter`)."""
 
     @classmethod
     def warm_up(cls) -> None:

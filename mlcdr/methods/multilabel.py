@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mlcdr.methods.constraints import ESTIMATOR
+from mlcdr.methods.constraints import ESTIMATOR, parameter
 from mlcdr.methods.contracts import Part, as_dense, declared, has_decision_function, has_parameters
 from mlcdr.methods.label_space.linear import as_binary
 from mlcdr.methods.learners.least_squares import LeastSquares
@@ -153,10 +153,7 @@ class MetaClassifier(MultilabelClassifier):
     """
 
     component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": ESTIMATOR}
-
-    def __init__(self, estimator: Any = None):
-        self.estimator = estimator
+    estimator: Any = parameter(None, ESTIMATOR)
 
     def _own_estimator(self) -> Any:
         """The estimator, or the default."""

@@ -13,9 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import BOOLEAN, COUNT, FINITE
+from mlcdr.methods.constraints import BOOLEAN, COUNT, FINITE, one_of, parameter
 from mlcdr.methods.contracts import Threshold
 
 Scores = NDArray[np.float64]
@@ -51,16 +50,9 @@ class Fixed(Cut):
         What a score equal to the threshold predicts.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "value": FINITE,
-        "fallback": [StrOptions({"none", "top"})],
-        "ties": [StrOptions({"absent", "present"})],
-    }
-
-    def __init__(self, value: float = 0.5, fallback: str = "none", ties: str = "absent"):
-        self.value = value
-        self.fallback = fallback
-        self.ties = ties
+    value: float = parameter(0.5, FINITE)
+    fallback: str = parameter("none", one_of("none", "top"))
+    ties: str = parameter("absent", one_of("absent", "present"))
 
     def apply(self, scores: Scores) -> Labels:
         """Label sets (n×K of {0, 1}) of scores (n×K)."""
@@ -93,16 +85,7 @@ class Zero(Fixed):
         What a score of 0 predicts.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "fallback": [StrOptions({"none", "top"})],
-        "ties": [StrOptions({"absent", "present"})],
-    }
-
     value = 0.0
-
-    def __init__(self, fallback: str = "none", ties: str = "absent"):
-        self.fallback = fallback
-        self.ties = ties
 
 
 class RCut(Threshold):
@@ -118,10 +101,7 @@ class RCut(Threshold):
     """
 
     at_most: ClassVar[dict[str, str]] = {"n": "labels"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n": COUNT}
-
-    def __init__(self, n: int = 1):
-        self.n = n
+    n: int = parameter(1, COUNT)
 
     def apply(self, scores: Scores) -> Labels:
         """Label sets (n×K of {0, 1}) of scores (n×K)."""
@@ -170,10 +150,7 @@ class PCut(Cut):
         p_k.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"single": BOOLEAN}
-
-    def __init__(self, single: bool = False):
-        self.single = single
+    single: bool = parameter(False, BOOLEAN)
 
     def fit(self, scores: Scores, Y: Any) -> PCut:
         """Learn the shares from the label sets Y (n×K of {0, 1}, dense); the scores (n×K) are not used."""
@@ -243,14 +220,8 @@ class Maximise(Cut):
         The thresholds; a label is predicted where its score exceeds its own.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "metric": [StrOptions({"f1", "accuracy", "macro_f"})],
-        "at": [StrOptions({"midpoint", "score"})],
-    }
-
-    def __init__(self, metric: str = "f1", at: str = "midpoint"):
-        self.metric = metric
-        self.at = at
+    metric: str = parameter("f1", one_of("f1", "accuracy", "macro_f"))
+    at: str = parameter("midpoint", one_of("midpoint", "score"))
 
     def fit(self, scores: Scores, Y: Any) -> Maximise:
         """Learn from the training scores (n×K) and the label sets Y (n×K of {0, 1}, dense)."""

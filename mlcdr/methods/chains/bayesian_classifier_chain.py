@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from mlcdr.methods.chains.directed import DirectedChain, Structure
-from mlcdr.methods.chains.links import LinkedClassifier
 from mlcdr.methods.chains.trees import Array, components, in_order, rooted, spanning_forest
-from mlcdr.methods.constraints import SEED
+from mlcdr.methods.constraints import SEED, one_of, parameter
 from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.numerics.information import entropy, first_best, mutual_information
@@ -61,25 +60,9 @@ class BayesianClassifierChain(DirectedChain):
     """
 
     checks_of_labels: ClassVar[ChecksOfLabels] = {"root": check_root}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinkedClassifier._parameter_constraints,
-        "mi": [StrOptions({"marginal", "normalised"})],
-        "root": [StrOptions({"random", "strongest"}), Interval(Integral, 0, None, closed="left")],
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        mi: str = "normalised",
-        root: str | int = "random",
-        random_state: Any = None,
-        features: Any = None,
-    ):
-        super().__init__(estimator, features)
-        self.mi = mi
-        self.root = root
-        self.random_state = random_state
+    mi: str = parameter("normalised", one_of("marginal", "normalised"))
+    root: str | int = parameter("random", [*one_of("random", "strongest"), Interval(Integral, 0, None, closed="left")])
+    random_state: Any = parameter(None, SEED)
 
     def _structure(self, estimator: Any, moments: Moments, selector: LocalSelector) -> Structure:
         check_root(self.root, moments.n_labels)

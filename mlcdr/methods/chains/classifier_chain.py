@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from mlcdr.methods.chains.directed import DirectedChain, Structure
 from mlcdr.methods.chains.linear import LinearLinks
-from mlcdr.methods.chains.links import Array, LinkedClassifier
+from mlcdr.methods.chains.links import Array
 from mlcdr.methods.chains.order import order_of
-from mlcdr.methods.constraints import SEED
+from mlcdr.methods.constraints import SEED, one_of, parameter
 from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.methods.local_features.selector import LocalSelector
@@ -49,22 +48,8 @@ class ClassifierChain(DirectedChain):
     """
 
     checks_of_labels: ClassVar[ChecksOfLabels] = {"order": order_of}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinkedClassifier._parameter_constraints,
-        "order": [StrOptions({"random"}), "array-like", None],
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        order: Sequence[int] | str | None = None,
-        random_state: Any = None,
-        features: Any = None,
-    ):
-        super().__init__(estimator, features)
-        self.order = order
-        self.random_state = random_state
+    order: Sequence[int] | str | None = parameter(None, [*one_of("random"), "array-like", None])
+    random_state: Any = parameter(None, SEED)
 
     @classmethod
     def of_ridge(cls) -> ClassifierChain:

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import StrOptions
-
 from mlcdr.methods.chains.directed import DirectedChain, Structure
-from mlcdr.methods.chains.links import Array, LinkedClassifier
+from mlcdr.methods.chains.links import Array
 from mlcdr.methods.chains.order import order_of
-from mlcdr.methods.constraints import N_PARENTS, NOT_NEGATIVE, SEED
+from mlcdr.methods.constraints import N_PARENTS, NOT_NEGATIVE, SEED, one_of, parameter
 from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.numerics.forward_selection import parents_in_order
@@ -61,31 +59,11 @@ class KDependenceChain(DirectedChain):
 
     at_most: ClassVar[dict[str, str]] = {"n_parents": "labels"}
     checks_of_labels: ClassVar[ChecksOfLabels] = {"order": order_of}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinkedClassifier._parameter_constraints,
-        "n_parents": N_PARENTS,
-        "order": ["array-like", StrOptions({"random"}), None],
-        "alpha": [*NOT_NEGATIVE, None],
-        "rounding": [StrOptions({"ceiling", "nearest"})],
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_parents: float | int | None = 0.8,
-        order: Sequence[int] | str | None = None,
-        alpha: float | None = None,
-        rounding: str = "ceiling",
-        random_state: Any = None,
-        features: Any = None,
-    ):
-        super().__init__(estimator, features)
-        self.n_parents = n_parents
-        self.order = order
-        self.alpha = alpha
-        self.rounding = rounding
-        self.random_state = random_state
+    n_parents: float | int | None = parameter(0.8, N_PARENTS)
+    order: Sequence[int] | str | None = parameter(None, ["array-like", *one_of("random"), None])
+    alpha: float | None = parameter(None, [*NOT_NEGATIVE, None])
+    rounding: str = parameter("ceiling", one_of("ceiling", "nearest"))
+    random_state: Any = parameter(None, SEED)
 
     def _structure(self, estimator: Any, moments: Moments, selector: LocalSelector) -> Structure:
         order = self._order_of(moments)

@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.constraints import parameter
 from mlcdr.methods.contracts import (
     as_dense,
     declared,
@@ -152,14 +153,7 @@ class LinkedClassifier(MetaClassifier):
     }
     _linear: Any  # the links as matrices, where they are linear and were found all at once
     parts_of_all_labels: ClassVar[tuple[str, ...]] = ("features",)
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MetaClassifier._parameter_constraints,
-        "features": [HasMethods(["fit", "beside"]), None],
-    }
-
-    def __init__(self, estimator: Any = None, features: Any = None):
-        super().__init__(estimator)
-        self.features = features
+    features: Any = parameter(None, [HasMethods(["fit", "beside"]), None], last=True)
 
     def fit_moments(self, moments: Moments) -> LinkedClassifier:
         """Fit from the moments of a training set (with its rows, if the estimator needs them)."""

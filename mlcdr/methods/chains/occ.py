@@ -10,11 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
 from mlcdr.methods.chains.k_dependence_chain import KDependenceChain
 from mlcdr.methods.chains.links import Array
-from mlcdr.methods.constraints import NOT_NEGATIVE, SIZE
+from mlcdr.methods.constraints import NOT_NEGATIVE, SEED, SIZE, one_of, parameter
 from mlcdr.methods.feature_space.informative import discrete_variables
 from mlcdr.methods.local_features.mlfs import LocalMLFS
 from mlcdr.numerics.discretise import RULES, discretised
@@ -64,39 +63,15 @@ class OCC(KDependenceChain):
     """
 
     component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KDependenceChain._parameter_constraints,
-        "n_features": SIZE,
-        "order": ["array-like", StrOptions({"random", "selected"}), None],
-        "beta": [*NOT_NEGATIVE, None],
-        "gamma": [*NOT_NEGATIVE, None],
-        "variant": [StrOptions({"text", "published_code"})],
-        "discretise": [StrOptions({*RULES, "none"}), None],
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_parents: float | int | None = 0.8,
-        n_features: float | int | None = 0.8,
-        order: Sequence[int] | str | None = "selected",
-        alpha: float | None = None,
-        beta: float | None = None,
-        gamma: float | None = None,
-        variant: str = "text",
-        discretise: str | None = None,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.n_parents = n_parents
-        self.n_features = n_features
-        self.order = order
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.variant = variant
-        self.discretise = discretise
-        self.random_state = random_state
+    features = None
+    n_features: float | int | None = parameter(0.8, SIZE)
+    order: Sequence[int] | str | None = parameter("selected", ["array-like", *one_of("random", "selected"), None])
+    alpha: float | None = parameter(None, [*NOT_NEGATIVE, None])
+    beta: float | None = parameter(None, [*NOT_NEGATIVE, None])
+    gamma: float | None = parameter(None, [*NOT_NEGATIVE, None])
+    variant: str = parameter("text", one_of("text", "published_code"))
+    discretise: str | None = parameter(None, [*one_of(*RULES, "none"), None])
+    random_state: Any = parameter(None, SEED)
 
     @property
     def rounding(self) -> str:  # type: ignore[override]

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 from scipy.stats import chi2
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval
 
 from mlcdr.methods.chains.bayesian_classifier_chain import dependence
 from mlcdr.methods.chains.conditional_information import conditional_information
 from mlcdr.methods.chains.directed import DirectedChain, Structure
-from mlcdr.methods.chains.links import Array, LinkedClassifier
+from mlcdr.methods.chains.links import Array
 from mlcdr.methods.chains.max_sum import FactorTree
 from mlcdr.methods.chains.trees import in_order, independent_pairs, polytree, spanning_forest, weakly_bound_pairs
-from mlcdr.methods.constraints import COUNT, SEED, UNIT_INTERVAL
+from mlcdr.methods.constraints import COUNT, SEED, UNIT_INTERVAL, one_of, parameter
 from mlcdr.methods.learners.logistic_regression import LogisticRegression
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.numerics.moments import Moments
@@ -94,35 +94,13 @@ class PolytreeChain(DirectedChain):
     """
 
     at_most: ClassVar[dict[str, str]] = {"max_parents": "labels"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinkedClassifier._parameter_constraints,
-        "estimator": [HasMethods(["fit", "predict_proba"]), None],
-        "mi": [StrOptions({"conditional", "normalised", "marginal"})],
-        "level": UNIT_INTERVAL,
-        "max_parents": COUNT,
-        "held_out": [Interval(Real, 0, 1, closed="neither")],
-        "variant": [StrOptions({"text", "published_code"})],
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        mi: str = "conditional",
-        level: float = 0.05,
-        max_parents: int = 6,
-        held_out: float = 0.3,
-        variant: str = "text",
-        random_state: Any = None,
-        features: Any = None,
-    ):
-        super().__init__(estimator, features)
-        self.mi = mi
-        self.level = level
-        self.max_parents = max_parents
-        self.held_out = held_out
-        self.variant = variant
-        self.random_state = random_state
+    estimator: Any = parameter(None, [HasMethods(["fit", "predict_proba"]), None])
+    mi: str = parameter("conditional", one_of("conditional", "normalised", "marginal"))
+    level: float = parameter(0.05, UNIT_INTERVAL)
+    max_parents: int = parameter(6, COUNT)
+    held_out: float = parameter(0.3, [Interval(Real, 0, 1, closed="neither")])
+    variant: str = parameter("text", one_of("text", "published_code"))
+    random_state: Any = parameter(None, SEED)
 
     def _own_estimator(self) -> Any:
         return LogisticRegression() if self.estimator is None else self.estimator

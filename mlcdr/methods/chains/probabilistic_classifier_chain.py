@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit
-from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils._param_validation import HasMethods
 
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.chains.links import Array
-from mlcdr.methods.constraints import COUNT, FRACTION
+from mlcdr.methods.constraints import COUNT, FRACTION, SEED, one_of, parameter
 from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.learners.logistic_regression import LogisticRegression
 
@@ -75,31 +75,13 @@ class ProbabilisticClassifierChain(ClassifierChain):
     """
 
     checks_of_labels: ClassVar[ChecksOfLabels] = {**ClassifierChain.checks_of_labels, "search": check_search}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ClassifierChain._parameter_constraints,
-        "estimator": [HasMethods(["fit", "predict_proba"]), None],
-        "search": [StrOptions({"auto", "exact", "beam", "epsilon"})],
-        "minimise": [StrOptions({"subset_zero_one", "hamming"})],
-        "width": COUNT,
-        "epsilon": FRACTION,
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        order: Sequence[int] | str | None = None,
-        random_state: Any = None,
-        search: str = "auto",
-        minimise: str = "subset_zero_one",
-        width: int = 10,
-        epsilon: float = 0.05,
-        features: Any = None,
-    ):
-        super().__init__(estimator, order, random_state, features)
-        self.search = search
-        self.minimise = minimise
-        self.width = width
-        self.epsilon = epsilon
+    estimator: Any = parameter(None, [HasMethods(["fit", "predict_proba"]), None])
+    order: Sequence[int] | str | None = parameter(None, [*one_of("random"), "array-like", None])
+    random_state: Any = parameter(None, SEED)
+    search: str = parameter("auto", one_of("auto", "exact", "beam", "epsilon"))
+    minimise: str = parameter("subset_zero_one", one_of("subset_zero_one", "hamming"))
+    width: int = parameter(10, COUNT)
+    epsilon: float = parameter(0.05, FRACTION)
 
     def _own_estimator(self) -> Any:
         return LogisticRegression() if self.estimator is None else self.estimator

@@ -6,7 +6,7 @@ Source: Zhang & Wu 2015, "LIFT: multi-label learning with label-specific feature
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
 from mlcdr.methods.chains.links import Link
-from mlcdr.methods.constraints import COUNT, FRACTION, SEED
+from mlcdr.methods.constraints import COUNT, FRACTION, SEED, parameter
 from mlcdr.methods.multilabel import Array, MetaClassifier
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
@@ -51,18 +51,9 @@ class LIFT(MetaClassifier):
         The most steps that a run of k-means took.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MetaClassifier._parameter_constraints,
-        "ratio": FRACTION,
-        "max_iter": COUNT,
-        "random_state": SEED,
-    }
-
-    def __init__(self, estimator: Any = None, ratio: float = 0.1, max_iter: int = 100, random_state: Any = None):
-        super().__init__(estimator)
-        self.ratio = ratio
-        self.max_iter = max_iter
-        self.random_state = random_state
+    ratio: float = parameter(0.1, FRACTION)
+    max_iter: int = parameter(100, COUNT)
+    random_state: Any = parameter(None, SEED)
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
         estimator = self._own_estimator()

@@ -5,14 +5,14 @@ Source: Huang, Li, Huang & Wu 2015, "Learning label specific features for multi-
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 
 from mlcdr.methods.chains.links import Link
-from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE
+from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, parameter
 from mlcdr.methods.multilabel import Array, MetaClassifier
 from mlcdr.numerics import sums
 from mlcdr.numerics.moments import Moments
@@ -60,30 +60,11 @@ class LLSF(MetaClassifier):
         Steps taken.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MetaClassifier._parameter_constraints,
-        "alpha": NOT_NEGATIVE,
-        "beta": NOT_NEGATIVE,
-        "gamma": POSITIVE,
-        "max_iter": COUNT,
-        "tol": NOT_NEGATIVE,
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        alpha: float = 0.5,
-        beta: float = 0.1,
-        gamma: float = 0.01,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-    ):
-        super().__init__(estimator)
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.max_iter = max_iter
-        self.tol = tol
+    alpha: float = parameter(0.5, NOT_NEGATIVE)
+    beta: float = parameter(0.1, NOT_NEGATIVE)
+    gamma: float = parameter(0.01, POSITIVE)
+    max_iter: int = parameter(100, COUNT)
+    tol: float = parameter(1e-4, NOT_NEGATIVE)
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
         weights = self._minimise(sums.dense(X.T @ X), np.asarray(X.T @ Y), Y)

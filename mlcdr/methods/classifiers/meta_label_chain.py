@@ -11,12 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.chains.linear import LinearLinks
-from mlcdr.methods.constraints import COUNT, ESTIMATOR, SEED
+from mlcdr.methods.constraints import COUNT, ESTIMATOR, SEED, one_of, parameter
 from mlcdr.methods.contracts import as_dense, fit_label_sets
 from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, seeded
 from mlcdr.numerics.meta_labels import VARIANTS, Index, label_affinity, row_groups, spectral_groups
@@ -66,30 +65,12 @@ class MetaLabelChain(MultilabelClassifier):
 
     component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner"}
     at_most: ClassVar[dict[str, str]] = {"size": "labels"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "classifier": ESTIMATOR,
-        "meta_labels": [StrOptions({"spectral", "label_rows"})],
-        "size": COUNT,
-        "n_members": COUNT,
-        "variant": [StrOptions(set(VARIANTS))],
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        classifier: Any = None,
-        meta_labels: str = "spectral",
-        size: int = 5,
-        n_members: int = 2,
-        variant: str = "text",
-        random_state: Any = None,
-    ):
-        self.classifier = classifier
-        self.meta_labels = meta_labels
-        self.size = size
-        self.n_members = n_members
-        self.variant = variant
-        self.random_state = random_state
+    classifier: Any = parameter(None, ESTIMATOR)
+    meta_labels: str = parameter("spectral", one_of("spectral", "label_rows"))
+    size: int = parameter(5, COUNT)
+    n_members: int = parameter(2, COUNT)
+    variant: str = parameter("text", one_of(*VARIANTS))
+    random_state: Any = parameter(None, SEED)
 
     def fit_moments(self, moments: Moments) -> MetaLabelChain:
         """Fit from the moments of a training set, which must have its rows."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from mlcdr.methods.constraints import BOOLEAN, COUNT, POSITIVE
+from mlcdr.methods.constraints import BOOLEAN, COUNT, POSITIVE, parameter
 from mlcdr.methods.multilabel import Array, MultilabelClassifier
 from mlcdr.numerics.neighbours import Neighbours
 
@@ -52,18 +52,10 @@ class MLkNN(MultilabelClassifier):
     """
 
     at_most: ClassVar[dict[str, str]] = {"k": "rows"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "k": COUNT,
-        "s": POSITIVE,
-        "include_itself": BOOLEAN,
-        "normalise": BOOLEAN,
-    }
-
-    def __init__(self, k: int = 10, s: float = 1.0, include_itself: bool = False, normalise: bool = False):
-        self.k = k
-        self.s = s
-        self.include_itself = include_itself
-        self.normalise = normalise
+    k: int = parameter(10, COUNT)
+    s: float = parameter(1.0, POSITIVE)
+    include_itself: bool = parameter(False, BOOLEAN)
+    normalise: bool = parameter(False, BOOLEAN)
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
         n, n_labels = Y.shape

@@ -14,11 +14,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
-from mlcdr.methods.constraints import COUNT, ESTIMATOR, NOT_NEGATIVE, POSITIVE, SEED, UNIT_INTERVAL
+from mlcdr.methods.constraints import COUNT, ESTIMATOR, NOT_NEGATIVE, POSITIVE, SEED, UNIT_INTERVAL, one_of, parameter
 from mlcdr.methods.contracts import ChecksOfLabels, as_dense, fit_label_sets
 from mlcdr.methods.learners.linear_svm import LinearSVM
 from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, seeded, with_part
@@ -85,45 +84,17 @@ class MLSF(MultilabelClassifier):
     at_most: ClassVar[dict[str, str]] = {"size": "labels"}
     checks_of_labels: ClassVar[ChecksOfLabels] = {"groups": check_groups}
     hands_on_unlabelled: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "classifier": ESTIMATOR,
-        "size": COUNT,
-        "alpha": UNIT_INTERVAL,
-        "epsilon": NOT_NEGATIVE,
-        "gamma": NOT_NEGATIVE,
-        "rho": POSITIVE,
-        "max_iter": COUNT,
-        "tol": NOT_NEGATIVE,
-        "groups": ["array-like", None],
-        "variant": [StrOptions(set(VARIANTS))],
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        classifier: Any = None,
-        size: int = 10,
-        alpha: float = 0.8,
-        epsilon: float = 0.01,
-        gamma: float = 0.01,
-        rho: float = 1.0,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        groups: Sequence[Sequence[int]] | None = None,
-        variant: str = "text",
-        random_state: Any = None,
-    ):
-        self.classifier = classifier
-        self.size = size
-        self.alpha = alpha
-        self.epsilon = epsilon
-        self.gamma = gamma
-        self.rho = rho
-        self.max_iter = max_iter
-        self.tol = tol
-        self.groups = groups
-        self.variant = variant
-        self.random_state = random_state
+    classifier: Any = parameter(None, ESTIMATOR)
+    size: int = parameter(10, COUNT)
+    alpha: float = parameter(0.8, UNIT_INTERVAL)
+    epsilon: float = parameter(0.01, NOT_NEGATIVE)
+    gamma: float = parameter(0.01, NOT_NEGATIVE)
+    rho: float = parameter(1.0, POSITIVE)
+    max_iter: int = parameter(1000, COUNT)
+    tol: float = parameter(1e-4, NOT_NEGATIVE)
+    groups: Sequence[Sequence[int]] | None = parameter(None, ["array-like", None])
+    variant: str = parameter("text", one_of(*VARIANTS))
+    random_state: Any = parameter(None, SEED)
 
     def _validate_params(self) -> None:
         super()._validate_params()

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlcdr.methods.contracts import as_dense
-from mlcdr.methods.label_space.reader_le import ReaderLE
+from mlcdr.methods.label_space.reader_le import EmbeddingParameters, ReaderLE
 from mlcdr.methods.multilabel import Array, MultilabelClassifier
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 
 
-class ReaderLEClassifier(MultilabelClassifier):
+class ReaderLEClassifier(EmbeddingParameters, MultilabelClassifier):
     """ŷ = round(PWᵀx): scores X coef_ V − ½ of the `coef_` (d×M) and `directions_` V (M×K) of `ReaderLE`.
 
     A label that is the same in all labelled rows takes no part in that, and is predicted as it is there.
@@ -51,38 +51,7 @@ class ReaderLEClassifier(MultilabelClassifier):
         The first labelled row's label set.
     """
 
-    uses_unlabelled: ClassVar[bool] = True
-    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
     sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = ReaderLE._parameter_constraints
-
-    def __init__(
-        self,
-        n_components: float | int | None = None,
-        alpha: float = 1.0,
-        beta: float = 0.1,
-        gamma: float = 1.0,
-        label_weights: tuple[float, float] = (1.0, 0.1),
-        n_neighbors: int = 5,
-        sigma: float = 1.0,
-        tol: float = 1e-5,
-        max_iter: int = 50,
-        cut: float = 0.5,
-    ):
-        self.n_components = n_components
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.label_weights = label_weights
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cut = cut
-
-    def _validate_params(self) -> None:
-        super()._validate_params()
-        self._space()._validate_params()
 
     def _space(self) -> ReaderLE:
         return ReaderLE(**self.get_params(deep=False))

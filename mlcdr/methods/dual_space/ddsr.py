@@ -5,12 +5,11 @@ Source: Pacharawongsakda & Theeramunkong 2012, section 3.1, equation (3).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg
 
-from mlcdr.methods.constraints import SIZE
 from mlcdr.methods.dual_space.linear import Array, DualSpace, unit_labels
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
@@ -40,14 +39,6 @@ class DDSR(DualSpace):
 
     # A smaller m has other features, too: it needs a fit of the learner, if not a decomposition, of its own.
     nested: ClassVar[bool] = False
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DualSpace._parameter_constraints,
-        "n_components": SIZE,
-    }
-
-    def __init__(self, n_components: float | int | None = None, dependency: str = "covariance"):
-        super().__init__(n_components, dependency)
 
     def _find_both(self, moments: Moments) -> tuple[Array, Array]:
         m = n_kept(self.n_components, min(moments.n_features, moments.n_labels), rounding="nearest")

@@ -5,17 +5,15 @@ Source: Pacharawongsakda & Theeramunkong 2012, section 3.2.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from mlcdr.methods.constraints import SIZE
+from mlcdr.methods.constraints import SIZE, parameter
 from mlcdr.methods.dual_space.linear import Array, DualSpace, unit_labels
 from mlcdr.numerics.linalg import leading_eigenvectors, n_kept
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.principal import principal_directions, principal_moments
-
-_SIZE = SIZE
 
 
 class IDSR(DualSpace):
@@ -48,21 +46,9 @@ class IDSR(DualSpace):
 
     size_parameter: ClassVar[str] = "n_labels"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DualSpace._parameter_constraints,
-        "n_features": _SIZE,
-        "n_labels": _SIZE,
-    }
-
-    def __init__(
-        self,
-        n_features: float | int | None = None,
-        n_labels: float | int | None = None,
-        dependency: str = "covariance",
-    ):
-        super().__init__(dependency=dependency)
-        self.n_features = n_features
-        self.n_labels = n_labels
+    n_components = None
+    n_features: float | int | None = parameter(None, SIZE)
+    n_labels: float | int | None = parameter(None, SIZE)
 
     def _find_both(self, moments: Moments) -> tuple[Array, Array]:
         n = n_kept(self.n_features, moments.n_features, "nearest", "n_features")

@@ -5,16 +5,16 @@ A dual space is a feature step (`transform`) and a label space (`encode`, `decod
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import TransformerMixin
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.constraints import one_of, parameter
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.entry import checked
-from mlcdr.numerics.linalg import inverse_root, n_kept
+from mlcdr.numerics.linalg import inverse_root
 from mlcdr.numerics.moments import Moments
 
 
@@ -47,13 +47,8 @@ class DualSpace(TransformerMixin, LinearLabelSpace):
 
     feature_directions_: Array
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "dependency": [StrOptions({"covariance", "correlation"})],
-    }
-
-    def __init__(self, n_components: float | int | None = None, dependency: str = "covariance"):
-        super().__init__(n_components)
-        self.dependency = dependency
+    rounding = "nearest"
+    dependency: str = parameter("covariance", one_of("covariance", "correlation"), last=True)
 
     def fit_moments(self, moments: Moments) -> DualSpace:
         """Find the directions from the moments of a training set (without checks of parameters and data)."""
@@ -66,10 +61,6 @@ class DualSpace(TransformerMixin, LinearLabelSpace):
     def _find_both(self, moments: Moments) -> tuple[Array, Array]:
         """U (d×D) and V (K'×K): the method itself."""
         raise NotImplementedError
-
-    def n_dimensions(self, n_components: float | int | None, n_labels: int) -> int:
-        """How many dimensions of the code `n_components` means."""
-        return n_kept(n_components, n_labels, rounding="nearest")
 
     def transform(self, X: Any) -> Array:
         """The reduced features XU (n×D) of X (n×d, dense or CSR)."""

@@ -13,11 +13,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
-from mlcdr.methods.constraints import COUNT, SEED, SIZE
+from mlcdr.methods.constraints import COUNT, SEED, SIZE, one_of, parameter
 from mlcdr.methods.contracts import as_dense, fit_label_sets
 from mlcdr.methods.multilabel import Array, MetaClassifier, seeded
 from mlcdr.numerics.linalg import n_kept
@@ -62,30 +61,11 @@ class Ensemble(MetaClassifier):
 
     parts_of_all_labels: ClassVar[tuple[str, ...]] = ("estimator",)
     estimator_seed_name: ClassVar[str] = "of"
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MetaClassifier._parameter_constraints,
-        "n_members": COUNT,
-        "instances": SIZE,
-        "features": SIZE,
-        "variant": [StrOptions({"text", "published_code"})],
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_members: int = 10,
-        instances: float | int | None = 0.75,
-        features: float | int | None = 0.5,
-        variant: str = "text",
-        random_state: Any = None,
-    ):
-        super().__init__(estimator)
-        self.n_members = n_members
-        self.instances = instances
-        self.features = features
-        self.variant = variant
-        self.random_state = random_state
+    n_members: int = parameter(10, COUNT)
+    instances: float | int | None = parameter(0.75, SIZE)
+    features: float | int | None = parameter(0.5, SIZE)
+    variant: str = parameter("text", one_of("text", "published_code"))
+    random_state: Any = parameter(None, SEED)
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
         by_column = sp.csc_array(X) if sp.issparse(X) else X

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from mlcdr.methods.classifiers.label_powerset import LabelPowerset
-from mlcdr.methods.constraints import BOOLEAN, COUNT, SEED
+from mlcdr.methods.constraints import BOOLEAN, COUNT, SEED, parameter
 from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.multilabel import Array, MetaClassifier
 from mlcdr.numerics.moments import Moments
@@ -65,30 +65,11 @@ class RAkEL(MetaClassifier):
 
     at_most: ClassVar[dict[str, str]] = {"k": "labels"}
     checks_of_labels: ClassVar[ChecksOfLabels] = {"labelsets": check_labelsets}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MetaClassifier._parameter_constraints,
-        "k": COUNT,
-        "n_models": [*COUNT, None],
-        "disjoint": BOOLEAN,
-        "labelsets": [list, tuple, None],
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        k: int = 3,
-        n_models: int | None = None,
-        disjoint: bool = False,
-        labelsets: Sequence[Sequence[int]] | None = None,
-        random_state: Any = None,
-    ):
-        super().__init__(estimator)
-        self.k = k
-        self.n_models = n_models
-        self.disjoint = disjoint
-        self.labelsets = labelsets
-        self.random_state = random_state
+    k: int = parameter(3, COUNT)
+    n_models: int | None = parameter(None, [*COUNT, None])
+    disjoint: bool = parameter(False, BOOLEAN)
+    labelsets: Sequence[Sequence[int]] | None = parameter(None, [list, tuple, None])
+    random_state: Any = parameter(None, SEED)
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
         self._n_labels = Y.shape[1]

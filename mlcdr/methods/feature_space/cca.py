@@ -7,11 +7,9 @@ Source: Hotelling 1936; Sun, Ji & Ye 2011; Xu et al. 2016, section 6.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 
-from mlcdr.methods.constraints import NOT_NEGATIVE
+from mlcdr.methods.constraints import NOT_NEGATIVE, parameter
 from mlcdr.methods.feature_space.dependence import DependenceFeatureSpace
 from mlcdr.methods.feature_space.linear import Array, eigen
 from mlcdr.numerics.moments import Moments
@@ -37,21 +35,7 @@ class LabelCCA(DependenceFeatureSpace):
         How to find the directions, as in `DependenceFeatureSpace`.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DependenceFeatureSpace._parameter_constraints,
-        "label_alpha": [*NOT_NEGATIVE, None],
-    }
-
-    def __init__(
-        self,
-        n_components: Any = None,
-        alpha: float = 0.1,
-        label_alpha: float | None = None,
-        norm: str = "metric",
-        solver: str = "auto",
-    ):
-        super().__init__(n_components, alpha, norm, solver)
-        self.label_alpha = label_alpha
+    label_alpha: float | None = parameter(None, [*NOT_NEGATIVE, None])
 
     def _label_codes(self, moments: Moments) -> Array:
         """L (K×k) = 2(4T + r′I)^(-½), T of {0, 1} labels: in the axes of T, of which those that vary."""

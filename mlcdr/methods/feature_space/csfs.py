@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mlcdr.methods.constraints import POSITIVE, ROW_SPARSE
+from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, parameter
 from mlcdr.methods.feature_space.linear import label_sets
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
 from mlcdr.numerics import row_sparse
@@ -48,25 +48,10 @@ class CSFS(FeatureSelector):
 
     uses_unlabelled: ClassVar[bool] = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FeatureSelector._parameter_constraints,
-        **ROW_SPARSE,
-        "unlabelled_weight": POSITIVE,
-    }
-
-    def __init__(
-        self,
-        n_features: float | int | None = None,
-        alpha: float = 1.0,
-        unlabelled_weight: float = 0.1,
-        tol: float = 1e-5,
-        max_iter: int = 100,
-    ):
-        super().__init__(n_features)
-        self.alpha = alpha
-        self.unlabelled_weight = unlabelled_weight
-        self.tol = tol
-        self.max_iter = max_iter
+    alpha: float = parameter(1.0, POSITIVE)
+    unlabelled_weight: float = parameter(0.1, POSITIVE)
+    tol: float = parameter(1e-5, NOT_NEGATIVE)
+    max_iter: int = parameter(100, COUNT)
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
         X, Y, unlabelled = moments.rows()[0], label_sets(moments), moments.unlabelled

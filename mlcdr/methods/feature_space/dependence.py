@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import NOT_NEGATIVE
+from mlcdr.methods.constraints import NOT_NEGATIVE, one_of, parameter
 from mlcdr.methods.feature_space.implicit import SOLVERS
 from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, dependence, eigen
 from mlcdr.numerics.linalg import IllConditioned
@@ -27,14 +24,7 @@ class ScaledFeatureSpace(LinearFeatureSpace):
         variance); "unit", each of Euclidean length 1. It matters to learners that penalise coefficients.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearFeatureSpace._parameter_constraints,
-        "norm": [StrOptions({"metric", "unit"})],
-    }
-
-    def __init__(self, n_components: Any = None, norm: str = "metric"):
-        super().__init__(n_components)
-        self.norm = norm
+    norm: str = parameter("metric", one_of("metric", "unit"), last=True)
 
     def _positive(self, moments: Moments) -> tuple[Array, Array]:
         values, components = super()._positive(moments)
@@ -65,16 +55,8 @@ class DependenceFeatureSpace(ScaledFeatureSpace):
         where min(n, d) ≥ 15000, the rows are at hand and r > 0, if it converges; else dense.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ScaledFeatureSpace._parameter_constraints,
-        "alpha": NOT_NEGATIVE,
-        "solver": [StrOptions(set(SOLVERS))],
-    }
-
-    def __init__(self, n_components: Any = None, alpha: float = 0.1, norm: str = "metric", solver: str = "auto"):
-        super().__init__(n_components, norm)
-        self.alpha = alpha
-        self.solver = solver
+    alpha: float = parameter(0.1, NOT_NEGATIVE)
+    solver: str = parameter("auto", one_of(*SOLVERS), last=True)
 
     def _label_codes(self, moments: Moments) -> Array:
         """L (K×k), for labels of {0, 1}."""

@@ -5,12 +5,9 @@ Source: Oikonomou & Tefas 2013; Xu et al. 2016, section 6.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import POSITIVE
+from mlcdr.methods.constraints import POSITIVE, one_of, parameter
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace
 from mlcdr.methods.feature_space.instance_weights import KINDS, weights_in
 from mlcdr.methods.feature_space.linear import Array, eigen, rounding
@@ -45,18 +42,8 @@ class DMLDA(ScaledFeatureSpace):
         Length of the directions, as in `ScaledFeatureSpace`.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ScaledFeatureSpace._parameter_constraints,
-        "weights": [StrOptions(set(KINDS))],
-        "alpha": POSITIVE,
-    }
-
-    def __init__(
-        self, n_components: Any = None, weights: str = "correlation", alpha: float = 0.1, norm: str = "metric"
-    ):
-        super().__init__(n_components, norm)
-        self.weights = weights
-        self.alpha = alpha
+    weights: str = parameter("correlation", one_of(*KINDS))
+    alpha: float = parameter(0.1, POSITIVE)
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         space = rank_coordinates(moments)

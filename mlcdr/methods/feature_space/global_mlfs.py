@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mlcdr.methods.constraints import N_PARENTS, NOT_NEGATIVE
+from mlcdr.methods.constraints import N_PARENTS, NOT_NEGATIVE, parameter
 from mlcdr.methods.feature_space.informative import InformationSelector, by_place
 from mlcdr.methods.feature_space.selection import Array
 from mlcdr.numerics.forward_selection import forward_selection, parents_in_order
@@ -41,25 +41,9 @@ class GlobalMLFS(InformationSelector):
     """
 
     at_most: ClassVar[dict[str, str]] = {"n_parents": "labels"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **InformationSelector._parameter_constraints,
-        "n_parents": N_PARENTS,
-        "beta": [*NOT_NEGATIVE, None],
-        "gamma": [*NOT_NEGATIVE, None],
-    }
-
-    def __init__(
-        self,
-        n_features: float | int | None = None,
-        n_parents: float | int | None = 0.8,
-        beta: float | None = None,
-        gamma: float | None = None,
-        discretise: str | None = "mean_std",
-    ):
-        super().__init__(n_features, discretise)
-        self.n_parents = n_parents
-        self.beta = beta
-        self.gamma = gamma
+    n_parents: float | int | None = parameter(0.8, N_PARENTS)
+    beta: float | None = parameter(None, [*NOT_NEGATIVE, None])
+    gamma: float | None = parameter(None, [*NOT_NEGATIVE, None])
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
         X, Y = self._variables(moments)

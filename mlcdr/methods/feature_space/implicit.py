@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import one_of, parameter
 from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace
 from mlcdr.numerics.linalg import IllConditioned, n_kept, signed
 from mlcdr.numerics.moments import Moments
@@ -36,14 +36,7 @@ class ImplicitFeatureSpace(LinearFeatureSpace):
         How to find the directions.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearFeatureSpace._parameter_constraints,
-        "solver": [StrOptions(set(SOLVERS))],
-    }
-
-    def __init__(self, n_components: Any = None, solver: str = "auto"):
-        super().__init__(n_components)
-        self.solver = solver
+    solver: str = parameter("auto", one_of(*SOLVERS), last=True)
 
     def _spectrum(self, moments: Moments, key: tuple[Any, ...]) -> tuple[Array, Array, float]:
         m = self._number(moments)

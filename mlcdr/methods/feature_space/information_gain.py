@@ -5,11 +5,11 @@ Source: Yang & Pedersen 1997 (also for the mean and the largest over labels).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import one_of, parameter
 from mlcdr.methods.feature_space.informative import InformationSelector
 from mlcdr.methods.feature_space.selection import Array
 from mlcdr.numerics.moments import Moments
@@ -30,14 +30,7 @@ class InformationGain(InformationSelector):
         As in `InformationSelector`.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **InformationSelector._parameter_constraints,
-        "over": [StrOptions({"mean", "max"})],
-    }
-
-    def __init__(self, n_features: float | int | None = None, over: str = "mean", discretise: str | None = "mean_std"):
-        super().__init__(n_features, discretise)
-        self.over = over
+    over: str = parameter("mean", one_of("mean", "max"))
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
         gains = self._gains(moments)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
+from mlcdr.methods.constraints import one_of, parameter
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
 from mlcdr.numerics.discretise import RULES, discretised
 from mlcdr.numerics.information import Variables, joint_entropy, mutual_information
@@ -24,14 +22,7 @@ class InformationSelector(FeatureSelector):
         How numeric features are cut (`numerics.discretise`); None: they are discrete.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FeatureSelector._parameter_constraints,
-        "discretise": [StrOptions(set(RULES)), None],
-    }
-
-    def __init__(self, n_features: float | int | None = None, discretise: str | None = "mean_std"):
-        super().__init__(n_features)
-        self.discretise = discretise
+    discretise: str | None = parameter("mean_std", [*one_of(*RULES), None], last=True)
 
     def _variables(self, moments: Moments) -> tuple[Variables, Variables]:
         """The features, made discrete, and the labels."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -16,7 +16,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
-from mlcdr.methods.constraints import COUNT, FRACTION
+from mlcdr.methods.constraints import COUNT, FRACTION, parameter
 from mlcdr.methods.feature_space.supervised import SupervisedStep
 from mlcdr.numerics.entry import checked
 from mlcdr.numerics.linalg import n_kept, signed
@@ -63,12 +63,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Supe
 
     components_: Array
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [*COUNT, *FRACTION, dict, None],
-    }
-
-    def __init__(self, n_components: Any = None):
-        self.n_components = n_components
+    n_components: Any = parameter(None, [*COUNT, *FRACTION, dict, None])
 
     def _validate_params(self) -> None:
         super()._validate_params()

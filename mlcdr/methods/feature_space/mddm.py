@@ -5,15 +5,12 @@ Source: Zhang & Zhou 2010; Xu et al. 2016, section 4, equations (17) to (20).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import BOOLEAN, COUNT, FINITE, POSITIVE, UNIT_INTERVAL
+from mlcdr.methods.constraints import BOOLEAN, COUNT, FINITE, POSITIVE, UNIT_INTERVAL, one_of, parameter
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace, directions_of_codes
 from mlcdr.methods.feature_space.implicit import SOLVERS
 from mlcdr.methods.feature_space.linear import Array, dependence, dependent, eigen, label_sets
@@ -63,40 +60,15 @@ class MDDM(ScaledFeatureSpace):
         solver. With it come numbers of Tables 4.2 to 4.5 of Sun 2017.)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ScaledFeatureSpace._parameter_constraints,
-        "orthogonality": [StrOptions({"p", "f"})],
-        "beta": UNIT_INTERVAL,
-        "kernel": [StrOptions(set(_KERNELS))],
-        "gamma": [*POSITIVE, None],
-        "degree": COUNT,
-        "solver": [StrOptions(set(SOLVERS))],
-        "coef0": FINITE,
-        "centred": BOOLEAN,
-    }
-
-    def __init__(
-        self,
-        n_components: Any = None,
-        orthogonality: str = "p",
-        beta: float = 0.5,
-        norm: str = "metric",
-        kernel: str = "linear",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1,
-        solver: str = "auto",
-        centred: bool = True,
-    ):
-        super().__init__(n_components, norm)
-        self.orthogonality = orthogonality
-        self.beta = beta
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.solver = solver
-        self.centred = centred
+    orthogonality: str = parameter("p", one_of("p", "f"))
+    beta: float = parameter(0.5, UNIT_INTERVAL)
+    norm: str = parameter("metric", one_of("metric", "unit"))
+    kernel: str = parameter("linear", one_of(*_KERNELS))
+    gamma: float | None = parameter(None, [*POSITIVE, None])
+    degree: int = parameter(3, COUNT)
+    coef0: float = parameter(1, FINITE)
+    solver: str = parameter("auto", one_of(*SOLVERS))
+    centred: bool = parameter(True, BOOLEAN)
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         if not self.centred:

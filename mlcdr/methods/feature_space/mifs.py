@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.linalg
 
-from mlcdr.methods.constraints import POSITIVE, ROW_SPARSE_ON_GRAPHS, SIZE
+from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, SIZE, parameter
 from mlcdr.methods.feature_space.linear import label_sets
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
 from mlcdr.numerics import graphs, row_sparse
@@ -56,34 +56,14 @@ class MIFS(FeatureSelector):
     at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
     sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FeatureSelector._parameter_constraints,
-        **ROW_SPARSE_ON_GRAPHS,
-        "beta": POSITIVE,
-        "n_components": SIZE,
-    }
-
-    def __init__(
-        self,
-        n_features: float | int | None = None,
-        alpha: float = 1.0,
-        beta: float = 1.0,
-        gamma: float = 1.0,
-        n_components: float | int | None = 0.3,
-        n_neighbors: int = 5,
-        sigma: float = 1.0,
-        tol: float = 1e-5,
-        max_iter: int = 100,
-    ):
-        super().__init__(n_features)
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.tol = tol
-        self.max_iter = max_iter
+    alpha: float = parameter(1.0, POSITIVE)
+    beta: float = parameter(1.0, POSITIVE)
+    gamma: float = parameter(1.0, NOT_NEGATIVE)
+    n_components: float | int | None = parameter(0.3, SIZE)
+    n_neighbors: int = parameter(5, COUNT)
+    sigma: float = parameter(1.0, POSITIVE)
+    tol: float = parameter(1e-5, NOT_NEGATIVE)
+    max_iter: int = parameter(100, COUNT)
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
         X, Y = moments.rows()[0], label_sets(moments)

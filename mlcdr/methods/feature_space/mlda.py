@@ -6,12 +6,11 @@ Source: Wang, Ding & Huang 2010 (correlation); Park & Lee 2008 (binary); Chen et
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import POSITIVE
+from mlcdr.methods.constraints import POSITIVE, one_of, parameter
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace, dependent_directions
 from mlcdr.methods.feature_space.instance_weights import KINDS, weights_in
 from mlcdr.methods.feature_space.linear import Array, dependent, label_sets
@@ -51,25 +50,9 @@ class MLDA(ScaledFeatureSpace):
         from the features. S_w stays what it is; S_b, about another m, then has up to K positive eigenvalues.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ScaledFeatureSpace._parameter_constraints,
-        "weights": [StrOptions(set(KINDS))],
-        "alpha": POSITIVE,
-        "variant": [StrOptions({"text", "mlc_toolbox"})],
-    }
-
-    def __init__(
-        self,
-        n_components: Any = None,
-        weights: str = "correlation",
-        alpha: float = 0.1,
-        norm: str = "metric",
-        variant: str = "text",
-    ):
-        super().__init__(n_components, norm)
-        self.weights = weights
-        self.alpha = alpha
-        self.variant = variant
+    weights: str = parameter("correlation", one_of(*KINDS))
+    alpha: float = parameter(0.1, POSITIVE)
+    variant: str = parameter("text", one_of("text", "mlc_toolbox"), last=True)
 
     def fit_moments(self, moments: Moments) -> MLDA:
         """Find the directions from the moments of a training set, which must still have their rows."""

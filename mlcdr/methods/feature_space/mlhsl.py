@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import COUNT, POSITIVE
+from mlcdr.methods.constraints import COUNT, POSITIVE, one_of, parameter
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace
 from mlcdr.methods.feature_space.linear import Array, eigen, label_sets
 from mlcdr.methods.feature_space.pca import PCA
@@ -50,25 +49,9 @@ class MLHSL(ScaledFeatureSpace):
     """
 
     at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ScaledFeatureSpace._parameter_constraints,
-        "n_neighbors": COUNT,
-        "alpha": POSITIVE,
-        "variant": [StrOptions({"text", "mlc_toolbox"})],
-    }
-
-    def __init__(
-        self,
-        n_components: Any = None,
-        n_neighbors: int = 10,
-        alpha: float = 1.0,
-        norm: str = "metric",
-        variant: str = "text",
-    ):
-        super().__init__(n_components, norm)
-        self.n_neighbors = n_neighbors
-        self.alpha = alpha
-        self.variant = variant
+    n_neighbors: int = parameter(10, COUNT)
+    alpha: float = parameter(1.0, POSITIVE)
+    variant: str = parameter("text", one_of("text", "mlc_toolbox"), last=True)
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         space = rank_coordinates(moments)

@@ -5,13 +5,10 @@ Source: Yu, Yu & Tresp 2005; Xu et al. 2016, section 6. Two programs in use diff
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 import scipy.linalg
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import POSITIVE, UNIT_INTERVAL
+from mlcdr.methods.constraints import POSITIVE, UNIT_INTERVAL, one_of, parameter
 from mlcdr.methods.feature_space.dependence import ScaledFeatureSpace
 from mlcdr.methods.feature_space.linear import Array, dependence, eigen
 from mlcdr.methods.feature_space.pca import PCA
@@ -42,25 +39,9 @@ class MLSI(ScaledFeatureSpace):
         Length of the directions, as in `ScaledFeatureSpace`.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ScaledFeatureSpace._parameter_constraints,
-        "beta": UNIT_INTERVAL,
-        "alpha": POSITIVE,
-        "form": [StrOptions({"kernel", "covariance"})],
-    }
-
-    def __init__(
-        self,
-        n_components: Any = None,
-        beta: float = 0.5,
-        alpha: float = 0.1,
-        form: str = "kernel",
-        norm: str = "metric",
-    ):
-        super().__init__(n_components, norm)
-        self.beta = beta
-        self.alpha = alpha
-        self.form = form
+    beta: float = parameter(0.5, UNIT_INTERVAL)
+    alpha: float = parameter(0.1, POSITIVE)
+    form: str = parameter("kernel", one_of("kernel", "covariance"))
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         # in PCA's coordinates S is diagonal, and no feature that depends on others leaves rounding for G to amplify

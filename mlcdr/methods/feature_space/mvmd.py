@@ -5,11 +5,9 @@ Source: Xu et al. 2016, section 5, equations (30), (34), (36) and (37), Algorith
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 
-from mlcdr.methods.constraints import BOOLEAN, UNIT_INTERVAL
+from mlcdr.methods.constraints import BOOLEAN, UNIT_INTERVAL, parameter
 from mlcdr.methods.feature_space.implicit import ImplicitFeatureSpace
 from mlcdr.methods.feature_space.linear import Array, dependence, eigen
 from mlcdr.numerics.moments import Moments
@@ -39,16 +37,8 @@ class MVMD(ImplicitFeatureSpace):
         How to find the directions, as in `ImplicitFeatureSpace`.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ImplicitFeatureSpace._parameter_constraints,
-        "beta": UNIT_INTERVAL,
-        "normalise": BOOLEAN,
-    }
-
-    def __init__(self, n_components: Any = None, beta: float = 0.5, normalise: bool = False, solver: str = "auto"):
-        super().__init__(n_components, solver)
-        self.beta = beta
-        self.normalise = normalise
+    beta: float = parameter(0.5, UNIT_INTERVAL)
+    normalise: bool = parameter(False, BOOLEAN)
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         space = rank_coordinates(moments)

@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import NOT_NEGATIVE, ROW_SPARSE_ON_GRAPHS, SEED, SIZE
+from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, SEED, SIZE, one_of, parameter
 from mlcdr.methods.feature_space.linear import label_sets
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
 from mlcdr.numerics import graphs, row_sparse
@@ -101,52 +100,20 @@ class READER(FeatureSelector):
     at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
     sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FeatureSelector._parameter_constraints,
-        **ROW_SPARSE_ON_GRAPHS,
-        "beta": NOT_NEGATIVE,
-        "n_components": SIZE,
-        "algorithm": [StrOptions({"auto", "constrained", "alternating"})],
-        "loss": [StrOptions({"l21", "squared"})],
-        "version": [StrOptions({"plain", "improved"})],
-        "label_weights": ["array-like"],
-        "variant": [StrOptions({"text", "published_code"})],
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        n_features: float | int | None = None,
-        alpha: float = 1.0,
-        beta: float = 0.1,
-        gamma: float = 10.0,
-        n_components: float | int | None = 0.3,
-        algorithm: str = "auto",
-        loss: str = "l21",
-        version: str = "plain",
-        label_weights: tuple[float, float] = (1.0, 0.1),
-        n_neighbors: int = 5,
-        sigma: float = 1.0,
-        variant: str = "text",
-        tol: float = 1e-5,
-        max_iter: int = 100,
-        random_state: Any = None,
-    ):
-        super().__init__(n_features)
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.n_components = n_components
-        self.algorithm = algorithm
-        self.loss = loss
-        self.version = version
-        self.label_weights = label_weights
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.variant = variant
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    alpha: float = parameter(1.0, POSITIVE)
+    beta: float = parameter(0.1, NOT_NEGATIVE)
+    gamma: float = parameter(10.0, NOT_NEGATIVE)
+    n_components: float | int | None = parameter(0.3, SIZE)
+    algorithm: str = parameter("auto", one_of("auto", "constrained", "alternating"))
+    loss: str = parameter("l21", one_of("l21", "squared"))
+    version: str = parameter("plain", one_of("plain", "improved"))
+    label_weights: tuple[float, float] = parameter((1.0, 0.1), ["array-like"])
+    n_neighbors: int = parameter(5, COUNT)
+    sigma: float = parameter(1.0, POSITIVE)
+    variant: str = parameter("text", one_of("text", "published_code"))
+    tol: float = parameter(1e-5, NOT_NEGATIVE)
+    max_iter: int = parameter(100, COUNT)
+    random_state: Any = parameter(None, SEED)
 
     def _validate_params(self) -> None:
         super()._validate_params()

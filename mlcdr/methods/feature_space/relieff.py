@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import manhattan_distances
 
-from mlcdr.methods.constraints import COUNT
+from mlcdr.methods.constraints import COUNT, parameter
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.neighbours import mark_nearest
@@ -39,14 +39,7 @@ class ReliefF(FeatureSelector):
     """
 
     at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FeatureSelector._parameter_constraints,
-        "n_neighbors": COUNT,
-    }
-
-    def __init__(self, n_features: float | int | None = None, n_neighbors: int = 10):
-        super().__init__(n_features)
-        self.n_neighbors = n_neighbors
+    n_neighbors: int = parameter(10, COUNT)
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
         X, Y = moments.rows()

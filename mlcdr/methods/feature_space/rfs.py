@@ -5,11 +5,11 @@ Source: Nie, Huang, Cai & Ding 2010; Sun 2017 (thesis), equation (6.47).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from mlcdr.methods.constraints import ROW_SPARSE
+from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, parameter
 from mlcdr.methods.feature_space.linear import label_sets
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
 from mlcdr.numerics import row_sparse
@@ -42,18 +42,9 @@ class RFS(FeatureSelector):
         The objective after each iteration.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FeatureSelector._parameter_constraints,
-        **ROW_SPARSE,
-    }
-
-    def __init__(
-        self, n_features: float | int | None = None, alpha: float = 1.0, tol: float = 1e-5, max_iter: int = 100
-    ):
-        super().__init__(n_features)
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iter = max_iter
+    alpha: float = parameter(1.0, POSITIVE)
+    tol: float = parameter(1e-5, NOT_NEGATIVE)
+    max_iter: int = parameter(100, COUNT)
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
         X, Y = moments.rows()[0], label_sets(moments)

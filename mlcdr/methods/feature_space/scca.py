@@ -6,11 +6,12 @@ Source: Kimura, Kameoka, Sugiyama et al. 2013 (SemiCCA); Sun 2017 (thesis), equa
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from mlcdr.methods.constraints import parameter
 from mlcdr.methods.feature_space.linear import Array, LinearFeatureSpace, dependence, eigen
 from mlcdr.numerics import row_sparse, sums
 from mlcdr.numerics.moments import Moments
@@ -38,14 +39,7 @@ class SCCA(LinearFeatureSpace):
 
     uses_unlabelled: ClassVar[bool] = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearFeatureSpace._parameter_constraints,
-        "beta": [Interval(Real, 0, 1, closed="left")],
-    }
-
-    def __init__(self, n_components: Any = None, beta: float = 0.5):
-        super().__init__(n_components)
-        self.beta = beta
+    beta: float = parameter(0.5, [Interval(Real, 0, 1, closed="left")])
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         beta, d, k = self.beta, moments.n_features, moments.n_labels

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mlcdr.methods.constraints import SIZE
+from mlcdr.methods.constraints import SIZE, parameter
 from mlcdr.methods.feature_space.supervised import SupervisedStep
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
@@ -44,12 +44,7 @@ class FeatureSelector(SelectorMixin, SupervisedStep):
 
     serves_all_sizes: ClassVar[bool] = True  # whether it scores all features, whatever their number to be selected
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_features": SIZE,
-    }
-
-    def __init__(self, n_features: float | int | None = None):
-        self.n_features = n_features
+    n_features: float | int | None = parameter(None, SIZE)
 
     def fit_moments(self, moments: Moments) -> FeatureSelector:
         """Rank the features from the moments of a training set (without checks of parameters and data).

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
-from mlcdr.methods.constraints import ESTIMATOR, SEED
+from mlcdr.methods.constraints import ESTIMATOR, SEED, SIZE, one_of, parameter
 from mlcdr.methods.contracts import fit
 from mlcdr.methods.feature_space.informative import by_place
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
@@ -52,27 +52,11 @@ class Wrapper(FeatureSelector):
     estimator_seed_name: ClassVar[str] = "learner"
     at_most: ClassVar[dict[str, str]] = {"folds": "rows"}
     component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **FeatureSelector._parameter_constraints,
-        "estimator": ESTIMATOR,
-        "metric": [StrOptions(_JUDGED_BY_LABELS)],
-        "folds": [Interval(Integral, 2, None, closed="left")],
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        n_features: float | int | None = 0.1,
-        estimator: Any = None,
-        metric: str = "hamming_loss",
-        folds: int = 3,
-        random_state: Any = None,
-    ):
-        super().__init__(n_features)
-        self.estimator = estimator
-        self.metric = metric
-        self.folds = folds
-        self.random_state = random_state
+    n_features: float | int | None = parameter(0.1, SIZE)
+    estimator: Any = parameter(None, ESTIMATOR)
+    metric: str = parameter("hamming_loss", one_of(*_JUDGED_BY_LABELS))
+    folds: int = parameter(3, [Interval(Integral, 2, None, closed="left")])
+    random_state: Any = parameter(None, SEED)
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
         d, wanted = moments.n_features, n_kept(self.n_features, moments.n_features, name="n_features")

@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from mlcdr.methods.classifiers.meta_label_chain import MetaLabelChain
-from mlcdr.methods.constraints import COUNT, POSITIVE
+from mlcdr.methods.constraints import COUNT, POSITIVE, one_of, parameter
 from mlcdr.methods.feature_space.opls import OPLS
 from mlcdr.methods.instance_space.clusters import ClusteredClassifier
 from mlcdr.methods.multilabel import Array
@@ -66,36 +65,12 @@ class CLMLC(ClusteredClassifier):
         "n_components": "labels",
         "meta_label_size": "labels",
     }
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ClusteredClassifier._parameter_constraints,
-        "n_components": COUNT,
-        "alpha": POSITIVE,
-        "meta_labels": [StrOptions({"spectral", "label_rows"}), None],
-        "meta_label_size": COUNT,
-        "n_members": COUNT,
-        "variant": [StrOptions(set(VARIANTS))],
-    }
-
-    def __init__(
-        self,
-        classifier: Any = None,
-        n_clusters: int = 20,
-        n_components: int = 30,
-        alpha: float = 1.0,
-        meta_labels: str | None = "spectral",
-        meta_label_size: int = 5,
-        n_members: int = 2,
-        variant: str = "text",
-        clusterer: Any = None,
-        random_state: Any = None,
-    ):
-        super().__init__(classifier, n_clusters, clusterer, random_state)
-        self.n_components = n_components
-        self.alpha = alpha
-        self.meta_labels = meta_labels
-        self.meta_label_size = meta_label_size
-        self.n_members = n_members
-        self.variant = variant
+    n_components: int = parameter(30, COUNT)
+    alpha: float = parameter(1.0, POSITIVE)
+    meta_labels: str | None = parameter("spectral", [*one_of("spectral", "label_rows"), None])
+    meta_label_size: int = parameter(5, COUNT)
+    n_members: int = parameter(2, COUNT)
+    variant: str = parameter("text", one_of(*VARIANTS))
 
     def _learn_encoding(self, moments: Moments) -> Array:
         self.projection_ = OPLS(min(self.n_components, moments.n_features), alpha=self.alpha).fit_moments(moments)

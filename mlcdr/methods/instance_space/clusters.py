@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods
 
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
-from mlcdr.methods.constraints import COUNT, ESTIMATOR, SEED
+from mlcdr.methods.constraints import COUNT, ESTIMATOR, SEED, parameter
 from mlcdr.methods.contracts import as_dense, fit_label_sets
 from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, seeded, with_part
 from mlcdr.numerics.kmeans import SingleStartKMeans, means_of, nearest_centre
@@ -60,18 +60,10 @@ class ClusteredClassifier(MultilabelClassifier):
     hands_on_unlabelled: ClassVar[bool] = True
     component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner", "clusterer": "clusterer"}
     at_most: ClassVar[dict[str, str]] = {"n_clusters": "rows"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "classifier": ESTIMATOR,
-        "n_clusters": COUNT,
-        "clusterer": [HasMethods(["fit_predict"]), None],
-        "random_state": SEED,
-    }
-
-    def __init__(self, classifier: Any = None, n_clusters: int = 20, clusterer: Any = None, random_state: Any = None):
-        self.classifier = classifier
-        self.n_clusters = n_clusters
-        self.clusterer = clusterer
-        self.random_state = random_state
+    classifier: Any = parameter(None, ESTIMATOR)
+    n_clusters: int = parameter(20, COUNT)
+    clusterer: Any = parameter(None, [HasMethods(["fit_predict"]), None], last=True)
+    random_state: Any = parameter(None, SEED, last=True)
 
     def fit_moments(self, moments: Moments) -> ClusteredClassifier:
         """Fit from the moments of a training set, which must have its rows."""

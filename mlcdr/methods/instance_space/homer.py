@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance, of_label_sets
-from mlcdr.methods.constraints import COUNT, SEED
+from mlcdr.methods.constraints import COUNT, SEED, one_of, parameter
 from mlcdr.methods.contracts import fit_label_sets, has_decision_function
 from mlcdr.methods.multilabel import Array, MetaClassifier
 from mlcdr.numerics.moments import Moments
@@ -82,27 +82,10 @@ class HOMER(MetaClassifier):
     """
 
     at_most: ClassVar[dict[str, str]] = {"k": "labels"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MetaClassifier._parameter_constraints,
-        "k": [Interval(Integral, 2, None, closed="left")],
-        "clustering": [StrOptions({"balanced", "kmeans", "random"})],
-        "steps": COUNT,
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        k: int = 3,
-        clustering: str = "balanced",
-        steps: int = 20,
-        random_state: Any = None,
-    ):
-        super().__init__(estimator)
-        self.k = k
-        self.clustering = clustering
-        self.steps = steps
-        self.random_state = random_state
+    k: int = parameter(3, [Interval(Integral, 2, None, closed="left")])
+    clustering: str = parameter("balanced", one_of("balanced", "kmeans", "random"))
+    steps: int = parameter(20, COUNT)
+    random_state: Any = parameter(None, SEED)
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
         estimator = BinaryRelevance() if self.estimator is None else of_label_sets(self.estimator)

@@ -6,13 +6,13 @@ decoding open.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 from sklearn.utils.validation import check_is_fitted
 
-from mlcdr.methods.constraints import NOT_NEGATIVE
+from mlcdr.methods.constraints import NOT_NEGATIVE, parameter
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.hat import HatLabelSpace
 from mlcdr.methods.label_space.linear import Array
@@ -66,22 +66,7 @@ class CanonicalCodes(HatLabelSpace):
         Those of WZᵀHZW, descending: ρ² where r = r′ = 0.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **HatLabelSpace._parameter_constraints,
-        "label_alpha": NOT_NEGATIVE,
-    }
-
-    def __init__(
-        self,
-        n_components: float | int | None = None,
-        alpha: float = 0.0,
-        label_alpha: float = 0.0,
-        centre: bool = True,
-        constant: bool = False,
-        rounding: str = "floor",
-    ):
-        super().__init__(n_components, alpha, centre, constant, rounding)
-        self.label_alpha = label_alpha
+    label_alpha: float = parameter(0.0, NOT_NEGATIVE)
 
     def _find_directions(self, moments: Moments, n: int) -> Array:
         values, vectors = moments.once("label axes", lambda: scipy.linalg.eigh(moments.yy, check_finite=False))

@@ -11,10 +11,9 @@ import numpy as np
 import scipy.linalg
 from sklearn.linear_model import Lasso
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mlcdr.methods.constraints import COUNT, POSITIVE, SEED
+from mlcdr.methods.constraints import COUNT, POSITIVE, SEED, one_of, parameter
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.methods.label_space.sparse_recovery import cosamp, orthogonal_matching_pursuit
@@ -74,31 +73,11 @@ class CompressedSensing(LinearLabelSpace):
     """
 
     at_most: ClassVar[dict[str, str]] = {"sparsity": "labels"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearLabelSpace._parameter_constraints,
-        "code": [StrOptions({"gaussian", "hadamard"})],
-        "decoder": [StrOptions({"omp", "cosamp", "lasso"})],
-        "sparsity": [*COUNT, None],
-        "penalty": POSITIVE,
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        n_components: float | int | None = None,
-        code: str = "gaussian",
-        decoder: str = "omp",
-        sparsity: int | None = None,
-        penalty: float = 0.1,
-        random_state: Any = None,
-        rounding: str = "floor",
-    ):
-        super().__init__(n_components, rounding)
-        self.code = code
-        self.decoder = decoder
-        self.sparsity = sparsity
-        self.penalty = penalty
-        self.random_state = random_state
+    code: str = parameter("gaussian", one_of("gaussian", "hadamard"))
+    decoder: str = parameter("omp", one_of("omp", "cosamp", "lasso"))
+    sparsity: int | None = parameter(None, [*COUNT, None])
+    penalty: float = parameter(0.1, POSITIVE)
+    random_state: Any = parameter(None, SEED)
 
     def _find_directions(self, moments: Moments, n: int) -> Array:
         self.mean_ = np.zeros(moments.n_labels)

@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.linalg
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import SEED
+from mlcdr.methods.constraints import SEED, one_of, parameter
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.moments import Moments
@@ -49,22 +48,8 @@ class CSSP(LinearLabelSpace):
 
     nested: ClassVar[bool] = False
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearLabelSpace._parameter_constraints,
-        "sampling": [StrOptions({"leverage", "pivoted"})],
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        n_components: float | int | None = None,
-        sampling: str = "leverage",
-        random_state: Any = None,
-        rounding: str = "floor",
-    ):
-        super().__init__(n_components, rounding)
-        self.sampling = sampling
-        self.random_state = random_state
+    sampling: str = parameter("leverage", one_of("leverage", "pivoted"))
+    random_state: Any = parameter(None, SEED)
 
     def fit_moments(self, moments: Moments) -> CSSP:
         """Choose the labels from the moments of a training set."""

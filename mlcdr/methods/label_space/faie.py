@@ -5,13 +5,12 @@ Source: Lin, Ding, Hu & Wang 2014 (ICML), section 3; the options, the programs o
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mlcdr.methods.constraints import NOT_NEGATIVE
+from mlcdr.methods.constraints import BOOLEAN, NOT_NEGATIVE, one_of, parameter
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.hat import HatLabelSpace
 from mlcdr.methods.label_space.linear import Array
@@ -67,25 +66,12 @@ class FaIE(HatLabelSpace):
         Number of dimensions M.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **HatLabelSpace._parameter_constraints,
-        "weight": NOT_NEGATIVE,
-        "coding": [StrOptions({"zero_one", "plus_minus_one"})],
-    }
-
-    def __init__(
-        self,
-        n_components: float | int | None = None,
-        weight: float = 0.1,
-        alpha: float = 0.0,
-        centre: bool = False,
-        constant: bool = False,
-        coding: str = "zero_one",
-        rounding: str = "floor",
-    ):
-        super().__init__(n_components, alpha, centre, constant, rounding)
-        self.weight = weight
-        self.coding = coding
+    weight: float = parameter(0.1, NOT_NEGATIVE)
+    alpha: float = parameter(0.0, NOT_NEGATIVE)
+    centre: bool = parameter(False, BOOLEAN)
+    constant: bool = parameter(False, BOOLEAN)
+    coding: str = parameter("zero_one", one_of("zero_one", "plus_minus_one"), last=True)
+    rounding: str = parameter("floor", one_of("floor", "nearest", "ceiling"), last=True)
 
     def fit_moments(self, moments: Moments) -> FaIE:
         """Find the codes from the moments of a training set (without checks of parameters and data)."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from mlcdr.methods.constraints import BOOLEAN, NOT_NEGATIVE
+from mlcdr.methods.constraints import BOOLEAN, NOT_NEGATIVE, one_of, parameter
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.regression import explained_scatter
@@ -31,25 +29,10 @@ class HatLabelSpace(LinearLabelSpace):
         What a fraction of K means, as in `LinearLabelSpace`.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearLabelSpace._parameter_constraints,
-        "alpha": NOT_NEGATIVE,
-        "centre": BOOLEAN,
-        "constant": BOOLEAN,
-    }
-
-    def __init__(
-        self,
-        n_components: float | int | None = None,
-        alpha: float = 0.0,
-        centre: bool = True,
-        constant: bool = False,
-        rounding: str = "floor",
-    ):
-        super().__init__(n_components, rounding)
-        self.alpha = alpha
-        self.centre = centre
-        self.constant = constant
+    alpha: float = parameter(0.0, NOT_NEGATIVE)
+    centre: bool = parameter(True, BOOLEAN, last=True)
+    constant: bool = parameter(False, BOOLEAN, last=True)
+    rounding: str = parameter("floor", one_of("floor", "nearest", "ceiling"), last=True)
 
     def _explained(self, moments: Moments) -> Array:
         """ZᵀHZ (K×K) = BᵀB, shared by all methods of a split."""

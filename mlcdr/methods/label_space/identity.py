@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mlcdr.methods.constraints import one_of, parameter
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.linalg import n_kept
@@ -40,13 +40,9 @@ class Identity(LinearLabelSpace):
 
     from_labels: ClassVar[bool] = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "coding": [StrOptions({"centred", "zero_one", "plus_minus_one"})]
-    }
-
-    def __init__(self, coding: str = "centred") -> None:
-        super().__init__()
-        self.coding = coding
+    n_components = None
+    rounding = "floor"
+    coding: str = parameter("centred", one_of("centred", "zero_one", "plus_minus_one"))
 
     def _find_directions(self, moments: Moments, n: int) -> Array:
         if self.coding != "centred":

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import HasMethods
 
+from mlcdr.methods.constraints import parameter
 from mlcdr.methods.contracts import has_kernel
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.kernels import KernelRegression
@@ -36,14 +37,7 @@ class KernelLabelSpace(LinearLabelSpace):
 
     from_labels: ClassVar[bool] = True
     component_parameters: ClassVar[dict[str, str]] = {"regression": "learner"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearLabelSpace._parameter_constraints,
-        "regression": [HasMethods(["kernel_regression"]), None],
-    }
-
-    def __init__(self, n_components: float | int | None = None, regression: Any = None, rounding: str = "floor"):
-        super().__init__(n_components, rounding)
-        self.regression = regression
+    regression: Any = parameter(None, [HasMethods(["kernel_regression"]), None])
 
     def fit_moments(self, moments: Moments) -> KernelLabelSpace:
         """Find the directions from the moments of a training set, which must have their rows."""

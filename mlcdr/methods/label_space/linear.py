@@ -10,11 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from mlcdr.methods.constraints import SIZE
+from mlcdr.methods.constraints import SIZE, one_of, parameter
 from mlcdr.methods.contracts import LabelSpace, as_dense
 from mlcdr.numerics.entry import checked, checked_array
 from mlcdr.numerics.linalg import n_kept
@@ -50,14 +49,8 @@ class LinearLabelSpace(LabelSpace):
 
     nested: ClassVar[bool] = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": SIZE,
-        "rounding": [StrOptions({"floor", "nearest", "ceiling"})],
-    }
-
-    def __init__(self, n_components: float | int | None = None, rounding: str = "floor"):
-        self.n_components = n_components
-        self.rounding = rounding
+    n_components: float | int | None = parameter(None, SIZE)
+    rounding: str = parameter("floor", one_of("floor", "nearest", "ceiling"), last=True)
 
     def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> LinearLabelSpace:
         """Find the directions from features X (n×d, dense or CSR) and labels y (n×K, or n for one label).

@@ -5,12 +5,12 @@ Source: Chen & Lin 2012, section 4, after Tai & Lin 2012.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from mlcdr.methods.constraints import SEED
+from mlcdr.methods.constraints import SEED, parameter
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.moments import Moments
 
@@ -35,14 +35,7 @@ class PBR(LinearLabelSpace):
         The chosen labels, in order.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearLabelSpace._parameter_constraints,
-        "random_state": SEED,
-    }
-
-    def __init__(self, n_components: float | int | None = None, random_state: Any = None, rounding: str = "floor"):
-        super().__init__(n_components, rounding)
-        self.random_state = random_state
+    random_state: Any = parameter(None, SEED)
 
     def _find_directions(self, moments: Moments, n: int) -> Array:
         order = check_random_state(self.random_state).permutation(moments.n_labels)

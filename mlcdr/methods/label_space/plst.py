@@ -5,11 +5,11 @@ Source: Tai & Lin 2012; Chen & Lin 2012, section 2.1 and Table 1; uncentred: Tai
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from mlcdr.methods.constraints import BOOLEAN
+from mlcdr.methods.constraints import BOOLEAN, parameter
 from mlcdr.methods.label_space.implicit import few_of_many, leading
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.linalg import leading_eigenvectors
@@ -35,14 +35,7 @@ class PLST(LinearLabelSpace):
 
     from_labels: ClassVar[bool] = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearLabelSpace._parameter_constraints,
-        "centre": BOOLEAN,
-    }
-
-    def __init__(self, n_components: float | int | None = None, centre: bool = True, rounding: str = "floor"):
-        super().__init__(n_components, rounding)
-        self.centre = centre
+    centre: bool = parameter(True, BOOLEAN)
 
     def _find_directions(self, moments: Moments, n: int) -> Array:
         if few_of_many(n, moments):

@@ -12,8 +12,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from mlcdr.methods.constraints import NOT_NEGATIVE, ROW_SPARSE_ON_GRAPHS, UNIT_INTERVAL
-from mlcdr.methods.contracts import as_dense
+from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, SIZE, UNIT_INTERVAL, parameter
+from mlcdr.methods.contracts import Part, as_dense
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics import graphs, row_sparse
 from mlcdr.numerics.moments import Moments
@@ -21,7 +21,31 @@ from mlcdr.numerics.moments import Moments
 SINGULAR = 0.01  # of the largest: a smaller singular value makes P nearly singular
 
 
-class ReaderLE(LinearLabelSpace):
+class EmbeddingParameters(Part):
+    """The parameters of READER-LE, as a label space and as a classifier; see `ReaderLE`."""
+
+    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
+    uses_unlabelled: ClassVar[bool] = True
+
+    n_components: float | int | None = parameter(None, SIZE)
+    alpha: float = parameter(1.0, POSITIVE)
+    beta: float = parameter(0.1, NOT_NEGATIVE)
+    gamma: float = parameter(1.0, NOT_NEGATIVE)
+    label_weights: tuple[float, float] = parameter((1.0, 0.1), ["array-like"])
+    n_neighbors: int = parameter(5, COUNT)
+    sigma: float = parameter(1.0, POSITIVE)
+    tol: float = parameter(1e-5, NOT_NEGATIVE)
+    max_iter: int = parameter(50, COUNT)
+    cut: float = parameter(0.5, UNIT_INTERVAL, last=True)
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        pair = row_sparse.pair_of_weights(self.label_weights)
+        if pair is None or min(pair) <= 0:
+            raise ValueError(f"label_weights must be two positive numbers, got {self.label_weights}")
+
+
+class ReaderLE(EmbeddingParameters, LinearLabelSpace):
     """P (K×k) of (7.3), with W (d×k) and the labels Y_u of the unlabelled rows:
 
         min ‖C(X̃W − ỸP)‖₂,₁ + α‖W‖₂,₁ + βTr(WᵀX̃ᵀL_xX̃W) + γTr(PᵀỸᵀL_yỸP),    WᵀX̃ᵀD_xX̃W + PᵀP = I,
@@ -85,48 +109,7 @@ class ReaderLE(LinearLabelSpace):
         (7.3) after each eigenproblem.
     """
 
-    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
     nested: ClassVar[bool] = False
-    uses_unlabelled: ClassVar[bool] = True
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearLabelSpace._parameter_constraints,
-        **ROW_SPARSE_ON_GRAPHS,
-        "beta": NOT_NEGATIVE,
-        "label_weights": ["array-like"],
-        "cut": UNIT_INTERVAL,
-    }
-
-    def __init__(
-        self,
-        n_components: float | int | None = None,
-        alpha: float = 1.0,
-        beta: float = 0.1,
-        gamma: float = 1.0,
-        label_weights: tuple[float, float] = (1.0, 0.1),
-        n_neighbors: int = 5,
-        sigma: float = 1.0,
-        tol: float = 1e-5,
-        max_iter: int = 50,
-        rounding: str = "floor",
-        cut: float = 0.5,
-    ):
-        super().__init__(n_components, rounding)
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.label_weights = label_weights
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cut = cut
-
-    def _validate_params(self) -> None:
-        super()._validate_params()
-        pair = row_sparse.pair_of_weights(self.label_weights)
-        if pair is None or min(pair) <= 0:
-            raise ValueError(f"label_weights must be two positive numbers, got {self.label_weights}")
 
     def fit_moments(self, moments: Moments) -> ReaderLE:
         """Fit from the moments of a training set that has its rows."""

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from mlcdr.methods.constraints import BOOLEAN, COUNT
+from mlcdr.methods.constraints import BOOLEAN, COUNT, parameter
 from mlcdr.methods.contracts import Learner
 from mlcdr.methods.learners.c45_tree import Array, ClassTree, fit_tree
 from mlcdr.methods.learners.m5.compiled import WARM_UP, require_numba
@@ -61,16 +61,9 @@ class C45(ClassifierMixin, Learner):
 
     tree_: ClassTree
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "min_instances": COUNT,
-        "confidence": [Interval(Real, 0, 0.5, closed="right")],
-        "pruned": BOOLEAN,
-    }
-
-    def __init__(self, min_instances: int = 2, confidence: float = 0.25, pruned: bool = True):
-        self.min_instances = min_instances
-        self.confidence = confidence
-        self.pruned = pruned
+    min_instances: int = parameter(2, COUNT)
+    confidence: float = parameter(0.25, [Interval(Real, 0, 0.5, closed="right")])
+    pruned: bool = parameter(True, BOOLEAN)
 
     def _validate_params(self) -> None:
         require_numba("c45")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import FINITE, NOT_NEGATIVE, POSITIVE
+from mlcdr.methods.constraints import FINITE, NOT_NEGATIVE, POSITIVE, one_of, parameter
 from mlcdr.methods.learners.regressor import Array, Regressor
 from mlcdr.numerics.kernels import NAMES, SOLVERS, Kernel, KernelRegression
 from mlcdr.numerics.moments import Moments
@@ -50,30 +49,12 @@ class KernelRidge(Regressor):
     dual_coef_: Array
     intercept_: Array | float
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": POSITIVE,
-        "kernel": [StrOptions(set(NAMES))],
-        "gamma": [*POSITIVE, None],
-        "degree": NOT_NEGATIVE,
-        "coef0": FINITE,
-        "solver": [StrOptions(set(SOLVERS))],
-    }
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        kernel: str = "gaussian",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        solver: str = "cholesky",
-    ):
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.solver = solver
+    alpha: float = parameter(1.0, POSITIVE)
+    kernel: str = parameter("gaussian", one_of(*NAMES))
+    gamma: float | None = parameter(None, [*POSITIVE, None])
+    degree: float = parameter(3, NOT_NEGATIVE)
+    coef0: float = parameter(1, FINITE)
+    solver: str = parameter("cholesky", one_of(*SOLVERS))
 
     def kernel_regression(self) -> KernelRegression:
         """The regression that this learner computes, which the kernel label spaces share."""

@@ -6,10 +6,7 @@ Source: the linear regression X⁺Z of Chen & Lin 2012, section 3, and of most p
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from sklearn.utils._param_validation import StrOptions
-
+from mlcdr.methods.constraints import one_of, parameter
 from mlcdr.methods.learners.linear import Array, LinearLearner
 from mlcdr.numerics import regression
 from mlcdr.numerics.moments import Moments
@@ -31,12 +28,7 @@ class LeastSquares(LinearLearner):
         rounding in S could hide which are kept, or d > 4n, a QR factorisation of the rows, 4ndr.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "rank_deficient": [StrOptions({"minimum_norm", "drop_aliased"})]
-    }
-
-    def __init__(self, rank_deficient: str = "minimum_norm"):
-        self.rank_deficient = rank_deficient
+    rank_deficient: str = parameter("minimum_norm", one_of("minimum_norm", "drop_aliased"))
 
     def _solve(self, moments: Moments) -> tuple[Array, Array]:
         drop = self.rank_deficient == "drop_aliased"

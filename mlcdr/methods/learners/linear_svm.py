@@ -5,13 +5,12 @@ Source: Sun 2017, section 4.3.3, which takes LIBLINEAR's as the binary classifie
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.svm import LinearSVC
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import COUNT, POSITIVE, SEED
+from mlcdr.methods.constraints import COUNT, POSITIVE, SEED, one_of, parameter
 from mlcdr.methods.learners.binary import Array, LinearBinaryClassifier
 
 _TOL_PRIMAL, _TOL_DUAL = 0.01, 0.1  # LIBLINEAR's defaults of −e for −s 2 and −s 1
@@ -52,27 +51,11 @@ class LinearSVM(LinearBinaryClassifier):
         Iterations that were made.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": POSITIVE,
-        "solver": [StrOptions({"auto", "primal", "dual"})],
-        "tol": [*POSITIVE, None],
-        "max_iter": COUNT,
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        solver: str = "auto",
-        tol: float | None = 1e-4,
-        max_iter: int = 10_000,
-        random_state: Any = None,
-    ):
-        self.C = C
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    C: float = parameter(1.0, POSITIVE)
+    solver: str = parameter("auto", one_of("auto", "primal", "dual"))
+    tol: float | None = parameter(1e-4, [*POSITIVE, None])
+    max_iter: int = parameter(10_000, COUNT)
+    random_state: Any = parameter(None, SEED)
 
     def _fit_valid(self, X: Any, y: Array) -> None:
         n, d = X.shape

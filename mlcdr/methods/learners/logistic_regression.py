@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve
 from scipy.special import expit, log_expit
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import POSITIVE
+from mlcdr.methods.constraints import POSITIVE, one_of, parameter
 from mlcdr.methods.learners.binary import Array, LinearBinaryClassifier
 from mlcdr.numerics import sums
 from mlcdr.numerics.moments import Moments
@@ -65,18 +64,10 @@ class LogisticRegression(LinearBinaryClassifier):
         The steps that were taken.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": POSITIVE,
-        "intercept": [StrOptions({"penalised", "free", "none"})],
-        "scale": [StrOptions({"raw", "unit_variance"})],
-        "tol": POSITIVE,
-    }
-
-    def __init__(self, alpha: float = 0.1, intercept: str = "penalised", scale: str = "raw", tol: float = 1e-6):
-        self.alpha = alpha
-        self.intercept = intercept
-        self.scale = scale
-        self.tol = tol
+    alpha: float = parameter(0.1, POSITIVE)
+    intercept: str = parameter("penalised", one_of("penalised", "free", "none"))
+    scale: str = parameter("raw", one_of("raw", "unit_variance"))
+    tol: float = parameter(1e-6, POSITIVE)
 
     def fit_moments(self, moments: Moments, near: LogisticRegression | None = None) -> LogisticRegression:
         """Fit from the rows of a training set with one label of {0, 1}.

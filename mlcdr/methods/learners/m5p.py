@@ -6,13 +6,12 @@ predicting continuous classes" (M5′), as M5P of WEKA 3.9 computes it; used by 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import BOOLEAN, COUNT
+from mlcdr.methods.constraints import BOOLEAN, COUNT, one_of, parameter
 from mlcdr.methods.learners.m5.columns import Array, Columns
 from mlcdr.methods.learners.m5.compiled import WARM_UP, require_numba
 from mlcdr.methods.learners.m5.grow import grow
@@ -66,18 +65,10 @@ class M5P(Regressor):
 
     trees_: list[ModelTree]
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "min_instances": COUNT,
-        "pruned": BOOLEAN,
-        "smoothed": BOOLEAN,
-        "ties": [StrOptions({"weka", "rows"})],
-    }
-
-    def __init__(self, min_instances: int = 4, pruned: bool = True, smoothed: bool = True, ties: str = "weka"):
-        self.min_instances = min_instances
-        self.pruned = pruned
-        self.smoothed = smoothed
-        self.ties = ties
+    min_instances: int = parameter(4, COUNT)
+    pruned: bool = parameter(True, BOOLEAN)
+    smoothed: bool = parameter(True, BOOLEAN)
+    ties: str = parameter("weka", one_of("weka", "rows"))
 
     def _validate_params(self) -> None:
         require_numba()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import POSITIVE
+from mlcdr.methods.constraints import POSITIVE, one_of, parameter
 from mlcdr.methods.learners.linear import Array, LinearLearner
 from mlcdr.numerics.linalg import Cholesky, IllConditioned
 from mlcdr.numerics.moments import Moments, beside
@@ -33,14 +32,8 @@ class Ridge(LinearLearner):
         and its coefficient is penalised like the others; "none": b = 0 and nothing is centred.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": POSITIVE,
-        "intercept": [StrOptions({"free", "penalised", "none"})],
-    }
-
-    def __init__(self, alpha: float = 1.0, intercept: str = "free"):
-        self.alpha = alpha
-        self.intercept = intercept
+    alpha: float = parameter(1.0, POSITIVE)
+    intercept: str = parameter("free", one_of("free", "penalised", "none"))
 
     def fit_alone(self, X: Any, z: Array) -> LinearLearner:
         """Fit to rows X (n×d, dense or CSR) and one output z (n,), with nothing kept for another: `solved_alone`.

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
-from mlcdr.methods.constraints import ESTIMATOR
+from mlcdr.methods.constraints import ESTIMATOR, parameter
 from mlcdr.methods.contracts import Learner, has_kernel
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.regressor import Array, Regressor
@@ -38,12 +38,9 @@ class Separate(Regressor):
     """
 
     component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": ESTIMATOR}
+    estimator: Any = parameter(None, ESTIMATOR)
 
     estimator_seed_name: ClassVar[str] = "learner"
-
-    def __init__(self, estimator: Any = None):
-        self.estimator = estimator
 
     @available_if(_estimator_has_kernel)
     def kernel_regression(self) -> KernelRegression:

@@ -5,13 +5,13 @@ Source: Hall et al. 2009, "The WEKA data mining software: an update"; Chen & Lin
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from mlcdr.errors import UserError
-from mlcdr.methods.constraints import BOOLEAN, COUNT
+from mlcdr.methods.constraints import BOOLEAN, COUNT, parameter
 from mlcdr.methods.learners.regressor import Array, Regressor
 
 
@@ -38,16 +38,9 @@ class WekaM5P(Regressor):
 
     models_: list[bytes]
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "min_instances": COUNT,
-        "pruned": BOOLEAN,
-        "smoothed": BOOLEAN,
-    }
-
-    def __init__(self, min_instances: int = 4, pruned: bool = True, smoothed: bool = True):
-        self.min_instances = min_instances
-        self.pruned = pruned
-        self.smoothed = smoothed
+    min_instances: int = parameter(4, COUNT)
+    pruned: bool = parameter(True, BOOLEAN)
+    smoothed: bool = parameter(True, BOOLEAN)
 
     def _validate_params(self) -> None:
         require_weka()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
+from mlcdr.methods.constraints import COUNT, FRACTION, one_of, parameter
 from mlcdr.methods.local_features.mlcfs import MLCFS
 from mlcdr.methods.local_features.mlig import MLIG
 from mlcdr.methods.local_features.selector import Columns, LocalSelector
+from mlcdr.numerics.discretise import RULES
 
 
 class LabelDependentFeatures(LocalSelector):
@@ -25,15 +27,9 @@ class LabelDependentFeatures(LocalSelector):
         How numeric features are cut (`numerics.discretise`); None: they are discrete.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MLIG._parameter_constraints,
-        **MLCFS._parameter_constraints,
-    }
-
-    def __init__(self, ratio: float = 0.1, patience: int = 5, discretise: str | None = "mean_std"):
-        self.ratio = ratio
-        self.patience = patience
-        self.discretise = discretise
+    ratio: float = parameter(0.1, FRACTION)
+    patience: int = parameter(5, COUNT)
+    discretise: str | None = parameter("mean_std", [*one_of(*RULES), None])
 
     def fit(self, X: Any, Y: Any) -> LabelDependentFeatures:
         """Prepare both for features X (n×M, dense or CSR) and label sets Y (n×L of {0, 1})."""

@@ -9,12 +9,11 @@ import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import COUNT
+from mlcdr.methods.constraints import COUNT, one_of, parameter
 from mlcdr.methods.local_features.selector import Array, Columns, LocalSelector
 from mlcdr.numerics.discretise import RULES, discretised
 from mlcdr.numerics.information import TIE, Variables, entropy, first_best, joint_entropy, mutual_information
@@ -46,14 +45,8 @@ class MLCFS(LocalSelector):
         How numeric features are cut (`numerics.discretise`); None: they are discrete.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "patience": COUNT,
-        "discretise": [StrOptions(set(RULES)), None],
-    }
-
-    def __init__(self, patience: int = 5, discretise: str | None = "mean_std"):
-        self.patience = patience
-        self.discretise = discretise
+    patience: int = parameter(5, COUNT)
+    discretise: str | None = parameter("mean_std", [*one_of(*RULES), None])
 
     def fit(self, X: Any, Y: Any) -> MLCFS:
         """Prepare for features X (n×M, dense or CSR) and label sets Y (n×L of {0, 1})."""

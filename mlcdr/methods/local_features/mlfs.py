@@ -6,13 +6,12 @@ Source: Sun 2017, (4.41) and Algorithm 3.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import NOT_NEGATIVE, SIZE
+from mlcdr.methods.constraints import NOT_NEGATIVE, SIZE, one_of, parameter
 from mlcdr.methods.feature_space.informative import discrete_variables, label_information
 from mlcdr.methods.local_features.selector import Columns, LocalSelector
 from mlcdr.numerics.discretise import RULES
@@ -54,27 +53,11 @@ class LocalMLFS(LocalSelector):
         How features are made discrete. None: as the variant does ("mean_std" in the text).
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_features": SIZE,
-        "beta": [*NOT_NEGATIVE, None],
-        "gamma": [*NOT_NEGATIVE, None],
-        "variant": [StrOptions({"text", "published_code"})],
-        "discretise": [StrOptions({*RULES, "none"}), None],
-    }
-
-    def __init__(
-        self,
-        n_features: float | int | None = 0.8,
-        beta: float | None = None,
-        gamma: float | None = None,
-        variant: str = "text",
-        discretise: str | None = None,
-    ):
-        self.n_features = n_features
-        self.beta = beta
-        self.gamma = gamma
-        self.variant = variant
-        self.discretise = discretise
+    n_features: float | int | None = parameter(0.8, SIZE)
+    beta: float | None = parameter(None, [*NOT_NEGATIVE, None])
+    gamma: float | None = parameter(None, [*NOT_NEGATIVE, None])
+    variant: str = parameter("text", one_of("text", "published_code"))
+    discretise: str | None = parameter(None, [*one_of(*RULES, "none"), None])
 
     def fit(self, X: Any, Y: Any) -> LocalMLFS:
         """Keep features X (n×d, dense or CSR) and label sets Y (n×K of {0, 1}, dense or CSR)."""

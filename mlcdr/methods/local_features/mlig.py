@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
-from mlcdr.methods.constraints import FRACTION
+from mlcdr.methods.constraints import FRACTION, one_of, parameter
 from mlcdr.methods.local_features.selector import Array, Columns, LocalSelector
 from mlcdr.numerics import sums
 from mlcdr.numerics.discretise import RULES, discretised
@@ -44,14 +43,8 @@ class MLIG(LocalSelector):
         α_j.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "ratio": FRACTION,
-        "discretise": [StrOptions(set(RULES)), None],
-    }
-
-    def __init__(self, ratio: float = 0.1, discretise: str | None = "mean_std"):
-        self.ratio = ratio
-        self.discretise = discretise
+    ratio: float = parameter(0.1, FRACTION)
+    discretise: str | None = parameter("mean_std", [*one_of(*RULES), None])
 
     def fit(self, X: Any, Y: Any) -> MLIG:
         """Find the gains and the shares for features X (n×M, dense or CSR) and label sets Y (n×L of {0, 1})."""

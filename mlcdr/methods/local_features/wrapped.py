@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods
 
-from mlcdr.methods.constraints import SIZE
+from mlcdr.methods.constraints import SIZE, parameter
 from mlcdr.methods.contracts import fit_selector
 from mlcdr.methods.local_features.selector import Columns, LocalSelector
 from mlcdr.numerics.moments import Moments
@@ -27,14 +27,8 @@ class WrappedSelector(LocalSelector):
 
     component_parameters: ClassVar[dict[str, str]] = {"selector": "feature_space"}
     parts_of_all_labels: ClassVar[tuple[str, ...]] = ("selector",)
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "selector": [HasMethods(["fit", "get_support"]), None],
-        "n_features": SIZE,
-    }
-
-    def __init__(self, selector: Any = None, n_features: float | int | None = None):
-        self.selector = selector
-        self.n_features = n_features
+    selector: Any = parameter(None, [HasMethods(["fit", "get_support"]), None])
+    n_features: float | int | None = parameter(None, SIZE)
 
     def _selected(self, moments: Moments) -> Columns:
         """What a clone of the selector, of which there is one, keeps of a training set which has its rows."""
