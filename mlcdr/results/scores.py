@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from mlcdr.errors import ResultsError
 
 
+LARGEST = 1e150
+"""A score beyond this, of either sign, counts as not defined: neither tests nor figures can compute with its square."""
+
+
 class NoResults(ResultsError):
     """A folder of an experiment that has no results yet: nothing was computed, or every trial failed."""
 
@@ -87,20 +91,20 @@ class SplitScores:
     values: Mapping[Key, Mapping[int, float]]
 
     def cells(self) -> dict[Key, Cell]:
-        """The means, rounded as in `summary.csv`."""
+        """The means of those that are defined, rounded as in `summary.csv`."""
         found = {}
-        for key, by_split in self.values.items():
+        for key, by_split in self._defined().items():
             cell = summarise(list(by_split.values()))
-            if math.isfinite(cell.mean):
-                mean, std, se = (
-                    round_score(v) if math.isfinite(v) else math.nan for v in (cell.mean, cell.std, cell.se)
-                )
-                found[key] = Cell(mean, std, se, cell.n)
+            found[key] = Cell(*map(round_score, (cell.mean, cell.std, cell.se)), cell.n)
         return found
 
     def rounded(self) -> SplitScores:
-        """The scores as in `scores.csv`."""
+        """Those that are defined, rounded as in `scores.csv`."""
         return SplitScores(
             self.paths,
-            {key: {split: round_score(v) for split, v in values.items()} for key, values in self.values.items()},
+            {key: {split: round_score(v) for split, v in values.items()} for key, values in self._defined().items()},
         )
+
+    def _defined(self) -> dict[Key, Mapping[int, float]]:
+        """The cells none of whose scores is beyond `LARGEST`."""
+        return {key: found for key, found in self.values.items() if all(abs(v) <= LARGEST for v in found.values())}
