@@ -21,7 +21,7 @@ from mlcdr.data.labels import meka_label_count, read_label_xml
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.data.synthetic import checksum as synthetic_checksum
 from mlcdr.data.text import Line, fail, fail_unreadable, quote
-from mlcdr.errors import DataError
+from mlcdr.errors import DataError, report_memory
 
 # The modules of this package that find files, but do not read data from them.
 _NOT_READERS = ("catalog.py", "files.py", "sources.py", "synthetic.py")
@@ -124,6 +124,7 @@ class Dataset:
         }
 
 
+@report_memory
 def load_dataset(
     name_or_path: str | Path,
     *,

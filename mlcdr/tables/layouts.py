@@ -342,7 +342,9 @@ def file_name(text: str) -> str:
     plain = re.sub(r"[^\w.-]", "_", text)
     if len(plain.encode()) <= _LONGEST:
         return plain
-    return f"{plain[: _LONGEST // 4]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"  # a letter has four bytes at most
+    return (
+        f"{plain[: _LONGEST // 4]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"  # a letter has four bytes at most
+    )
 
 
 def _packaged() -> Traversable:
