@@ -53,8 +53,8 @@ def import_cells(path: Path) -> tuple[tuple[str, ...], dict[Key, Cell]]:
             continue
         if not (numbers[3] >= 1 and numbers[3] % 1 == 0):
             raise ResultsError(f"{path}:{line}: column n: a mean needs the number of splits it is taken over")
-        spreads = [spread if abs(spread) <= LARGEST else math.nan for spread in numbers[1:3]]
-        cells[key] = Cell(numbers[0], *spreads, int(numbers[3]))
+        std_, se_ = (spread if abs(spread) <= LARGEST else math.nan for spread in numbers[1:3])
+        cells[key] = Cell(numbers[0], std_, se_, int(numbers[3]))
     if not cells:
         raise NoResults(f"{path}: holds no results, {'only empty means' if seen else 'only a header'}")
     return paths, cells

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from mlcdr.errors import ResultsError
 
-
 LARGEST = 1e150
 """A score beyond this, of either sign, counts as not defined: neither tests nor figures can compute with its square."""
 
@@ -95,7 +94,7 @@ class SplitScores:
         found = {}
         for key, by_split in self._defined().items():
             cell = summarise(list(by_split.values()))
-            found[key] = Cell(*map(round_score, (cell.mean, cell.std, cell.se)), cell.n)
+            found[key] = Cell(round_score(cell.mean), round_score(cell.std), round_score(cell.se), cell.n)
         return found
 
     def rounded(self) -> SplitScores:
