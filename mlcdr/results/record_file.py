@@ -60,6 +60,13 @@ CREATE TABLE choices (                   -- parameters that a trial tuned
     value TEXT NOT NULL,
     PRIMARY KEY (key, path)
 ) WITHOUT ROWID;
+CREATE TABLE tried (                     -- the points of a trial's search
+    key    TEXT NOT NULL REFERENCES trials (key) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    point  TEXT NOT NULL,                -- JSON: tuned path → value as the config would write it
+    value  REAL,                         -- of the criterion; NULL: it could not be fitted and measured
+    PRIMARY KEY (key, number)
+) WITHOUT ROWID;
 CREATE TABLE planned (                   -- the trials of the last run's plan, in its order
     position INTEGER PRIMARY KEY,
     key      TEXT NOT NULL UNIQUE,

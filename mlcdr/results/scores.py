@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mlcdr.errors import ResultsError
 
@@ -68,10 +68,13 @@ class Choices:
         The config paths of the points.
     counts : dict
         (data set, method, point of `paths`, parameter) → value → how many trials chose it.
+    tried : dict
+        (data set, method) → (path, value) of each tuned parameter → the criterion, wherever such a point was tried.
     """
 
     paths: tuple[str, ...]
     counts: Mapping[Key, Counter[str]]
+    tried: Mapping[tuple[str, str], Mapping[Setting, Sequence[float]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

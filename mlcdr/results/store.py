@@ -186,6 +186,7 @@ class Store:
         tried: list[tuple[Any, ...]] = []
         values: list[tuple[Any, ...]] = []
         choices: list[tuple[Any, ...]] = []
+        searched: list[tuple[Any, ...]] = []
         for score in scores:
             trial = trials[score.key]
             status = "failed" if score.values is None else "done"
@@ -193,6 +194,9 @@ class Store:
             for metric, value in (score.values or {}).items():
                 values.append((score.key, metric, None if math.isnan(value) else value))
             choices += [(score.key, path, value) for path, value in score.chosen]
+            for number, (point, value) in enumerate(score.tried):
+                text = json.dumps(dict(point), ensure_ascii=False)
+                searched.append((score.key, number, text, None if math.isnan(value) else value))
         with self._told("cannot record results"), self._transaction():
             self._db.executemany("DELETE FROM trials WHERE key = ?", [row[:1] for row in tried])
             self._db.executemany(
@@ -200,6 +204,7 @@ class Store:
             )
             self._db.executemany("INSERT INTO scores (key, metric, value) VALUES (?,?,?)", values)
             self._db.executemany("INSERT INTO choices (key, path, value) VALUES (?,?,?)", choices)
+            self._db.executemany("INSERT INTO tried (key, number, point, value) VALUES (?,?,?,?)", searched)
             if crashed:
                 self._db.executemany(
                     "INSERT INTO crashes (key, cause) VALUES (?,?)", [(row[0], crashed) for row in tried]
