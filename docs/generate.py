@@ -52,19 +52,6 @@ PAPERS = {
     "xu_2016_mvmd": "Xu et al. 2016, *MVMD*",
 }
 
-# What the schema does not say of the options of a data set.
-OPTIONS: dict[str, dict[str, str]] = {
-    "synthetic": {
-        "description": "Made, not read: `n_instances`, `n_features`, `n_labels`, and, optional, `n_irrelevant`, "
-        "`n_redundant`, `noise`, `smallest`, `largest`, `seed`."
-    },
-    "missing": {"description": "What becomes of missing values.", "default": "error"},
-    "labels": {
-        "description": "How many labels an ARFF file without an XML file has, in MEKA's way: the first ones, or, of a "
-        "negative number, the last."
-    },
-}
-
 
 def page(title: str, *parts: str) -> str:
     """A generated page."""
@@ -232,14 +219,14 @@ def config() -> str:
         parts.append(_keys(spec["properties"], set(spec["required"]), known))
     parts += [
         "## datasets\n",
-        "A name of `mlcdr datasets list`, or the path of an ARFF file; `{name: {option: value}}` with\n",
+        "A name of `mlcdr datasets list`, the path of a file, or `openml:NUMBER`; `{name: {option: value}}` with\n",
     ]
     options = known["DatasetSpec"]["anyOf"][1]["additionalProperties"]["properties"]
     made = options.pop("synthetic")
-    parts.append(_keys({key: {**spec, **OPTIONS.get(key, {})} for key, spec in options.items()}, set(), known))
+    parts.append(_keys(options, set(), known))
     parts.append("`{synthetic: {option: value}}`, or `{name: {synthetic: {…}}}`, is a data set that is made, with\n")
     parts.append(_keys(made["properties"], set(made["required"]), known))
-    parts += ["[datasets/README.md](../datasets/README.md) has the details.\n"]
+    parts += ["[Data in and out](data.md) has the forms of files, and what is made of them.\n"]
     parts += ["## methods\n", f"{known['MethodSpec']['description']}\n"]
     rows = ["| part | what may stand there |", "| --- | --- |"]
     for part, spec in known["MethodSpec"]["properties"].items():

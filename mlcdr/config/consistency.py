@@ -1,9 +1,9 @@
 """Whether the parts of a config agree: what it sweeps, tunes and shows with its methods, metrics and splits."""
 
 import contextlib
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,11 +11,11 @@ from pydantic import ValidationError
 from mlcdr.config.methods import UNREADABLE, find_problem
 from mlcdr.config.problems import Problems, describe_finding, near
 from mlcdr.config.yaml_reader import KeyPath
-from mlcdr.data.files import Part, short_name
+from mlcdr.data.files import Part
 from mlcdr.data.sources import entry_names
 from mlcdr.experiment.model import LABELLED, Experiment, LayoutSpec, MethodSpec, method_text
 from mlcdr.experiment.splits import read_labelled
-from mlcdr.experiment.tune import TuneSpec, listed
+from mlcdr.experiment.tune import TuneSpec
 from mlcdr.methods.declarations import RENAMED
 
 MAX_TRIALS = 10_000_000
@@ -99,7 +99,7 @@ def check_tuning(data: Mapping[str, Any], part: Part, problems: Problems) -> Non
     """What a method is tuned by must be a metric, and what has a grid of its own a data set."""
     metrics = [spec for spec in data["metrics"] if spec.label] if isinstance(data.get("metrics"), list) else []
     listed = data["datasets"] if isinstance(data.get("datasets"), list) else []
-    names = [short_name(spec.name, part) for spec in listed if spec.name and spec.name.isprintable()]
+    names = [spec.short_name(part) for spec in listed if spec.name and spec.name.isprintable()]
     for method, parts in data["methods"].items() if isinstance(data.get("methods"), dict) else ():
         try:
             tune = TuneSpec.model_validate(parts["tune"])
@@ -116,8 +116,6 @@ def check_tuning(data: Mapping[str, Any], part: Part, problems: Problems) -> Non
                 tune.criterion((m.label, m.name, m.params) for m in metrics)
             except ValueError as error:
                 problems.add((*here, "metric"), str(error))
-        if tune.search == "optuna" and find_spec("optuna") is None:
-            problems.add((*here, "search"), "optuna is not installed: pip install 'mlcdr[optuna]'")
 
 
 def check_sweep(sweep: Mapping[str, Any], methods: Any, fixed: bool, problems: Problems) -> None:
@@ -151,10 +149,10 @@ def check_sweep(sweep: Mapping[str, Any], methods: Any, fixed: bool, problems: P
             elif spec.with_value(path, None) is None:
                 problems.add(here, _describe_unknown(path, "the method has no such parameter", "it has", [spec]))
             else:
-                _check_values({name: spec}, path, listed(values), here, problems)
+                _check_values({name: spec}, path, values, here, problems)
                 for dataset, grid in (spec.tune.grids if spec.tune else {}).items():
                     there = ("methods", name, "tune", "grids", dataset, path)
-                    _check_values({name: spec}, path, listed(grid[path]), there, problems)
+                    _check_values({name: spec}, path, grid[path], there, problems)
 
 
 def _check_labelled(values: Sequence[Any], here: KeyPath, fixed: bool, problems: Problems) -> None:
@@ -181,7 +179,7 @@ def _check_repeated(values: Sequence[Any], here: KeyPath, problems: Problems) ->
 def check_size(experiment: Experiment, problems: Problems) -> None:
     """More trials than can be planned are refused before any of them is made."""
     splits = getattr(experiment.splits, "repeats", 1) * getattr(experiment.splits, "folds", 1)
-    points = sum(map(experiment.n_points, experiment.methods))
+    points = sum(math.prod(map(len, experiment.values_of(method).values())) for method in experiment.methods)
     trials = len(experiment.datasets) * points * splits
     if trials > MAX_TRIALS:
         path: KeyPath = ("splits",) if splits > points else ("sweep",)

@@ -9,14 +9,13 @@ from pydantic import BaseModel, ValidationError
 
 from mlcdr.config.problems import Problems, describe_finding, near
 from mlcdr.config.yaml_reader import KeyPath
-from mlcdr.data.files import Part, is_path, locate, short_name
+from mlcdr.data.files import Part, is_path, locate
+from mlcdr.data.forms import OPTIONS, SOURCES, check_form_options, option_problems
 from mlcdr.data.synthetic import Synthetic
-from mlcdr.errors import DataError, describe
+from mlcdr.errors import DataError, UserError, describe
 from mlcdr.experiment.model import DatasetSpec, LayoutSpec, MetricSpec
+from mlcdr.methods.registry import judge_import
 from mlcdr.metrics import METRICS
-
-# The options of a data set that is read, and the values they may have; None: a whole number that is not 0.
-DATASET_OPTIONS: dict[str, tuple[str, ...] | None] = {"missing": ("error", "mean", "zero"), "labels": None}
 
 # In place of a data set's name, or as its one option: it is generated, not read.
 SYNTHETIC = "synthetic"
@@ -34,22 +33,20 @@ def read_dataset(written: Any, path: KeyPath, problems: Problems, folder: Path) 
     if name == SYNTHETIC or (isinstance(options, dict) and SYNTHETIC in options):
         return _synthetic(name, options, inner, problems)
     if not isinstance(options, dict):
-        problems.add(inner, f"options must be a mapping ({', '.join(DATASET_OPTIONS)}), found {describe(options)}")
+        problems.add(inner, f"options must be a mapping ({', '.join(OPTIONS)}), found {describe(options)}")
         options = {}
-    for key, value in options.items():
-        if key not in DATASET_OPTIONS:
-            known = ", ".join(DATASET_OPTIONS)
-            problems.add((*inner, key), f"unknown option of a data set{near(key, DATASET_OPTIONS)} (known: {known})")
-            continue
-        allowed = DATASET_OPTIONS[key]
-        if allowed is None:
-            if isinstance(value, bool) or not isinstance(value, int) or value == 0:
-                problems.add((*inner, key), f"must be a whole number other than 0, found {describe(value)}")
-        elif value not in allowed:
-            problems.add(
-                (*inner, key), f"must be one of {', '.join(allowed)}, found {describe(value)}{near(value, allowed)}"
-            )
-    if is_path(name):
+    wrong = dict(option_problems(options))
+    for key, problem in wrong.items():
+        problems.add((*inner, key), problem)
+    options = {key: value for key, value in options.items() if key not in wrong}
+    if "path" in options:
+        options["path"] = beside(options["path"], folder)
+    elif "function" in options:
+        try:
+            judge_import(f"function {options['function']!r}", options["function"].rpartition(".")[0])
+        except UserError as error:
+            problems.add((*inner, "function"), str(error))
+    elif is_path(name) and not set(SOURCES) & set(options):
         name = beside(name, folder)
     return _built(DatasetSpec, {"name": inner}, problems, name=name, params=options)
 
@@ -76,20 +73,22 @@ def unify_names(specs: Sequence[DatasetSpec], part: Part, look_up: bool, problem
     """The specs with each name spelt as in the results; a data set that is missing or listed twice is reported."""
     result: list[DatasetSpec] = []
     names: set[str] = set()
-    listed: dict[tuple[Path, ...], str] = {}
+    listed: dict[Any, str] = {}
     for i, spec in enumerate(specs):
         files = None
-        name = short_name(spec.name, part) if spec.name.isprintable() else ""  # else it has been reported
-        if name and look_up and SYNTHETIC not in spec.params:
+        name = spec.short_name(part) if spec.name.isprintable() else ""  # else it has been reported
+        if name and look_up and spec.source is not None:
             try:
-                files = locate(spec.name, part)
+                files = locate(spec.source, part)
+                check_form_options(files.paths[0], files.form, spec.params)
             except DataError as error:
                 problems.add(("datasets", i), str(error))
         if name and name.casefold() in names:
             problems.add(("datasets", i), f"the data set {name!r} is listed twice; results are kept by its name")
         elif files is not None:
-            name = files.name
-            first = listed.setdefault(tuple(path.resolve() for path in files.arffs), spec.name)
+            name = name if "path" in spec.params else files.name
+            own = sorted((key, str(value)) for key, value in spec.params.items() if key != "path")
+            first = listed.setdefault((*(path.resolve() for path in files.paths), *own), spec.name)
             if first != spec.name:
                 problems.add(("datasets", i), f"{spec.name!r} is the same data set as {first!r}; keep one")
             if files.xml is not None and "labels" in spec.params:

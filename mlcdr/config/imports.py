@@ -54,8 +54,8 @@ class Imports:
         where = ", ".join(map(str, shown)) or spec.origin or "nowhere"
         if not (self.trust or (places and all(map(self._is_own, places)))):
             raise UnknownComponent(
-                f"{written} is not imported: {package} ({where}) is neither a plug-in, nor scikit-learn's, nor below "
-                "the config's folder; `--trust` imports it, and runs what is in it"
+                f"{written} is not imported: {package} ({where}) is neither a plug-in, nor a class of scikit-learn, "
+                "nor below the config's folder; `--trust` imports it, and runs what is in it"
             )
         if self.announce is not None and module not in self._announced:
             self._announced.add(module)

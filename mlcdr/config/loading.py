@@ -28,14 +28,13 @@ from mlcdr.config.methods import read_method
 from mlcdr.config.overrides import apply_overrides
 from mlcdr.config.problems import Problems, dotted
 from mlcdr.config.yaml_reader import MAX_RESOLVED, Document, KeyPath, Place, dump_yaml, read_yaml
-from mlcdr.data.files import Part, short_name
-from mlcdr.errors import ConfigError, DataError, describe, report_memory
+from mlcdr.data.files import Part
+from mlcdr.errors import ConfigError, DataError, describe
 from mlcdr.experiment.model import LABELLED, Experiment, KeepSpec, LimitsSpec, MethodSpec
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, find_fold_file
 from mlcdr.experiment.tune import TuneSpec
 
 
-@report_memory
 def load_experiment(
     path: str | Path, overrides: Sequence[str] = (), look_up: bool = True, also: Check | None = None
 ) -> Experiment:
@@ -153,7 +152,7 @@ def _read_entries(problems: Problems, folder: Path, look_up: bool) -> dict[str, 
     if isinstance(data.get("datasets"), list):
         part = _part(data)
         data["datasets"] = unify_names(data["datasets"], part, look_up, problems)
-        names = [short_name(spec.name, part) for spec in data["datasets"] if spec.name]
+        names = [spec.short_name(part) for spec in data["datasets"] if spec.name]
         with contextlib.suppress(ValidationError):
             folds = FromFile.model_validate(data.get("splits"))
             data["splits"] = folds.settled(folder, names).model_dump()

@@ -3,21 +3,20 @@
 from dataclasses import MISSING, fields
 from typing import Any
 
-from mlcdr.config.entries import DATASET_OPTIONS, SYNTHETIC
-from mlcdr.data.synthetic import OPTIONS, Synthetic
+from mlcdr.config.entries import SYNTHETIC
+from mlcdr.data.forms import OPTIONS, Option
+from mlcdr.data.synthetic import OPTIONS as OF_SYNTHETIC
+from mlcdr.data.synthetic import Synthetic
 from mlcdr.experiment.model import FAMILIES, LABELLED, Experiment
-from mlcdr.experiment.tune import SHORT_FORMS
 from mlcdr.methods import registry
 from mlcdr.methods.declarations import Declaration
 from mlcdr.metrics import METRICS, Numbers
 
+_NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3}
 _GRID_VALUES = {
     "anyOf": [
         {"type": "array", "minItems": 1},
-        *(
-            {"type": "object", "properties": {name: {"type": "array", "items": {"type": "number"}}}, "required": [name]}
-            for name in SHORT_FORMS
-        ),
+        *({"type": "object", "properties": {k: _NUMBERS}, "required": [k]} for k in ("log2", "log10")),
     ]
 }
 _DOTTED = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$"
@@ -75,11 +74,24 @@ def _parameters(declaration: Declaration) -> dict[str, Any]:
     return {"anyOf": [result, {"type": ["string", "number", "boolean", "array"]}]}
 
 
+_KINDS: dict[str, dict[str, Any]] = {
+    "text": {"type": "string", "minLength": 1},
+    "number": {"type": "integer", "not": {"const": 0}},
+    "list": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+    "switch": {"type": "boolean"},
+    "mapping": {"type": "object"},
+}
+
+
+def _data_option(option: Option) -> dict[str, Any]:
+    if option.choices:
+        return {"enum": list(option.choices), "description": option.says}
+    kinds = [_KINDS[kind] for kind in option.kinds]
+    return {**(kinds[0] if len(kinds) == 1 else {"anyOf": kinds}), "description": option.says}
+
+
 def _dataset() -> dict[str, Any]:
-    options = {
-        key: {"type": "integer", "not": {"const": 0}} if values is None else {"enum": list(values)}
-        for key, values in DATASET_OPTIONS.items()
-    }
+    options = {key: _data_option(option) for key, option in OPTIONS.items()}
     made: dict[str, Any] = {
         "type": "object",
         "description": "A synthetic data set, generated from these options.",
@@ -89,7 +101,7 @@ def _dataset() -> dict[str, Any]:
     }
     for field in fields(Synthetic):
         whole = field.name.startswith("n_") or field.name == "seed"
-        spec: dict[str, Any] = {"type": "integer" if whole else "number", "description": OPTIONS[field.name]}
+        spec: dict[str, Any] = {"type": "integer" if whole else "number", "description": OF_SYNTHETIC[field.name]}
         if field.default is None:
             spec["anyOf"] = [{"type": spec.pop("type")}, {"type": "null"}]
         if field.default is not MISSING:

@@ -24,6 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcdr.data.arff_header import Attribute, read_header
+from mlcdr.data.table import Table
 from mlcdr.data.text import (
     BLANKS,
     Line,
@@ -36,7 +37,7 @@ from mlcdr.data.text import (
     skip_blanks,
 )
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INDEX = re.compile(r"[0-9]{1,9}")
 # Printable ASCII but quotes and underscores: there `float` accepts what ARFF allows, and `nan`, `inf`, `infinity`.
 _ORDINARY = re.compile(r"[\t !#-&(-^`-~]*")
@@ -46,35 +47,25 @@ BLOCK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
-class ArffTable:
+class ArffTable(Table):
     """The content of an ARFF file.
+
+    What a sparse file omits (0) is the *first* nominal value, as the format defines.
 
     Attributes
     ----------
-    path : Path
-        The file read, for messages.
     relation : str
         The relation's name, unquoted.
-    attributes : tuple of Attribute
-        The m declarations in order.
-    values : ndarray or csr_array of shape (n, m), float64
-        Numbers; nominal values as their position in the declaration, so that what a sparse file omits (0) is the
-        *first* nominal value, as the format defines. NaN is a missing value and nothing else. CSR for a sparse file:
-        int32 sorted indices, no explicit zeros.
     lines : ndarray of int
         The line of each row.
     """
 
-    path: Path
     relation: str
-    attributes: tuple[Attribute, ...]
-    values: np.ndarray | sparse.csr_array
     lines: np.ndarray
 
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the file's rows are sparse (`{index value, …}`)."""
-        return sparse.issparse(self.values)
+    def place(self, row: int) -> Line:
+        """The line of a row."""
+        return Line(self.path, int(self.lines[row]))
 
 
 def read_arff(path: Path | str) -> ArffTable:
@@ -94,7 +85,7 @@ def read_arff(path: Path | str) -> ArffTable:
             rows, numbers = _read_rows(path, file, attributes, number)
     except OSError as error:
         fail_unreadable(path, error)
-    return ArffTable(path, relation, attributes, rows.matrix(), np.array(numbers))
+    return ArffTable(path, attributes, rows.matrix(), relation, np.array(numbers))
 
 
 def _read_rows(
@@ -307,7 +298,7 @@ def _value(line: Line, attribute: Attribute, token: str, quoted: bool) -> float:
     what = f"attribute {quote(attribute.name)} has the value {quote(token)}, which is"
     if codes is not None:
         line.fail(f"{what} not among {list_values(codes)}")
-    if not _NUMBER.fullmatch(token):
+    if not NUMBER.fullmatch(token):
         line.fail(f"{what} not a number")
     number = float(token)
     if not math.isfinite(number):

@@ -109,7 +109,7 @@ def verify(name: str) -> list[Check]:
         Check(fact, value, round(found[fact], digits) if isinstance(value, float) else found[fact])
         for fact, value in known.statistics.items()
     ]
-    folder = locate(known.name).arffs[0].parent
+    folder = locate(known.name).paths[0].parent
     here = {path.name.casefold(): path for path in folder.iterdir() if path.is_file()}
     for file in known.files:
         path = here.get(file.name.casefold())

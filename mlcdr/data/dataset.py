@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib
+import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import numpy as np
 from scipy import sparse
 
 from mlcdr.data import cache, sources
 from mlcdr.data.arff import ArffTable, read_arff
-from mlcdr.data.encoding import Matrix, Missing, encode
-from mlcdr.data.files import DataFiles, Part, is_path, locate, sha256
+from mlcdr.data.encoding import Missing, encode
+from mlcdr.data.files import DataFiles, Part, is_path, locate, names_beside, sha256, suffix
+from mlcdr.data.forms import FORMS, MAPPINGS, OPENML, check_form_options, option_problems
 from mlcdr.data.labels import meka_label_count, read_label_xml
 from mlcdr.data.synthetic import Synthetic
-from mlcdr.data.synthetic import checksum as synthetic_checksum
+from mlcdr.data.synthetic import checksum as checksum_of
+from mlcdr.data.table import Matrix, Table, find_columns
 from mlcdr.data.text import Line, fail, fail_unreadable, quote
-from mlcdr.errors import DataError, report_memory
+from mlcdr.errors import DataError
+
+if TYPE_CHECKING:
+    from mlcdr.data.arrays import Arrays
+    from mlcdr.data.frames import Tags
 
 # The modules of this package that find files, but do not read data from them.
-_NOT_READERS = ("catalog.py", "files.py", "sources.py", "synthetic.py")
+_NOT_READERS = ("catalog.py", "files.py", "forms.py", "sources.py", "synthetic.py")
 
 
 @functools.cache
@@ -40,7 +48,7 @@ def loader_version(folder: Path = Path(__file__).parent) -> str:
     return digest.hexdigest()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """A multi-label data set.
 
@@ -81,6 +89,14 @@ class Dataset:
     notices: tuple[str, ...]
     n_train: int | None = None
 
+    def __repr__(self) -> str:
+        kind = "sparse" if sparse.issparse(self.X) else "dense"
+        labels = ", ".join(self.label_names[:5]) + ", ..." * (self.n_labels > 5)
+        sizes = f"{self.n_instances} instances, {self.n_features} features ({kind}), {self.n_labels} labels"
+        divided = "" if self.n_train is None else f"; the first {self.n_train} train, the others test"
+        cardinality = f"{self.Y.sum() / self.n_instances:.3f} labels per instance"
+        return f"Dataset {self.name!r}: {sizes}\n  labels: {labels}\n  {cardinality}{divided}"
+
     @property
     def n_instances(self) -> int:
         """Number of rows n."""
@@ -95,6 +111,50 @@ class Dataset:
     def n_labels(self) -> int:
         """Number of labels K."""
         return int(self.Y.shape[1])
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        Y: Any = None,
+        *,
+        name: str = "data",
+        missing: Missing = "error",
+        feature_names: Sequence[str] = (),
+        label_names: Sequence[str] = (),
+        **options: Any,
+    ) -> Dataset:
+        """A data set of what is in memory.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame of shape (n, d)
+            Features; the columns of a DataFrame may be categories, as in a CSV file.
+        Y : array, sparse matrix or DataFrame of shape (n, K), optional
+            Label sets, of 0 and 1 (or -1 and 1). Left out where X is a DataFrame that has the labels among its columns.
+        name, missing
+            As in `load_dataset`.
+        feature_names, label_names : sequence of str
+            Where X and Y are no DataFrames, which have names; feature1, label1, ... by default.
+        **options
+            `labels`, `separator`, `categories`, `drop` of a config, for a DataFrame X.
+
+        Raises
+        ------
+        DataError
+            As `load_dataset`, with the data set's name for a place.
+        """
+        from mlcdr.data.arrays import Arrays
+
+        place = Path(name)
+        if hasattr(X, "columns"):
+            from mlcdr.data.frames import as_table, joined
+
+            frame, labels = (X, options.get("labels")) if Y is None else joined(X, Y, label_names)
+            framed = as_table(frame, place, options | ({} if labels is None else {"labels": labels}))
+            return _dataset(name, "", *_of_tables([framed.table], framed.columns, missing, framed.tags))
+        Y, label_names = (Y.to_numpy(), list(Y.columns)) if hasattr(Y, "columns") else (Y, label_names)
+        return _dataset(name, "", *_of_arrays(Arrays(place, X, Y, feature_names, label_names).checked(missing)))
 
     def statistics(self) -> dict[str, Any]:
         """The usual statistics of a multi-label data set.
@@ -124,114 +184,171 @@ class Dataset:
         }
 
 
-@report_memory
 def load_dataset(
-    name_or_path: str | Path,
-    *,
-    missing: Missing = "error",
-    part: Part = "full",
-    labels: int | None = None,
-    synthetic: Mapping[str, Any] | None = None,
+    name_or_path: str | Path, *, missing: Missing = "error", part: Part = "full", **options: Any
 ) -> Dataset:
     """Load a data set, or generate it.
 
     Parameters
     ----------
     name_or_path : str or Path
-        A name, looked up in `mlcdr.data.files.data_folders()`; or the path of an ARFF file or of a data set's folder
-        (a text with a separator, `.arff` or a leading `.` or `~`, and every Path).
+        A name, looked up in `mlcdr.data.files.data_folders()`; or the path of a file of one of the forms, or of a data
+        set's folder (a text with a separator, a form's suffix or a leading `.` or `~`, and every Path); or
+        `openml:NUMBER`. With one of the options `path`, `openml`, `function` and `synthetic` it is a name of your own.
     missing : {"error", "mean", "zero"}
-        What a missing feature value ('?') becomes; "mean" is that of its encoded column over all rows.
+        What a missing feature value becomes; "mean" is that of its encoded column over all rows.
     part : {"full", "predefined"}
         "full" reads the full file, or train then test where there is none; "predefined" train then test, and sets
         `n_train`.
-    labels : int, optional
-        MEKA's -C: the first `labels` attributes are labels, or the last ones if negative. Only for a file without XML,
-        where it takes precedence over the -C in the relation's name.
-
-    Returns
-    -------
-    Dataset
+    **options
+        The others of `mlcdr.data.forms.OPTIONS`, such as `labels`.
 
     Raises
     ------
     DataError
         Not found, not readable, not consistent; the message begins with the place.
     """
-    if missing not in get_args(Missing):
-        raise DataError(f"missing: {missing!r} is not one of {', '.join(get_args(Missing))}")
+    text = str(name_or_path)
     if part not in get_args(Part):
         raise DataError(f"part: {part!r} is not one of {', '.join(get_args(Part))}")
-    text = str(name_or_path)
-    if synthetic is not None:
+    if text.startswith(OPENML):
+        number = text.removeprefix(OPENML)
+        options |= {"openml": int(number) if number.isdecimal() else number}
+    options = {key: value for key, value in options.items() if value is not None}
+    options |= {key: dict(options[key]) for key in MAPPINGS if isinstance(options.get(key), tuple)}
+    for key, problem in option_problems({"missing": missing, **options}):
+        raise DataError(f"{text}: {key}: {problem}")
+    form = next((key for key in ("openml", "function", "synthetic") if key in options), None)
+    if form is not None:
+        check_form_options(text, form, options)
         if part != "full":
-            raise DataError(f"{text}: a synthetic data set has no predefined split")
-        return _generate(text, Synthetic.parse(dict(synthetic)))
+            raise DataError(f"{text}: {FORMS[form].title} data have no predefined split")
+        return _MADE[form](text, missing, options)
+    if "path" in options:
+        return replace(load_dataset(Path(options.pop("path")), missing=missing, part=part, **options), name=text)
     if isinstance(name_or_path, Path) and not is_path(text):
         text = f"{os.curdir}{os.sep}{text}"  # a Path is a path, even without a separator
     files = locate(text, part)
-    if files.xml is not None and labels is not None:
-        raise DataError(f"{files.xml}: names the labels; the option labels: {labels} is only for files without XML")
-    checksum = _checksum(files, missing, part, labels)
+    check_form_options(files.paths[0], files.form, options)
+    if files.xml is not None and "labels" in options:
+        raise DataError(f"{files.xml}: names the labels; the option labels is only for files without XML")
+    checksum = _checksum(files, missing, part, options)
     stored = cache.load(checksum)
     if stored is None:
-        stored = _parse(files, missing, part, labels)
+        stored = _parse(files, missing, part, options)
         cache.save(checksum, *stored)
-    X, Y, facts = stored
+    return _dataset(files.name, checksum, *stored)
+
+
+def _dataset(name: str, checksum: str, X: Matrix, Y: Matrix, facts: Mapping[str, Any]) -> Dataset:
     facts = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
-    return Dataset(name=files.name, X=X, Y=Y, checksum=checksum, **facts)
+    return Dataset(name=name, X=X, Y=Y, checksum=checksum or checksum_of(X, Y), **facts)
 
 
-def _generate(name: str, recipe: Synthetic) -> Dataset:
+def _generate(name: str, missing: Missing, options: Mapping[str, Any]) -> Dataset:
+    recipe = Synthetic.parse(dict(options["synthetic"]))
     X, Y = recipe.generate()
-    labels = tuple(f"label{k + 1}" for k in range(recipe.n_labels))
-    return Dataset(
-        name=name,
-        X=X,
-        Y=Y,
-        feature_names=recipe.feature_names(),
-        label_names=labels,
-        xml_label_names=labels,
-        checksum=synthetic_checksum(X, Y),
-        declared_features=recipe.n_features,
-        declared_nominal=0,
-        declared_numeric=recipe.n_features,
-        notices=(recipe.describe(),),
-    )
+    made = Dataset.of(X, Y, name=name, feature_names=recipe.feature_names())
+    return replace(made, notices=(recipe.describe(),))
 
 
-def _checksum(files: DataFiles, missing: Missing, part: Part, labels: int | None) -> str:
-    whole = hashlib.sha256(f"mlcdr {loader_version()} {missing} {part} {labels}\n".encode())
-    for path in (*files.arffs, *([files.xml] if files.xml else [])):
+def _call(name: str, missing: Missing, options: Mapping[str, Any]) -> Dataset:
+    """What a function of the user's returns."""
+    dotted, arguments = options["function"], dict(options.get("arguments", {}))
+    module, _, attribute = dotted.rpartition(".")
+    try:
+        returned = getattr(importlib.import_module(module), attribute)(**arguments)
+    except Exception as error:  # whatever it raises, it is the function's
+        raise DataError(f"{name}: {dotted} failed: {type(error).__name__}: {error}") from error
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise DataError(f"{name}: {dotted} returned {type(returned).__name__}, not a pair (X, Y)")
+    return Dataset.of(*returned, name=name, missing=missing)
+
+
+def _fetch_openml(name: str, missing: Missing, options: Mapping[str, Any]) -> Dataset:
+    from mlcdr.data.frames import fetch_openml
+
+    frame, targets = fetch_openml(name, options["openml"])
+    own = {key: value for key, value in options.items() if key != "openml"}
+    return Dataset.of(frame, name=name, missing=missing, **{"labels": targets, **own})
+
+
+_MADE = {"synthetic": _generate, "function": _call, "openml": _fetch_openml}
+
+
+def _checksum(files: DataFiles, missing: Missing, part: Part, options: Mapping[str, Any]) -> str:
+    said = json.dumps(options, sort_keys=True, default=list)
+    whole = hashlib.sha256(f"mlcdr {loader_version()} {missing} {part} {said}\n".encode())
+    for path in (*files.paths, *names_beside(files), *([files.xml] if files.xml else [])):
         try:
-            whole.update(f"{path.suffix.lower()} {sha256(path)}\n".encode())
+            whole.update(f"{suffix(path.name)} {sha256(path)}\n".encode())
         except OSError as error:
             fail_unreadable(path, error)
     return whole.hexdigest()
 
 
-def _parse(files: DataFiles, missing: Missing, part: Part, labels: int | None) -> tuple[Matrix, Matrix, dict[str, Any]]:
-    tables = [read_arff(path) for path in files.arffs]
-    attributes = tables[0].attributes
-    columns, xml_names = _find_labels(files, tables[0], labels)
-    encoded = encode(tables, columns, missing)
-    X, Y = encoded.X, encoded.Y
-    n_train = len(tables[0].lines) if part == "predefined" else None
+Parsed: TypeAlias = tuple[Matrix, Matrix, dict[str, Any]]
+
+
+def _parse(files: DataFiles, missing: Missing, part: Part, options: Mapping[str, Any]) -> Parsed:
+    if files.form in ("npz", "mat", "svmlight"):
+        from mlcdr.data.arrays import read_arrays
+
+        found, n_first = read_arrays(files.form, files.paths, options, missing)
+        X, Y, facts = _of_arrays(found)
+    elif files.form == "arff":
+        tables = [read_arff(path) for path in files.paths]
+        columns, xml_names = _find_labels(files, tables[0], options.get("labels"))
+        X, Y, facts = _of_tables(tables, columns, missing)
+        facts["xml_label_names"] = xml_names
+        n_first = tables[0].values.shape[0]
+    else:
+        from mlcdr.data.frames import read_tables
+
+        if files.xml is not None:
+            options = {**options, "labels": [name for name, _ in read_label_xml(files.xml)]}
+        framed, n_first = read_tables(files.form, files.paths, options)
+        X, Y, facts = _of_tables([framed.table], framed.columns, missing, framed.tags)
+    facts["n_train"] = n_first if part == "predefined" else None
     if files.test_first is not None:
-        n_train, X, Y = _move_train_first(files, X, Y)
+        facts["n_train"], X, Y = _move_train_first(files, X, Y)
+    return X, Y, facts
+
+
+def _of_arrays(found: Arrays) -> Parsed:
+    """What was read as two matrices and checked."""
+    d = found.X.shape[1]
+    facts = {
+        "feature_names": found.feature_names,
+        "label_names": found.label_names,
+        "xml_label_names": found.label_names,
+        "declared_features": d,
+        "declared_nominal": 0,
+        "declared_numeric": d,
+        "notices": (),
+        "n_train": None,
+    }
+    return found.X, found.Y, facts
+
+
+def _of_tables(tables: Sequence[Table], columns: Sequence[int], missing: Missing, tags: Tags | None = None) -> Parsed:
+    """What was read as a table, or as the train and the test table, with labels in `columns` or in tags."""
+    attributes = tables[0].attributes
+    encoded = encode(tables, columns, missing)
+    names, Y = tags or (tuple(attributes[column].name for column in columns), encoded.Y)
     n_features = len(attributes) - len(columns)
     n_nominal = sum(attributes[at].codes is not None for at in set(range(len(attributes))) - set(columns))
     facts = {
         "feature_names": encoded.feature_names,
-        "label_names": tuple(attributes[column].name for column in columns),
-        "xml_label_names": xml_names,
+        "label_names": names,
+        "xml_label_names": names,
         "declared_features": n_features,
         "declared_nominal": n_nominal,
         "declared_numeric": n_features - n_nominal,
         "notices": encoded.notices,
-        "n_train": n_train,
+        "n_train": None,
     }
-    return X, Y, facts
+    return encoded.X, Y, facts
 
 
 def _move_train_first(files: DataFiles, X: Matrix, Y: Matrix) -> tuple[int, Matrix, Matrix]:
@@ -240,14 +357,16 @@ def _move_train_first(files: DataFiles, X: Matrix, Y: Matrix) -> tuple[int, Matr
     assert test is not None
     known = sources.entry(files.name).statistics
     if (X.shape[0], Y.shape[1]) != (known["n_instances"], known["n_labels"]):
-        stem = files.arffs[0].parent / files.name
+        stem = files.paths[0].parent / files.name
         needs = f"the predefined split needs {stem}-train.arff and -test.arff"
-        fail(files.arffs[0], f"not the known data set; {needs}")
+        fail(files.paths[0], f"not the known data set; {needs}")
     order = np.concatenate((np.arange(test, X.shape[0]), np.arange(test)))
     return X.shape[0] - test, X[order], Y[order]
 
 
-def _find_labels(files: DataFiles, table: ArffTable, labels: int | None) -> tuple[list[int], tuple[str, ...]]:
+def _find_labels(
+    files: DataFiles, table: ArffTable, labels: int | str | Sequence[str] | None
+) -> tuple[list[int], tuple[str, ...]]:
     """The positions of the labels among the attributes, and their names in the XML's order."""
     names = [attribute.name for attribute in table.attributes]
     if files.xml is not None:
@@ -259,13 +378,10 @@ def _find_labels(files: DataFiles, table: ArffTable, labels: int | None) -> tupl
                 message = f"label {quote(name)} is not an attribute of {table.path.name}"
                 Line(files.xml, number).fail(message)
         return sorted(where[name] for name, _ in in_xml), tuple(name for name, _ in in_xml)
-    count, m = meka_label_count(table.relation) if labels is None else labels, len(names)
-    if count is None:
+    said = meka_label_count(table.relation) if labels is None else labels
+    if said is None:
         xml = table.path.with_suffix(".xml").name
         needs = f"Needs {xml} beside it, -C in the relation's name, or the option labels"
         fail(table.path, f"which attributes are labels? {needs}")
-    if not 0 < abs(count) < m:
-        given = f"{count} labels (MEKA's -C), but the file has {m} attributes"
-        fail(table.path, f"{given}, and at least one must be a feature")
-    columns = list(range(m))[:count] if count > 0 else list(range(m))[count:]
+    columns = find_columns(Line(table.path, 0), names, said)
     return columns, tuple(names[column] for column in columns)

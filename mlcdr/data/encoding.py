@@ -1,21 +1,20 @@
-"""From the values of an ARFF file to X and Y: the meaning of nominal values, one-hot columns, gaps, labels."""
+"""From the values of a table to X and Y: the meaning of nominal values, one-hot columns, gaps, labels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
+from pathlib import Path
+from typing import Literal, NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse
 
-from mlcdr.data.arff import ArffTable
 from mlcdr.data.arff_header import Attribute
+from mlcdr.data.table import Matrix, Table
 from mlcdr.data.text import Line, fail, list_values, quote
 
 Missing = Literal["error", "mean", "zero"]
-# A dense or a sparse matrix. Any: numpy and scipy share the operations used here, but no type.
-Matrix: TypeAlias = Any
 
 # The two-valued nominals whose meaning is known, as (no, yes); compared without case.
 BINARY = {
@@ -62,12 +61,12 @@ class Encoded:
     notices: tuple[str, ...]
 
 
-def encode(tables: Sequence[ArffTable], labels: Sequence[int], missing: Missing) -> Encoded:
-    """Encode one table, or the train and the test table of one data set, as X and Y.
+def encode(tables: Sequence[Table], labels: Sequence[int], missing: Missing) -> Encoded:
+    """Encode one table, or the train and the test table of one data set, as X and Y (n×0 without `labels`).
 
     Parameters
     ----------
-    tables : sequence of ArffTable
+    tables : sequence of Table
         Tables with the same attributes; their rows follow each other.
     labels : sequence of int
         The positions of the labels among the attributes, ascending.
@@ -116,7 +115,7 @@ def encode(tables: Sequence[ArffTable], labels: Sequence[int], missing: Missing)
     return Encoded(X, Y, tuple(column.name for column in features), tuple(notices))
 
 
-def _stack(tables: Sequence[ArffTable]) -> Matrix:
+def _stack(tables: Sequence[Table]) -> Matrix:
     """The rows of all tables, which must declare the same attributes."""
     first = tables[0]
     for other in tables[1:]:
@@ -201,39 +200,54 @@ def _find(matrix: Matrix, test: Callable[[np.ndarray], np.ndarray]) -> tuple[np.
     return np.searchsorted(matrix.indptr, at, side="right") - 1, matrix.indices[at]
 
 
-def _fail_at(tables: Sequence[ArffTable], row: int, message: str) -> NoReturn:
-    table = tables[0] if row < len(tables[0].lines) else tables[1]
-    number = np.concatenate([table.lines for table in tables])[row]
-    Line(table.path, int(number)).fail(f"row {row + 1}: {message}")
+def _fail_at(tables: Sequence[Table], row: int, message: str) -> NoReturn:
+    first = tables[0].values.shape[0]
+    place = tables[0].place(row) if row < first else tables[1].place(row - first)
+    place.fail(f"row {row + 1}: {message}")
 
 
-def _check_labels(Y: Matrix, tables: Sequence[ArffTable], labels: Sequence[int]) -> None:
+def _check_labels(Y: Matrix, tables: Sequence[Table], labels: Sequence[int]) -> None:
     rows, columns = _find(Y, lambda entries: (entries != 0) & (entries != 1))  # NaN is neither
     if not len(rows):
         return
     name, value = quote(tables[0].attributes[labels[columns[0]]].name), Y[rows[0], columns[0]]
     if np.isnan(value):
-        _fail_at(tables, rows[0], f"label {name} has no value ('?'); missing labels cannot be filled")
+        _fail_at(tables, rows[0], f"label {name} has no value; missing labels cannot be filled")
     _fail_at(tables, rows[0], f"label {name} has the value {value:g}; a label must be 0 or 1")
 
 
-def _fill(X: Matrix, features: Sequence[_Column], tables: Sequence[ArffTable], missing: Missing) -> None:
+def _fill(X: Matrix, features: Sequence[_Column], tables: Sequence[Table], missing: Missing) -> None:
     """Fill the gaps of X, in place."""
+
+    def fail_at(row: int, column: int, message: str) -> NoReturn:
+        _fail_at(tables, row, f"attribute {quote(tables[0].attributes[features[column].source].name)} {message}")
+
+    fill(X, missing, tables[0].path, [column.name for column in features], fail_at)
+
+
+def fill(
+    X: Matrix, missing: Missing, path: Path, names: Sequence[str], fail_at: Callable[[int, int, str], NoReturn]
+) -> None:
+    """Fill the gaps (NaN) of X, n×d, in place; `fail_at` raises an error about a row and a column.
+
+    Raises
+    ------
+    DataError
+        A gap that may not be filled, or a column that has no value for "mean".
+    """
     rows, columns = _find(X, np.isnan)
     if not len(rows):
         return
     if missing == "error":
-        name = quote(tables[0].attributes[features[columns[0]].source].name)
-        remedy = "fill such gaps with the option missing: mean or missing: zero"
-        _fail_at(tables, rows[0], f"attribute {name} has no value ('?'); {remedy}")
+        fail_at(rows[0], columns[0], "has no value; fill such gaps with the option missing: mean or missing: zero")
     entries = X.data if sparse.issparse(X) else X
     gaps = np.isnan(entries)
     entries[gaps] = 0
     if missing == "mean":
         present = X.shape[0] - np.bincount(columns, minlength=X.shape[1])
         if not present.all():
-            name = quote(features[int(np.argmin(present))].name)
-            fail(tables[0].path, f"feature {name} has no value in any row, so missing: mean cannot fill it")
+            name = quote(names[int(np.argmin(present))])
+            fail(path, f"feature {name} has no value in any row, so missing: mean cannot fill it")
         entries[gaps] = (X.sum(axis=0) / present)[columns]
     if sparse.issparse(X):
         X.eliminate_zeros()

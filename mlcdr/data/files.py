@@ -12,6 +12,7 @@ from typing import Literal
 
 import platformdirs
 
+from mlcdr.data.forms import FORMS, SUFFIXES, describe_unknown
 from mlcdr.data.sources import close_names, find
 from mlcdr.errors import DataError
 
@@ -24,14 +25,19 @@ _SUFFIX = re.compile(r"[-_](train|test|sparse)$", re.IGNORECASE)
 class DataFiles:
     """The files of one data set.
 
-    `arffs` is one ARFF, or the train and the test ARFF in that order; `xml` the label XML if there is one;
-    `test_first` is set where the predefined split comes from one full file: its first rows are the test file's.
+    `paths` is one file, or the train and the test file in that order, of one form; `xml` the label XML if there is
+    one; `test_first` is set where the predefined split comes from one full file: its first rows are the test file's.
     """
 
     name: str
-    arffs: tuple[Path, ...]
+    paths: tuple[Path, ...]
     xml: Path | None
     test_first: int | None = None
+
+    @property
+    def form(self) -> str:
+        """The form of the files, a key of `mlcdr.data.forms.FORMS`."""
+        return SUFFIXES.get(suffix(self.paths[0].name), "arff")
 
 
 def sha256(path: Path) -> str:
@@ -71,9 +77,15 @@ def data_folders() -> list[Path]:
     return folders
 
 
+def suffix(name: str) -> str:
+    """The suffix (lower case) of a file's name that names a form (`.csv.gz`), empty for any other."""
+    name = name.lower()
+    return max((each for each in SUFFIXES if name.endswith(each)), key=len, default="")
+
+
 def is_path(name_or_path: str) -> bool:
-    """Whether the text is a path (has a separator, begins with ~ or ., ends with .arff), not a data set's name."""
-    if name_or_path[:1] in ("~", ".") or name_or_path.lower().endswith(".arff"):
+    """Whether the text is a path (has a separator, begins with ~ or ., ends as a form does), not a data set's name."""
+    if name_or_path[:1] in ("~", ".") or suffix(name_or_path):
         return True
     return "/" in name_or_path or os.sep in name_or_path
 
@@ -81,15 +93,15 @@ def is_path(name_or_path: str) -> bool:
 def short_name(name_or_path: str, part: Part = "full") -> str:
     """The name of a data set in the results, which also seeds its splits, the same for a name and for a path.
 
-    The name of a path is its last part without `.arff` (and without `-train`, `-test`, `-sparse` for the predefined
-    split).
+    The name of a path is its last part without `.arff`, `.csv` ... (and without `-train`, `-test`, `-sparse` for the
+    predefined split).
     A name of the catalogue is spelt as in the catalogue; another is left as it is (`locate` spells it as its folder).
     """
     name = name_or_path
     if is_path(name):
         name = Path(os.path.abspath(_expand(name))).name  # noqa: PTH100 (a link keeps its name)
-        if name.lower().endswith(".arff"):
-            name = name[: -len(".arff")]
+        if ending := suffix(name):
+            name = name[: -len(ending)]
             while part == "predefined" and (match := _SUFFIX.search(name)):
                 name = name[: match.start()]
     known = find(name)
@@ -106,7 +118,7 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
     Parameters
     ----------
     name_or_path : str
-        An ARFF file, a folder with the files of one data set, or a name: a folder of that name (without case) in one
+        A file, a folder with the files of one data set, or a name: a folder of that name (without case) in one
         of `data_folders()`.
     part : {"full", "predefined"}
         "full": the full file, else the train and the test file. "predefined": the train and the test file.
@@ -123,6 +135,8 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
             if path.is_dir():
                 return _choose_in_folder(path, name, part)
             if path.is_file():
+                if path.suffix and not suffix(path.name):
+                    raise DataError(f"{path}: {describe_unknown(path.name)}")
                 return _choose_beside(path, name, part)
             raise DataError(f"{name_or_path}: no such file or folder")
         folders = data_folders()
@@ -137,10 +151,19 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
     raise incomplete or DataError(_describe_missing(name_or_path, folders))
 
 
+def names_beside(files: DataFiles) -> list[Path]:
+    """The files with names of features and labels, one a line, that are beside svmlight files (STEM.labels.txt)."""
+    if files.form != "svmlight":
+        return []
+    first = files.paths[0]
+    beside = [first.with_name(f"{stem(first)[0]}.{what}.txt") for what in ("features", "labels")]
+    return [path for path in beside if path.is_file()]
+
+
 def find_folder(name: str) -> Path | None:
     """The folder in which the named data set is found, None if it is in no data folder."""
     try:
-        return locate(name).arffs[0].parent
+        return locate(name).paths[0].parent
     except DataError:
         return None
 
@@ -165,60 +188,66 @@ def _list_folders(folders: list[Path], name: str) -> Iterator[Path]:
                 yield child
 
 
-def _stem(path: Path) -> tuple[str, str]:
-    """The stem without -train, -test, -sparse (folded), and which part it names: "train", "test" or ""."""
-    stem, part = path.stem, ""
-    while match := _SUFFIX.search(stem):
+def stem(path: Path) -> tuple[str, str]:
+    """The stem without -train, -test, -sparse, and which part it names: "train", "test" or ""."""
+    ending = suffix(path.name) or path.suffix
+    name, part = path.name[: len(path.name) - len(ending)], ""
+    while match := _SUFFIX.search(name):
         if match.group(1).lower() != "sparse":
             part = match.group(1).lower()
-        stem = stem[: match.start()]
-    return stem.casefold(), part
+        name = name[: match.start()]
+    return name, part
 
 
-def _sort_files(folder: Path, stem: str) -> tuple[dict[str, list[Path]], list[Path]]:
-    """The ARFF files of a stem in a folder by their part ("", "train", "test"), and its label XMLs."""
-    parts: dict[str, list[Path]] = {"": [], "train": [], "test": []}
+def _sort_files(folder: Path, name: str) -> tuple[dict[str, dict[str, list[Path]]], list[Path]]:
+    """The files of a name in a folder by form and part ("", "train", "test"), and its label XMLs."""
+    forms: dict[str, dict[str, list[Path]]] = {form: {"": [], "train": [], "test": []} for form in FORMS}
     xmls = []
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        found, part = _stem(path)
-        if found == stem and path.suffix.lower() == ".arff":
-            parts[part].append(path)
-        elif found == stem and path.suffix.lower() == ".xml":
-            xmls.append(path)
-    return parts, xmls
+        found, part = stem(path)
+        if found.casefold() == name.casefold():
+            if form := SUFFIXES.get(suffix(path.name)):
+                forms[form][part].append(path)
+            elif path.suffix.lower() == ".xml":
+                xmls.append(path)
+    return forms, xmls
 
 
 def _choose_in_folder(folder: Path, name: str, part: Part) -> DataFiles:
-    parts, xmls = _sort_files(folder, name.casefold())
-    for which, paths in parts.items():
-        if len(paths) > 1:
-            names = " and ".join(path.name for path in paths)
-            raise DataError(f"{folder}: {names} could both be the {which or 'full'} file; keep one")
+    """The files of a data set's folder: of the first form, in the order of FORMS, that has those needed."""
+    forms, xmls = _sort_files(folder, name)
     xml = xmls[0] if xmls else None
-    full, split = tuple(parts[""]), (*parts["train"], *parts["test"])
-    if part == "full" and full:
-        return DataFiles(name, full, xml)
-    if len(split) == 2:
-        return DataFiles(name, split, xml)
     known = find(name)
-    if full and known and known.test_first:
-        return DataFiles(name, full, xml, known.test_first)
+    for parts in forms.values():
+        for which, paths in parts.items():
+            if len(paths) > 1:
+                names = " and ".join(path.name for path in paths)
+                raise DataError(f"{folder}: {names} could both be the {which or 'full'} file; keep one")
+        full, split = tuple(parts[""]), (*parts["train"], *parts["test"])
+        if part == "full" and full:
+            return DataFiles(name, full, xml)
+        if len(split) == 2:
+            return DataFiles(name, split, xml)
+        if full and known and known.test_first:
+            return DataFiles(name, full, xml, known.test_first)
     wanted = f"{name}-train.arff and {name}-test.arff"
     if part == "full":
         wanted = f"{name}.arff, or {wanted}"
     there = ", ".join(sorted(path.name for path in folder.iterdir() if path.is_file())) or "nothing"
-    raise DataError(f"{folder}: needs {wanted}, has {there}")
+    raise DataError(f"{folder}: needs {wanted} (or of another form, such as .csv), has {there}")
 
 
 def _choose_beside(path: Path, name: str, part: Part) -> DataFiles:
-    """The data set of one ARFF file; its XML has the same stem, with or without -train, -test, -sparse."""
-    stem, _ = _stem(path)
-    parts, xmls = _sort_files(path.parent, stem)
+    """The data set of one file; its XML has the same stem, with or without -train, -test, -sparse."""
+    own, _ = stem(path)
+    forms, xmls = _sort_files(path.parent, own)
     exact = [xml for xml in xmls if xml.stem.casefold() == path.stem.casefold()]
-    xml = next(iter(exact + [xml for xml in xmls if _stem(xml)[1] == ""]), None)
+    xml = next(iter(exact + [xml for xml in xmls if stem(xml)[1] == ""]), None)
     if part == "full":
         return DataFiles(name, (path,), xml)
+    parts = forms[SUFFIXES.get(suffix(path.name), "arff")]
     split = (*parts["train"], *parts["test"])
     if len(split) != 2:
-        raise DataError(f"{path}: the predefined split needs {stem}-train.arff and {stem}-test.arff beside it")
+        ending = suffix(path.name) or ".arff"
+        raise DataError(f"{path}: the predefined split needs {own}-train{ending} and {own}-test{ending} beside it")
     return DataFiles(name, split, xml)

@@ -181,9 +181,12 @@ def shares(weights: Array, n: int) -> NDArray[np.intp]:
     return counts
 
 
-def checksum(X: Array, Y: NDArray[np.uint8]) -> str:
-    """SHA-256 (hex) over shapes and contents."""
+def checksum(X: Any, Y: Any) -> str:
+    """SHA-256 (hex) over shapes and contents of two matrices, dense or CSR."""
+    from scipy import sparse  # not where a config is only checked
+
     digest = hashlib.sha256(f"{X.shape} {Y.shape}\n".encode())
     for part in (X, Y):
-        digest.update(np.ascontiguousarray(part).tobytes())
+        for piece in (part.data, part.indices, part.indptr) if sparse.issparse(part) else (part,):
+            digest.update(np.ascontiguousarray(piece).tobytes())
     return digest.hexdigest()

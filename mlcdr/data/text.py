@@ -27,14 +27,14 @@ def fail_unreadable(path: Path, error: OSError) -> NoReturn:
 
 
 class Line(NamedTuple):
-    """A line of a file, for messages."""
+    """A line of a file, for messages; line 0 is the file itself."""
 
     path: Path
     number: int
 
     def fail(self, message: str) -> NoReturn:
         """Raise DataError about this line, as `fail` does about a file."""
-        raise DataError(f"{self.path}:{self.number}: {escape_control_characters(message)}")
+        raise DataError(f"{self.path}{f':{self.number}' if self.number else ''}: {escape_control_characters(message)}")
 
     def decode(self, raw: bytes) -> str:
         """Its text, without blanks around: UTF-8 only, because a wrong guess would give label names that match no XML.

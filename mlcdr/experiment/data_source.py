@@ -28,7 +28,10 @@ class DataSource:
     def of(cls, spec: DatasetSpec, splits: SplitSpec) -> DataSource:
         """The source of one data set of an experiment."""
         part = "predefined" if splits.kind == "predefined" else "full"
-        options = {key: tuple(v.items()) if isinstance(v, dict) else v for key, v in spec.params.items()}
+        options = {
+            key: tuple(v.items()) if isinstance(v, dict) else tuple(v) if isinstance(v, list) else v
+            for key, v in spec.params.items()
+        }
         return cls(spec.name, (*sorted(options.items()), ("part", part)), splits)
 
     def load(self) -> Dataset:

@@ -6,7 +6,6 @@ how they fit together.
 
 import itertools
 import json
-import math
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -14,6 +13,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PrivateAttr
 from pydantic.json_schema import WithJsonSchema
 
+from mlcdr.data.files import Part, short_name
+from mlcdr.data.forms import OPENML
 from mlcdr.experiment.splits import SplitSpec, seed_of
 from mlcdr.experiment.tune import TuneSpec
 from mlcdr.methods.component_changes import with_parameter
@@ -69,10 +70,21 @@ class _Spec(BaseModel):
 
 
 class DatasetSpec(_Spec):
-    """A data set to run on: its name (or path), and options for `load_dataset` (`missing`, `labels`, `synthetic`)."""
+    """A data set to run on: its name (or path), and options for `load_dataset` (`missing`, `labels`, ...)."""
 
     name: _Line
     params: dict[str, Any] = {}
+
+    @property
+    def source(self) -> str | None:
+        """The name or path by which its files are looked up; None where it has none."""
+        if self.name.startswith(OPENML) or not self.params.keys().isdisjoint(("openml", "function", "synthetic")):
+            return None
+        return str(self.params.get("path", self.name))
+
+    def short_name(self, part: Part = "full") -> str:
+        """Its name in the results, as far as it is known without its files."""
+        return self.name if self.source is None or "path" in self.params else short_name(self.name, part)
 
     def plain(self) -> Any:
         """As a config writes it."""
@@ -120,9 +132,9 @@ class MethodSpec(_Spec):
         return result
 
     @property
-    def shown(self) -> TuneSpec | None:
-        """The search of which every point is a result of its own (`tune: {scope: test}`)."""
-        return self.tune if self.tune is not None and self.tune.scope == "test" else None
+    def shown_grid(self) -> dict[str, tuple[Any, ...]]:
+        """The grid of which every point is a result of its own (`tune: {scope: test}`)."""
+        return self.tune.grid if self.tune is not None and self.tune.scope == "test" else {}
 
     def with_value(self, swept: str, value: Any) -> "MethodSpec | None":
         """The method with one parameter changed (`label_space.n_components`); None if it has no such parameter."""
@@ -310,33 +322,27 @@ class Experiment(_Spec):
     @property
     def varied(self) -> tuple[str, ...]:
         """The key paths in which a method's results may differ: the sweep's, then those of grids shown as a whole."""
-        grids = (path for spec in self.methods.values() if spec.shown for path in spec.shown.grid)
+        grids = (path for spec in self.methods.values() for path in spec.shown_grid)
         return tuple(dict.fromkeys((*self.sweep, *grids)))
 
     def points(self, method: str) -> tuple[dict[str, Any], ...]:
         """The sweep of one method: a dict of swept key path → value as written, for each combination, in config order.
 
-        Only paths that are parameters of the method take part, and `splits.labelled`; `({},)` if none is. A search of
+        Only paths that are parameters of the method take part, and `splits.labelled`; `({},)` if none is. A grid of
         which every point is run (`tune: {scope: test}`) belongs to it.
         """
-        spec, swept = self.methods[method], self._swept(method)
-        points = [dict(zip(swept, values, strict=True)) for values in itertools.product(*swept.values())]
-        shown = spec.shown.candidates(self.seed) if spec.shown else [{}]
-        return tuple(point | beside for point in points for beside in shown)
+        swept = self.values_of(method)
+        return tuple(dict(zip(swept, values, strict=True)) for values in itertools.product(*swept.values()))
 
-    def n_points(self, method: str) -> int:
-        """How many points a method has, at most."""
-        shown = self.methods[method].shown
-        return math.prod(map(len, self._swept(method).values())) * int(shown.n_points() if shown else 1)
-
-    def _swept(self, method: str) -> dict[str, tuple[Any, ...]]:
-        """The values of each swept path that is a parameter of the method."""
+    def values_of(self, method: str) -> dict[str, tuple[Any, ...]]:
+        """The values that each path takes in the points of a method."""
         spec = self.methods[method]
-        return {
+        swept = {
             path: values
             for path, values in self.sweep.items()
             if path == LABELLED or spec.with_value(path, values[0]) is not None
         }
+        return swept | spec.shown_grid
 
     def method_at(self, method: str, point: Mapping[str, Any]) -> MethodSpec:
         """The method with the values of one of its `points` put in.
@@ -355,7 +361,7 @@ class Experiment(_Spec):
             if changed is None:
                 raise KeyError(f"{method} has no parameter {path}")
             spec = changed
-        return spec.model_copy(update={"tune": None}) if spec.shown else spec
+        return spec.model_copy(update={"tune": None}) if spec.shown_grid else spec
 
     def resolved(self) -> dict[str, Any]:
         """The experiment as plain data in a config's own form, defaults of the splits written out; reads back equal."""

@@ -161,6 +161,19 @@ def judging_imports(judge: Callable[[str, str], None]) -> Iterator[None]:
         _judge.reset(token)
 
 
+def judge_import(written: str, module: str) -> None:
+    """Have the judge, if there is one, look at a module that is imported elsewhere, whatever it is.
+
+    Raises
+    ------
+    UnknownComponent
+        When it refuses the module.
+    """
+    judge = _judge.get()
+    if judge is not None:
+        judge(written, module)
+
+
 def _is_known_module(module: str) -> bool:
     """Whether a module may be imported whatever names it: mlcdr's, scikit-learn's, or a plug-in's entry point."""
     if module.partition(".")[0] in ("mlcdr", "sklearn"):

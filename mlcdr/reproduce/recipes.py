@@ -26,7 +26,7 @@ from functools import cached_property
 from pathlib import Path
 
 from mlcdr.config.loading import load_experiment, load_outline
-from mlcdr.data.files import Part, checkout_folder, data_folders, is_path, locate
+from mlcdr.data.files import Part, checkout_folder, data_folders, locate
 from mlcdr.data.sources import find
 from mlcdr.errors import ConfigError, DataError, UserError, suggest_name
 from mlcdr.experiment.model import Experiment
@@ -217,7 +217,7 @@ def missing(experiments: Sequence[Experiment]) -> list[str]:
     for experiment in experiments:
         part: Part = "predefined" if experiment.splits.kind == "predefined" else "full"
         for spec in experiment.datasets:
-            if is_path(spec.name) or find(spec.name) is None:
+            if spec.source is None or find(spec.source) is None:
                 continue  # what is wrong with it the config's own check says, with its line
             try:
                 locate(spec.name, part)

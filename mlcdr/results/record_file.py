@@ -60,13 +60,6 @@ CREATE TABLE choices (                   -- parameters that a trial tuned
     value TEXT NOT NULL,
     PRIMARY KEY (key, path)
 ) WITHOUT ROWID;
-CREATE TABLE tried (                     -- the points of a trial's search
-    key    TEXT NOT NULL REFERENCES trials (key) ON DELETE CASCADE,
-    number INTEGER NOT NULL,
-    point  TEXT NOT NULL,                -- JSON: tuned path → value as the config would write it
-    value  REAL,                         -- of the criterion; NULL: it could not be fitted and measured
-    PRIMARY KEY (key, number)
-) WITHOUT ROWID;
 CREATE TABLE planned (                   -- the trials of the last run's plan, in its order
     position INTEGER PRIMARY KEY,
     key      TEXT NOT NULL UNIQUE,
@@ -93,13 +86,6 @@ CREATE TABLE costs (                     -- seconds of one worker for each recor
 """
 
 
-def empty_record() -> sqlite3.Connection:
-    """A connection to an empty record in memory."""
-    db = sqlite3.connect(":memory:", isolation_level=None)
-    db.executescript(_SCHEMA)
-    return db
-
-
 def _bare(sql: str | None) -> str:
     """A statement without comments and line ends, for comparing."""
     return " ".join(re.sub("--.*", "", sql or "").split())
@@ -107,7 +93,8 @@ def _bare(sql: str | None) -> str:
 
 def _made_here() -> dict[tuple[str, str], str]:
     """(`table` or `index`, name) → statement, as SQLite has them of a record that is made here."""
-    with contextlib.closing(empty_record()) as db:
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(_SCHEMA)
         return {(kind, name): sql for kind, name, sql in db.execute("SELECT type, name, sql FROM sqlite_master")}
 
 
@@ -184,7 +171,7 @@ def _begun(place: Path | str, stack: contextlib.ExitStack) -> sqlite3.Connection
     return db
 
 
-def writing(folder: Path, fresh: bool = False) -> sqlite3.Connection:
+def writing(folder: Path, fresh: bool) -> sqlite3.Connection:
     """A connection to the record of a folder, made if there is none; for the one process that holds the folder's lock.
 
     Parameters
@@ -200,9 +187,14 @@ def writing(folder: Path, fresh: bool = False) -> sqlite3.Connection:
     """
     path = folder / NAME
     with saying(path, "cannot be used as the record of trials", _WAY_OUT):
-        if not fresh and _is_safe(path) and os.path.lexists(_journal(path)):
-            _mend(path)
-        if fresh or not _is_safe(path) or not path.stat().st_size:  # empty: an older mlcdr was killed as it began
+        if fresh:
+            _create(path)
+        elif _is_safe(path):
+            if os.path.lexists(_journal(path)):
+                _mend(path)
+            if not path.stat().st_size:  # an older mlcdr was killed as it began
+                _create(path)
+        else:
             _create(path)
         db = sqlite3.connect(path, isolation_level=None)
         try:

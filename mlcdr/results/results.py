@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from mlcdr.config.recorded import read_recorded
-from mlcdr.data.files import Part, short_name
-from mlcdr.errors import ConfigError, ResultsError, report_memory
+from mlcdr.data.files import Part
+from mlcdr.errors import ConfigError, ResultsError
 from mlcdr.experiment.model import Experiment, method_text
 from mlcdr.results.best import Best, Repetitions, Setting, choose_best, tuned_paths
 from mlcdr.results.failures import Place
@@ -127,16 +127,11 @@ class Results:
         return found
 
     def checksum(self, dataset: str) -> str:
-        """The manifest's checksum of a data set's content; empty where it has none, or there is no manifest.
-
-        Raises
-        ------
-        ResultsError
-            When the manifest is broken.
-        """
-        if not is_regular_file(self.folder / "manifest.json"):
+        """The manifest's checksum of a data set's content; empty where it has none."""
+        try:
+            return str(self.manifest.facts(dataset).get("checksum", ""))
+        except ResultsError:
             return ""
-        return str(self.manifest.facts(dataset).get("checksum", ""))
 
     @cached_property
     def scored(self) -> frozenset[Place]:
@@ -237,7 +232,6 @@ class Results:
         return tuple(dict.fromkeys(point[k] for point in self.points if point[k] != ""))
 
 
-@report_memory
 def open_results(folder: str | Path) -> Results:
     """Open a results folder.
 
@@ -357,7 +351,7 @@ def _order_datasets(cells: Iterable[Key], experiment: Experiment) -> tuple[str, 
     """The data sets in the config's order, by the names that `locate` gives them."""
     found = {key[0].casefold(): key[0] for key in cells}
     part: Part = "predefined" if experiment.splits.kind == "predefined" else "full"
-    written = [short_name(spec.name, part) for spec in experiment.datasets]
+    written = [spec.short_name(part) for spec in experiment.datasets]
     return _in_order((found.get(name.casefold(), name) for name in written), found.values())
 
 

@@ -205,10 +205,10 @@ DATA = {
         BINARY + "0,1,5\n", '<labels>\n<label name="d"/></labels>', {}, "{xml}:2: label 'd' is not an attribute of d",
     ),
     "missing value": (
-        BINARY + "0,1,5\n0,1,?\n", A, {}, "{arff}:7: row 2: attribute 'c' has no value ('?')",
+        BINARY + "0,1,5\n0,1,?\n", A, {}, "{arff}:7: row 2: attribute 'c' has no value",
     ),
     "missing value, sparse": (
-        BINARY + "{0 1}\n\n{2 ?}\n", A, {}, "{arff}:8: row 2: attribute 'c' has no value ('?')",
+        BINARY + "{0 1}\n\n{2 ?}\n", A, {}, "{arff}:8: row 2: attribute 'c' has no value",
     ),
     "missing label": (
         BINARY + "?,1,5\n", A, {"missing": "zero"}, "{arff}:6: row 1: label 'a' has no value",
@@ -228,9 +228,9 @@ DATA = {
     ),
     "no labels known": (BINARY + "0,1,5\n", None, {}, "{arff}: which attributes are labels?"),
     "too many labels": (BINARY + "0,1,5\n", None, {"labels": 3}, "{arff}: 3 labels (MEKA's -C), but the file has 3"),
-    "no labels at all": (BINARY + "0,1,5\n", None, {"labels": 0}, "{arff}: 0 labels (MEKA's -C), but the file has 3"),
+    "no labels at all": (BINARY + "0,1,5\n", None, {"labels": 0}, "{arff}: labels: must be a whole number other"),
     "labels said twice": (
-        BINARY + "0,1,5\n", A, {"labels": 1}, "{xml}: names the labels; the option labels: 1",
+        BINARY + "0,1,5\n", A, {"labels": 1}, "{xml}: names the labels; the option labels is only",
     ),
     "no test file": (
         BINARY + "0,1,5\n", A, {"part": "predefined"}, "{arff}: the predefined split needs",

@@ -156,5 +156,5 @@ def test_a_config_is_told_what_is_wrong():
     with pytest.raises(ConfigError, match="'data12-5' is listed twice"):
         experiment({"synthetic": PLAIN}, {"synthetic": PLAIN | {"seed": 9}})
     predefined = experiment({"synthetic": PLAIN}, splits={"kind": "predefined"})
-    with pytest.raises(DataError, match="has no predefined split"):
+    with pytest.raises(DataError, match="have no predefined split"):
         DataSource.of(predefined.datasets[0], predefined.splits).load()

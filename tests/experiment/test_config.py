@@ -401,8 +401,7 @@ LINE = "must be one line of text without spaces around it"
         (
             "[yeast]",
             "\n  - birds: {mising: mean}",
-            "4: datasets.0.birds.mising: unknown option of a data set; did you mean 'missing'? "
-            "(known: missing, labels)",
+            "4: datasets.0.birds.mising: unknown option of a data set; did you mean 'missing'? (known: missing, labels",
         ),
         (
             "[yeast]",
@@ -413,12 +412,12 @@ LINE = "must be one line of text without spaces around it"
         (
             "[yeast]",
             "[birds: {labels: 0}]",
-            "3: datasets.0.birds.labels: must be a whole number other than 0, found 0",
+            "3: datasets.0.birds.labels: must be a whole number other than 0 or text or a list of names, found 0",
         ),
         (
             "[yeast]",
             "[birds: mean]",
-            "3: datasets.0.birds: options must be a mapping (missing, labels), found the text 'mean'",
+            "3: datasets.0.birds: options must be a mapping (missing, labels, ",
         ),
         (
             "[yeast]",

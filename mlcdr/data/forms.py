@@ -1,0 +1,164 @@
+"""The forms in which data sets come: which files are of a form, how each says its labels, and the options of a config.
+
+Tables (ARFF, CSV, Parquet, Feather, OpenML, DataFrames) have labels among their columns; the others have two matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from mlcdr.errors import DataError, describe, suggest_name
+
+PACKED = (".gz", ".xz", ".zip")
+"""Suffixes of packed files, after that of a form of text."""
+
+
+class Form(NamedTuple):
+    """One form: its name, the suffixes of its files, the options that it takes, and how its labels are said."""
+
+    title: str
+    suffixes: tuple[str, ...]
+    options: tuple[str, ...]
+    labels: str
+    packed: bool = False
+
+
+_COLUMNS = ("labels", "separator", "categories", "drop")
+FORMS = {
+    "arff": Form(
+        "ARFF", (".arff",), ("labels",), "Mulan's NAME.xml beside it, MEKA's `-C` in the relation, or `labels`"
+    ),
+    "csv": Form(
+        "CSV",
+        (".csv", ".tsv"),
+        (*_COLUMNS, "delimiter", "decimal", "encoding", "header"),
+        "`labels`: names, a pattern, a number of columns; or one column of tags with a `separator`",
+        packed=True,
+    ),
+    "parquet": Form("Parquet", (".parquet",), _COLUMNS, "as in CSV"),
+    "feather": Form("Feather", (".feather",), _COLUMNS, "as in CSV"),
+    "npz": Form("NumPy", (".npz",), ("X", "Y"), "the array Y, or the one that `Y` names; or CSR parts Y_data ..."),
+    "mat": Form("MATLAB", (".mat",), ("X", "Y"), "the matrix Y, or target, or the one that `Y` names"),
+    "svmlight": Form(
+        "svmlight",
+        (".svm", ".svmlight", ".libsvm", ".txt"),
+        (),
+        "in front of each row; with a first line `n d K` the text of the extreme classification repository",
+        packed=True,
+    ),
+    "openml": Form("OpenML", (), _COLUMNS, "the source's targets, or `labels`"),
+    "function": Form("a function", (), ("arguments",), "the function returns (X, Y)"),
+    "synthetic": Form("synthetic", (), (), "generated"),
+}
+
+SUFFIXES = {suffix: name for name, form in FORMS.items() for suffix in form.suffixes} | {
+    suffix + packing: name
+    for name, form in FORMS.items()
+    if form.packed
+    for suffix in form.suffixes
+    for packing in PACKED
+}
+
+SOURCES = ("path", "openml", "function", "synthetic")
+"""Options that say where the data of a name of one's own come from."""
+
+OPENML = "openml:"
+"""In front of the number of a data set of openml.org, in place of a name."""
+
+
+class Option(NamedTuple):
+    """An option of a data set: the kinds of its values, what it says, and its values where only some are allowed."""
+
+    kinds: tuple[str, ...]
+    says: str
+    choices: tuple[str, ...] = ()
+
+
+OPTIONS = {
+    "missing": Option(("text",), "What becomes of missing values.", ("error", "mean", "zero")),
+    "labels": Option(
+        ("number", "text", "list"),
+        "Which columns are labels: their names, a name or pattern (`tag_*`), or how many, the first ones or, of a "
+        "negative number, the last (MEKA's `-C`).",
+    ),
+    "separator": Option(("text",), "The text between the tags of the one column that `labels` names."),
+    "categories": Option(("list",), "Columns whose values are words even where they look like numbers."),
+    "drop": Option(("list",), "Columns that are left out."),
+    "delimiter": Option(("text",), "The character between the cells of a row: `,` (in .tsv a tab)."),
+    "decimal": Option(("text",), "The decimal mark.", (".", ",")),
+    "encoding": Option(("text",), "The encoding of a CSV file.", ("utf-8", "latin-1", "cp1252", "utf-16")),
+    "header": Option(("switch",), "Whether the first line has the names of the columns; else they are column1, …"),
+    "X": Option(("text",), "The name of the features' array."),
+    "Y": Option(("text",), "The name of the labels' array."),
+    "path": Option(("text",), "The file, of a data set with a name of your own."),
+    "openml": Option(("number",), "The number of a data set of openml.org."),
+    "function": Option(("text",), "The dotted path of a function that returns (X, Y)."),
+    "arguments": Option(("mapping",), "The arguments of the function."),
+    "synthetic": Option(("mapping",), "The options of a data set that is generated."),
+}
+MAPPINGS = tuple(key for key, option in OPTIONS.items() if "mapping" in option.kinds)
+_KINDS = {
+    "text": lambda value: isinstance(value, str) and value != "",
+    "number": lambda value: isinstance(value, int) and not isinstance(value, bool) and value != 0,
+    "list": lambda value: isinstance(value, list | tuple) and value and all(isinstance(each, str) for each in value),
+    "switch": lambda value: isinstance(value, bool),
+    "mapping": lambda value: isinstance(value, Mapping),
+}
+_WORDS = {
+    "text": "text",
+    "number": "a whole number other than 0",
+    "list": "a list of names",
+    "switch": "true or false",
+    "mapping": "a mapping",
+}
+
+
+def option_problems(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is wrong with the options of a data set, each with the option's name."""
+    sources = [key for key in SOURCES if key in options]
+    for key in sources[1:]:
+        yield key, f"the data come from one place, and there is {sources[0]} already"
+    for key, value in options.items():
+        if key not in OPTIONS:
+            yield key, f"unknown option of a data set{suggest_name(key, OPTIONS)} (known: {', '.join(OPTIONS)})"
+            continue
+        option = OPTIONS[key]
+        if option.choices and value not in option.choices:
+            hint = suggest_name(value, option.choices) if isinstance(value, str) else ""
+            yield key, f"must be one of {', '.join(option.choices)}, found {describe(value)}{hint}"
+        elif not any(_KINDS[kind](value) for kind in option.kinds):
+            yield key, f"must be {' or '.join(_WORDS[kind] for kind in option.kinds)}, found {describe(value)}"
+        elif key == "delimiter" and len(value) != 1:
+            yield key, f"must be one character, found {describe(value)}"
+
+
+def check_form_options(place: object, form: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that are of other forms.
+
+    Raises
+    ------
+    DataError
+    """
+    for key in options:
+        if key not in (*FORMS[form].options, "missing", *SOURCES):
+            forms = ", ".join(each.title for each in FORMS.values() if key in each.options)
+            raise DataError(f"{place}: the option {key} is of {forms}, and this is {FORMS[form].title}")
+
+
+_CONVERSIONS = {
+    ".xlsx": "pandas.read_excel(FILE).to_csv('data.csv', index=False)",
+    ".json": "pandas.read_json(FILE).to_csv('data.csv', index=False)",
+    ".pkl": "a pickle can run code; where it was made: frame.to_csv('data.csv', index=False)",
+    ".h5": "pandas.read_hdf(FILE).to_csv('data.csv', index=False)",
+    ".npy": "numpy.savez('data.npz', X=X, Y=Y)",
+    ".rds": "in R: write.csv(frame, 'data.csv', row.names=FALSE)",
+    ".sav": "pandas.read_spss(FILE).to_csv('data.csv', index=False)",
+}
+
+
+def describe_unknown(name: str) -> str:
+    """Why a file is of no form, which forms there are, and how to convert it."""
+    forms = ", ".join(f"{form.title} ({' '.join(form.suffixes)})" for form in FORMS.values() if form.suffixes)
+    ending = next((each for each in _CONVERSIONS if name.lower().endswith(each)), ".xlsx")
+    return f"its form is not known by its suffix; read are {forms}; convert it: {_CONVERSIONS[ending]}"

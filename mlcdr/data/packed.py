@@ -1,0 +1,82 @@
+"""The bytes of a data file of text, packed or not, within bounds and without NUL bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mlcdr.data.text import Line, fail, fail_unreadable
+from mlcdr.errors import DataError
+
+FREE_BYTES, GROWTH = 1 << 28, 250
+"""A packed file may grow to the first, and beyond it to so many times its size: more is no data, but a trap."""
+
+
+class _Checked(io.RawIOBase):
+    """A stream of bytes that may be so many at most, and, where `plain`, has no NUL among them."""
+
+    def __init__(self, path: Path, file: BinaryIO, most: float, plain: bool):
+        self._path, self._file, self._most, self._plain = path, file, most, plain
+        self._size, self._lines = 0, 1
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._file.read(len(buffer))
+        self._size += len(piece)
+        if self._size > self._most:
+            fail(self._path, f"unpacks to more than {GROWTH} times its size; unpack it first if that is no mistake")
+        if self._plain and b"\0" in piece:
+            number = self._lines + piece.count(b"\n", 0, piece.index(b"\0"))
+            Line(self._path, number).fail("a NUL byte; it is text in UTF-8 (`encoding: utf-16` reads CSV of that kind)")
+        self._lines += piece.count(b"\n")
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+@contextlib.contextmanager
+def open_data(path: Path, plain: bool = True) -> Iterator[io.BufferedReader]:
+    """Open a data file; one that ends in .gz, .xz or .zip (of one member) is unpacked as it is read.
+
+    Raises
+    ------
+    DataError
+        When it cannot be read, is damaged, unpacks to absurdly much, or (where `plain`) has a NUL byte.
+    """
+    try:
+        with contextlib.ExitStack() as stack:
+            file: BinaryIO = stack.enter_context(path.open("rb"))
+            most, suffix = float("inf"), path.suffix.lower()
+            if suffix in (".gz", ".xz", ".zip"):
+                most = max(FREE_BYTES, GROWTH * path.stat().st_size)
+                file = stack.enter_context(_unpacked(path, file, suffix))
+            yield io.BufferedReader(_Checked(path, file, most, plain), 1 << 18)
+    except DataError:
+        raise
+    except (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile) as error:
+        fail(path, f"cannot be unpacked: {error}")
+    except OSError as error:
+        fail_unreadable(path, error)
+
+
+def _unpacked(path: Path, file: BinaryIO, suffix: str) -> BinaryIO:
+    if suffix == ".gz":
+        return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
+    if suffix == ".xz":
+        return lzma.LZMAFile(file)  # type: ignore[return-value]
+    archive = zipfile.ZipFile(file)
+    members = [each for each in archive.infolist() if not each.is_dir()]
+    if len(members) != 1 or members[0].flag_bits & 1:
+        fail(path, f"a zip file of {len(members)} files; one is needed, and without a password")
+    try:
+        return archive.open(members[0])  # type: ignore[return-value]
+    except NotImplementedError as error:
+        return fail(path, f"cannot be unpacked: {error}")

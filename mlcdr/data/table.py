@@ -1,0 +1,80 @@
+"""A table whose columns are features and labels, whatever file it comes from."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from scipy import sparse
+
+from mlcdr.data.arff_header import Attribute
+from mlcdr.data.text import Line, fail, list_values, quote
+from mlcdr.errors import suggest_name
+
+# A dense or a sparse matrix. Any: numpy and scipy share the operations used here, but no type.
+Matrix: TypeAlias = Any
+
+
+@dataclass(frozen=True)
+class Table:
+    """The content of a table.
+
+    Attributes
+    ----------
+    path : Path
+        The file read, for messages.
+    attributes : tuple of Attribute
+        The m columns in order.
+    values : ndarray or csr_array of shape (n, m), float64
+        Numbers; nominal values as their position in the declaration. NaN is a missing value and nothing else. CSR, with
+        int32 sorted indices and no explicit zeros, for a sparse file.
+    """
+
+    path: Path
+    attributes: tuple[Attribute, ...]
+    values: Matrix
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the file's rows are sparse."""
+        return sparse.issparse(self.values)
+
+    def place(self, row: int) -> Line:
+        """Where a row stands in the file; of a file without lines, the file."""
+        return Line(self.path, 0)
+
+
+def find_columns(place: Line, names: Sequence[str], labels: int | str | Sequence[str]) -> list[int]:
+    """The positions of the labels among the columns: the first (or last) ones, or by names, or by a pattern of names.
+
+    Raises
+    ------
+    DataError
+        No such column, a name that is given twice, or no column left for a feature.
+    """
+    m = len(names)
+    if isinstance(labels, int):
+        if not 0 < abs(labels) < m:
+            given = f"{labels} labels (MEKA's -C), but the file has {m} attributes"
+            fail(place.path, f"{given}, and at least one must be a feature")
+        return list(range(m))[:labels] if labels > 0 else list(range(m))[labels:]
+    where = {name: column for column, name in enumerate(names)}
+    if isinstance(labels, str):
+        if labels in where:
+            return [where[labels]]
+        columns = [column for column, name in enumerate(names) if fnmatch.fnmatchcase(name, labels)]
+        if not columns:
+            place.fail(f"labels: no column is called {quote(labels)}; there are {list_values(names)}")
+    else:
+        for label in labels:
+            if label not in where:
+                place.fail(f"labels: no column is called {quote(label)}{suggest_name(label, names)}")
+        columns = sorted({where[label] for label in labels})
+        if len(columns) < len(labels):
+            place.fail("labels: a name is given twice")
+    if len(columns) == m:
+        place.fail("labels: all columns are labels, and at least one must be a feature")
+    return columns

@@ -1,0 +1,621 @@
+"""Every form of data, read from files that other software wrote and compared with the arrays; and what is refused."""
+
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import io as matlab
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, make_multilabel_classification
+
+from mlcdr.config.imports import Imports
+from mlcdr.config.loading import experiment_from
+from mlcdr.data import packed
+from mlcdr.data.dataset import Dataset, load_dataset
+from mlcdr.errors import ConfigError, DataError
+from mlcdr.methods.registry import judging_imports
+
+RNG = np.random.default_rng(18)
+X = RNG.normal(size=(12, 4)) * 10.0 ** RNG.integers(-9, 9, size=(12, 4))
+Y = RNG.random((12, 3)) < 0.4
+Y[:3] = np.eye(3)
+X[0] = [1e-300, -0.0, 2**53, 0.1]
+FRAME = pd.DataFrame(X, columns=["a", "b,c", 'd "q"', "é"]).assign(colour=["red", "blue"] * 6, rare=["no"] * 12)
+for _j, _name in enumerate(("tag_x", "tag_y", "other")):
+    FRAME[_name] = Y[:, _j].astype(int)
+NAMES = ("a", "b,c", 'd "q"', "é", "colour=blue", "colour=red", "rare")
+TAGS = {"labels": ["other", "tag_x", "tag_y"]}
+SPARSE = sparse.csr_array(np.where(X > 0, X, 0) * (RNG.random((12, 4)) < 0.7))
+SPARSE = sparse.csr_array(sparse.vstack([[[1.0, 0, 0, 2.0]], SPARSE[1:]]))
+
+
+def _tagged(frame: pd.DataFrame) -> pd.DataFrame:
+    tags = ["; ".join(f"t{k}" for k in np.flatnonzero(row)) for row in Y]
+    return frame.drop(columns=TAGS["labels"]).assign(tags=tags)
+
+
+def _xmc(features: sparse.csr_array, labels: np.ndarray) -> str:
+    rows = [f"{len(labels)} {features.shape[1]} {labels.shape[1]}"]
+    for i, row in enumerate(labels):
+        _, columns = features[[i]].nonzero()
+        entries = [f"{j}:{float(features[i, j])!r}" for j in columns]
+        rows.append(" ".join([",".join(map(str, np.flatnonzero(row))), *entries]))
+    return "\n".join(rows) + "\n"
+
+
+TABLES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "data.csv": (lambda path: FRAME.to_csv(path, index=False), TAGS),
+    "data.tsv": (lambda path: FRAME.to_csv(path, index=False, sep="\t"), {"labels": -3}),
+    "gz.csv.gz": (lambda path: FRAME.to_csv(path, index=False), TAGS),
+    "xz.csv.xz": (lambda path: FRAME.to_csv(path, index=False), TAGS),
+    "zip.csv.zip": (lambda path: FRAME.to_csv(path, index=False), TAGS),
+    "latin.csv": (lambda path: FRAME.to_csv(path, index=False, encoding="latin-1"), TAGS | {"encoding": "latin-1"}),
+    "wide.csv": (lambda path: FRAME.to_csv(path, index=False, encoding="utf-16"), TAGS | {"encoding": "utf-16"}),
+    "bom.csv": (lambda path: FRAME.to_csv(path, index=False, encoding="utf-8-sig"), TAGS),
+    "comma.csv": (
+        lambda path: FRAME.to_csv(path, index=False, sep=";", decimal=","),
+        TAGS | {"delimiter": ";", "decimal": ","},
+    ),
+    "data.parquet": (lambda path: FRAME.to_parquet(path), TAGS),
+    "data.feather": (lambda path: FRAME.astype({"colour": "category"}).to_feather(path), TAGS),
+    "tags.csv": (lambda path: _tagged(FRAME).to_csv(path, index=False), {"labels": "tags", "separator": ";"}),
+    "dropped.csv": (lambda path: FRAME.assign(id=10**18).to_csv(path, index=False), TAGS | {"drop": ["id"]}),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_that_pandas_and_pyarrow_wrote(name: str, tmp_path: Path) -> None:
+    write, options = TABLES[name]
+    write(tmp_path / name)
+    found = load_dataset(tmp_path / name, **options)
+    assert found.feature_names == NAMES
+    np.testing.assert_array_equal(found.X[:, :4], X)
+    np.testing.assert_array_equal(
+        found.X[:, 4:], np.column_stack([np.tile([0, 1], 6), np.tile([1, 0], 6), np.zeros(12)])
+    )
+    np.testing.assert_array_equal(found.Y, Y)
+    assert (found.declared_features, found.declared_nominal, found.name) == (6, 2, name.split(".")[0])
+    assert load_dataset(tmp_path / name, **options).checksum == found.checksum
+    assert load_dataset(tmp_path / name, missing="zero", **options).checksum != found.checksum
+
+
+def _labels_of(found: Dataset) -> np.ndarray:
+    return found.Y.toarray() if sparse.issparse(found.Y) else found.Y
+
+
+MATRICES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "dense.npz": (lambda path: np.savez(path, X=X, Y=Y), X, {}),
+    "packed.npz": (
+        lambda path: np.savez_compressed(path, data=X, target=np.where(Y, 1, -1)),
+        X,
+        {"X": "data", "Y": "target"},
+    ),
+    "sparse.npz": (
+        lambda path: np.savez(
+            path, X_data=SPARSE.data, X_indices=SPARSE.indices, X_indptr=SPARSE.indptr, X_shape=SPARSE.shape, Y=Y
+        ),
+        SPARSE,
+        {},
+    ),
+    "dense.mat": (lambda path: matlab.savemat(path, {"data": X, "target": Y.T.astype(float)}), X, {}),
+    "sparse.mat": (
+        lambda path: matlab.savemat(path, {"A": sparse.csc_matrix(SPARSE), "B": Y.astype(int)}),
+        SPARSE,
+        {"X": "A", "Y": "B"},
+    ),
+    "one.svm": (lambda path: dump_svmlight_file(SPARSE, Y, str(path), multilabel=True, zero_based=False), SPARSE, {}),
+    "zero.libsvm": (lambda path: dump_svmlight_file(SPARSE, Y, str(path), multilabel=True), SPARSE, {}),
+    "xmc.txt": (lambda path: path.write_text(_xmc(SPARSE, Y)), SPARSE, {}),
+    "xmc.txt.gz": (lambda path: path.write_bytes(gzip.compress(_xmc(SPARSE, Y).encode())), SPARSE, {}),
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_matrices_that_numpy_scipy_and_scikit_learn_wrote(name: str, tmp_path: Path) -> None:
+    write, wanted, options = MATRICES[name]
+    write(tmp_path / name)
+    found = load_dataset(tmp_path / name, **options)
+    digits = 1e-15 if name in ("one.svm", "zero.libsvm") else 0  # scikit-learn writes 16 digits
+    values = found.X.toarray() if sparse.issparse(found.X) else found.X
+    np.testing.assert_allclose(values, wanted.toarray() if sparse.issparse(wanted) else wanted, rtol=digits)
+    assert sparse.issparse(found.X) == sparse.issparse(found.Y) == sparse.issparse(wanted)
+    np.testing.assert_array_equal(_labels_of(found), Y)
+
+
+def test_svmlight_with_names_beside_it_and_rows_of_nothing(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("3 4 2\n1 0:2\n\n0,1 3:0.5\n")
+    found = load_dataset(tmp_path / "t.txt")
+    assert (found.X.toarray().tolist(), _labels_of(found).tolist()) == (
+        [[2, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0.5]],
+        [[0, 1], [0, 0], [1, 1]],
+    )
+    (tmp_path / "t.labels.txt").write_text("no\nyes\n")
+    (tmp_path / "t.features.txt").write_text("a\nb\nc\nd\n")
+    assert load_dataset(tmp_path / "t.txt").label_names == ("no", "yes")
+    assert load_dataset(tmp_path / "t.txt").feature_names == ("a", "b", "c", "d")
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.parquet", "d.npz", "d.svm"])
+def test_train_and_test_files_are_a_division(name: str, tmp_path: Path) -> None:
+    stem, ending = name.split(".")
+    for part, rows in (("train", slice(0, 8)), ("test", slice(8, 12))):
+        path = tmp_path / f"{stem}-{part}.{ending}"
+        if ending == "npz":
+            np.savez(path, X=X[rows], Y=Y[rows])
+        elif ending == "svm":
+            dump_svmlight_file(SPARSE[rows], Y[rows], str(path), multilabel=True)
+        else:
+            frame = FRAME.iloc[rows]
+            (frame.to_csv if ending == "csv" else frame.to_parquet)(path, index=False)
+    options = TAGS if ending in ("csv", "parquet") else {}
+    found = load_dataset(tmp_path / f"d-train.{ending}", part="predefined", **options)
+    assert (found.n_train, found.n_instances, found.name) == (8, 12, "d")
+    np.testing.assert_array_equal(_labels_of(found), Y)
+
+
+def test_what_is_in_memory(tmp_path: Path) -> None:
+    of_arrays = Dataset.of(X, Y, label_names=["p", "q", "r"])
+    np.testing.assert_array_equal(of_arrays.X, X)
+    assert (of_arrays.label_names, of_arrays.feature_names[0]) == (("p", "q", "r"), "feature1")
+    of_sparse = Dataset.of(sparse.coo_matrix(SPARSE), sparse.csc_matrix(Y.astype(int)), name="mine")
+    assert (of_sparse.X != SPARSE).nnz == 0
+    assert (of_sparse.Y.dtype, of_sparse.name) == (np.int8, "mine")
+    features, labels = FRAME.drop(columns=TAGS["labels"]), FRAME[TAGS["labels"]]
+    for made in (Dataset.of(FRAME, **TAGS), Dataset.of(features, labels), Dataset.of(features, labels.to_numpy())):
+        assert made.feature_names == NAMES
+    assert repr(of_arrays).count("\n") == 2
+    with pytest.raises(DataError, match=r"^mine: X has 12 rows and Y has 11$"):
+        Dataset.of(X, Y[1:], name="mine")
+
+
+def test_a_function_of_a_dotted_path_and_the_rule_for_it(tmp_path: Path) -> None:
+    """It is called by what runs a config; a config that is only looked at needs trust, as for a class of others."""
+    arguments = {"n_samples": 20, "n_classes": 3, "random_state": 4}
+    spec = {"made": {"function": "sklearn.datasets.make_multilabel_classification", "arguments": arguments}}
+    config = {
+        "name": "f",
+        "datasets": [spec],
+        "splits": {"kind": "kfold", "folds": 2, "repeats": 1, "seed": 1},
+        "metrics": ["hamming_loss"],
+        "methods": {"A": {"learner": "least_squares"}},
+    }
+    (read,) = experiment_from(config).datasets
+    found = load_dataset(read.name, **read.params)
+    wanted = make_multilabel_classification(**arguments)
+    np.testing.assert_array_equal(found.X, wanted[0])
+    np.testing.assert_array_equal(found.Y, wanted[1])
+    with judging_imports(Imports(tmp_path, trust=False)), pytest.raises(ConfigError, match="is not imported: sklearn"):
+        experiment_from(config)
+    with pytest.raises(DataError, match=r"^x: math\.cos failed: TypeError"):
+        load_dataset("x", function="math.cos", arguments={})
+
+
+def test_openml_by_a_server_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What scikit-learn asks of openml.org: facts as JSON and the ARFF, here answered from memory."""
+    arff = "@relation r\n@attribute a numeric\n@attribute c {u,v}\n@attribute l1 {FALSE,TRUE}\n"
+    arff += "@attribute l2 {FALSE,TRUE}\n@data\n1.5,u,TRUE,FALSE\n2,v,FALSE,TRUE\n3,u,TRUE,TRUE\n"
+    features = [
+        {
+            "index": str(k),
+            "name": name,
+            "data_type": kind,
+            "is_target": str(name in ("l1", "l2")).lower(),
+            "is_ignore": "false",
+            "is_row_identifier": "false",
+            "number_of_missing_values": "0",
+        }
+        for k, (name, kind) in enumerate((("a", "numeric"), ("c", "nominal"), ("l1", "nominal"), ("l2", "nominal")))
+    ]
+    about = {
+        "id": "7",
+        "name": "r",
+        "version": "1",
+        "format": "ARFF",
+        "file_id": "9",
+        "url": "https://openml.org/data/v1/download/9/r.arff",
+        "default_target_attribute": "l1,l2",
+        "description": "",
+        "status": "active",
+        "md5_checksum": hashlib.md5(arff.encode()).hexdigest(),
+    }
+    answers = {
+        "api/v1/json/data/7": json.dumps({"data_set_description": about}).encode(),
+        "api/v1/json/data/features/7": json.dumps({"data_features": {"feature": features}}).encode(),
+        "api/v1/json/data/qualities/7": json.dumps(
+            {"data_qualities": {"quality": [{"name": "NumberOfInstances", "value": "3"}]}}
+        ).encode(),
+        "data/v1/download/9/r.arff": arff.encode(),
+    }
+
+    def answer(request: Any, *_: Any, **__: Any) -> Any:
+        body = answers[request.full_url.split(".org/")[1]]
+        reply = io.BytesIO(body)
+        reply.info = lambda: {}  # type: ignore[attr-defined]
+        return reply
+
+    monkeypatch.setattr("sklearn.datasets._openml.urlopen", answer)
+    found = load_dataset("openml:7")
+    assert (found.label_names, found.feature_names) == (("l1", "l2"), ("a", "c=u", "c=v"))
+    assert (found.X.tolist(), found.Y.tolist()) == ([[1.5, 1, 0], [2, 0, 1], [3, 1, 0]], [[1, 0], [0, 1], [1, 1]])
+    with pytest.raises(DataError, match=r"^openml:8: cannot be had from openml\.org: "):
+        load_dataset("openml:8")
+
+
+# -------------------------------------------------------------------- what is refused
+
+
+C = "a,b,tag_x,tag_y\n"  # rows begin on line 2
+L = {"labels": "tag_*"}
+V = "1 0:1 2:5\n"
+G = {"X": X, "Y": Y}
+
+
+def _npz(**changes: Any) -> bytes:
+    with io.BytesIO() as file:
+        np.savez(file, allow_pickle=True, **{key: value for key, value in (G | changes).items() if value is not None})
+        return file.getvalue()
+
+
+def _mat(**changes: Any) -> bytes:
+    with io.BytesIO() as file:
+        matlab.savemat(file, {key: value for key, value in (G | {"Y": Y * 1.0} | changes).items() if value is not None})
+        return file.getvalue()
+
+
+def _arrow(kind: str = "parquet", **columns: Any) -> bytes:
+    with io.BytesIO() as file:
+        getattr(FRAME.assign(**columns), f"to_{kind}")(file)
+        return file.getvalue()
+
+
+def _zip(*names: str) -> bytes:
+    with io.BytesIO() as file:
+        with zipfile.ZipFile(file, "w") as archive:
+            for name in names:
+                archive.writestr(name, C + "1,2,0,1\n")
+        return file.getvalue()
+
+
+BIG = np.full(12, 2**60)
+REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
+    # CSV: the file
+    "empty": ("c.csv", "", L, ":1: an empty file; a CSV file begins with the names of its columns"),
+    "no rows": ("c.csv", C, L, ": no row after the names"),
+    "no names": ("c.csv", "1,2,0,1\n3,4,1,0\n", L, ":1: numbers ({1, 2, 0, 1}) where the names of the columns belong"),
+    "index of pandas": ("c.csv", "," + C + "0,1,2,0,1\n", L, ":1: column 1 has no name; pandas writes its index so"),
+    "no last name": ("c.csv", C[:-1] + ",\n1,2,0,1,\n", L, ":1: column 5 has no name"),
+    "name twice": ("c.csv", "a,a,tag_x\n1,2,0\n", L, ":1: column 'a' is there twice"),
+    "other delimiter": ("c.csv", C.replace(",", ";") + "1;2;0;1\n", L, ":1: one column, 'a;b;tag_x;tag_y'; features"),
+    "tabs in .csv": ("c.csv", C.replace(",", "\t"), L, ":1: one column, 'a\\tb\\ttag_x\\ttag_y'; features and labels"),
+    "NUL": ("c.csv", C + "1,2,0,1\n1,\0,0,1\n", L, ":3: a NUL byte"),
+    "UTF-16": ("c.csv", C.encode("utf-16"), L, ":1: a NUL byte; it is text in UTF-8 (`encoding: utf-16` reads"),
+    "latin 1": (
+        "c.csv",
+        (C + "1,2,0,1\né,2,0,1\n").encode("latin-1"),
+        L,
+        ":3: byte 0xE9 is not utf-8; say `encoding: lat",
+    ),
+    "latin 1 in the names": ("c.csv", "é,b,tag_x\n".encode("latin-1"), L, ":1: byte 0xE9 is not utf-8; say"),
+    "cut gzip": ("c.csv.gz", gzip.compress(C.encode() * 99)[:-9], L, ": cannot be unpacked: Compressed file ended"),
+    "no gzip": ("c.csv.gz", C, L, ": cannot be unpacked: Not a gzipped file"),
+    "no xz": ("c.csv.xz", C, L, ": cannot be unpacked: Input format not supported"),
+    "cut xz": ("c.csv.xz", lzma.compress(C.encode() * 99)[:-9], L, ": cannot be unpacked: Compressed file ended"),
+    "no zip": ("c.csv.zip", C, L, ": cannot be unpacked: File is not a zip file"),
+    "zip of two": ("c.csv.zip", _zip("a.csv", "b.csv"), L, ": a zip file of 2 files; one is needed"),
+    "empty zip": ("c.csv.zip", _zip(), L, ": a zip file of 0 files; one is needed"),
+    "gzip bomb": (
+        "c.csv.gz",
+        gzip.compress(b"a" * 3_000_000),
+        L,
+        ": unpacks to more than 250 times its size; unpack it",
+    ),
+    "xz bomb": (
+        "c.csv.xz",
+        lzma.compress(C.encode() + b"1,2,0,1\n" * 600_000),
+        L,
+        ": unpacks to more than 250 times its size",
+    ),
+    # CSV: rows
+    "too few cells": ("c.csv", C + "1,2,0,1\n1,2,0\n", L, ":3: 3 cells, but there are 4 columns"),
+    "too few in the first": ("c.csv", C + "1,2,0\n1,2,0,1\n", L, ":2: 3 cells, but there are 4 columns"),
+    "too many cells": ("c.csv", C + "1,2,0,1\n\n1,2,0,1,5\n", L, ":4: 5 cells, but there are 4 columns"),
+    "too many in the first": ("c.csv", C + "1,2,0,1,5\n", L, ":2: 5 cells, but there are 4 columns"),
+    "comma at all ends": ("c.csv", C + "1,2,0,1,\n1,2,0,1,\n", L, ":2: 5 cells, but there are 4 columns"),
+    "open quote": ("c.csv", C + '1,2,0,1\n1,"2,0,1\n', L, ":3: no row of CSV: unexpected end of data"),
+    "after a quoted line end": ("c.csv", C + '1,"x\ny",0,1\n1,z,0\n', L, ":4: 3 cells, but there are 4 columns"),
+    # CSV: cells
+    "word": (
+        "c.csv",
+        C + "1,2,0,1\nx,2,0,1\n",
+        L,
+        ":3: row 2: column 'a' has the value 'x', which is not a number; if",
+    ),
+    "word in quotes": ("c.csv", C + '1,2,0,1\n"x",2,0,1\n', L, ":3: row 2: column 'a' has the value 'x', which"),
+    "after blank lines": ("c.csv", C + "\n1,2,0,1\n\nx,2,0,1\n", L, ":5: row 2: column 'a' has the value 'x'"),
+    "late": ("c.csv", C + "1,2,0,1\n" * 40_000 + "x,2,0,1\n", L, ":40002: row 40001: column 'a' has the value 'x'"),
+    "decimal comma": (
+        "c.csv",
+        C + '"1,5",2,0,1\n',
+        L,
+        ":2: row 1: column 'a' has the value '1,5', which is not a number; for d",
+    ),
+    "date": (
+        "c.csv",
+        C + "2020-01-31,2,0,1\n",
+        L,
+        ":2: row 1: column 'a' has the value '2020-01-31', which is not a number; write",
+    ),
+    "date with points": (
+        "c.csv",
+        C + "31.01.2020,2,0,1\n",
+        L,
+        ":2: row 1: column 'a' has the value '31.01.2020', which is not a number; write",
+    ),
+    "per cent": ("c.csv", C + "12%,2,0,1\n", L, ":2: row 1: column 'a' has the value '12%', which is not a number"),
+    "thousands": ("c.csv", C + "1_000,2,0,1\n", L, ":2: row 1: column 'a' has the value '1_000', which is not"),
+    "hexadecimal": ("c.csv", C + "0x1F,2,0,1\n", L, ":2: row 1: column 'a' has the value '0x1F', which is not"),
+    "digits of another script": ("c.csv", C + "٣,2,0,1\n", L, ":2: row 1: column 'a' has the value '٣', which is not"),
+    "two points": ("c.csv", C + "1.2.3,2,0,1\n", L, ":2: row 1: column 'a' has the value '1.2.3', which is not"),
+    "bare exponent": ("c.csv", C + "1e,2,0,1\n", L, ":2: row 1: column 'a' has the value '1e', which is not"),
+    "two signs": ("c.csv", C + "+1,2,0,1\n--1,2,0,1\n", L, ":3: row 2: column 'a' has the value '--1', which is not"),
+    "infinite": ("c.csv", C + "1,2,0,1\ninf,2,0,1\n", L, ":3: row 2: column 'a' has a value that is infinite"),
+    "too large": ("c.csv", C + "1,-1e999,0,1\n", L, ":2: row 1: column 'b' has a value that is infinite, or too large"),
+    "huge integer": (
+        "c.csv",
+        C + f"1,2,0,1\n{2**53 + 1},2,0,1\n",
+        L,
+        ":3: row 2: column 'a' has the value 9007199254740993, which is beyond 2^53",
+    ),
+    "huger integer": (
+        "c.csv",
+        C + f"{10**30},2,0,1\n",
+        L,
+        f":2: row 1: column 'a' has the value {10**30}, which is beyond",
+    ),
+    "unsigned": (
+        "c.csv",
+        C + f"1,2,0,1\n{2**64 - 1},2,0,1\n",
+        L,
+        ":3: row 2: column 'a' has the value 18446744073709551615",
+    ),
+    "gap": ("c.csv", C + "1,2,0,1\n,2,0,1\n", L, ":3: row 2: attribute 'a' has no value; fill such gaps with"),
+    "NA": ("c.csv", C + "1,2,0,1\n1,NA,0,1\n", L, ":3: row 2: attribute 'b' has no value; fill such gaps with"),
+    "gap among words": ("c.csv", C + "x,2,0,1\n?,2,0,1\ny,2,0,1\n", L, ":3: row 2: attribute 'a' has no value"),
+    "all gaps": ("c.csv", C + ",2,0,1\n,3,0,1\n", L | {"missing": "mean"}, ": feature 'a' has no value in any row"),
+    "gap of a label": ("c.csv", C + "1,2,0,\n", L | {"missing": "zero"}, ":2: row 1: label 'tag_y' has no value"),
+    "label 2": (
+        "c.csv",
+        C + "1,2,0,1\n1,2,2,1\n",
+        L,
+        ":3: row 2: label 'tag_x' has the value 2; a label must be 0 or 1",
+    ),
+    "label of words": (
+        "c.csv",
+        C + "1,2,ham,1\n1,2,spam,1\n",
+        L,
+        ":1: label 'tag_x' has the values {ham, spam}; a label",
+    ),
+    "text": (
+        "c.csv",
+        C + "".join(f"w{chr(65 + i)}{chr(65 + j)},2,0,1\n" for i in range(8) for j in range(8)),
+        L,
+        ": column 'a' has 64 different words in 64 rows",
+    ),
+    # CSV: options
+    "no labels said": (
+        "c.csv",
+        C + "1,2,0,1\n",
+        {},
+        ":1: which of the columns {a, b, tag_x, tag_y} are labels? Say `labels`",
+    ),
+    "unknown label": (
+        "c.csv",
+        C + "1,2,0,1\n",
+        {"labels": ["tag_z"]},
+        ":1: labels: no column is called 'tag_z'; did you mean 'tag_",
+    ),
+    "unknown pattern": (
+        "c.csv",
+        C + "1,2,0,1\n",
+        {"labels": "t?"},
+        ":1: labels: no column is called 't?'; there are {a, b",
+    ),
+    "label twice": ("c.csv", C + "1,2,0,1\n", {"labels": ["tag_x", "tag_x"]}, ":1: labels: a name is given twice"),
+    "all labels": ("c.csv", C + "1,2,0,1\n", {"labels": "*"}, ":1: labels: all columns are labels"),
+    "too many labels": (
+        "c.csv",
+        C + "1,2,0,1\n",
+        {"labels": 4},
+        ": 4 labels (MEKA's -C), but the file has 4 attributes",
+    ),
+    "too many last labels": ("c.csv", C + "1,2,0,1\n", {"labels": -5}, ": -5 labels (MEKA's -C), but the file has 4"),
+    "unknown category": (
+        "c.csv",
+        C + "1,2,0,1\n",
+        L | {"categories": ["z"]},
+        ":1: categories: no column is called 'z'",
+    ),
+    "unknown column to drop": (
+        "c.csv",
+        C + "1,2,0,1\n",
+        L | {"drop": ["z"]},
+        ":1: drop: no column is called 'z'; there are",
+    ),
+    "two columns of tags": (
+        "c.csv",
+        C + "1,2,0,1\n",
+        L | {"separator": ";"},
+        ":1: separator: is for one column of tags",
+    ),
+    "tag twice": (
+        "c.csv",
+        "a,t\n1,x\n1,x;x\n",
+        {"labels": "t", "separator": ";"},
+        ":3: row 2: a tag is there twice in 'x;x'",
+    ),
+    "no tag": ("c.csv", "a,t\n1,\n1,;\n", {"labels": "t", "separator": ";"}, ":2: no tag in column 't'"),
+    "option of others": (
+        "c.csv",
+        C + "1,2,0,1\n",
+        L | {"X": "a"},
+        ": the option X is of NumPy, MATLAB, and this is CSV",
+    ),
+    "unknown option": ("c.csv", C, {"lables": 1}, ": lables: unknown option of a data set; did you mean 'labels'?"),
+    "two delimiters": ("c.csv", C, {"delimiter": "::"}, ": delimiter: must be one character, found the text '::'"),
+    # Parquet and Feather
+    "no parquet": ("c.parquet", b"PAR1" + bytes(99), TAGS, ": no parquet file, or a damaged one (Arrow"),
+    "cut parquet": ("c.parquet", _arrow()[:-50], TAGS, ": no parquet file, or a damaged one (Arrow"),
+    "empty feather": ("c.feather", b"", TAGS, ": no feather file, or a damaged one (Arrow"),
+    "cut feather": ("c.feather", _arrow("feather")[:-200], TAGS, ": no feather file, or a damaged one ("),
+    "dates": ("c.parquet", _arrow(a=pd.Timestamp("2020-01-31")), TAGS, ": row 1: column 'a' is of type datetime64"),
+    "lists": ("c.parquet", _arrow(a=[[1, 2]] * 12), TAGS, ": row 1: column 'a' has a ndarray, which is no number"),
+    "bytes": (
+        "c.parquet",
+        _arrow(a=[b"x"] * 12),
+        TAGS,
+        ": row 1: column 'a' has a bytes, which is no number and no word",
+    ),
+    "large integers": (
+        "c.parquet",
+        _arrow(a=BIG),
+        TAGS,
+        ": row 1: column 'a' has the value 1152921504606846976, which is beyond",
+    ),
+    "infinity": ("c.feather", _arrow("feather", a=np.inf), TAGS, ": row 1: column 'a' has a value that is infinite"),
+    "gap in parquet": ("c.parquet", _arrow(a=[None, *X[1:, 0]]), TAGS, ": row 1: attribute 'a' has no value"),
+    "labels not said": ("c.parquet", _arrow(), {}, ": which of the columns {a, b,c,"),
+    # NumPy
+    "empty npz": ("c.npz", b"", {}, ": no .npz of numbers, or a damaged one (EOFError"),
+    "cut npz": ("c.npz", _npz()[:-30], {}, ": no .npz of numbers, or a damaged one (BadZipFile"),
+    "no Y": ("c.npz", _npz(Y=None), {}, ": has no array 'Y', nor its CSR parts; it has X"),
+    "other name": ("c.npz", _npz(), {"X": "Z"}, ": has no array 'Z', nor its CSR parts; it has X, Y"),
+    "objects": (
+        "c.npz",
+        _npz(X=np.array([[print]])),
+        {},
+        ": no .npz of numbers, or a damaged one (ValueError: Object arrays",
+    ),
+    "texts": ("c.npz", _npz(X=np.array([["1"]])), {}, ": X is no matrix of numbers: it is of type <U1"),
+    "complex": ("c.npz", _npz(X=X * 1j), {}, ": X is no matrix of numbers: it is of type complex128"),
+    "rows differ": ("c.npz", _npz(Y=Y[1:]), {}, ": X has 12 rows and Y has 11"),
+    "vector": ("c.npz", _npz(Y=Y[:, 0]), {}, ": Y has the shape (12,); needed are rows and columns"),
+    "no columns": ("c.npz", _npz(X=X[:, :0]), {}, ": X has the shape (12, 0); needed are rows and columns"),
+    "X is infinite": (
+        "c.npz",
+        _npz(X=np.where(X[2, 1] == X, -np.inf, X)),
+        {},
+        ": X: row 3, column 2 is infinite (it is -inf)",
+    ),
+    "gap in X": (
+        "c.npz",
+        _npz(X=np.where(X[2, 1] == X, np.nan, X)),
+        {},
+        ": X: row 3, column 2 ('feature2') has no value; fill",
+    ),
+    "label of 3": ("c.npz", _npz(Y=Y * 3), {}, ": Y: row 1, column 1 is not 0 or 1 (it is 3)"),
+    "labels of -1, 0, 1": (
+        "c.npz",
+        _npz(Y=Y * 1 - np.eye(12, 3)[::-1]),
+        {},
+        ": Y: row 12, column 1 is -1, where others are 0",
+    ),
+    "indices beyond": (
+        "c.npz",
+        _npz(X=None, X_data=[1.0], X_indices=[9], X_indptr=[0, 1], X_shape=[1, 2]),
+        {},
+        ": no .npz of numbers, or a damaged one (ValueError: ",
+    ),
+    "columns without end": (
+        "c.npz",
+        _npz(X=None, X_data=[1.0], X_indices=[0], X_indptr=[0, 1], X_shape=[1, 10**9]),
+        {},
+        ": X has 1,000,000,000 columns; at most 10,000,000",
+    ),
+    "names too few": (
+        "c.npz",
+        _npz(feature_names=np.array(["a"])),
+        {},
+        ": 1 different names of features for 4 columns",
+    ),
+    # MATLAB
+    "no matlab": ("c.mat", b"x" * 200, {}, ": "),
+    "no target": ("c.mat", _mat(Y=None), {}, ": no variable 'target'"),
+    "cell": ("c.mat", _mat(X=np.array([["a", 1]], dtype=object)), {}, ": variable 'X' "),
+    "label of 2": ("c.mat", _mat(Y=Y * 2.0), {}, ": Y: row 1, column 1 is not 0 or 1 (it is 2)"),
+    # svmlight and the repository's text
+    "empty svm": ("c.svm", "", {}, ": "),
+    "no svm": ("c.svm", V + "hello\n", {}, ":2: label 'hello' is not a whole number from 0 on"),
+    "label of a fraction": ("c.svm", V + "1.5 0:1\n", {}, ":2: label '1.5' is not a whole number from 0 on"),
+    "label below 0": ("c.svm", V + "-1 0:1\n", {}, ":2: label '-1' is not a whole number from 0 on"),
+    "blank after a comma": ("c.svm", V + "1, 2 0:1\n", {}, ":2: label '' is not a whole number"),
+    "label given twice": ("c.svm", V + "1,1 0:1\n", {}, ":2: a label is there twice"),
+    "no colon": ("c.svm", V + "1 3\n", {}, ":2: '3' is not `index:value`"),
+    "no value": ("c.svm", V + "1 3:\n", {}, ":2: '3:' is not `index:value`"),
+    "value nan": ("c.svm", V + "1 3:nan\n", {}, ":2: '3:nan' is not `index:value`"),
+    "value inf": ("c.svm", V + "1 3:1e999\n", {}, ":2: '3:1e999' has a value that is too large"),
+    "index twice": ("c.svm", V + "1 3:1 3:2\n", {}, ":2: index 3 after index 3; the indices of a row must increase"),
+    "falling": ("c.svm", V + "1 3:1 2:2\n", {}, ":2: index 2 after index 3; the indices"),
+    "index below 0": ("c.svm", V + "1 -3:1\n", {}, ":2: '-3:1' is not `index:value`"),
+    "index without end": ("c.svm", V + "1 99999999999:1\n", {}, ":2: '99999999999:1' is not `index:value`"),
+    "large index": (
+        "c.svm",
+        V + "1 2000000000:1\n",
+        {},
+        ":2: index 2000000000, but the last of the 10,000,000 features",
+    ),
+    "not text": ("c.svm", V.encode() + b"1 0:\xff\n", {}, ":2: byte 0xFF is not UTF-8"),
+    "NUL in svm": ("c.svm", V + "1 0:\x001\n", {}, ":2: a NUL byte"),
+    "no labels": ("c.svm", "0:1\n0:2\n", {}, ": no label in any row; a row begins with its labels"),
+    "rows too few": ("c.txt", "3 5 2\n1 0:1\n0 2:1\n", {}, ":1: says 3 rows, but 2 follow"),
+    "rows too many": ("c.txt", "1 5 2\n1 0:1\n0 2:1\n", {}, ":1: says 1 rows, but 2 follow"),
+    "index beyond d": ("c.txt", "2 5 2\n1 0:1\n0 5:1\n", {}, ":3: index 5, but the last of the 5 features is 4"),
+    "label beyond K": ("c.txt", "2 5 2\n1 0:1\n2 4:1\n", {}, ":3: label 2, but there are 2, numbered from 0"),
+    "no features": ("c.txt", "2 0 2\n1 0:1\n", {}, ":1: 2 rows, 0 features and 2 labels; none is 0"),
+    "features without end": (
+        "c.txt",
+        "1 999999999 2\n1 0:1\n",
+        {},
+        ":1: 1 rows, 999999999 features and 2 labels; none",
+    ),
+    # other forms
+    "Excel": (
+        "c.xlsx",
+        b"PK",
+        {},
+        ": its form is not known by its suffix; read are ARFF (.arff), CSV (.csv .tsv), Parquet",
+    ),
+    "pickle": ("c.pkl", b"cos\nsystem\n(S'x'\ntR.", {}, ": its form is not known by its suffix; read are ARFF"),
+    "ARFF with a delimiter": (
+        "c.arff",
+        "@relation r\n",
+        {"delimiter": ";"},
+        ": the option delimiter is of CSV, and this is ARFF",
+    ),
+}
+
+
+def test_a_hundred_malformed_files_at_least() -> None:
+    assert len(REFUSED) >= 100
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line, with the file and, in text, the line."""
+    name, content, options, message = REFUSED[case]
+    monkeypatch.setattr(packed, "FREE_BYTES", 1 << 20)
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(DataError) as raised:
+        load_dataset(path, **options)
+    text = str(raised.value)
+    assert text.startswith(f"{path}{message}")
+    assert "\n" not in text
+    assert len(text) < len(str(path)) + 500
