@@ -7,8 +7,12 @@ bug of this package and keeps its traceback.
 from __future__ import annotations
 
 import difflib
+import functools
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class UserError(Exception):
@@ -35,6 +39,19 @@ class ConfigError(UserError):
 
 class ResultsError(UserError):
     """A results folder, a published table or a layout cannot be read or does not fit the request."""
+
+
+def report_memory(read: _Function) -> _Function:
+    """Decorate a function that reads what its first argument names: where the memory is full, the user is informed."""
+
+    @functools.wraps(read)
+    def wrapped(what: Any, *args: Any, **options: Any) -> Any:
+        try:
+            return read(what, *args, **options)
+        except MemoryError as error:
+            raise UserError(f"{what}: not enough memory to read it") from error
+
+    return cast("_Function", wrapped)
 
 
 def escape_control_characters(text: str) -> str:

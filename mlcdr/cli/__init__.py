@@ -7,6 +7,7 @@ Commands are functions of the modules here, one family per module, in the order 
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import Annotated
 
@@ -104,6 +105,9 @@ def _run_command(interrupts: list[int]) -> None:
             sys.exit(130)
         for line in str(error).split("\n"):
             print(f"error: {escape_control_characters(line)}", file=sys.stderr)
+        sys.exit(2)
+    except MemoryError:  # of other work than reading, which names what it reads
+        print(f"error: not enough memory for {shlex.join(['mlcdr', *sys.argv[1:]])}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:  # a folder without write permission, a full disk
         if error.filename is None:

@@ -65,7 +65,7 @@ def all_different(configs: list[Path], names: list[str]) -> None:
 
 def size(experiment: Experiment) -> str:
     """`1 data set × 4 methods (20 points) × 100 splits`, or `× 1 split of each fold of the file`."""
-    points = sum(len(experiment.points(method)) for method in experiment.methods)
+    points = sum(map(experiment.n_points, experiment.methods))
     splits = getattr(experiment.splits, "repeats", 1) * getattr(experiment.splits, "folds", 1)
     several = "" if experiment.splits.kind != "file" else " of each fold of the file"
     counts = [(len(experiment.datasets), "data set"), (len(experiment.methods), "method"), (splits, "split")]

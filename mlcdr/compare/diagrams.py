@@ -29,6 +29,7 @@ from mlcdr.results.results import Results
 from mlcdr.tables import layouts, styles
 from mlcdr.tables.figures import STYLE, save
 from mlcdr.tables.sheet import DASH, signed
+from mlcdr.tables.text_format import shorten_name
 
 WITHOUT_TESTS = (
     "a critical-difference diagram needs a metric of known direction, two methods, and two data sets or more (better "
@@ -38,6 +39,7 @@ WITHOUT_TESTS = (
 
 _STEP = 0.17  # inches from one line of a diagram to the next
 _AXIS = 3.6  # inches of the axis of ranks
+_TITLE = 120  # letters
 _LETTER = 0.075  # inches, at 8 points
 _CELL = (0.95, 0.52)  # inches
 _FOOT = 0.55  # inches below the matrix, for two lines
@@ -93,8 +95,9 @@ def draw_critical_difference(
     order = found.order
     left = order[: math.ceil(len(order) / 2)]
     right = order[len(left) :]
-    longest = max(len(f"{found.methods[j]}  0.00") for j in order)
-    margin = _LETTER * longest + 0.25
+    names = [shorten_name(method) for method in found.methods]
+    title = shorten_name(title, _TITLE)
+    margin = _LETTER * (max(map(len, names)) + len("  0.00")) + 0.25
     head = 0.32 if title else 0.1
     top = head + (0.53 if nemenyi else 0.28)  # the title, the scale, and Nemenyi's ruler
     deep = 0.16 + 0.5 * _STEP * (1 + max(levels, default=-1))
@@ -127,8 +130,8 @@ def draw_critical_difference(
                 k_look = places[found.methods[j]]
                 ax.plot([x, x, edge], [top, y, y], color=styles.colour(k_look), linewidth=0.9, solid_joinstyle="round")
                 ax.plot([edge], [y], markersize=4.0, **styles.mark(k_look))
-                average, name = f"{found.averages[j]:.2f}", found.methods[j]
-                label = f"{name}  {average}" if side < 0 else f"{average}  {name}"
+                average = f"{found.averages[j]:.2f}"
+                label = f"{names[j]}  {average}" if side < 0 else f"{average}  {names[j]}"
                 ha = "right" if side < 0 else "left"
                 ax.text(edge + 0.08 * side, y, label, ha=ha, va="center", parse_math=False)
         for clique, level in zip(cliques, levels, strict=True):
@@ -193,7 +196,8 @@ def draw_matrix(found: Significance, title: str) -> Figure:
     """Every pair of methods, in the order of their average ranks."""
     order = found.order
     k = len(order)
-    names = [found.methods[j] for j in order]
+    names = [shorten_name(found.methods[j]) for j in order]
+    title = shorten_name(title, _TITLE)
     longest = max(map(len, names))
     margin = _LETTER * longest + 0.3
     cell_width = max(_CELL[0], _LETTER * min(longest, 16) + 0.1)

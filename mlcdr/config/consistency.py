@@ -1,9 +1,9 @@
 """Whether the parts of a config agree: what it sweeps, tunes and shows with its methods, metrics and splits."""
 
 import contextlib
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,7 +15,7 @@ from mlcdr.data.files import Part
 from mlcdr.data.sources import entry_names
 from mlcdr.experiment.model import LABELLED, Experiment, LayoutSpec, MethodSpec, method_text
 from mlcdr.experiment.splits import read_labelled
-from mlcdr.experiment.tune import TuneSpec
+from mlcdr.experiment.tune import TuneSpec, listed
 from mlcdr.methods.declarations import RENAMED
 
 MAX_TRIALS = 10_000_000
@@ -116,6 +116,8 @@ def check_tuning(data: Mapping[str, Any], part: Part, problems: Problems) -> Non
                 tune.criterion((m.label, m.name, m.params) for m in metrics)
             except ValueError as error:
                 problems.add((*here, "metric"), str(error))
+        if tune.search == "optuna" and find_spec("optuna") is None:
+            problems.add((*here, "search"), "optuna is not installed: pip install 'mlcdr[optuna]'")
 
 
 def check_sweep(sweep: Mapping[str, Any], methods: Any, fixed: bool, problems: Problems) -> None:
@@ -149,10 +151,10 @@ def check_sweep(sweep: Mapping[str, Any], methods: Any, fixed: bool, problems: P
             elif spec.with_value(path, None) is None:
                 problems.add(here, _describe_unknown(path, "the method has no such parameter", "it has", [spec]))
             else:
-                _check_values({name: spec}, path, values, here, problems)
+                _check_values({name: spec}, path, listed(values), here, problems)
                 for dataset, grid in (spec.tune.grids if spec.tune else {}).items():
                     there = ("methods", name, "tune", "grids", dataset, path)
-                    _check_values({name: spec}, path, grid[path], there, problems)
+                    _check_values({name: spec}, path, listed(grid[path]), there, problems)
 
 
 def _check_labelled(values: Sequence[Any], here: KeyPath, fixed: bool, problems: Problems) -> None:
@@ -179,7 +181,7 @@ def _check_repeated(values: Sequence[Any], here: KeyPath, problems: Problems) ->
 def check_size(experiment: Experiment, problems: Problems) -> None:
     """More trials than can be planned are refused before any of them is made."""
     splits = getattr(experiment.splits, "repeats", 1) * getattr(experiment.splits, "folds", 1)
-    points = sum(math.prod(map(len, experiment.values_of(method).values())) for method in experiment.methods)
+    points = sum(map(experiment.n_points, experiment.methods))
     trials = len(experiment.datasets) * points * splits
     if trials > MAX_TRIALS:
         path: KeyPath = ("splits",) if splits > points else ("sweep",)

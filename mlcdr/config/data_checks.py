@@ -21,6 +21,7 @@ from mlcdr.errors import ConfigError, UserError
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import read_labelled
+from mlcdr.experiment.tune import listed
 from mlcdr.methods import registry
 from mlcdr.methods.declarations import Declaration
 from mlcdr.methods.registry import Component
@@ -84,7 +85,7 @@ def _find_misfits(experiment: Experiment, dataset: Dataset, n_train: int) -> Ite
             grid, key = tune.grid, f"methods.{name}.tune.grid"
             if dataset.name in tune.grids:
                 grid, key = tune.grids[dataset.name], f"methods.{name}.tune.grids.{dataset.name}"
-            written += [(path, f"{key}.{path}", value) for path, values in grid.items() for value in values]
+            written += [(path, f"{key}.{path}", value) for path, v in grid.items() for value in listed(v)]
         varied: dict[str, list[Any]] = {}
         for path, _, value in written:
             varied.setdefault(path, []).append(value)

@@ -29,12 +29,13 @@ from mlcdr.config.overrides import apply_overrides
 from mlcdr.config.problems import Problems, dotted
 from mlcdr.config.yaml_reader import MAX_RESOLVED, Document, KeyPath, Place, dump_yaml, read_yaml
 from mlcdr.data.files import Part
-from mlcdr.errors import ConfigError, DataError, describe
+from mlcdr.errors import ConfigError, DataError, describe, report_memory
 from mlcdr.experiment.model import LABELLED, Experiment, KeepSpec, LimitsSpec, MethodSpec
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, find_fold_file
 from mlcdr.experiment.tune import TuneSpec
 
 
+@report_memory
 def load_experiment(
     path: str | Path, overrides: Sequence[str] = (), look_up: bool = True, also: Check | None = None
 ) -> Experiment:

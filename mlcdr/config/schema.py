@@ -8,15 +8,18 @@ from mlcdr.data.forms import OPTIONS, Option
 from mlcdr.data.synthetic import OPTIONS as OF_SYNTHETIC
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.experiment.model import FAMILIES, LABELLED, Experiment
+from mlcdr.experiment.tune import SHORT_FORMS
 from mlcdr.methods import registry
 from mlcdr.methods.declarations import Declaration
 from mlcdr.metrics import METRICS, Numbers
 
-_NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3}
 _GRID_VALUES = {
     "anyOf": [
         {"type": "array", "minItems": 1},
-        *({"type": "object", "properties": {k: _NUMBERS}, "required": [k]} for k in ("log2", "log10")),
+        *(
+            {"type": "object", "properties": {name: {"type": "array", "items": {"type": "number"}}}, "required": [name]}
+            for name in SHORT_FORMS
+        ),
     ]
 }
 _DOTTED = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$"

@@ -25,7 +25,7 @@ from mlcdr.data.synthetic import Synthetic
 from mlcdr.data.synthetic import checksum as checksum_of
 from mlcdr.data.table import Matrix, Table, find_columns
 from mlcdr.data.text import Line, fail, fail_unreadable, quote
-from mlcdr.errors import DataError
+from mlcdr.errors import DataError, report_memory
 
 if TYPE_CHECKING:
     from mlcdr.data.arrays import Arrays
@@ -184,6 +184,7 @@ class Dataset:
         }
 
 
+@report_memory
 def load_dataset(
     name_or_path: str | Path, *, missing: Missing = "error", part: Part = "full", **options: Any
 ) -> Dataset:

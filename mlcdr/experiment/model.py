@@ -6,6 +6,7 @@ how they fit together.
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -132,9 +133,9 @@ class MethodSpec(_Spec):
         return result
 
     @property
-    def shown_grid(self) -> dict[str, tuple[Any, ...]]:
-        """The grid of which every point is a result of its own (`tune: {scope: test}`)."""
-        return self.tune.grid if self.tune is not None and self.tune.scope == "test" else {}
+    def shown(self) -> TuneSpec | None:
+        """The search of which every point is a result of its own (`tune: {scope: test}`)."""
+        return self.tune if self.tune is not None and self.tune.scope == "test" else None
 
     def with_value(self, swept: str, value: Any) -> "MethodSpec | None":
         """The method with one parameter changed (`label_space.n_components`); None if it has no such parameter."""
@@ -322,27 +323,33 @@ class Experiment(_Spec):
     @property
     def varied(self) -> tuple[str, ...]:
         """The key paths in which a method's results may differ: the sweep's, then those of grids shown as a whole."""
-        grids = (path for spec in self.methods.values() for path in spec.shown_grid)
+        grids = (path for spec in self.methods.values() if spec.shown for path in spec.shown.grid)
         return tuple(dict.fromkeys((*self.sweep, *grids)))
 
     def points(self, method: str) -> tuple[dict[str, Any], ...]:
         """The sweep of one method: a dict of swept key path → value as written, for each combination, in config order.
 
-        Only paths that are parameters of the method take part, and `splits.labelled`; `({},)` if none is. A grid of
+        Only paths that are parameters of the method take part, and `splits.labelled`; `({},)` if none is. A search of
         which every point is run (`tune: {scope: test}`) belongs to it.
         """
-        swept = self.values_of(method)
-        return tuple(dict(zip(swept, values, strict=True)) for values in itertools.product(*swept.values()))
+        spec, swept = self.methods[method], self._swept(method)
+        points = [dict(zip(swept, values, strict=True)) for values in itertools.product(*swept.values())]
+        shown = spec.shown.candidates(self.seed) if spec.shown else [{}]
+        return tuple(point | beside for point in points for beside in shown)
 
-    def values_of(self, method: str) -> dict[str, tuple[Any, ...]]:
-        """The values that each path takes in the points of a method."""
+    def n_points(self, method: str) -> int:
+        """How many points a method has, at most."""
+        shown = self.methods[method].shown
+        return math.prod(map(len, self._swept(method).values())) * int(shown.n_points() if shown else 1)
+
+    def _swept(self, method: str) -> dict[str, tuple[Any, ...]]:
+        """The values of each swept path that is a parameter of the method."""
         spec = self.methods[method]
-        swept = {
+        return {
             path: values
             for path, values in self.sweep.items()
             if path == LABELLED or spec.with_value(path, values[0]) is not None
         }
-        return swept | spec.shown_grid
 
     def method_at(self, method: str, point: Mapping[str, Any]) -> MethodSpec:
         """The method with the values of one of its `points` put in.
@@ -361,7 +368,7 @@ class Experiment(_Spec):
             if changed is None:
                 raise KeyError(f"{method} has no parameter {path}")
             spec = changed
-        return spec.model_copy(update={"tune": None}) if spec.shown_grid else spec
+        return spec.model_copy(update={"tune": None}) if spec.shown else spec
 
     def resolved(self) -> dict[str, Any]:
         """The experiment as plain data in a config's own form, defaults of the splits written out; reads back equal."""

@@ -52,13 +52,14 @@ class Trial:
 class Score:
     """What came of a trial: values by metric label, or the traceback of what went wrong.
 
-    `chosen`: the parameters that were tuned, as (path, text).
+    `chosen`: the parameters that were tuned, as (path, text); `tried`: the points of the search, with the criterion.
     """
 
     key: str
     values: Mapping[str, float] | None
     error: str | None = None
     chosen: tuple[tuple[str, str], ...] = ()
+    tried: tuple[tuple[tuple[tuple[str, str], ...], float], ...] = ()
 
 
 def plan(experiment: Experiment, data: DividedData) -> list[Trial]:

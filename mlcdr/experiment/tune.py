@@ -1,54 +1,149 @@
-"""`tune:` of a method, as data: the grid that is searched, and on which rows the search looks.
+"""`tune:` of a method, as data: the points that are searched, and on which rows the search looks.
 
     tune: {grid: {learner.alpha: {log2: [-10, 0, 1]}}, metric: hamming_loss, folds: 5, scope: split}
+    tune: {search: random, points: 60, grid: {learner.alpha: {loguniform: [0.001, 100]}}}
 
 (and `grids: {yeast: {learner.alpha: …}}` for data sets with a grid of their own; where a grid is a single point, it is
 a setting for that data set, and nothing is chosen).
+
+`search` says which points are tried:
+
+`grid`      all of the grid;
+`random`    `points` of them, all different, drawn from the experiment's seed and the names of the paths: the same for
+            all data sets, splits, workers and methods with this grid; fewer points are the first of more;
+`halving`   these, or all of the grid, on a part of the rows; the best third of them on three times as many rows; and so
+            on, up to all rows (successive halving, Jamieson & Talwalkar 2016);
+`optuna`    `points` one after another, each proposed by optuna's sampler (TPE) from what was measured before.
 
 `scope` says what the choice is made for, and thereby what it may see:
 
 `split`     for each training set by itself, by cross-validation within it: nothing of the test set is seen;
 `dataset`   once for a data set, by cross-validation over all its rows: the test rows have been seen;
-`test`      not at all: every point of the grid is run, and a table shows for each metric the best *on the test rows*.
+`test`      not at all: every point is run, and a table shows for each metric the best *on the test rows*.
             That is how many papers report; it flatters, and is named for what it is.
 """
 
+import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from mlcdr.errors import suggest_name
+from mlcdr.errors import describe, suggest_name
+from mlcdr.experiment.splits import seed_sequence
 from mlcdr.metrics import METRICS, Metric, find
 
 ALL_SIZES = "_all_dims"
 MAX_POINTS = 100_000
 """Of a grid: each is fitted, and each is kept in memory."""
 
-_STEPS = {"log2": 2.0, "log10": 10.0}
+MAX_DRAWN = 10_000
+"""Of `points`."""
+
+KEPT = 3
+"""Of so many points halving keeps one, on so many times the rows."""
+
+Point = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Numbers between two ends to draw from: `uniform`, or `loguniform`, of which the logarithm is uniform."""
+
+    name: str
+    low: float
+    high: float
+
+    def quantile(self, share: float) -> float:
+        """The number that a share of all lie below, to six digits: a machine's logarithm may differ in the last."""
+        if self.name == "uniform":
+            value = self.low + share * (self.high - self.low)
+        else:
+            value = math.exp(math.log(self.low) + share * (math.log(self.high) - math.log(self.low)))
+        return min(max(float(f"{value:.6g}"), self.low), self.high)
+
+    def plain(self) -> dict[str, list[float]]:
+        """As a config writes it."""
+        return {self.name: [self.low, self.high]}
+
+
+def _spell_powers(name: str, first: float, last: float, step: float = 1) -> tuple[float, ...]:
+    if step <= 0 or last < first or last > 300 or first < -300:
+        raise ValueError
+    count = (last - first) / step + 1e-9 + 1
+    _check_count(name, count)
+    return tuple({"log2": 2.0, "log10": 10.0}[name] ** (first + i * step) for i in range(int(count)))
+
+
+def _spell_integers(name: str, first: int, last: int) -> tuple[int, ...]:
+    if not (isinstance(first, int) and isinstance(last, int) and first <= last):
+        raise ValueError
+    _check_count(name, last - first + 1)
+    return tuple(range(first, last + 1))
+
+
+def _check_count(name: str, count: float) -> None:
+    if count > MAX_POINTS:  # before they are spelt out, which would fill any memory
+        raise OverflowError(f"`{name}` gives {count:.3g} values; {MAX_POINTS:,} are the most")
+
+
+def _distribution(name: str, low: float, high: float) -> Distribution:
+    if not (low < high and math.isfinite(high - low) and (low > 0 or name == "uniform")):
+        raise ValueError
+    return Distribution(name, float(low), float(high))
+
+
+_POWERS = "[from, to, step]` with numbers, from ≤ to, step > 0"
+SHORT_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "log2": (_POWERS, _spell_powers),
+    "log10": (_POWERS, _spell_powers),
+    "integers": ("[from, to]` with whole numbers, from ≤ to", _spell_integers),
+    "uniform": ("[from, to]` with numbers, from < to", _distribution),
+    "loguniform": ("[from, to]` with numbers, 0 < from < to", _distribution),
+}
+"""Name → what stands after it, and what makes values of that."""
 
 
 def _values(written: object) -> object:
-    """A list of values, or {log2: [from, to, step]} spelt out: 2^from, …, 2^to."""
-    if isinstance(written, dict) and len(written) == 1:
-        ((name, numbers),) = written.items()
-        if name in _STEPS:
-            right = f"must be `{name}: [from, to, step]` with numbers, from ≤ to, step > 0"
-            if not isinstance(numbers, list | tuple) or len(numbers) not in (2, 3):
-                raise ValueError(right)
-            if any(isinstance(n, bool) or not isinstance(n, int | float) for n in numbers):
-                raise ValueError(right)
-            first, last, step = (*numbers, 1)[:3]
-            if step <= 0 or last < first or last > 300 or first < -300:
-                raise ValueError(right)
-            count = (last - first) / step + 1e-9 + 1
-            if count > MAX_POINTS:  # before they are spelt out, which would fill any memory
-                raise ValueError(f"`{name}` gives {count:.3g} values; {MAX_POINTS:,} are the most")
-            count = int(count)
-            return tuple(_STEPS[name] ** (first + i * step) for i in range(count))
-    return tuple(written) if isinstance(written, list) else written
+    """A list of values; one in a short form ({log2: [from, to, step]}: 2^from, …, 2^to) spelt out; a distribution."""
+    if isinstance(written, Distribution):
+        return written
+    if isinstance(written, dict) and len(written) == 1 and (name := next(iter(written))) in SHORT_FORMS:
+        right, make = SHORT_FORMS[name]
+        numbers = written[name]
+        if isinstance(numbers, list | tuple) and all(type(n) in (int, float) for n in numbers):
+            try:
+                return make(name, *numbers)
+            except OverflowError as error:
+                raise ValueError(str(error)) from None
+            except (TypeError, ValueError):  # too many numbers or too few; such as cannot be
+                pass
+        raise ValueError(f"must be `{name}: {right}")
+    if not isinstance(written, list | tuple):
+        raise ValueError(f"must be a list of values, or one of {', '.join(SHORT_FORMS)}, found {describe(written)}")
+    if not written:
+        raise ValueError("must not be empty")
+    return tuple(written)
+
+
+Values = Annotated[Any, BeforeValidator(_values)]
+"""A tuple of values, or a `Distribution`."""
+
+
+def listed(values: Sequence[Any] | Distribution) -> tuple[Any, ...]:
+    """The values, or a distribution's ends."""
+    return (values.low, values.high) if isinstance(values, Distribution) else tuple(values)
+
+
+def _size(grid: Mapping[str, Any]) -> float:
+    return math.prod(math.inf if isinstance(values, Distribution) else len(values) for values in grid.values())
+
+
+def _plain(grid: Mapping[str, Any]) -> dict[str, Any]:
+    return {path: v.plain() if isinstance(v, Distribution) else list(v) for path, v in grid.items()}
 
 
 @dataclass(frozen=True)
@@ -65,9 +160,6 @@ class Criterion:
         return find(self.name)
 
 
-Values = Annotated[tuple[Any, ...], Field(min_length=1), BeforeValidator(_values)]
-
-
 class TuneSpec(BaseModel):
     """How a method's parameters are chosen; see the module's text."""
 
@@ -75,12 +167,24 @@ class TuneSpec(BaseModel):
 
     grid: Annotated[
         dict[str, Values],
-        Field(min_length=1, description="Key path of the method → list of values, or {log2: [from, to, step]}."),
+        Field(
+            min_length=1,
+            description="Key path of the method → list of values, or {log2: [from, to, step]}, {log10: …}, "
+            "{integers: [from, to]}; to draw from, {uniform: [from, to]} or {loguniform: [from, to]}.",
+        ),
     ]
     grids: Annotated[
         dict[str, dict[str, Values]],
         Field(description="Data set → the grid that it has in place of `grid`; over the same paths."),
     ] = {}
+    search: Annotated[
+        Literal["grid", "random", "halving", "optuna"],
+        Field(
+            description="Which points are tried: all of the grid; `points` drawn at random; these, or all, on few rows "
+            "and ever fewer of them on ever more rows; `points` that optuna proposes one after another."
+        ),
+    ] = "grid"
+    points: Annotated[int | None, Field(ge=1, le=MAX_DRAWN, description="How many points are tried.")] = None
     scope: Annotated[
         Literal["split", "dataset", "test"],
         Field(description="What the choice is made for, and may see: a training set, all rows, or the test rows."),
@@ -102,26 +206,76 @@ class TuneSpec(BaseModel):
         return data
 
     @model_validator(mode="after")
-    def _fits_scope(self) -> "TuneSpec":
+    def _agrees(self) -> "TuneSpec":
         if self.scope == "test":
             for name in ("metric", "folds"):
                 if getattr(self, name) is not None:
                     raise ValueError(f"`scope: test` takes each metric's own best on the test rows; leave out `{name}`")
             if self.grids:
                 raise ValueError("`scope: test` has one grid for all data sets; leave out `grids`")
-        for grid in (self.grid, *self.grids.values()):
-            points = math.prod(map(len, grid.values()))
-            if points > MAX_POINTS:
-                raise ValueError(f"a grid has {points:,} points; {MAX_POINTS:,} are the most")
-        for dataset, grid in self.grids.items():
+            if self.search in ("halving", "optuna"):
+                raise ValueError(f"`scope: test` runs every point; `search: {self.search}` leaves some out")
+        if self.search == "grid" and self.points is not None:
+            raise ValueError("`search: grid` tries all points; leave out `points`, or take `search: random`")
+        if self.search in ("random", "optuna") and self.points is None:
+            raise ValueError(f"`search: {self.search}` needs `points`, how many to try")
+        for name, grid in {"": self.grid, **self.grids}.items():
             if set(grid) != set(self.grid):
-                raise ValueError(f"grids: that of {dataset} must be over the paths of `grid`: {', '.join(self.grid)}")
+                raise ValueError(f"grids: that of {name} must be over the paths of `grid`: {', '.join(self.grid)}")
+            if self.n_points(name) > MAX_POINTS:
+                if self.n_points(name) == math.inf:
+                    raise ValueError("a distribution has no end of points; take `search: random` and give `points`")
+                raise ValueError(f"a grid has {self.n_points(name):,} points; {MAX_POINTS:,} are the most")
         return self
 
-    def grid_of(self, dataset: str) -> dict[str, tuple[Any, ...]]:
+    def grid_of(self, dataset: str = "") -> dict[str, Any]:
         """The grid of a data set, its paths in the order of `grid`."""
         own = {name.casefold(): grid for name, grid in self.grids.items()}.get(dataset.casefold(), self.grid)
         return {path: own[path] for path in self.grid}
+
+    def n_points(self, dataset: str = "") -> float:
+        """How many points are tried (at most, by optuna); infinite where that is not said."""
+        return min(_size(self.grid_of(dataset)), self.points or math.inf)
+
+    def point_at(self, shares: Sequence[float], dataset: str = "") -> Point:
+        """The point that lies, along each path in turn, at a share (0 to 1) of its values."""
+        return {
+            path: values.quantile(share)
+            if isinstance(values, Distribution)
+            else values[min(int(share * len(values)), len(values) - 1)]
+            for (path, values), share in zip(self.grid_of(dataset).items(), shares, strict=True)
+        }
+
+    def candidates(self, seed: int, dataset: str = "") -> list[Point]:
+        """The points to try: all of the grid, the last path changing fastest; or those that are drawn of it."""
+        grid, n = self.grid_of(dataset), int(self.n_points(dataset))
+        if n == _size(grid):
+            return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+        words = np.random.PCG64(seed_sequence(seed, "tune", *grid))
+        drawn: dict[str, Point] = {}
+        for _ in range(100 * n):  # a narrow distribution has fewer points than are asked for
+            point = self.point_at([word / 2**64 for word in words.random_raw(len(grid)).tolist()], dataset)
+            drawn.setdefault(repr(point), point)
+            if len(drawn) == n:
+                break
+        return list(drawn.values())
+
+    def rungs(self, n: int, n_rows: int) -> list[tuple[int, int]]:
+        """How many points are measured on how many of `n_rows` rows, one after another, beginning with `n` points.
+
+        As scikit-learn's HalvingGridSearchCV with `min_resources="exhaust"`, but that the last are on all rows always.
+        """
+        if self.search != "halving":
+            return [(n, n_rows)]
+        steps = 0  # of which there may be as many as points last, and as leave each fold two rows
+        while KEPT ** (steps + 1) <= n and n_rows // KEPT ** (steps + 1) >= 2 * self.n_folds:
+            steps += 1
+        return [(-(-n // KEPT**step), n_rows // KEPT ** (steps - step)) for step in range(steps + 1)]
+
+    def n_fits(self, dataset: str, n_rows: int) -> int:
+        """How many fits a choice from `n_rows` rows takes, at most; none where there is a single point."""
+        n = self.n_points(dataset)
+        return 0 if n == 1 else sum(points for points, _ in self.rungs(int(n), n_rows)) * self.n_folds
 
     def criterion(self, metrics: Iterable[tuple[str, str, Mapping[str, Any]]]) -> "Criterion":
         """What to choose by, from the experiment's metrics (label, name, options): one of them, or any by its name.
@@ -150,10 +304,11 @@ class TuneSpec(BaseModel):
 
     def plain(self) -> dict[str, Any]:
         """As a config writes it, the grid spelt out."""
-        result: dict[str, Any] = {"grid": {path: list(values) for path, values in self.grid.items()}}
+        result: dict[str, Any] = {"grid": _plain(self.grid)}
         if self.grids:
-            result["grids"] = {name: {p: list(v) for p, v in grid.items()} for name, grid in self.grids.items()}
+            result["grids"] = {name: _plain(grid) for name, grid in self.grids.items()}
+        result |= {} if self.search == "grid" else {"search": self.search, "points": self.points}
         result["scope"] = self.scope
         if self.scope != "test":
             result |= {"metric": self.metric, "folds": self.n_folds}
-        return result
+        return {key: value for key, value in result.items() if value is not None}

@@ -22,7 +22,7 @@ import math
 import os
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -39,9 +39,9 @@ from mlcdr.results.failures import Place, gather_failures, list_places
 from mlcdr.results.manifest import Manifest, open_manifest, read_manifest
 from mlcdr.results.ranking import is_among_best
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
-from mlcdr.results.scores import NoResults, Point
+from mlcdr.results.scores import NoResults, Point, Setting
 from mlcdr.tables import layouts, output, tables, text_format
-from mlcdr.tables.curves import place_values, trace_curve
+from mlcdr.tables.curves import Curve, place_values, trace_curve
 from mlcdr.tables.sheet import DASH, Sheet, Text, text
 
 Diagrams = Callable[[Results], Mapping[str, str]]
@@ -297,6 +297,7 @@ def _datasets(found: Results, manifest: Manifest) -> list[dict[str, Any]]:
                 ],
                 "numbers": _markup(_numbers(found, dataset)) if measured else None,
                 "tuned": _markup(chosen) if chosen else None,
+                "searches": _searches(found, dataset),
             }
         )
     return shown
@@ -429,6 +430,46 @@ def _most_common(counts: Counter[str]) -> str:
     shown = [f"{value} ({n})" for value, n in counts.most_common(_MOST)]
     more = len(counts) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _searches(found: Results, dataset: str) -> list[dict[str, Any]]:
+    """For each tuned parameter and criterion a chart with a mark for each point that was tried."""
+    marks: dict[tuple[str, str], dict[str, list[tuple[str, str, float]]]] = {}
+    for method, metric, at, mean in _tried(found, dataset):
+        name = ", ".join(f"{path} {value}" for path, value in at)
+        for path, value in at:
+            marks.setdefault((path, metric), {}).setdefault(method, []).append((value, name, mean))
+    charts = []
+    for (path, metric), by_method in marks.items():
+        values = list(dict.fromkeys(value for points in by_method.values() for value, _, _ in points))
+        places = place_values(values)
+        if min(places) > 0 and max(places) >= 100 * min(places):
+            places = list(map(math.log10, places))
+        x = dict(zip(values, places, strict=True))
+        curves = []
+        for method, points in by_method.items():
+            chosen, names, means = map(list, zip(*points, strict=True))
+            curve = Curve(method, names, [x[value] for value in chosen], means, [0.0] * len(points))
+            curves.append((found.methods.index(method), curve))
+        title = f"{_title(found, metric) if metric in found.metrics else metric} at the points tried"
+        spoken = f"{title} along {path} on {dataset}: {join_words(list(by_method))}"
+        drawn = svg.chart(curves, list(zip(places, values, strict=True)), path, spoken, joined=False)
+        charts.append({"title": title, "svg": Markup(drawn)})  # escaped there
+    return charts
+
+
+def _tried(found: Results, dataset: str) -> Iterator[tuple[str, str, Setting, float]]:
+    """(method, criterion, point, mean) of all that was tried; by the test rows, under the first metric with a best."""
+    for method, spec in found.experiment.methods.items():
+        for at, values in found.choices.tried.get((dataset, method), {}).items():
+            yield method, (spec.tune and spec.tune.metric) or "", at, math.fsum(values) / len(values)
+    if found.grids:
+        judging = [metric for metric in found.metrics if found.metric_facts(metric).higher_is_better is not None]
+        for (name, method, point, metric), by_split in found.split_scores.values.items():
+            if name == dataset and method in found.grids and metric in judging[:1]:
+                at = tuple(zip(found.split_scores.paths, point, strict=True))
+                own = tuple(each for each in at if each[0] in found.grids[method])
+                yield method, metric, own, math.fsum(by_split.values()) / len(by_split)
 
 
 # -------------------------------------------------------------------- times, and how to do it again

@@ -30,7 +30,13 @@ _THEME = {colour: f"var(--c{k})" for k, colour in enumerate(styles.COLOURS)}
 _THEME |= {"#000000": "currentColor", "#ffffff": "var(--paper)", "#dddddd": "var(--rule)", "#444444": "currentColor"}
 
 
-def chart(curves: Sequence[tuple[int, Curve]], ticks: Sequence[tuple[float, str]], x_label: str, label: str) -> str:
+def chart(
+    curves: Sequence[tuple[int, Curve]],
+    ticks: Sequence[tuple[float, str]],
+    x_label: str,
+    label: str,
+    joined: bool = True,
+) -> str:
     """Lines with their bands.
 
     Parameters
@@ -43,6 +49,8 @@ def chart(curves: Sequence[tuple[int, Curve]], ticks: Sequence[tuple[float, str]
         What stands between dollar signs is set in italics.
     label : str
         What a screen reader says in place of the chart.
+    joined : bool
+        Whether lines join the points.
     """
     low = min(m - s for _, c in curves for m, s in zip(c.mean, c.spread, strict=True))
     high = max(m + s for _, c in curves for m, s in zip(c.mean, c.spread, strict=True))
@@ -74,7 +82,8 @@ def chart(curves: Sequence[tuple[int, Curve]], ticks: Sequence[tuple[float, str]
             spread = list(zip(found.x, found.mean, found.spread, strict=True))
             edge = [(across(x), up(m + s)) for x, m, s in spread] + [(across(x), up(m - s)) for x, m, s in spread[::-1]]
             parts.append(f'<path class="band c{k % COLOURS}" d="{_line(edge)}Z"/>')
-        parts.append(f'<path class="line c{k % COLOURS} l{k % LINES}" d="{_line(path)}"/>')
+        if joined:
+            parts.append(f'<path class="line c{k % COLOURS} l{k % LINES}" d="{_line(path)}"/>')
         for (x, y), value, mean, se in zip(path, found.values, found.mean, found.spread, strict=True):
             title = f"{found.method}, {value}: {mean:.4g}" + (f" ± {se:.2g}" if se else "")
             parts.append(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mlcdr.errors import ConfigError, ResultsError, join_words
+from mlcdr.errors import ConfigError, ResultsError, escape_control_characters, join_words
 from mlcdr.experiment.model import Experiment
 from mlcdr.reproduce import published, recipes
 from mlcdr.reproduce.published import ComparedCell, PublishedComparison, Verdict
@@ -89,7 +89,7 @@ class Status:
             parts.append(f"Published tables without results here: {', '.join(self.absent)}.\n")
         parts += [f"`{name}` cannot be compared: {why}\n" for name, why in self.unread]
         parts += [_section(each) for each in self.found]
-        return "\n".join(parts)
+        return "\n".join(map(escape_control_characters, "\n".join(parts).split("\n")))
 
     def _overview(self) -> Sheet:
         header = ("Table", "Variant", "Cells", "Compared", "Agree", "Differ", "Undecided", "Not repr.", "Not run")
@@ -167,14 +167,14 @@ def status(folder: Path) -> Status:
             for table in recipes.tables_of(recipe, results.experiment):
                 groups.setdefault((table, "" if variant == LARGE else variant), []).append((recipe, results))
         except (ResultsError, ConfigError) as error:
-            unread.append((place.name, " ".join(str(error).split())))
+            unread.append((_name(place), " ".join(str(error).split())))
     found: list[Reproduction] = []
     for (table, variant), members in sorted(groups.items()):
         every = [each for _, each in members]
         try:
             compared = published.compare_all(every, table)
         except ResultsError as error:
-            unread += [(each.folder.name, " ".join(str(error).split())) for each in every]
+            unread += [(_name(each.folder), " ".join(str(error).split())) for each in every]
             continue
         parts = [members] if len(compared) == 1 else [[member] for member in members]
         for beside, part in zip(compared, parts, strict=True):
@@ -185,6 +185,10 @@ def status(folder: Path) -> Status:
     return Status(folder, tuple(found), absent, tuple(unread))
 
 
+def _name(folder: Path) -> str:
+    return escape_control_characters(folder.name)
+
+
 def _results_folders(folder: Path) -> list[Path]:
     if (folder / "experiment.yaml").is_file():
         return [folder]
@@ -193,7 +197,7 @@ def _results_folders(folder: Path) -> list[Path]:
 
 def _notes(recipe: Recipe, variant: str, results: Results) -> list[str]:
     """What a reader of the numbers of one folder must know."""
-    name = results.folder.name
+    name = _name(results.folder)
     notes = []
     changed = list(_changes(_expected(recipe, variant), results.experiment))
     if changed:
@@ -263,7 +267,7 @@ def _protocol(found: Results) -> str:
     kind = splits.pop("kind")
     settings = ", ".join(f"{key} {value}" for key, value in splits.items() if key != "folders")
     description = found.experiment.description or found.name
-    return f"`{found.folder.name}`: {description}. Splits: {kind}{f', {settings}' if settings else ''}."
+    return f"`{_name(found.folder)}`: {description}. Splits: {kind}{f', {settings}' if settings else ''}."
 
 
 def _worst_sheet(rows: Sequence[ComparedCell]) -> Sheet:

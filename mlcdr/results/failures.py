@@ -61,8 +61,10 @@ def gather_failures(
 
 
 def _has_point(experiment: Experiment, failure: Failure) -> bool:
-    """Whether the sweep, or the method's grid, has the values of the point."""
-    values = experiment.sweep | experiment.methods[failure.method].shown_grid
+    """Whether the sweep, or the method's own search, has the values of the point."""
+    shown = experiment.methods[failure.method].shown
+    drawn = shown.candidates(experiment.seed) if shown else []
+    values = experiment.sweep | {path: [point[path] for point in drawn] for path in (shown.grid if shown else ())}
     return all(value in map(method_text, values.get(path, ())) for path, value in failure.point)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mlcdr.errors import ResultsError
-from mlcdr.results.scores import Cell, Choices, Key, NoResults, SplitScores
+from mlcdr.results.scores import LARGEST, Cell, Choices, Key, NoResults, SplitScores
 from mlcdr.whole_files import is_regular_file
 
 _SUMMARY = ("metric", "mean", "std", "se", "n")
@@ -25,7 +25,7 @@ _CHOSEN = ("split", "parameter", "value")
 def import_cells(path: Path) -> tuple[tuple[str, ...], dict[Key, Cell]]:
     """The swept paths and the cells of a `summary.csv`: `dataset, method, <swept> …, metric, mean, std, se, n`.
 
-    A row whose mean is empty or NaN gives no cell.
+    A row whose mean is empty, NaN or beyond `LARGEST` gives no cell.
 
     Raises
     ------
@@ -47,20 +47,21 @@ def import_cells(path: Path) -> tuple[tuple[str, ...], dict[Key, Cell]]:
             _number(path, line, name, text, gaps=True)
             for name, text in zip(_SUMMARY[1:], (mean, std, se, n), strict=True)
         ]
-        if math.isnan(numbers[0]):
+        if math.isinf(numbers[0]):
+            raise ResultsError(f"{path}:{line}: column mean: {mean!r} is not a number")
+        if not abs(numbers[0]) <= LARGEST:
             continue
         if not (numbers[3] >= 1 and numbers[3] % 1 == 0):
             raise ResultsError(f"{path}:{line}: column n: a mean needs the number of splits it is taken over")
-        if math.isinf(numbers[0]):
-            raise ResultsError(f"{path}:{line}: column mean: {mean!r} is not a number")
-        cells[key] = Cell(numbers[0], numbers[1], numbers[2], int(numbers[3]))
+        std_, se_ = (spread if abs(spread) <= LARGEST else math.nan for spread in numbers[1:3])
+        cells[key] = Cell(numbers[0], std_, se_, int(numbers[3]))
     if not cells:
         raise NoResults(f"{path}: holds no results, {'only empty means' if seen else 'only a header'}")
     return paths, cells
 
 
 def import_splits(path: Path) -> SplitScores:
-    """The scores of a `scores.csv`: `dataset, method, <swept> …, split, metric, value`.
+    """The scores of a `scores.csv` that are defined: `dataset, method, <swept> …, split, metric, value`.
 
     Raises
     ------
@@ -76,7 +77,7 @@ def import_splits(path: Path) -> SplitScores:
         if not (split.isdecimal() and len(split) < 10):
             raise ResultsError(f"{path}:{line}: column split: {split!r} is not the number of a split")
         by_split[int(split)] = _number(path, line, "value", value)
-    return SplitScores(paths, values)
+    return SplitScores(paths, values).rounded()
 
 
 def import_choices(path: Path) -> Choices:

@@ -60,6 +60,13 @@ CREATE TABLE choices (                   -- parameters that a trial tuned
     value TEXT NOT NULL,
     PRIMARY KEY (key, path)
 ) WITHOUT ROWID;
+CREATE TABLE tried (                     -- the points of a trial's search
+    key    TEXT NOT NULL REFERENCES trials (key) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    point  TEXT NOT NULL,                -- JSON: tuned path → value as the config would write it
+    value  REAL,                         -- of the criterion; NULL: it could not be fitted and measured
+    PRIMARY KEY (key, number)
+) WITHOUT ROWID;
 CREATE TABLE planned (                   -- the trials of the last run's plan, in its order
     position INTEGER PRIMARY KEY,
     key      TEXT NOT NULL UNIQUE,
@@ -86,6 +93,13 @@ CREATE TABLE costs (                     -- seconds of one worker for each recor
 """
 
 
+def empty_record() -> sqlite3.Connection:
+    """A connection to an empty record in memory."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    db.executescript(_SCHEMA)
+    return db
+
+
 def _bare(sql: str | None) -> str:
     """A statement without comments and line ends, for comparing."""
     return " ".join(re.sub("--.*", "", sql or "").split())
@@ -93,8 +107,7 @@ def _bare(sql: str | None) -> str:
 
 def _made_here() -> dict[tuple[str, str], str]:
     """(`table` or `index`, name) → statement, as SQLite has them of a record that is made here."""
-    with contextlib.closing(sqlite3.connect(":memory:")) as db:
-        db.executescript(_SCHEMA)
+    with contextlib.closing(empty_record()) as db:
         return {(kind, name): sql for kind, name, sql in db.execute("SELECT type, name, sql FROM sqlite_master")}
 
 
@@ -171,7 +184,7 @@ def _begun(place: Path | str, stack: contextlib.ExitStack) -> sqlite3.Connection
     return db
 
 
-def writing(folder: Path, fresh: bool) -> sqlite3.Connection:
+def writing(folder: Path, fresh: bool = False) -> sqlite3.Connection:
     """A connection to the record of a folder, made if there is none; for the one process that holds the folder's lock.
 
     Parameters
@@ -187,14 +200,9 @@ def writing(folder: Path, fresh: bool) -> sqlite3.Connection:
     """
     path = folder / NAME
     with saying(path, "cannot be used as the record of trials", _WAY_OUT):
-        if fresh:
-            _create(path)
-        elif _is_safe(path):
-            if os.path.lexists(_journal(path)):
-                _mend(path)
-            if not path.stat().st_size:  # an older mlcdr was killed as it began
-                _create(path)
-        else:
+        if not fresh and _is_safe(path) and os.path.lexists(_journal(path)):
+            _mend(path)
+        if fresh or not _is_safe(path) or not path.stat().st_size:  # empty: an older mlcdr was killed as it began
             _create(path)
         db = sqlite3.connect(path, isolation_level=None)
         try:

@@ -17,7 +17,7 @@ from typing import Any
 
 from mlcdr.config.recorded import read_recorded
 from mlcdr.data.files import Part
-from mlcdr.errors import ConfigError, ResultsError
+from mlcdr.errors import ConfigError, ResultsError, report_memory
 from mlcdr.experiment.model import Experiment, method_text
 from mlcdr.results.best import Best, Repetitions, Setting, choose_best, tuned_paths
 from mlcdr.results.failures import Place
@@ -127,11 +127,16 @@ class Results:
         return found
 
     def checksum(self, dataset: str) -> str:
-        """The manifest's checksum of a data set's content; empty where it has none."""
-        try:
-            return str(self.manifest.facts(dataset).get("checksum", ""))
-        except ResultsError:
+        """The manifest's checksum of a data set's content; empty where it has none, or there is no manifest.
+
+        Raises
+        ------
+        ResultsError
+            When the manifest is broken.
+        """
+        if not is_regular_file(self.folder / "manifest.json"):
             return ""
+        return str(self.manifest.facts(dataset).get("checksum", ""))
 
     @cached_property
     def scored(self) -> frozenset[Place]:
@@ -232,6 +237,7 @@ class Results:
         return tuple(dict.fromkeys(point[k] for point in self.points if point[k] != ""))
 
 
+@report_memory
 def open_results(folder: str | Path) -> Results:
     """Open a results folder.
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mlcdr.errors import ResultsError
+
+LARGEST = 1e150
+"""A score beyond this, of either sign, counts as not defined: neither tests nor figures can compute with its square."""
 
 
 class NoResults(ResultsError):
@@ -65,10 +68,13 @@ class Choices:
         The config paths of the points.
     counts : dict
         (data set, method, point of `paths`, parameter) → value → how many trials chose it.
+    tried : dict
+        (data set, method) → (path, value) of each tuned parameter → the criterion, wherever such a point was tried.
     """
 
     paths: tuple[str, ...]
     counts: Mapping[Key, Counter[str]]
+    tried: Mapping[tuple[str, str], Mapping[Setting, Sequence[float]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -87,20 +93,20 @@ class SplitScores:
     values: Mapping[Key, Mapping[int, float]]
 
     def cells(self) -> dict[Key, Cell]:
-        """The means, rounded as in `summary.csv`."""
+        """The means of those that are defined, rounded as in `summary.csv`."""
         found = {}
-        for key, by_split in self.values.items():
+        for key, by_split in self._defined().items():
             cell = summarise(list(by_split.values()))
-            if math.isfinite(cell.mean):
-                mean, std, se = (
-                    round_score(v) if math.isfinite(v) else math.nan for v in (cell.mean, cell.std, cell.se)
-                )
-                found[key] = Cell(mean, std, se, cell.n)
+            found[key] = Cell(round_score(cell.mean), round_score(cell.std), round_score(cell.se), cell.n)
         return found
 
     def rounded(self) -> SplitScores:
-        """The scores as in `scores.csv`."""
+        """Those that are defined, rounded as in `scores.csv`."""
         return SplitScores(
             self.paths,
-            {key: {split: round_score(v) for split, v in values.items()} for key, values in self.values.items()},
+            {key: {split: round_score(v) for split, v in values.items()} for key, values in self._defined().items()},
         )
+
+    def _defined(self) -> dict[Key, Mapping[int, float]]:
+        """The cells none of whose scores is beyond `LARGEST`."""
+        return {key: found for key, found in self.values.items() if all(abs(v) <= LARGEST for v in found.values())}

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from mlcdr.errors import ResultsError
 from mlcdr.processes import close_in_forks
 from mlcdr.results import record_file as cells
-from mlcdr.results.record_file import NAME, Kind, rows, saying, writing
+from mlcdr.results.record_file import NAME, Kind, empty_record, rows, saying, writing
 from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:  # planning trials imports what methods compute with
@@ -30,6 +30,9 @@ try:
     import fcntl
 except ImportError:  # no such lock on this system: the second of two runs at once waits for SQLite's own
     fcntl = None  # type: ignore[assignment]
+
+EXPORTS = ("scores.csv", "summary.csv", "chosen.csv", "manifest.json", "report.html")
+"""Files of a results folder that are made from the record."""
 
 Place = tuple[str, str, str, int]
 """Of a trial, whatever its method's version: data set, method, point (JSON), split."""
@@ -66,7 +69,8 @@ class Store:
     folder : path
         The results folder; made if it is not there.
     fresh : bool
-        Start with an empty record, whatever is there, even if it is damaged.
+        Start with an empty record, whatever is there, even if it is damaged. What is there stays until `begin`, so that
+        a run which cannot begin loses nothing; then its record and its exports are removed.
 
     Raises
     ------
@@ -80,10 +84,9 @@ class Store:
         try:
             close_in_forks(self._lock)
             self._take_lock(folder)
-            self._db = writing(folder, fresh)
-            with self._told("cannot record the run"):
-                cursor = self._db.execute("INSERT INTO runs (process, jobs) VALUES (?, 0)", (this_process(),))
-            self._run = cursor.lastrowid
+            self._replaces = fresh
+            self._db = empty_record() if fresh else writing(folder)
+            self._run = self._record_run()
         except BaseException:
             self._lock.close()
             raise
@@ -103,8 +106,25 @@ class Store:
                 fcntl.flock(self._lock, fcntl.LOCK_UN)
         self._lock.close()
 
+    def _record_run(self) -> int | None:
+        with self._told("cannot record the run"):
+            return self._db.execute("INSERT INTO runs (process, jobs) VALUES (?, 0)", (this_process(),)).lastrowid
+
     def begin(self, trials: Mapping[str, Trial], jobs: int) -> None:
-        """Write down what this run is to compute, for those who look at the folder meanwhile."""
+        """Record what this run is to compute, which `mlcdr status` shows.
+
+        Raises
+        ------
+        ResultsError
+            When the record or, of a fresh start, an earlier export cannot be replaced.
+        """
+        if self._replaces:
+            self._db.close()
+            self._db = writing(self.path.parent, fresh=True)
+            self._replaces, self._run = False, self._record_run()
+            with self._told("earlier exports cannot be removed"):
+                for name in EXPORTS:
+                    self.path.with_name(name).unlink(missing_ok=True)
         plan = [(i, trial.key, trial.dataset, trial.method) for i, trial in enumerate(trials.values())]
         with self._told("cannot record the plan"), self._transaction():
             self._db.execute("DELETE FROM planned")
@@ -166,6 +186,7 @@ class Store:
         tried: list[tuple[Any, ...]] = []
         values: list[tuple[Any, ...]] = []
         choices: list[tuple[Any, ...]] = []
+        searched: list[tuple[Any, ...]] = []
         for score in scores:
             trial = trials[score.key]
             status = "failed" if score.values is None else "done"
@@ -173,6 +194,9 @@ class Store:
             for metric, value in (score.values or {}).items():
                 values.append((score.key, metric, None if math.isnan(value) else value))
             choices += [(score.key, path, value) for path, value in score.chosen]
+            for number, (point, value) in enumerate(score.tried):
+                text = json.dumps(dict(point), ensure_ascii=False)
+                searched.append((score.key, number, text, None if math.isnan(value) else value))
         with self._told("cannot record results"), self._transaction():
             self._db.executemany("DELETE FROM trials WHERE key = ?", [row[:1] for row in tried])
             self._db.executemany(
@@ -180,6 +204,7 @@ class Store:
             )
             self._db.executemany("INSERT INTO scores (key, metric, value) VALUES (?,?,?)", values)
             self._db.executemany("INSERT INTO choices (key, path, value) VALUES (?,?,?)", choices)
+            self._db.executemany("INSERT INTO tried (key, number, point, value) VALUES (?,?,?,?)", searched)
             if crashed:
                 self._db.executemany(
                     "INSERT INTO crashes (key, cause) VALUES (?,?)", [(row[0], crashed) for row in tried]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mlcdr.results.scores import summarise
+from mlcdr.results.scores import LARGEST, summarise
 from mlcdr.whole_files import write_atomically
 
 if TYPE_CHECKING:  # planning trials imports what methods compute with
@@ -39,7 +38,7 @@ def write_scores(
 def write_summary(
     path: Path, trials: Sequence[Trial], scores: Scores, swept: Sequence[str], metrics: Sequence[str]
 ) -> None:
-    """`summary.csv`: the mean over splits of every cell, with std (n − 1), se = std/√n and n; empty if not finite."""
+    """`summary.csv`: the mean over splits of every cell, with std (n − 1), se = std/√n and n; empty if not defined."""
     cells: dict[tuple[str, ...], list[float]] = {}
     for trial in trials:
         point = dict(trial.point)
@@ -49,7 +48,7 @@ def write_summary(
     rows = []
     for cell, values in cells.items():
         found = summarise(values)
-        numbers = [f"{v:.12g}" if math.isfinite(v) else "" for v in (found.mean, found.std, found.se)]
+        numbers = [f"{v:.12g}" if abs(v) <= LARGEST else "" for v in (found.mean, found.std, found.se)]
         rows.append([*cell, *numbers, found.n])
     _write(path, ["dataset", "method", *swept, "metric", "mean", "std", "se", "n"], rows)
 

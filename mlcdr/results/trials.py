@@ -14,7 +14,7 @@ from mlcdr.experiment.model import Experiment
 from mlcdr.results import record_file as kinds
 from mlcdr.results.record import read_point
 from mlcdr.results.record_file import NAME, NoRecord, reading, rows, shown
-from mlcdr.results.scores import Choices, Key, Point, SplitScores
+from mlcdr.results.scores import Choices, Key, Point, Setting, SplitScores
 
 _TRIALS = """
     SELECT position, trials.dataset, trials.method, point, split FROM planned JOIN trials USING (key)
@@ -25,6 +25,10 @@ _SCORES = """
     WHERE value IS NOT NULL ORDER BY position
 """
 _CHOICES = "SELECT position, path, value FROM planned CROSS JOIN choices USING (key) ORDER BY position"
+_TRIED = """
+    SELECT position, point, value FROM planned CROSS JOIN tried USING (key)
+    WHERE value IS NOT NULL ORDER BY position, number
+"""
 
 _Place = tuple[str, str, Point]
 _Places = dict[int, tuple[_Place, int]]
@@ -71,7 +75,7 @@ def read_planned_trials(folder: Path, experiment: Experiment) -> SplitScores | N
 
 
 def read_planned_choices(folder: Path, experiment: Experiment) -> Choices:
-    """What the trials of the last run's plan chose for the parameters they tuned.
+    """What the trials of the last run's plan chose for the parameters they tuned, and what they tried.
 
     Raises
     ------
@@ -82,11 +86,18 @@ def read_planned_choices(folder: Path, experiment: Experiment) -> Choices:
     with reading(folder) as db:
         places = _read_places(db, path, experiment.varied)
         found = rows(db, path, "choices", _CHOICES, kinds.number, kinds.text, kinds.text)
+        searched = rows(db, path, "tried", _TRIED, kinds.number, kinds.text, kinds.score)
     counts: dict[Key, Counter[str]] = {}
     for position, parameter, value in found:
         if position in places:
             counts.setdefault((*places[position][0], parameter), Counter())[value] += 1
-    return Choices(experiment.varied, counts)
+    settings = {text: read_point(path, text) for text in {text for _, text, _ in searched}}
+    tried: dict[tuple[str, str], dict[Setting, list[float]]] = {}
+    for position, text, value in searched:
+        if position in places:
+            of_method = tried.setdefault(places[position][0][:2], {})
+            of_method.setdefault(settings[text], []).append(value)
+    return Choices(experiment.varied, counts, tried)
 
 
 def _read_places(db: sqlite3.Connection, path: Path, paths: tuple[str, ...]) -> _Places:

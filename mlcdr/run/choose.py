@@ -1,40 +1,42 @@
 """Choosing a method's parameters by cross-validation: `tune:` with the scopes `split` and `dataset`.
 
-The folds are cut from the rows that the choice may see, their moments downdated as any split's are, so all points of a
-grid share a fold's sums, kernel and factorisations. Every trial of a sweep chooses for itself, but where the metric is
-summed over all sizes of the code (`hamming_loss_all_dims`, the criterion of Chen & Lin 2012) they share one choice. Of
-equally good points the first in the grid's order is taken.
+The folds are cut from the rows that the choice may see, their moments downdated as any split's are, so all points that
+are measured together share a fold's sums, kernel and factorisations. Every trial of a sweep chooses for itself, but
+where the metric is summed over all sizes of the code (`hamming_loss_all_dims`, the criterion of Chen & Lin 2012) they
+share one choice. Of equally good points the first one tried is taken.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mlcdr.experiment.families import at_all_sizes, families_of
 from mlcdr.experiment.model import MethodSpec
-from mlcdr.experiment.splits import KFold, make_splits
-from mlcdr.experiment.tune import Criterion, TuneSpec
+from mlcdr.experiment.splits import KFold, Splits, make_splits, seed_sequence
+from mlcdr.experiment.tune import Criterion, Point, TuneSpec
 from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
 from mlcdr.run import choose_kernel
 
-Point = Mapping[str, Any]
-
-
 Measure = Callable[[Sequence[MethodSpec], Moments, Any, Any], list[float]]
 """(specs, moments to fit them from, test rows X and Y) → the criterion of each; NaN where one failed."""
 
 
-def grid_points(tune: TuneSpec, dataset: str = "") -> list[dict[str, Any]]:
-    """All points of the grid (of a data set), its last path changing fastest."""
-    grid = tune.grid_of(dataset)
-    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+@dataclass(frozen=True)
+class Choice:
+    """What came of a search: the best point, None where none could be fitted and measured; and all that were tried.
+
+    `tried`: each point with its criterion, a mean over folds (of the rows that it was last measured on).
+    """
+
+    point: Point | None
+    tried: tuple[tuple[Point, float], ...] = ()
 
 
 def without_tune(spec: MethodSpec, point: Point) -> MethodSpec:
@@ -48,25 +50,27 @@ def without_tune(spec: MethodSpec, point: Point) -> MethodSpec:
 
 def choose(
     specs: Sequence[MethodSpec],
+    tune: TuneSpec,
     moments: Moments,
     dataset: str,
     folds_of: tuple[int, str],
     criterion: Criterion,
     measure: Measure,
     share: bool,
-) -> list[dict[str, Any] | None]:
-    """For each of a method's specs the best point of its grid; None where no point could be fitted and measured.
+) -> list[Choice]:
+    """For each of a method's specs the best point of its search.
 
     Parameters
     ----------
     specs : sequence of MethodSpec
-        Specs with one and the same `tune`.
+    tune : TuneSpec
+        Of all of them.
     moments : Moments
         Of the rows that the choice may see, with their rows.
     dataset : str
         Which data set's grid.
     folds_of : (seed, name)
-        What the folds are drawn from.
+        What the folds, and what optuna proposes, are drawn from.
     criterion : Criterion
         What to choose by.
     measure : callable
@@ -79,37 +83,91 @@ def choose(
     ConfigError
         When there are fewer rows than folds.
     """
-    tune = specs[0].tune
-    assert tune is not None
-    points = grid_points(tune, dataset)
-    if len(points) == 1:  # a setting of this data set's own, and nothing to be chosen
-        return [points[0]] * len(specs)
+    seed, name = folds_of
+    if tune.n_points(dataset) == 1:  # a setting of this data set's own, and nothing to be chosen
+        return [Choice(tune.candidates(seed, dataset)[0])] * len(specs)
     wanted = [[spec] for spec in specs]
     if criterion.summed:
         wanted = [at_all_sizes(specs[0], moments.n_features, moments.n_labels)]
-    flat = [without_tune(spec, point) for point in points for group in wanted for spec in group]
-    seed, name = folds_of
-    splits = make_splits(KFold(kind="kfold", folds=tune.n_folds, seed=seed), name, moments.n)
-    folds = [splits[i].test for i in range(len(splits))]
-    if (
-        share
-        and criterion.metric.needs in ("labels", "scores", "top", "any")
-        and all(choose_kernel.applies(spec) for spec in flat)
-    ):
-        totals = choose_kernel.totals(flat, families_of(flat, moments.n_labels), criterion, moments, folds)
+    order = np.argsort(np.random.PCG64(seed_sequence(seed, name, "halving")).random_raw(moments.n), kind="stable")
+    totals: list[dict[str, float]] = [{} for _ in wanted]  # text of a point → criterion, a sum over folds
+    tried: list[dict[str, Point]] = [{} for _ in wanted]
+
+    def try_points(points: Sequence[tuple[int, Point]], n_rows: int) -> None:
+        """Measure each (number in `wanted`, point) on some of the rows."""
+        rows = moments if n_rows == moments.n else moments.without(np.sort(order[n_rows:]))
+        flat = [without_tune(spec, point) for g, point in points for spec in wanted[g]]
+        splits = make_splits(KFold(kind="kfold", folds=tune.n_folds, seed=seed), name, rows.n)
+        values = np.reshape(_sum_over_folds(flat, rows, splits, criterion, measure, share), (len(points), -1))
+        for (g, point), at_sizes in zip(points, values, strict=True):
+            tried[g][repr(point)], totals[g][repr(point)] = point, math.fsum(at_sizes)
+
+    def rank(g: int, points: Iterable[Point]) -> list[Point]:
+        """Points from the best to the worst; such as have not been measured yet stay in their order."""
+        sign = -1.0 if criterion.metric.higher_is_better else 1.0
+        costs = {text: math.inf if math.isnan(value) else round(sign * value, 10) for text, value in totals[g].items()}
+        return sorted(points, key=lambda point: costs.get(repr(point), 0.0))
+
+    if tune.search == "optuna":
+        for proposed in _proposals(tune, dataset, (seed, name), criterion, totals):
+            new = [(g, point) for g, point in enumerate(proposed) if repr(point) not in tried[g]]
+            if new:
+                try_points(new, moments.n)
+        kept = [list(points.values()) for points in tried]
     else:
-        totals = [0.0] * len(flat)
-        X, Y = moments.rows()
-        for rows in folds:
-            X_test, Y_test = frozen(X[rows]), frozen(as_dense(Y[rows]))
-            values = measure(flat, moments.without(rows), X_test, Y_test)
-            totals = [total + value for total, value in zip(totals, values, strict=True)]
-    sign = -1.0 if criterion.metric.higher_is_better else 1.0
-    by_point = np.reshape(totals, (len(points), len(wanted), -1))
-    chosen: list[dict[str, Any] | None] = []
-    for g in range(len(wanted)):
-        values = [math.fsum(at_sizes) for at_sizes in by_point[:, g]]
-        costs = [math.inf if math.isnan(value) else round(sign * value, 10) for value in values]
-        best = min(range(len(points)), key=costs.__getitem__)
-        chosen.append(None if math.isinf(costs[best]) else points[best])
-    return chosen * (len(specs) if criterion.summed else 1)
+        candidates = tune.candidates(seed, dataset)
+        kept = [candidates] * len(wanted)
+        for n, n_rows in tune.rungs(len(candidates), moments.n):
+            kept = [rank(g, points)[:n] for g, points in enumerate(kept)]
+            try_points([(g, point) for points in zip(*kept, strict=True) for g, point in enumerate(points)], n_rows)
+    found = []
+    for g, points in enumerate(kept):
+        best = rank(g, points)[0]
+        means = tuple((point, totals[g][text] / tune.n_folds) for text, point in tried[g].items())
+        found.append(Choice(None if math.isnan(totals[g][repr(best)]) else best, means))
+    return found * (len(specs) if criterion.summed else 1)
+
+
+def _sum_over_folds(
+    specs: Sequence[MethodSpec], moments: Moments, folds: Splits, criterion: Criterion, measure: Measure, share: bool
+) -> list[float]:
+    """The criterion of each method, left with nothing to tune, summed over folds of the rows."""
+    held_out = [split.test for split in folds]
+    of_predictions = criterion.metric.needs in ("labels", "scores", "top", "any")
+    if share and of_predictions and all(map(choose_kernel.applies, specs)):
+        return choose_kernel.totals(specs, families_of(specs, moments.n_labels), criterion, moments, held_out)
+    sums = [0.0] * len(specs)
+    X, Y = moments.rows()
+    for rows in held_out:
+        X_test, Y_test = frozen(X[rows]), frozen(as_dense(Y[rows]))
+        values = measure(specs, moments.without(rows), X_test, Y_test)
+        sums = [total + value for total, value in zip(sums, values, strict=True)]
+    return sums
+
+
+def _proposals(
+    tune: TuneSpec,
+    dataset: str,
+    seeded_by: tuple[int, str],
+    criterion: Criterion,
+    totals: Sequence[Mapping[str, float]],
+) -> Iterator[list[Point]]:
+    """Points that optuna proposes, one for each of `totals`, which must hold what came of them before the next."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    seed, name = seeded_by
+    direction = "maximize" if criterion.metric.higher_is_better else "minimize"
+    number = int(seed_sequence(seed, name, "optuna").generate_state(1)[0])
+    studies = [
+        optuna.create_study(sampler=optuna.samplers.TPESampler(seed=number), direction=direction) for _ in totals
+    ]
+    shares = {path: optuna.distributions.FloatDistribution(0.0, 1.0) for path in tune.grid}
+    for _ in range(tune.points or 0):
+        asked = [study.ask(shares) for study in studies]
+        proposed = [tune.point_at([trial.params[path] for path in shares], dataset) for trial in asked]
+        yield proposed
+        for study, trial, point, found in zip(studies, asked, proposed, totals, strict=True):
+            value = found[repr(point)]
+            failed = math.isnan(value)
+            study.tell(trial, None if failed else value, optuna.trial.TrialState.FAIL if failed else None)

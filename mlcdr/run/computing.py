@@ -27,6 +27,7 @@ from mlcdr.experiment.keys import digest, program_version
 from mlcdr.experiment.model import Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import Split
 from mlcdr.experiment.trials import Score, Trial, by_family, group_by
+from mlcdr.experiment.tune import Point
 from mlcdr.methods.component_changes import separated
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.contracts import LabelSpace, as_dense, is_fitted_to_scores, warm_up
@@ -36,7 +37,7 @@ from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
 from mlcdr.processes import protect_process, raise_if_stopped
 from mlcdr.run.artifacts import Keeping
-from mlcdr.run.choose import choose, without_tune
+from mlcdr.run.choose import Choice, choose, without_tune
 
 _FRAMES = -50  # of each traceback that is recorded: the last
 _LONGEST = 20_000  # characters of an error that is recorded
@@ -215,29 +216,39 @@ def _run_tuned(trials: Sequence[Trial], group: Group, context: _Context, rows: _
         found = {s.key: s.values or {} for s in _run_all(tried, replace(group, metrics=metrics), _Rows(moments, X, Y))}
         return [found[trial.key].get("criterion", math.nan) for trial in tried]
 
-    def choose_from(moments: Moments, name: str) -> list[dict[str, Any] | None]:
-        return choose(specs, moments, dataset, (group.seed, name), criterion, measure, group.share)
+    def choose_from(moments: Moments, name: str) -> list[Choice]:
+        return choose(specs, tune, moments, dataset, (group.seed, name), criterion, measure, group.share)
 
     try:
         criterion = tune.criterion(group.metrics)
         with metered() as choosing:
             if tune.scope == "dataset":
                 key = digest([trials[0].method, *(spec.plain() for spec in specs)])
-                chosen = context.choices.get(key, lambda: choose_from(context.moments, f"{dataset}, tuning"))
+                choices = context.choices.get(key, lambda: choose_from(context.moments, f"{dataset}, tuning"))
             else:
-                chosen = choose_from(rows.moments, f"{dataset}, split {group.split}, tuning")
+                choices = choose_from(rows.moments, f"{dataset}, split {group.split}, tuning")
     except BaseException as error:
         return [Score(trial.key, None, _explain(error)) for trial in trials]
-    failure = f"tune: no point of the grid could be fitted and measured by {criterion.name}"
-    failed = [Score(trial.key, None, failure) for trial, point in zip(trials, chosen, strict=True) if point is None]
-    points = {trial.key: point for trial, point in zip(trials, chosen, strict=True) if point is not None}
+    # A choice that serves all splits is recorded with what it tried by one of them.
+    recorded = {
+        trial.key: tuple((_texts(point), value) for point, value in choice.tried)
+        for trial, choice in zip(trials, choices, strict=True)
+        if tune.scope == "split" or group.split == 0
+    }
+    points = {t.key: choice.point for t, choice in zip(trials, choices, strict=True) if choice.point is not None}
     settled = [replace(t, spec=without_tune(t.spec, points[t.key])) for t in trials if t.key in points]
     specs = [trial.spec for trial in settled]
     families = families_of(specs, n_labels) if group.share else specs
     ready = [replace(trial, family=family) for trial, family in zip(settled, families, strict=True)]
-    scores = _run_all(ready, group, rows, choosing.seconds)
-    shown = {key: tuple((path, method_text(value)) for path, value in point.items()) for key, point in points.items()}
-    return [*failed, *(replace(score, chosen=shown[score.key]) for score in scores)]
+    failure = f"tune: no point of the search could be fitted and measured by {criterion.name}"
+    scores = [Score(trial.key, None, failure) for trial in trials if trial.key not in points]
+    for score in _run_all(ready, group, rows, choosing.seconds):
+        scores.append(replace(score, chosen=_texts(points[score.key]), tried=recorded.get(score.key, ())))
+    return scores
+
+
+def _texts(point: Point) -> tuple[tuple[str, str], ...]:
+    return tuple((path, method_text(value)) for path, value in point.items())
 
 
 def _run_all(trials: Sequence[Trial], group: Group, rows: _Rows, seconds: float = 0.0) -> list[Score]:

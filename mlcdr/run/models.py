@@ -20,13 +20,15 @@ import numpy as np
 
 from mlcdr import __version__
 from mlcdr.data.dataset import Dataset
-from mlcdr.errors import ResultsError, UserError
+from mlcdr.errors import ResultsError, UserError, report_memory
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.whole_files import write_atomically
 
 ENDINGS = (".skops", ".joblib")
 
 _FORMAT = "mlcdr model 1"
+_SCHEMA = "schema.json"  # of a file of skops': the parts of the model
+_LARGEST_SCHEMA = 4 * 2**20  # bytes of it that are looked into without --trust
 _CHECKED = 50  # rows by which a file of skops' is checked
 
 
@@ -88,6 +90,7 @@ def _by_skops(content: dict[str, Any], X: Any) -> bytes | None:
     return data if same else None
 
 
+@report_memory
 def load_model(path: Path, trust: bool) -> Model:
     """A model from its file.
 
@@ -116,7 +119,7 @@ def load_model(path: Path, trust: bool) -> Model:
         return Model(
             content["classifier"], tuple(content["feature_names"]), tuple(content["label_names"]), content["about"]
         )
-    except UserError:
+    except (UserError, MemoryError):
         raise
     except Exception as error:
         raise ResultsError(
@@ -133,13 +136,19 @@ def _skops(path: Path) -> Any:
 
 
 def _foreign(path: Path) -> str:
-    """What a file of skops' names beside parts of mlcdr, which one can tell without loading it."""
+    """What a file of skops' names other than parts of mlcdr; only its schema is unpacked, and it must be small."""
     if path.suffix != ".skops":
         return ""
     try:
         import skops.io as skops_io
 
-        named = skops_io.get_untrusted_types(file=path)
+        bare = io.BytesIO()
+        with zipfile.ZipFile(path) as packed, zipfile.ZipFile(bare, "w") as copy:
+            if packed.getinfo(_SCHEMA).file_size > _LARGEST_SCHEMA:
+                return " (what it names is not shown: its list of parts is too large)"
+            for name in set(packed.namelist()):  # skops would read an array each time it is named
+                copy.writestr(name, packed.read(name) if name == _SCHEMA else b"")
+        named = skops_io.get_untrusted_types(data=bare.getvalue())
     except Exception:  # not there, or not a file of skops': to load it says which
         return ""
     foreign = [each for each in named if not each.startswith("mlcdr.")]

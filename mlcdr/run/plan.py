@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence, Set
+import itertools
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from mlcdr.errors import ConfigError
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.model import DatasetSpec, Experiment
 from mlcdr.experiment.trials import Trial, plan
-from mlcdr.results.record import Kept, kept
+from mlcdr.results.record import Kept, duration, kept
 from mlcdr.results.store import Store, place
 from mlcdr.run.artifacts import Keeping
 from mlcdr.run.computing import Group, groups
@@ -78,7 +78,7 @@ def plan_run(
         part, data = prepare(experiment, spec, listener)
         parts.append(part)
     for name, method in experiment.methods.items():
-        if method.shown_grid:
+        if method.shown:
             listener.notice(f"{name}: `tune: {{scope: test}}` picks by the test rows; its numbers flatter")
     trials = {trial.key: trial for part in parts for trial in part.trials}
     done = store.done() & trials.keys()
@@ -92,6 +92,8 @@ def plan_run(
         for part in parts
         for group in groups(experiment, part.source, [t for t in part.trials if t.key in keys], keeping)
     ]
+    if wanted and any(spec.tune for spec in experiment.methods.values()):
+        listener.notice(f"{experiment.name}: {_describe_budget(parts, wanted, kept(store.path.parent).costs)}")
     isolated = not store.crashed_places().isdisjoint(map(place, wanted))
     return RunPlan(parts, trials, done, len(trials) - len(incomplete), pending, isolated, data)
 
@@ -142,7 +144,8 @@ class DatasetSurvey:
     trials, done, failed : int
         Planned; with scores in the folder (and all that is to be kept); tried in vain, which a run tries again.
     groups, fits : int
-        Of what a run would compute now (`pending`): splits, each the work of one worker, and fits in them.
+        Of what a run would compute now (`pending`): splits, each the work of one worker, and fits in them, those
+        included (about as many) by which parameters are chosen.
     seconds : float or None
         Of one worker for what a run would compute now, by past timings; None without any.
     """
@@ -209,9 +212,32 @@ def _survey_dataset(part: Part, record: Kept, keeping: Keeping | None) -> Datase
         done=len(part.trials) - len(pending),
         failed=sum(record.status.get(trial.key) == "failed" for trial in part.trials),
         groups=len({trial.split for trial in pending}),
-        fits=len({(trial.split, id(trial.family)) for trial in pending}),
+        fits=sum(_count_fits(part, pending)),
         seconds=None if cost is None else cost * len(pending),
     )
+
+
+def _count_fits(part: Part, trials: Iterable[Trial]) -> tuple[int, int]:
+    """How many fits trials of a data set take themselves, and about how many the choice of their parameters."""
+    families = {(trial.split, id(trial.family)): trial.family for trial in trials}
+    searches = {
+        (split if family.tune.scope == "split" else 0, number): family.tune
+        for (split, number), family in families.items()
+        if family.tune is not None
+    }
+    return len(families), sum(tune.n_fits(part.name, part.facts["n_instances"]) for tune in searches.values())
+
+
+def _describe_budget(parts: Iterable[Part], wanted: Iterable[Trial], costs: Mapping[str, float]) -> str:
+    """`3,300 fits, about 3,000 of them to choose parameters; 4 min 10 s of one worker by past timings`."""
+    trials = {name: list(group) for name, group in itertools.groupby(wanted, lambda trial: trial.dataset)}
+    counts = [_count_fits(part, trials.get(part.name, ())) for part in parts]
+    own, choosing = map(sum, zip(*counts, strict=True))
+    text = f"{own + choosing:,} fits" + (f", about {choosing:,} of them to choose parameters" if choosing else "")
+    if not trials.keys() <= costs.keys():
+        return text
+    seconds = sum(costs[name] * len(each) for name, each in trials.items())
+    return f"{text}; about {duration(seconds)} of one worker, by past timings"
 
 
 def _shared(trials: Sequence[Trial]) -> list[str]:
@@ -223,10 +249,10 @@ def _shared(trials: Sequence[Trial]) -> list[str]:
     for (method, _), points in served.items():
         family = next(iter(points.values())).family
         if family.tune is not None:
-            n = math.prod(map(len, family.tune.grid.values()))
-            lines.append(
-                f"{method}: each choice (scope {family.tune.scope}) fits {n} points on {family.tune.n_folds} folds"
-            )
+            tune = family.tune
+            how = "" if tune.search == "grid" else f", {tune.search}"
+            n = tune.n_points(trials[0].dataset)
+            lines.append(f"{method}: each choice (scope {tune.scope}{how}) fits {n} points on {tune.n_folds} folds")
         elif len(points) > 1:
             (at,) = (dict(point) for point, trial in points.items() if trial.spec == family)
             others = [dict(point) for point, trial in points.items() if trial.spec != family]

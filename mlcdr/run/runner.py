@@ -51,7 +51,7 @@ def run(
     backend : {"loky", "dask"}
         Processes of this machine, of which one job needs none; or the workers of a Dask cluster, whatever their number.
     fresh : bool
-        Forget what is there.
+        Remove what is there as soon as the trials are planned.
     listener : Listener or None
     failed_only : bool
         Compute those trials only that failed before (their methods may have been mended since), not what is pending.
@@ -72,18 +72,18 @@ def run(
     resolved = experiment_yaml(experiment)  # what cannot be read back later is refused now
     plan: RunPlan | None = None
     with threadpool_limits(1), protect_process(), Store(report.folder, fresh) as store:
-        if fresh:
-            forget(folder)
         keeping = Keeping.of(experiment.keep, folder)
         try:
             with stop_on_signals():
                 made = plan_run(experiment, keeping, store, listener, failed_only)
-                if keeping is not None:
+                if keeping is not None and not fresh:
                     keeping.begin()
                 write_atomically(folder / "experiment.yaml", resolved)
+                store.begin(made.trials, jobs)
+                if fresh:
+                    forget(folder)
                 plan = made  # from here on there is something to write at the end
                 report.planned, report.kept = len(plan.trials), plan.n_kept
-                store.begin(plan.trials, jobs)
                 listener.begin(experiment.name, report.planned, report.kept)
                 _execute(cluster or _local(plan, jobs, experiment.limits), plan, store, report, listener)
         except Stop:

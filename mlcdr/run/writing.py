@@ -94,7 +94,7 @@ def write_results(
     columns = (swept, [metric.label for metric in experiment.metrics])
     write_scores(folder / "scores.csv", trials, scores, *columns)
     write_summary(folder / "summary.csv", trials, scores, *columns)
-    if any(spec.tune is not None and not spec.shown_grid for spec in experiment.methods.values()):
+    if any(spec.tune is not None and not spec.shown for spec in experiment.methods.values()):
         write_chosen(folder / "chosen.csv", trials, store.choices(list(plan.trials)), swept)
     report.seconds = time.monotonic() - report.clock
     manifest = _manifest(experiment, plan, report)

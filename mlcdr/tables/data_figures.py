@@ -18,13 +18,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from mlcdr.data.dataset import Dataset
+from mlcdr.errors import escape_control_characters
 from mlcdr.methods.feature_space.opls import OPLS
 from mlcdr.methods.feature_space.pca import PCA
 from mlcdr.numerics.information import mutual_information
 from mlcdr.numerics.moments import Moments
 from mlcdr.tables import label_pairs, layouts, styles
-from mlcdr.tables.figures import STYLE, save
+from mlcdr.tables.figures import STYLE, save, write_heading
 from mlcdr.tables.label_pairs import Array
+from mlcdr.tables.text_format import shorten_name
 
 Order = Literal["auto", "file", "frequency", "similar"]
 ORDERS: tuple[Order, ...] = ("auto", "file", "frequency", "similar")
@@ -60,7 +62,7 @@ def write_all(dataset: Dataset, folder: Path, order: Order = "auto", projection:
     written = []
     for name, make in made.items():
         stem = folder / f"{layouts.file_name(dataset.name)}_{name}"
-        written += save(make(), stem, f"{dataset.name}: {name.replace('_', ' ')}")
+        written += save(make(), stem, f"{shorten_name(dataset.name)}: {name.replace('_', ' ')}")
     return written
 
 
@@ -84,7 +86,7 @@ def draw_correlations(dataset: Dataset, order: Order = "auto") -> Figure:
         ),
         ("(d) Residual: correlation of what ridge\nregression on the features leaves", residual),
     ]
-    names = [_short(dataset.label_names[j], 18) for j in at] if n_labels <= _NAMED else []
+    names = [shorten_name(dataset.label_names[j], 18) for j in at] if n_labels <= _NAMED else []
     room = 1.3 * max(map(len, names), default=0)  # millimetres for names
     side = 66.0 + 0.9 * len(names) + room
     with mpl.rc_context(STYLE):
@@ -93,15 +95,13 @@ def draw_correlations(dataset: Dataset, order: Order = "auto") -> Figure:
             chance = _CHANCE / math.sqrt(dataset.n_instances) if values is residual else None
             _draw_heat_map(ax, values[np.ix_(at, at)], names, chance)
             ax.set_title(title, loc="left")
-        heading = f"{dataset.name}: how its {n_labels} labels go together"
-        figure.suptitle(heading, fontsize=9.5, fontweight="bold", parse_math=False)
         orders = {"frequency": "the most frequent first", "similar": "those with a large Jaccard index together"}
         note = (
             f"Labels: {orders.get(order, 'in the order of the file')}. Diagonal left out; grey: not defined.\n"
             f"Colours of (a) to (c) by the square root. Independent labels are within "
             f"±{_CHANCE / math.sqrt(dataset.n_instances):.2g} in (d)."
         )
-        figure.supxlabel(note, fontsize=7.0)
+        write_heading(figure, f"{shorten_name(dataset.name)}: how its {n_labels} labels go together", note)
     return figure
 
 
@@ -177,8 +177,7 @@ def draw_imbalance(dataset: Dataset) -> Figure:
         right.set_xlabel("Label, by frequency")
         right.set_ylabel("Instances with it")
         right.set_title("(b) All labels", loc="left")
-        figure.suptitle(f"{dataset.name}: label imbalance", fontsize=9.5, fontweight="bold", parse_math=False)
-        figure.supxlabel(_ratio_note(ratios), fontsize=7.0)
+        write_heading(figure, f"{shorten_name(dataset.name)}: label imbalance", _ratio_note(ratios))
     return figure
 
 
@@ -230,16 +229,16 @@ def draw_label_sets(dataset: Dataset) -> Figure:
         many.set_xlabel("Labels of an instance")
         many.set_ylabel("Instances")
         many.set_title(f"(c) Labels per instance: mean {sizes.mean():.2f}", loc="left")
-        figure.suptitle(f"{dataset.name}: label sets", fontsize=9.5, fontweight="bold", parse_math=False)
         note = f"{len(found.sets):,} different label sets in {dataset.n_instances:,} instances"
-        figure.supxlabel(f"{note}; {single:,} of them occur once.", fontsize=7.0)
+        note += f"; {single:,} of them occur once."
+        write_heading(figure, f"{shorten_name(dataset.name)}: label sets", note)
     return figure
 
 
 def _draw_bars(ax: Axes, names: Sequence[str], counts: Any, n: int) -> None:
     """Bars with names at their left and numbers at their right, the first on top."""
     ax.barh(np.arange(len(names)), counts, height=0.75, color=styles.COLOURS[0])
-    ax.set_yticks(range(len(names)), [_short(name, _LONGEST) for name in names], parse_math=False)
+    ax.set_yticks(range(len(names)), [shorten_name(name, _LONGEST) for name in names], parse_math=False)
     ax.set_ylim(len(names) - 0.4, -0.6)
     for k, count in enumerate(counts):
         ax.annotate(
@@ -251,21 +250,18 @@ def _draw_bars(ax: Axes, names: Sequence[str], counts: Any, n: int) -> None:
     ax.grid(False, axis="y")
 
 
-def _short(name: str, longest: int) -> str:
-    return name if len(name) <= longest else name[: longest - 1] + "…"
-
-
 def _set_name(labels: Sequence[int], names: Sequence[str]) -> str:
     """A label set by its labels, those that have room; the number of the others."""
     if not labels:
         return "no label"
-    written = names[labels[0]]
+    written = escape_control_characters(names[labels[0]])
     for k, label in enumerate(labels[1:], start=1):
         rest = f" + {len(labels) - k}"
-        if len(f"{written}, {names[label]}") + (len(rest) if k < len(labels) - 1 else 0) > _LONGEST:
-            return _short(written, _LONGEST - len(rest)) + rest
-        written += f", {names[label]}"
-    return written
+        longer = f"{written}, {escape_control_characters(names[label])}"
+        if len(longer) + (len(rest) if k < len(labels) - 1 else 0) > _LONGEST:
+            return shorten_name(written, _LONGEST - len(rest)) + rest
+        written = longer
+    return shorten_name(written, _LONGEST)
 
 
 # -------------------------------------------------------------------- the instances in two dimensions
@@ -319,8 +315,8 @@ def draw_projection(dataset: Dataset, projection: Projection = "opls") -> Figure
         )
         for text in legend.get_texts():
             text.set_parse_math(False)
-        heading = f"{dataset.name}: {dataset.n_instances:,} instances by label set"
-        figure.suptitle(heading, fontsize=9.5, fontweight="bold", parse_math=False)
+        heading = f"{shorten_name(dataset.name)}: {dataset.n_instances:,} instances by label set"
+        write_heading(figure, heading)
     return figure
 
 

@@ -27,7 +27,7 @@ from mlcdr.tables import layouts, output, panels
 from mlcdr.tables.curves import place_values
 from mlcdr.tables.layouts import TIMES, FigureLayout
 from mlcdr.tables.panels import Spot, list_datasets, name_metric
-from mlcdr.tables.text_format import SPREADS, describe_splits, shorten_path
+from mlcdr.tables.text_format import SPREADS, describe_splits, shorten_name, shorten_path
 from mlcdr.whole_files import check_within
 
 _LEGEND = 6  # entries in a row of the legend, at most
@@ -36,6 +36,7 @@ _MILLIMETRES = 25.4  # an inch
 _ROW = 58.0  # millimetres of height for each row of panels, where a layout gives none
 _NARROWEST = 50.0  # millimetres of width for each column of panels
 _PNG_DPI = 300
+_HEADING = 120  # letters
 
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -121,7 +122,7 @@ def write_all(results: Results, asked: Sequence[LayoutSpec] | None = None) -> li
         for subject in subjects(results, entry):
             figure = render(results, entry, *subject)
             names = [layouts.file_name(each) for each, needed in zip(subject, several, strict=True) if needed]
-            title = f"{results.name}: {', '.join(subject)}" if subject else results.name
+            title = ": ".join([results.name, *filter(None, [", ".join(map(shorten_name, subject))])])
             place = results.folder / "figures" / "_".join([stem, *names])
             written += save(figure, check_within(results.folder, place), title)
     return written
@@ -179,14 +180,22 @@ def _possible(results: Results, layout: FigureLayout) -> dict[str, tuple[str, ..
     }
 
 
+def write_heading(figure: Figure, heading: str, note: str = "") -> None:
+    """Set a figure's heading, and the note at its foot; names in the heading are the user's, without mathematics."""
+    figure.suptitle(shorten_name(heading, _HEADING), fontsize=9.5, fontweight="bold", parse_math=False)
+    if note:
+        figure.supxlabel(note, fontsize=7.0)
+
+
 def save(figure: Figure, stem: Path, title: str) -> list[Path]:
     """Write `stem`.svg and `stem`.png, without a date, so that the same figure gives the same bytes.
 
     Raises
     ------
     ResultsError
-        When a file cannot be written.
+        When a file cannot be written, or a text of a layout is no mathematics that can be set.
     """
+    title = shorten_name(title, _HEADING)
     about: dict[str, dict[str, Any]] = {
         "svg": {"Date": None, "Creator": "mlcdr", "Title": title},
         "png": {"Software": "mlcdr", "Title": title},
@@ -194,8 +203,11 @@ def save(figure: Figure, stem: Path, title: str) -> list[Path]:
     contents = {}
     for ending, metadata in about.items():
         image = io.BytesIO()
-        with mpl.rc_context(STYLE):
-            figure.savefig(image, format=ending, dpi=_PNG_DPI, metadata=metadata)
+        try:
+            with mpl.rc_context(STYLE):
+                figure.savefig(image, format=ending, dpi=_PNG_DPI, metadata=metadata)
+        except ValueError as error:
+            raise ResultsError(f"{stem}: cannot be drawn: {' '.join(str(error).split())}") from error
         contents[ending] = image.getvalue()
     return output.write(stem, contents)
 
@@ -283,14 +295,14 @@ def _draw(results: Results, layout: FigureLayout, subject: Mapping[str, str]) ->
         ax.set_visible(False)
     titles = {**subject, "metric": name_metric(results, subject.get("metric", ""))}
     heading = ", ".join(titles[each] for each in layout.apart) or results.name
-    figure.suptitle(heading, fontsize=9.5, fontweight="bold", parse_math=False)
+    write_heading(figure, heading)
     remark = _what_is_shown(results, layout, spots)
     order = [method for method in methods if method in shown] if layout.lines == "methods" else list(shown)
     handles = [shown[label] for label in order]
     if handles:
         legend = figure.legend(
             handles,
-            order,
+            [shorten_name(label) for label in order],
             loc="outside lower center",
             ncols=_legend_columns(order, width),
             frameon=False,
@@ -307,7 +319,8 @@ def _draw(results: Results, layout: FigureLayout, subject: Mapping[str, str]) ->
 
 def _legend_columns(labels: Sequence[str], width: float) -> int:
     """How many entries stand side by side: rows of one length, none wider than the figure (in inches)."""
-    room = max(1, min(_LEGEND, int(width / (_SWATCH + _LETTER * max(map(len, labels))))))
+    longest = max(len(shorten_name(label)) for label in labels)
+    room = max(1, min(_LEGEND, int(width / (_SWATCH + _LETTER * longest))))
     return math.ceil(len(labels) / math.ceil(len(labels) / room))
 
 
@@ -327,7 +340,8 @@ def _what_is_shown(results: Results, layout: FigureLayout, spots: Sequence[Spot]
         text = f"Box: quartiles {over}; line: median; marker: mean; whiskers: within 1.5 times the box"
     elif layout.draw == "heatmap":
         text = f"Mean {over}; the brighter, the better; framed: the best"
-    fixed = ", ".join(f"{shorten_path(path, results.swept)} = {value}" for path, value in layout.at.items())
+    at = {shorten_path(path, results.swept): value for path, value in layout.at.items()}
+    fixed = ", ".join(f"{shorten_name(path)} = {shorten_name(value)}" for path, value in at.items())
     return f"{text}; {fixed}" if fixed else text
 
 

@@ -89,6 +89,7 @@ The keys of a table of data sets, all but `kind` and `columns` with a default:
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -284,6 +285,8 @@ class DatasetsLayout(_Strict):
     notes: tuple[str, ...] = ()
 
 
+_LONGEST = 100  # bytes of a part of a file's name
+
 _Model = TypeVar("_Model", TableLayout, FigureLayout, DatasetsLayout)
 _KINDS: dict[type[_Strict], str] = {TableLayout: "table", FigureLayout: "figure", DatasetsLayout: "datasets"}
 
@@ -335,8 +338,13 @@ def stem(name: str) -> str:
 
 
 def file_name(text: str) -> str:
-    """`text` as part of a file's name: whatever is no letter, digit, `.`, `-` or `_` becomes `_`."""
-    return re.sub(r"[^\w.-]", "_", text)
+    """`text` as part of a file's name: other than letters, digits, `.`, `-` and `_` becomes `_`; a long one is cut."""
+    plain = re.sub(r"[^\w.-]", "_", text)
+    if len(plain.encode()) <= _LONGEST:
+        return plain
+    return (
+        f"{plain[: _LONGEST // 4]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"  # a letter has four bytes at most
+    )
 
 
 def _packaged() -> Traversable:

@@ -24,12 +24,13 @@ from mlcdr.results.scores import Point
 from mlcdr.tables import styles
 from mlcdr.tables.curves import Curve, place_values, trace_curve
 from mlcdr.tables.layouts import FigureLayout
-from mlcdr.tables.text_format import shorten_path
+from mlcdr.tables.text_format import shorten_name, shorten_path
 
 _LETTERS = 19  # an inch below a panel holds
 _NEAREST = 1 / 15  # of the axis: ticks nearer than this run into each other, and the later one is left out
 _GROUP = 0.8  # of the distance between two groups is filled with their boxes or bars
 _WRITTEN = 144  # cells of a heat map up to which each has its number
+_WIDEST = 1e6  # means that are written have at most six digits before the point
 _TICKS = 12  # of a heat map's axis, at most
 _DOTS = "#444444"
 
@@ -68,12 +69,12 @@ def draw(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: 
 
 def name_metric(results: Results, metric: str) -> str:
     """A metric's name for people; empty for none."""
-    return results.metric_facts(metric).title if metric else ""
+    return shorten_name(results.metric_facts(metric).title) if metric else ""
 
 
 def _heading(results: Results, layout: FigureLayout, spot: Spot) -> str:
     """The data set where there is a panel for each; the metric where no axis has its name."""
-    dataset = spot.dataset if isinstance(layout.panels, str) and "datasets" in layout.panels else ""
+    dataset = shorten_name(spot.dataset) if isinstance(layout.panels, str) and "datasets" in layout.panels else ""
     metric = spot.metric if isinstance(layout.panels, str) and "metrics" in layout.panels else ""
     return ": ".join(filter(None, (dataset, name_metric(results, metric) if layout.draw == "heatmap" else "")))
 
@@ -87,7 +88,7 @@ def _label_value_axis(ax: Axes, results: Results, layout: FigureLayout, spot: Sp
 
 def _label_path_axis(ax: Axes, layout: FigureLayout, values: Sequence[str], swept: Sequence[str]) -> None:
     percent = all(value.endswith("%") for value in values)
-    label = (layout.x_label_percent if percent else "") or layout.x_label or shorten_path(layout.x, swept)
+    label = (layout.x_label_percent if percent else "") or layout.x_label or shorten_name(shorten_path(layout.x, swept))
     ax.set_xlabel(fill(label, _letters(ax)) if len(label) > _letters(ax) and "$" not in label else label)
 
 
@@ -102,6 +103,7 @@ def _letters(ax: Axes) -> int:
 def _draw_curves(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> Legend:
     values = results.values(layout.x)
     places = place_values(values)
+    names = [shorten_name(value) for value in values]
     legend: Legend = {}
     for k, found in _list_lines(results, layout, spot, methods):
         if found.x:
@@ -109,9 +111,9 @@ def _draw_curves(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, m
     _label_path_axis(ax, layout, values, results.swept)
     _label_value_axis(ax, results, layout, spot)
     ax.set_xscale(layout.x_scale)
-    ticks = _choose_ticks(places, [len(value) for value in values], layout.x_scale == "log", _letters(ax))
+    ticks = _choose_ticks(places, [len(name) for name in names], layout.x_scale == "log", _letters(ax))
     if len(ticks) == len(values) or layout.x_scale == "log":
-        ax.set_xticks([places[k] for k in ticks], [values[k] for k in ticks])
+        ax.set_xticks([places[k] for k in ticks], [names[k] for k in ticks], parse_math=False)
         ax.xaxis.set_minor_locator(NullLocator())
     else:
         ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10], integer=all(x == round(x) for x in places)))
@@ -223,18 +225,21 @@ def _draw_groups(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, m
                 legend[method] = Patch(label=method, **filled)
             else:
                 values = results.split_values(dataset, method, point(results, at), spot.metric, cell.setting)
-                _draw_box(ax, list(values.values()), x, width, k)
+                if values:  # a file that was imported may have the mean alone
+                    _draw_box(ax, list(values.values()), x, width, k)
                 legend[method] = Line2D([], [], label=method, **styles.mark(k))
     _label_value_axis(ax, results, layout, spot)
     ax.grid(False, axis="x")
     if layout.x == "method":
-        ax.set_xticks([(i - (len(methods) - 1) / 2) * width for i in range(len(methods))], list(methods))
-        _set_slanted(ax, methods)
+        names = [shorten_name(method) for method in methods]
+        ax.set_xticks([(i - (len(methods) - 1) / 2) * width for i in range(len(methods))], names, parse_math=False)
+        _set_slanted(ax, names)
         legend = {}  # each stands at the axis
     else:
-        ax.set_xticks(range(len(groups)), [name for name, _, _ in groups])
+        names = [shorten_name(name) for name, _, _ in groups]
+        ax.set_xticks(range(len(groups)), names, parse_math=False)
         if layout.x == "dataset":
-            _set_slanted(ax, [name for name, _, _ in groups])
+            _set_slanted(ax, names)
         else:
             _label_path_axis(ax, layout, [name for name, _, _ in groups], results.swept)
     return legend
@@ -242,8 +247,6 @@ def _draw_groups(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, m
 
 def _set_slanted(ax: Axes, names: Sequence[str]) -> None:
     """Names at the horizontal axis, on a slant where they would run into each other."""
-    for label in ax.get_xticklabels():
-        label.set_parse_math(False)
     room = 36 / len(names)  # letters from one name to the next: a panel is some 36 wide
     if sum(map(len, names)) > 30 or any((len(one) + len(next_)) / 2 + 1 > room for one, next_ in pairwise(names)):
         ax.tick_params(axis="x", labelrotation=35)
@@ -329,7 +332,7 @@ def _draw_heat_map(ax: Axes, results: Results, layout: FigureLayout, spot: Spot,
     bar = ax.figure.colorbar(image, ax=ax, pad=0.02, fraction=0.06)
     bar.ax.tick_params(labelsize=6.5)
     bar.outline.set_visible(False)
-    if cells.size <= _WRITTEN and len(across) <= _TICKS:
+    if cells.size <= _WRITTEN and np.nanmax(np.abs(cells), initial=0) < _WIDEST and len(across) <= _TICKS:
         _write_cells(ax, cells, image)
     if better is not None and not np.isnan(cells).all():
         best = np.nanmax(cells) if better else np.nanmin(cells)
@@ -338,12 +341,12 @@ def _draw_heat_map(ax: Axes, results: Results, layout: FigureLayout, spot: Spot,
     ax.grid(False)
     for axis, values in ((ax.xaxis, across), (ax.yaxis, down)):
         step = math.ceil(len(values) / _TICKS)
-        axis.set_ticks(range(0, len(values), step), values[::step])
+        axis.set_ticks(range(0, len(values), step), [shorten_name(value) for value in values[::step]], parse_math=False)
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)
     _label_path_axis(ax, layout, across, results.swept)
-    ax.set_ylabel(spot.label or shorten_path(layout.y, results.swept))
+    ax.set_ylabel(spot.label or shorten_name(shorten_path(layout.y, results.swept)))
     return {}
 
 

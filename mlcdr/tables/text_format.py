@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 
-from mlcdr.errors import join_words
+from mlcdr.errors import escape_control_characters, join_words
 from mlcdr.results.best import tuned_paths
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, Text, escape_latex
@@ -22,6 +22,12 @@ def format_csv(header: Sequence[str], records: Iterable[Sequence[str]]) -> str:
     writer.writerow(header)
     writer.writerows(records)
     return out.getvalue()
+
+
+def shorten_name(name: str, longest: int = 40) -> str:
+    """A name as a picture shows it: without control characters, and cut off where it is long."""
+    name = escape_control_characters(name[: longest + 1])
+    return name if len(name) <= longest else name[: longest - 1] + "…"
 
 
 def number(value: float) -> str:

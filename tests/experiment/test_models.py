@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import sys
+import tracemalloc
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -130,6 +132,24 @@ def test_nothing_is_loaded_without_trust(tiny: Any, tmp_path: Path) -> None:
     kept = write_model(tmp_path / "m", Model(model, tiny.feature_names, tiny.label_names, ABOUT), tiny.X)
     with pytest.raises(UserError, match=r"--trust .*\(it names parts of mlcdr and its libraries only\)"):
         load_model(kept, trust=False)
+
+
+def test_a_model_without_trust_is_not_unpacked(tiny: Any, tmp_path: Path) -> None:
+    pytest.importorskip("skops")
+    model = fitted("learner", "ridge", tiny.X, tiny.Y)
+    kept = write_model(tmp_path / "m", Model(model, tiny.feature_names, tiny.label_names, ABOUT), tiny.X)
+    with zipfile.ZipFile(kept) as packed:
+        schema, names = packed.read("schema.json"), packed.namelist()
+    for size, said in (((2**26, 0), "its libraries only"), ((0, 2**23), "its list of parts is too large")):
+        with zipfile.ZipFile(tmp_path / "huge.skops", "w", zipfile.ZIP_DEFLATED) as packed:
+            for name in names:
+                content = schema + b" " * size[1] if name == "schema.json" else bytes(size[0])
+                packed.writestr(name, content)
+        tracemalloc.start()
+        with pytest.raises(UserError, match=said):
+            load_model(tmp_path / "huge.skops", trust=False)
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+        tracemalloc.stop()
 
 
 # -------------------------------------------------------------------- mlcdr predict

@@ -16,7 +16,7 @@ from mlcdr.errors import ResultsError
 from mlcdr.experiment.trials import Score, Trial
 from mlcdr.results.record import read_failures
 from mlcdr.results.record_file import NoRecord
-from mlcdr.results.store import Store
+from mlcdr.results.store import EXPORTS, Store
 from tests.small import learner
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="written for POSIX")
@@ -110,6 +110,23 @@ def test_fresh_forgets(tmp_path: Path) -> None:
         store.record(TRIALS, [Score("a", {"f1": 1.0})])
     with Store(tmp_path, fresh=True) as store:
         assert store.done() == set()
+        store.begin({}, 1)
+    with Store(tmp_path) as store:
+        assert store.done() == set()
+
+
+def test_a_fresh_start_that_does_not_begin_loses_nothing(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.record(TRIALS, [Score("a", {"f1": 1.0})])
+    for name in EXPORTS:
+        (tmp_path / name).touch()
+    with Store(tmp_path, fresh=True):
+        assert {path.name for path in tmp_path.iterdir()} >= {*EXPORTS}
+    with Store(tmp_path) as store:
+        assert store.done() == {"a"}
+    with Store(tmp_path, fresh=True) as store:
+        store.begin({}, 1)
+        assert {path.name for path in tmp_path.iterdir()} == {".lock", "trials.sqlite"}
 
 
 def other_program(path: Path) -> None:
@@ -165,6 +182,8 @@ def test_a_file_that_is_no_record_is_told_in_one_line_and_left_alone(tmp_path: P
     if before is not None:
         assert path.read_bytes() == before
         with Store(tmp_path, fresh=True) as store:
+            store.begin({}, 1)
+        with Store(tmp_path) as store:
             assert store.done() == set()
 
 

@@ -33,6 +33,14 @@ def tuned(scope: str = "split", metric: str = "hamming_loss", label_space: str |
     return {**({"label_space": label_space} if label_space else {}), "learner": "ridge", "tune": tune | more}
 
 
+class Noting(Listener):
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+
+    def notice(self, text: str) -> None:
+        self.notices.append(text)
+
+
 @pytest.fixture
 def arff(tmp_path: Path) -> Path:
     return small.write_dataset(tmp_path / "data", n=90, d=12)
@@ -93,6 +101,30 @@ def test_a_grid_is_written_out(arff: Path) -> None:
             "methods.A.tune: grids: that of tiny must be over the",
         ),
         ({"grid": {"label_space.n_components": [1]}}, "methods.A.tune.grid.label_space.n_components: is swept, too"),
+        ({"grid": {"learner.alpha": {"loguniform": [0, 1]}}}, "methods.A.tune.grid.learner.alpha: must be `loguniform"),
+        (
+            {"grid": {"learner.alpha": {"integers": [1.5, 3]}}},
+            "methods.A.tune.grid.learner.alpha: must be `integers: ",
+        ),
+        (
+            {"grid": {"learner.alpha": {"integers": [1, 10**9]}}},
+            "methods.A.tune.grid.learner.alpha: `integers` gives",
+        ),
+        (
+            {"grid": {"learner.alpha": {"normal": [0, 1]}}},
+            "methods.A.tune.grid.learner.alpha: must be a list of",
+        ),
+        (
+            {"grid": {"learner.alpha": {"uniform": [-1, 1]}}, "search": "random", "points": 3},
+            "methods.A.tune.grid.learner.alpha.0: impossible for A",
+        ),
+        ({"grid": {"learner.alpha": {"uniform": [0, 1]}}}, "methods.A.tune: a distribution has no end of points; take"),
+        ({"grid": {"learner.alpha": [1]}, "search": "random"}, "methods.A.tune: `search: random` needs `points`"),
+        ({"grid": {"learner.alpha": [1]}, "points": 3}, "methods.A.tune: `search: grid` tries all points; leave out"),
+        (
+            {"grid": {"learner.alpha": [1, 2]}, "search": "halving", "scope": "test"},
+            "methods.A.tune: `scope: test` runs every point",
+        ),
     ],
 )
 def test_a_wrong_grid_is_one_line(arff: Path, tune: dict, message: str) -> None:
@@ -128,10 +160,10 @@ def test_every_point_of_a_grid_on_the_test_rows_is_a_result(arff: Path, tmp_path
 # -------------------------------------------------------------------- scope: split and dataset
 
 
-def dense(arff: Path, experiment) -> tuple[np.ndarray, np.ndarray, list]:
+def dense(arff: Path, experiment, n_splits: int = 6) -> tuple[np.ndarray, np.ndarray, list]:
     source = DataSource.of(experiment.datasets[0], experiment.splits)
     dataset = source.load()
-    return np.asarray(dataset.X), as_dense(dataset.Y), [source.divide(dataset).splits[i] for i in range(6)]
+    return np.asarray(dataset.X), as_dense(dataset.Y), [source.divide(dataset).splits[i] for i in range(n_splits)]
 
 
 def plain_criterion(X, Y, name: str, alpha: float, sizes: list[int] | None = None) -> float:
@@ -212,6 +244,9 @@ def test_the_test_rows_of_a_split_are_not_seen(arff: Path, tmp_path: Path) -> No
 @pytest.mark.usefixtures("forked_workers")
 def test_choices_are_the_same_for_any_jobs_and_survive_a_rerun(arff: Path, tmp_path: Path) -> None:
     methods = {"A": tuned(), "B": tuned("dataset", "f1"), "C": tuned("test")}
+    drawn = {"grid": {"learner.alpha": {"loguniform": [0.01, 1000]}}, "points": 4}
+    methods |= {name: tuned("split", **drawn, search=name) for name in ("random", "halving", "optuna")}
+    methods["shown"] = tuned("test", **drawn, search="random")
     files = []
     for name, jobs in (("one", 1), ("two", 2)):
         report = run(config(arff, methods), tmp_path / name, jobs=jobs)
@@ -238,7 +273,7 @@ def test_a_point_that_fails_is_not_chosen(arff: Path, tmp_path: Path) -> None:
     assert set(pd.read_csv(report.folder / "chosen.csv")["value"]) == {12}
     report = run(config(arff, {"A": method([99, 98])}), tmp_path / "two")
     assert {error.splitlines()[-1] for _, error in report.failures} == {
-        "tune: no point of the grid could be fitted and measured by hamming_loss"
+        "tune: no point of the search could be fitted and measured by hamming_loss"
     }
 
 
@@ -261,14 +296,12 @@ def test_a_grid_of_one_point_is_a_setting(arff: Path, tmp_path: Path, monkeypatc
 
 
 def test_grid_points_in_order(arff: Path) -> None:
-    from mlcdr.run.choose import grid_points
-
     grid = {"learner.alpha": ALPHAS, "label_space.n_components": [1, 2]}
-    spec = config(arff, {"A": FOUR["PLST"] | {"learner": "ridge", "tune": {"grid": grid}}}).methods["A"]
-    own = spec.tune.model_copy(update={"grids": {"tiny": {"label_space.n_components": (3,), "learner.alpha": (9.0,)}}})
-    assert grid_points(own, "tiny") == [{"learner.alpha": 9.0, "label_space.n_components": 3}]
-    assert grid_points(own, "other") == grid_points(spec.tune)
-    assert [tuple(p.values()) for p in grid_points(spec.tune)] == list(itertools.product(ALPHAS, [1, 2]))
+    tune = config(arff, {"A": FOUR["PLST"] | {"learner": "ridge", "tune": {"grid": grid}}}).methods["A"].tune
+    own = tune.model_copy(update={"grids": {"tiny": {"label_space.n_components": (3,), "learner.alpha": (9.0,)}}})
+    assert own.candidates(1, "tiny") == [{"learner.alpha": 9.0, "label_space.n_components": 3}]
+    assert own.candidates(1, "other") == tune.candidates(2)
+    assert [tuple(p.values()) for p in tune.candidates(1)] == list(itertools.product(ALPHAS, [1, 2]))
 
 
 # -------------------------------------------------------------------- kernel ridge regression
@@ -377,11 +410,6 @@ def test_all_sizes_of_ddsr_are_no_more_than_the_features(tmp_path: Path) -> None
 
 
 def test_a_choice_by_the_test_rows_is_remarked(arff: Path, tmp_path: Path) -> None:
-    notices: list[str] = []
-
-    class Noting(Listener):
-        def notice(self, text: str) -> None:
-            notices.append(text)
-
-    run(config(arff, {"A": tuned("test"), "B": tuned()}), tmp_path, listener=Noting())
-    assert notices == ["A: `tune: {scope: test}` picks by the test rows; its numbers flatter"]
+    listener = Noting()
+    run(config(arff, {"A": tuned("test"), "B": tuned()}), tmp_path, listener=listener)
+    assert listener.notices[0] == "A: `tune: {scope: test}` picks by the test rows; its numbers flatter"

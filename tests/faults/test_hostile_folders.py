@@ -399,8 +399,8 @@ def test_status_beside_a_run_that_is_just_starting(folder: Path, mlcdr: Command,
     new.mkdir()
     (new / ".lock").touch()
     refused(mlcdr("status", new), "just starting")
-    for place, fresh in ((new, False), (folder, False), (folder, True)):
-        with Store(place, fresh):
+    for place in (new, folder):
+        with Store(place):
             assert "starting since " in mlcdr("status", place).out
             assert mlcdr("plan", "e.yaml", "--trust").code == 0
     assert "interrupted" in mlcdr("status", folder).out, "it ended before it had a plan"
@@ -489,3 +489,40 @@ def test_what_could_not_be_read_is_refused_before_it_is_run(folder: Path, monkey
     with pytest.raises(ConfigError, match="divide its methods among several experiments"):
         run(experiment, Path("elsewhere"))
     assert not Path("elsewhere").exists()
+
+
+def test_a_broken_manifest_is_not_taken_for_one_without_facts(folder: Path, mlcdr: Command) -> None:
+    """`--baseline` asks it for the data sets' checksums."""
+    assert mlcdr("compare", "--baseline", folder, folder).code == 0
+    (folder / "manifest.json").write_text('{"datasets": 1}')
+    refused(mlcdr("compare", "--baseline", folder, folder), "manifest.json: datasets: ")
+    (folder / "manifest.json").unlink()
+    assert mlcdr("compare", "--baseline", folder, folder).code == 0
+
+
+def test_the_page_of_reproductions_shows_no_control_characters(folder: Path, mlcdr: Command) -> None:
+    config = (folder / "experiment.yaml").read_text().replace("name: small", "name: chen_lin_2012_table3", 1)
+    (folder / "experiment.yaml").write_text(config)
+    folder.rename(folder.with_name("a\x1b[2J\nb"))
+    page = mlcdr("reproduction-status", folder.parent).out
+    assert "`a\\x1b[2J\\nb` " in page
+    assert page.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        ("mlcdr.results.results.read_planned_trials", "results/small: not enough memory to read it"),
+        ("mlcdr.config.loading.read_yaml", "e.yaml: not enough memory to read it"),
+        ("mlcdr.data.dataset._checksum", ".arff: not enough memory to read it"),
+        ("mlcdr.tables.tables.write_all", "not enough memory for mlcdr table results/small"),
+    ],
+)
+def test_full_memory_is_one_line_on_what_is_read(
+    folder: Path, mlcdr: Command, monkeypatch: pytest.MonkeyPatch, place: str, line: str
+) -> None:
+    def fill(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(place, fill)
+    refused(mlcdr(*("table", "results/small") if "results/small" in line else ("check", "e.yaml", "--trust")), line)

@@ -1,4 +1,5 @@
 import itertools
+import warnings
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from itertools import pairwise
@@ -6,14 +7,18 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
 
+from mlcdr.compare.comparison import compare
+from mlcdr.compare.diagrams import draw_critical_difference, draw_matrix
 from mlcdr.errors import ResultsError
 from mlcdr.results.results import open_results
-from mlcdr.tables import figures
+from mlcdr.tables import figures, layouts
 from tests.reporting.results_folders import (
     PATH,
     PERCENTS,
     change_experiment,
+    entry_of,
     experiment,
     list_subjects,
     render_figure,
@@ -428,3 +433,36 @@ def test_what_does_not_go_together(tmp_path):
     ):
         with pytest.raises(ResultsError, match=told):
             render_figure(got, entry, "yeast")
+
+
+def test_names_are_cut_off_and_shown_without_control_characters(tmp_path):
+    methods, datasets = ("N" * 3000, "C$x$\u202e"), ("d" * 3000, "e\u2066", "f")
+    config = experiment(datasets, ["PLST", "CPLST"], ["f1"])
+    config["methods"] = dict(zip(methods, config["methods"].values(), strict=True))
+    values = {(d, m, "f1"): (0.1 * i, 0.2 * k) for i, d in enumerate(datasets) for k, m in enumerate(methods)}
+    results = open_results(write_folder(tmp_path / "r", config, values))
+    (one, *_) = drawn = [
+        figures.render(results, entry_of("boxes"), "e\u2066"),
+        figures.render(results, entry_of({"layout": "bars", "x": "dataset", "panels": "metrics"})),
+        draw_critical_difference(compare(results, "f1").significance, "t" * 3000, "nemenyi"),
+        draw_matrix(compare(results, "f1").significance, "t" * 3000),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        written = figures.save(one, tmp_path / layouts.file_name("d" * 3000), "d" * 3000)
+    assert all(path.stat().st_size < 200_000 for path in written)
+    for figure in drawn:
+        assert max(figure.get_size_inches()) < 20
+        texts = [text.get_text() for text in figure.findobj(Text)]
+        assert any("…" in text for text in texts)
+        assert all(len(text) < 150 and text.replace("\n", "").isprintable() for text in texts)
+
+
+def test_scores_too_large_to_compute_with_count_as_not_defined(tmp_path):
+    values = {(d, m, "f1"): [0.5, 1.0] for d in "abc" for m in ("PLST", "CPLST")}
+    values |= {("a", "PLST", "f1"): [1e308], ("b", "CPLST", "f1"): [-1e308]}
+    results = open_results(write_folder(tmp_path / "r", experiment("abc", ["PLST", "CPLST"], ["f1"]), values))
+    assert [results.cell(d, m, (), "f1") is None for d in "ab" for m in ("PLST", "CPLST")] == [True, False, False, True]
+    for dataset in "ab":
+        FigureCanvasAgg(figures.render(results, entry_of("boxes"), dataset)).draw()
+    assert compare(results, "f1").ranked == (("c", ()),)
