@@ -208,7 +208,9 @@ def config() -> str:
         "An experiment is one YAML file. `mlcdr check FILE` finds all that is wrong with it, each with its line; "
         "`mlcdr schema` prints the JSON schema that this page is made of, for an editor; `mlcdr new` writes a first "
         "file.\n",
-        "YAML is read strictly: a key given twice is a mistake, `1e-3` is a number, `no` is a text.\n",
+        "YAML is read strictly: a key given twice is a mistake, `1e-3` is a number, `no` is a text. What is written more "
+        "than once can be given a name and repeated: `alpha: &weights [0.1, 1]`, then `*weights`, or `<<: *name` for the "
+        "keys of a mapping.\n",
         "## Keys\n",
         _keys(whole["properties"], required, known),
         "## splits\n",
@@ -228,6 +230,10 @@ def config() -> str:
     parts.append(_keys(made["properties"], set(made["required"]), known))
     parts += ["[Data in and out](data.md) has the forms of files, and what is made of them.\n"]
     parts += ["## methods\n", f"{known['MethodSpec']['description']}\n"]
+    parts.append(
+        "What several methods have in common stands under `defaults:` once: each method has the parts that it does not "
+        "write itself, and the keys of `tune:` likewise; `threshold: null` in a method means none.\n"
+    )
     rows = ["| part | what may stand there |", "| --- | --- |"]
     for part, spec in known["MethodSpec"]["properties"].items():
         if part in known:
@@ -240,7 +246,7 @@ def config() -> str:
     ]
     parts += ["`n_components: 20%` of the labels (or features). `1.0` is all of it, `1` is one.\n"]
     parts += ["### tune\n", f"{known['TuneSpec']['description']}\n"]
-    parts += [_keys(known["TuneSpec"]["properties"], set(known["TuneSpec"]["required"]), known)]
+    parts += [_keys(known["TuneSpec"]["properties"], {"grid"}, known)]
     parts += ["[Tune a method](how-to/tune.md) has examples.\n", "## sweep\n"]
     parts.append(
         f"{whole['properties']['sweep']['description']} A path begins with a part of a method: `learner.alpha`,\n"

@@ -149,7 +149,9 @@ def check_sweep(sweep: Mapping[str, Any], methods: Any, fixed: bool, problems: P
             if path in sweep:
                 problems.add(here, "is swept, too; leave it out in one of the two places")
             elif spec.with_value(path, None) is None:
-                problems.add(here, _describe_unknown(path, "the method has no such parameter", "it has", [spec]))
+                problems.add(
+                    here, _describe_unknown(path, f"the method {name} has no such parameter", "it has", [spec])
+                )
             else:
                 _check_values({name: spec}, path, listed(values), here, problems)
                 for dataset, grid in (spec.tune.grids if spec.tune else {}).items():

@@ -27,7 +27,7 @@ from mlcdr.config.entries import read_dataset, read_layout, read_metric, unify_n
 from mlcdr.config.methods import read_method
 from mlcdr.config.overrides import apply_overrides
 from mlcdr.config.problems import Problems, dotted
-from mlcdr.config.yaml_reader import MAX_RESOLVED, Document, KeyPath, Place, dump_yaml, read_yaml
+from mlcdr.config.yaml_reader import MAX_BYTES, MAX_RESOLVED, Document, KeyPath, Place, dump_yaml, read_yaml
 from mlcdr.data.files import Part
 from mlcdr.errors import ConfigError, DataError, describe, report_memory
 from mlcdr.experiment.model import LABELLED, Experiment, KeepSpec, LimitsSpec, MethodSpec
@@ -138,6 +138,7 @@ def _read_entries(problems: Problems, folder: Path, look_up: bool) -> dict[str, 
     Every problem is recorded; what is no list or mapping is left for pydantic to report.
     """
     document = problems.document
+    _write_out_defaults(problems)
     # An optional part whose lines are all commented out is left empty, which is as good as left out.
     optional = [key for key, field in Experiment.model_fields.items() if not field.is_required()]
     data = {key: value for key, value in document.data.items() if value is not None or key not in optional}
@@ -163,6 +164,38 @@ def _read_entries(problems: Problems, folder: Path, look_up: bool) -> dict[str, 
                 except DataError as error:
                     problems.add(("splits", "path"), str(error))
     return data
+
+
+def _write_out_defaults(problems: Problems) -> None:
+    """Give each method the parts in `defaults`, and the keys of `tune`, that it does not have itself.
+
+    `threshold: null` in a method means none.
+    """
+    data, places = problems.document.data, problems.document.places
+    defaults, methods = data.pop("defaults", None), data.get("methods")
+    if defaults is None or not isinstance(methods, dict):
+        return
+    if not isinstance(defaults, dict):
+        problems.add(("defaults",), f"must be a mapping of a method's parts, found {describe(defaults)}")
+    elif len(json.dumps(defaults)) * len(methods) > MAX_BYTES:
+        most = f"{MAX_BYTES // 1024} KiB at most"
+        problems.add(("defaults",), f"written out for {len(methods)} methods they are too much: {most}")
+    problems.raise_any()
+    below = {key: [path for path in places if path[:2] == ("defaults", key)] for key in defaults}
+    for name, written in methods.items():
+        own = {} if written is None else written
+        if not isinstance(own, dict):
+            continue
+        tune, usual = own.get("tune"), defaults.get("tune")
+        inherited: list[KeyPath] = [(key,) for key in defaults if key not in own]
+        methods[name] = {**defaults, **own}
+        if isinstance(tune, dict) and isinstance(usual, dict):
+            inherited += [("tune", key) for key in usual if key not in tune]
+            methods[name]["tune"] = {**usual, **tune}
+        for part in inherited:
+            problems.written[("methods", name, *part)] = ("defaults", *part)
+            copied = [path for path in below[part[0]] if path[1 : 1 + len(part)] == part]
+            places.update({("methods", name, *path[1:]): places[path] for path in copied})
 
 
 def _part(data: Mapping[str, Any]) -> Part:
@@ -206,4 +239,4 @@ def _known_keys(location: KeyPath) -> Iterable[str]:
         return LimitsSpec.model_fields
     if "tune" in location:
         return TuneSpec.model_fields
-    return MethodSpec.model_fields if location else Experiment.model_fields
+    return MethodSpec.model_fields if location else [*Experiment.model_fields, "defaults"]

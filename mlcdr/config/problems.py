@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from mlcdr.config.yaml_reader import Document, KeyPath, Place
-from mlcdr.errors import ConfigError, describe, suggest_name
+from mlcdr.errors import ConfigError, describe, join_words, suggest_name
 
 MAX_PROBLEMS = 500
 
@@ -21,11 +21,14 @@ class Problems:
         Whether the classes of components may be imported to find more.
     complete : bool
         Whether nothing was met that only such a class can tell.
+    written : dict
+        Path of a method's part (`methods.A.learner`, `methods.A.tune.folds`) that was written elsewhere → where.
     """
 
     def __init__(self, document: Document):
         self.document, self.importing, self.complete = document, False, True
-        self._found: dict[tuple[KeyPath, str], None] = {}
+        self.written: dict[KeyPath, KeyPath] = {}
+        self._found: dict[tuple[KeyPath, str], dict[str, None]] = {}  # and the methods in which it is, if elsewhere
 
     def __len__(self) -> int:
         return len(self._found)
@@ -38,7 +41,9 @@ class Problems:
         ConfigError
             When there are more problems than are useful: to look for the rest could take very long.
         """
-        self._found[path, message] = None
+        part = next((path[:n] for n in (3, 4) if path[:n] in self.written), ())
+        methods = self._found.setdefault(((*self.written.get(part, ()), *path[len(part) :]), message), {})
+        methods |= {str(path[1]): None} if part else {}
         if len(self._found) >= MAX_PROBLEMS:
             self.raise_any(
                 [f"{self.document.place(()).source}: more than {MAX_PROBLEMS} mistakes; the others are not listed"]
@@ -50,7 +55,10 @@ class Problems:
 
     def lines(self) -> list[str]:
         """`file:line: key.path: message`, sorted by line; those of `--set` options come last."""
-        found = [(self.document.place(path), path, message) for path, message in self._found]
+        found = [
+            (self.document.place(path), path, f"{message} (in {join_words(list(methods))})" if methods else message)
+            for (path, message), methods in self._found.items()
+        ]
         found.sort(key=lambda item: (item[0].line == 0, item[0].line, item[0].column))
         return [_line(place, dotted(path), message) for place, path, message in found]
 

@@ -40,6 +40,14 @@ def schema() -> dict[str, Any]:
         method[family] = reference
         if family == "feature_space":
             method[family] = {"anyOf": [reference, {"type": "array", "items": reference}], "default": []}
+    for name in ("MethodSpec", "TuneSpec"):  # what a method lacks may be among the defaults
+        del definitions[name]["required"]
+    whole = {"required": ["learner"], "properties": {"tune": {"required": ["grid"]}}}
+    result["anyOf"] = [{"required": ["defaults"]}, {"properties": {"methods": {"additionalProperties": whole}}}]
+    result["properties"]["defaults"] = {
+        "$ref": "#/$defs/MethodSpec",
+        "description": "Parts of every method that does not write them itself. Optional.",
+    }
     paths = {"pattern": rf"^({'|'.join(FAMILIES)})\..+$"}
     result["properties"]["sweep"]["propertyNames"] = {"anyOf": [paths, {"const": LABELLED}]}
     grid = {"type": "object", "propertyNames": paths, "additionalProperties": _GRID_VALUES}
@@ -60,6 +68,7 @@ def _component(family: str) -> dict[str, Any]:
             {"type": "string", "enum": registry.names(family)},
             {"type": "string", "pattern": _DOTTED, "description": "A class of your own: package.module.Class"},
             _one_key(properties, patternProperties={_DOTTED: {}}, additionalProperties=False),
+            {"type": "null"},
         ],
     }
 

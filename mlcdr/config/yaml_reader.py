@@ -5,8 +5,8 @@ PyYAML's scanner and parser do the syntax; what a file *means* is decided here, 
 - Scalars follow the YAML 1.2 core schema: `1e-3` is a number; `no`, `yes`, `on`, `off`, `1_000`, `1:30` and dates are
   text. A decimal number that begins with a zero (`010`) is an error, for YAML 1.1 reads 8 and YAML 1.2 reads 10.
 - A repeated key is an error that names both lines. Keys are text, as written (`1:` is the key "1").
-- Anchors, aliases and merge keys are refused (files stay readable and cannot grow when expanded), as are several
-  documents and tags other than the core ones. Depth and size are bounded.
+- Anchors, aliases and merge keys (`<<: *name`; a key of the mapping itself wins) are written out. Depth and size are
+  bounded, that of all that aliases stand for, too. Several documents, and tags other than the core ones, are refused.
 
 The result, a `Document`, keeps the place (source, line, column) of every key path, so that a check made much later can
 still say `file:line`.
@@ -69,7 +69,7 @@ _EXPLANATIONS = [
     (r"character '@' that cannot start", "text cannot begin with `@`; put it in quotes"),
     (r"character '`' that cannot start", "text cannot begin with a backquote; put it in quotes"),
     (r"unknown escape character", "unknown escape in double quotes; write \\\\ for a backslash, or use single quotes"),
-    (r"expected alphabetic or numeric character", "`&` and `*` begin anchors, which are not allowed; put it in quotes"),
+    (r"expected alphabetic or numeric character", "`&` and `*` begin the name of an anchor; put text in quotes"),
 ]
 _AT_ITS_BEGINNING = {r"could not find expected ':'", r"unexpected end of stream", r"unexpected document separator"}
 
@@ -205,6 +205,9 @@ class _Composer:
         self.numbered = numbered
         self.problems: list[tuple[Place, str]] = []
         self.places: dict[KeyPath, Place] = {}
+        self.anchors: dict[str, tuple[Any, KeyPath, int]] = {}  # name → value, where it was written, size
+        self.size = 0  # of all that was read, in characters and values
+        self.repeated = 0  # of what aliases stand for
         self.loader = yaml.SafeLoader(text)
         self.next_event: Callable[[], Any] = self.loader.get_event
 
@@ -256,18 +259,72 @@ class _Composer:
     def value(self, event: Any, path: KeyPath) -> Any:
         place = self.place(event.start_mark)
         if isinstance(event, yaml.AliasEvent):
-            self.stop(place, f"the alias *{event.anchor} is not allowed; write the value out (or quote the text)")
-        if event.anchor:
-            self.stop(place, f"the anchor &{event.anchor} is not allowed; write values out where they are used")
+            return self.repeat(str(event.anchor), path, place)
         if len(path) > MAX_DEPTH:
             self.stop(place, f"nested more than {MAX_DEPTH} levels deep")
+        if event.anchor in self.anchors:
+            self.stop(
+                place, f"there is an anchor &{event.anchor} above; give this one another name (or quote the text)"
+            )
+        before = self.size
+        data: Any
         if isinstance(event, yaml.MappingStartEvent):
             self.check_tag(event, place, "map")
-            return self.mapping(path)
-        if isinstance(event, yaml.SequenceStartEvent):
+            data = self.mapping(path)
+        elif isinstance(event, yaml.SequenceStartEvent):
             self.check_tag(event, place, "seq")
-            return self.sequence(path)
-        return self.scalar(event, place)
+            data = self.sequence(path)
+        else:
+            data = self.scalar(event, place)
+            self.size += len(event.value)
+        self.size += 1
+        if event.anchor:  # which no alias within it finds
+            self.anchors[event.anchor] = data, path, self.size - before
+        return data
+
+    def repeat(self, anchor: str, path: KeyPath, place: Place) -> Any:
+        """What an alias stands for."""
+        if anchor not in self.anchors:
+            self.stop(place, f"the alias *{anchor} repeats nothing: no &{anchor} ends above it (put text in quotes)")
+        data, written, size = self.anchors[anchor]
+        self.size += size
+        self.repeated += size
+        if self.repeated > MAX_BYTES:
+            self.stop(
+                place, f"the alias *{anchor} is too much: written out, aliases make {MAX_BYTES // 1024} KiB at most"
+            )
+        return self.copy(data, written, path, place)
+
+    def copy(self, data: Any, written: KeyPath, path: KeyPath, place: Place) -> Any:
+        """A value read at `written` as one at `path`, where `place` is; what is in it keeps its places."""
+        if len(path) > MAX_DEPTH:
+            self.stop(place, f"nested more than {MAX_DEPTH} levels deep")
+        if not isinstance(data, dict | list):
+            return data
+        items = data.items() if isinstance(data, dict) else enumerate(data)
+        copies: dict[Any, Any] = {}
+        for key, value in items:
+            self.places[(*path, key)] = self.places[(*written, key)]
+            copies[key] = self.copy(value, (*written, key), (*path, key), place)
+        return copies if isinstance(data, dict) else list(copies.values())
+
+    def merged(self, own: dict[str, Any], path: KeyPath) -> dict[str, Any]:
+        """A mapping with those that its key `<<` holds written out in the key's place."""
+        at: KeyPath = (*path, "<<")
+        result: dict[str, Any] = {}
+        for key, value in own.items():
+            if key != "<<":
+                result[key] = value
+                continue
+            several = [((*at, i), each) for i, each in enumerate(value)] if isinstance(value, list) else [(at, value)]
+            for where, each in several:
+                if not isinstance(each, dict):
+                    self.stop(self.places[at], "`<<` takes a mapping, or a list of mappings: `<<: *name`")
+                for name in each:
+                    if name not in own and name not in result:
+                        self.places[(*path, name)] = self.places[(*where, name)]
+                        result[name] = self.copy(each[name], (*where, name), (*path, name), self.places[at])
+        return result
 
     def check_tag(self, event: Any, place: Place, kind: str) -> None:
         if event.tag in (None, "!"):
@@ -278,10 +335,11 @@ class _Composer:
 
     def mapping(self, path: KeyPath) -> dict[str, Any]:
         result: dict[str, Any] = {}
+        merging = False
         while True:
             event = self.next_event()
             if isinstance(event, yaml.MappingEndEvent):
-                return result
+                return self.merged(result, path) if merging else result
             place = self.place(event.start_mark)
             if not isinstance(event, yaml.ScalarEvent):
                 what = "an alias" if isinstance(event, yaml.AliasEvent) else "a list or a mapping"
@@ -297,6 +355,8 @@ class _Composer:
                 self.problems.append((place, f"{_dotted((*path, key))}: repeated key{where}; keep one"))
             else:
                 self.places[(*path, key)] = place
+            merging |= key == "<<" and event.style is None
+            self.size += len(key)
             value = self.value(self.next_event(), (*path, key))
             result.setdefault(key, value)
 

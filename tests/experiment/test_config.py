@@ -359,7 +359,7 @@ def test_what_is_found_later_is_placed(load, tmp_path):
 
 # -- what is wrong --------------------------------------------------------------------------------------------------
 
-TOP = "name, description, datasets, splits, metrics, sweep, methods, share, keep, limits, tables, figures"
+TOP = "name, description, datasets, splits, metrics, sweep, methods, share, keep, limits, tables, figures, defaults"
 SHUFFLE = "{kind: shuffle, repeats: 10, train_size: 0.9, seed: 1}"
 FORM = "a name, or a name with its parameters (`{name: {parameter: value}}`)"
 FRACTION = "must be a fraction between 0 and 1 (0.9 or 90%), a whole number of rows (1 or more) or `predefined`"
@@ -944,3 +944,76 @@ def test_any_damage_is_told_in_lines_or_harmless(damage):
         assert all(experiment.method_at(m, point) for m in experiment.methods for point in experiment.points(m))
     assert lines
     assert all(line and "\n" not in line for line in lines)
+
+
+# -------------------------------------------------------------------- defaults
+
+DEFAULTS = """\
+name: trial
+datasets: [yeast]
+splits: {kind: kfold, folds: 3, seed: 1}
+metrics: [hamming_loss]
+defaults:
+  learner: ridge
+  threshold: {fixed: 0.3}
+  tune: {grid: {learner.alpha: [0.1, 1]}, folds: 3}
+methods:
+  PLST: {label_space: plst}
+  Own: {learner: least_squares, tune: null, threshold: null}
+  More: {tune: {folds: 4}}
+  All:
+"""
+
+
+def test_defaults_are_parts_of_the_methods_that_do_not_have_them(load):
+    experiment = load(DEFAULTS)
+    methods = {name: spec.plain() for name, spec in experiment.methods.items()}
+    tune = {"grid": {"learner.alpha": [0.1, 1]}, "scope": "split", "metric": "hamming_loss", "folds": 3}
+    whole = {"learner": "ridge", "threshold": {"fixed": {"value": 0.3}}, "tune": tune}
+    assert methods["PLST"] == {"label_space": "plst", **whole}
+    assert methods["Own"] == {"learner": "least_squares"}
+    assert methods["More"] == {**whole, "tune": {**tune, "folds": 4}}
+    assert methods["All"] == whole
+    assert experiment_from(experiment.resolved()) == experiment  # where they are written out
+    assert load(DEFAULTS, "defaults.tune.folds=9").methods["All"].tune.folds == 9
+    assert experiment.placed("methods.All.tune.grid.learner.alpha: x").endswith(
+        "f.yaml:8: methods.All.tune.grid.learner.alpha: x"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            "learner: ridge",
+            "learner: rigde",
+            "f.yaml:6: defaults.learner: unknown learner 'rigde'; did you mean 'ridge'?",
+        ),
+        (
+            "folds: 3}\nm",
+            "folds: 1}\nm",
+            "f.yaml:8: defaults.tune.folds: must be at least 2, found 1 (in PLST and All)",
+        ),
+        (
+            "threshold: {f",
+            "treshold: {f",
+            "f.yaml:7: defaults.treshold: unknown key; did you mean 'threshold'? (known: ",
+        ),
+        ("alpha: [", "beta: [", "f.yaml:8: defaults.tune.grid.learner.beta: the method PLST has no such parameter"),
+        ("  learner: ridge\n", "  - 1\n", None),
+        ("name: trial", "name: trial\ndefault: 1", "f.yaml:2: default: unknown key; did you mean 'defaults'?"),
+    ],
+)
+def test_a_mistake_in_defaults_is_reported_where_it_stands(problems, old, new, expected):
+    if expected is None:
+        assert problems(re.sub("defaults:\n(  .*\n)*", "defaults: [1]\n", DEFAULTS))[0] == (
+            "f.yaml:5: defaults: must be a mapping of a method's parts, found a list"
+        )
+    else:
+        assert problems(DEFAULTS.replace(old, new))[0].startswith(expected)
+
+
+def test_defaults_cannot_grow_with_the_methods(problems):
+    text = DEFAULTS.replace("ridge", f"{{ridge: {{alpha: [{'1, ' * 3000}1]}}}}")
+    text += "".join(f"  A{k}: {{}}\n" for k in range(100))
+    assert problems(text) == ["f.yaml:5: defaults: written out for 104 methods they are too much: 256 KiB at most"]

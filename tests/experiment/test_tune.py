@@ -73,7 +73,7 @@ def test_a_grid_is_written_out(arff: Path) -> None:
     [
         (
             {"grid": {"learner.alhpa": [1]}},
-            "methods.A.tune.grid.learner.alhpa: the method has no such parameter; did y",
+            "methods.A.tune.grid.learner.alhpa: the method A has no such parameter; did",
         ),
         ({"grid": {"learner.alpha": [1, 1]}}, "methods.A.tune.grid.learner.alpha.1: the value 1 is listed twice"),
         ({"grid": {"learner.alpha": [0]}}, "methods.A.tune.grid.learner.alpha.0: impossible for A: The 'alpha' param"),

@@ -49,15 +49,22 @@ STRAY = "`: ` cannot stand here; a wrong indentation, or text that needs quotes"
         ("a: %x", "f.yaml:1: text cannot begin with `%`; put it in quotes"),
         ("a: @x", "f.yaml:1: text cannot begin with `@`; put it in quotes"),
         ("a: `x`", "f.yaml:1: text cannot begin with a backquote; put it in quotes"),
-        ("a: *", "f.yaml:1: `&` and `*` begin anchors, which are not allowed; put it in quotes"),
+        ("a: *", "f.yaml:1: `&` and `*` begin the name of an anchor; put text in quotes"),
         (
             'a: "C:\\data"',
             "f.yaml:1: unknown escape in double quotes; write \\\\ for a backslash, or use single quotes",
         ),
         ("a: [}", "f.yaml:1: not valid YAML: expected the node content, but found '}' (while parsing a flow node)"),
         ('a: "\\UFFFFFFFF"', "f.yaml:1: not valid YAML: a value that cannot be read (an escape of no character?)"),
-        ("a: &x [1]\nb: *x", "f.yaml:1: the anchor &x is not allowed; write values out where they are used"),
-        ("a: 1\nb: *x", "f.yaml:2: the alias *x is not allowed; write the value out (or quote the text)"),
+        ("a: 1\nb: *x", "f.yaml:2: the alias *x repeats nothing: no &x ends above it (put text in quotes)"),
+        ("a: &x [1,\n  *x]", "f.yaml:2: the alias *x repeats nothing: no &x ends above it (put text in quotes)"),
+        ("a: &x 1\nb: &x 2", "f.yaml:2: there is an anchor &x above; give this one another name (or quote the text)"),
+        ("a: &x [1]\nb:\n  <<: *x", "f.yaml:3: `<<` takes a mapping, or a list of mappings: `<<: *name`"),
+        ("a: &x {b: 1}\nb:\n  <<: *x\n  <<: *x", "f.yaml:4: b.<<: repeated key, first on line 3; keep one"),
+        (
+            f"a: &a {'[' * 20}1{']' * 20}\nb: &b {'[' * 9}*a{']' * 9}\nc: {'[' * 9}*b{']' * 9}",
+            "f.yaml:3: nested more than 32 levels deep",
+        ),
         ("*x : 1", "f.yaml:1: a key must be text, found an alias"),
         ("&x a: 1", "f.yaml:1: a key cannot have an anchor or a tag"),
         ("[a]: 1", "f.yaml:1: a key must be text, found a list or a mapping"),
@@ -93,6 +100,60 @@ def test_refused_with_line_and_reason(text, message):
     assert all("\n" not in line for line in caught.value.problems)
     if len(expected) > 1:
         assert caught.value.problems[1].startswith(f"f.yaml{expected[1]}")
+
+
+LAUGHS = "\n".join(["a0: &a0 [ha, ha]", *(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 10))])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "alias"),
+    [
+        (LAUGHS, 6, "a4"),
+        (LAUGHS.replace("[", "{<<: [").replace("]", "]}").replace("[ha, ha]", "{ha: ha}"), 6, "a4"),
+        (f"a: &a {'x' * 20_000}\nb: [{', '.join(['*a'] * 30)}]", 2, "a"),
+    ],
+)
+def test_what_aliases_stand_for_is_bounded(text, line, alias):
+    with pytest.raises(ConfigError) as caught:
+        read(text)
+    message = f"f.yaml:{line}: the alias *{alias} is too much: written out, aliases make 256 KiB at most"
+    assert caught.value.problems == [message]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &x [1, {b: 2}]\nc: *x\nd: [*x, *x]",
+        "a: &x text\nb: {c: *x}",
+        "base: &b {one: 1, two: [2, 3]}\nm:\n  <<: *b\n  two: own\n  three: 3",
+        "x: &x {a: 1, b: 1}\ny: &y {b: 2, c: 2}\nz: {<<: [*x, *y], c: 3}",
+        "a: &x {b: &y [1]}\nc: {<<: *x, e: *y}",
+        "a: {'<<': 1}",
+        "a: {<<: {b: 1}, c: {<<: {<<: {d: 2}}}}",
+    ],
+)
+def test_aliases_and_merge_keys_are_as_pyyaml_has_them(text):
+    assert read(text) == yaml.safe_load(text)
+
+
+def test_what_is_repeated_is_a_copy_and_has_the_places_where_it_was_written():
+    found = read_yaml_text("a: &x\n  b: [1]\nc: *x\nd:\n  <<: *x\n  e: 2\n", "f.yaml")
+    found.data["c"]["b"].append(2)
+    assert found.data == {"a": {"b": [1]}, "c": {"b": [1, 2]}, "d": {"b": [1], "e": 2}}
+    lines = {".".join(map(str, path)): place.line for path, place in found.places.items() if "<<" not in path}
+    assert lines == {
+        "": 1,
+        "a": 1,
+        "a.b": 2,
+        "a.b.0": 2,
+        "c": 3,
+        "c.b": 2,
+        "c.b.0": 2,
+        "d": 4,
+        "d.b": 2,
+        "d.b.0": 2,
+        "d.e": 6,
+    }
 
 
 @pytest.mark.parametrize(
