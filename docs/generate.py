@@ -208,9 +208,9 @@ def config() -> str:
         "An experiment is one YAML file. `mlcdr check FILE` finds all that is wrong with it, each with its line; "
         "`mlcdr schema` prints the JSON schema that this page is made of, for an editor; `mlcdr new` writes a first "
         "file.\n",
-        "YAML is read strictly: a key given twice is a mistake, `1e-3` is a number, `no` is a text. What is written more "
-        "than once can be given a name and repeated: `alpha: &weights [0.1, 1]`, then `*weights`, or `<<: *name` for the "
-        "keys of a mapping.\n",
+        "YAML is read strictly: a key given twice is a mistake, `1e-3` is a number, `no` is a text. What is written "
+        "more than once can be given a name and repeated: `alpha: &weights [0.1, 1]`, then `*weights`, or `<<: *name` "
+        "for the keys of a mapping.\n",
         "## Keys\n",
         _keys(whole["properties"], required, known),
         "## splits\n",
