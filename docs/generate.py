@@ -116,7 +116,9 @@ def _component(family: str, name: str) -> str:
     shown = ", ".join(key if value is inspect.Parameter.empty else f"{key}={value!r}" for key, value in defaults)
     own = markdown(inspect.getdoc(cls) or "", level=4)
     about = markdown(module, level=4) if alone else ""
-    return f'<a id="{family}-{name}"></a>\n\n### {name}\n\n`{name}({shown})`\n\n{about}\n{own}'
+    gives = registry.declared(family, name).gives
+    given = f"Gives {gives}.\n\n" if gives else ""
+    return f'<a id="{family}-{name}"></a>\n\n### {name}\n\n`{name}({shown})`\n\n{given}{about}\n{own}'
 
 
 def _shared() -> list[type]:
@@ -165,7 +167,13 @@ def metrics() -> str:
     parts = [
         "Y and P are the n×K matrices of true and predicted labels, scores the real numbers that the label sets are "
         "cut from. In a config a metric is its name, or `{name: "
-        "{option: value, as: label}}`; the label is what it is called in the results.\n",
+        "{option: value, as: label}}`; the label is what it is called in the results. Other names are understood "
+        "(`subset_accuracy`, `lrap`, `p@3`). Every method gives scores but for classifiers of other packages that have "
+        "none; `mlcdr methods` says which give probabilities. Of a method without them a metric has no value.\n",
+        "A metric of your own is a function, named by its dotted path or by a package's entry point in the group "
+        "`mlcdr.metric`:\n",
+        "```python\ndef share_of_predicted(Y, labels, scores):  # n×K of {0, 1}, likewise, n×K of numbers or None\n"
+        "    return labels.mean()\n\n\nshare_of_predicted.higher_is_better = True\n```\n",
         "| metric | better | what it is |\n| --- | --- | --- |",
         *(
             f"| [`{m.name}`](#{m.name}) | {better[m.higher_is_better]} | {_cell(m.description)} |"
@@ -173,8 +181,9 @@ def metrics() -> str:
         ),
         "",
         "## Conventions\n",
-        "Where a denominator is 0, papers differ, and some results move by a factor of two with it. So each convention "
-        "is an option, and tables say which one they show.\n",
+        "Where a denominator is 0, or scores are equal, papers differ, and some results move by a factor of two with "
+        "it. So each convention is an option, and tables say which one they show. With the option `beta`, F1 is F_β = "
+        "(1+β²)TP / (β²|Y|+|P|).\n",
     ]
     for metric in METRICS.values():
         way = better[metric.higher_is_better].capitalize()

@@ -137,6 +137,8 @@ def test_an_option_that_changes_what_counts_at_0_has_a_convention_of_its_own() -
     of_means = macro_f1.convention_of({"of": "mean_precision_recall"})
     assert "left out of P" in of_means
     assert "left out of P" not in macro_f1.convention
+    assert "is left out of the mean" in macro_f1.convention_of({"zero_division": "skip"})
+    assert "counts ½" in METRICS["ranking_loss"].convention_of({"ties": "half"})
     assert macro_f1.conventions()[1].casefold() == f"of mean_precision_recall: {of_means}".casefold()
     for metric in METRICS.values():
         assert set(metric.instead) <= {value for option in metric.allowed for value in metric.list_allowed(option)}

@@ -22,7 +22,8 @@ def methods(name: Annotated[str | None, typer.Argument(help="Show this one in fu
         for family in registry.BUILT_IN:
             print(f"{family}:" if registry.names(family) else f"{family}: none yet (a dotted path to your own class)")
             for each in registry.names(family):
-                print(f"  {each:<19} {registry.declared(family, each).summary}")
+                declared = registry.declared(family, each)
+                print(f"  {each:<19} {declared.summary}" + (f" [{declared.gives}]" if declared.gives else ""))
         return
     families = [family for family in registry.BUILT_IN if name in registry.names(family)]
     if not families and "." not in name:
@@ -34,7 +35,9 @@ def methods(name: Annotated[str | None, typer.Argument(help="Show this one in fu
         cls = registry.resolve(family, name)
         defaults = registry.parameters(cls).items()
         shown = ", ".join(key if value is inspect.Parameter.empty else f"{key}={value!r}" for key, value in defaults)
+        gives = registry.declared(family, name).gives if families else ""
         print(f"{family if families else 'class'}: {name}({shown})\n\n{inspect.getdoc(cls) or ''}\n")
+        print(f"Gives {gives}.\n" if gives else "", end="")
         if families:
             print((inspect.getdoc(inspect.getmodule(cls)) or "").strip())
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from mlcdr.compare.significance import Significance, assess, record
 from mlcdr.errors import ResultsError, join_words, suggest_name
-from mlcdr.results.metric_facts import MetricFacts, list_notes
+from mlcdr.results.metric_facts import MetricFacts, explain_missing, list_notes
 from mlcdr.results.ranking import is_among_best, rank_means
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Point
@@ -286,7 +286,7 @@ class _Comparer:
                 short = shorten_path(path, self.results.swept)
                 notes.append(f"{join_words(lacking)} {verb} no {short}: the same number stands at every value.")
         if any(len(found) < len(self.results.methods) for found in self.cells.values()):
-            notes.append(f"{DASH}: no result (not run, failed, or not defined).")
+            notes.append(f"{DASH}: {explain_missing([self.facts])}.")
             notes += note_unfilled(self.results)
         if any(cell.n == 1 for cell in present):
             notes.append(f"± {DASH}: a single split has no standard error.")

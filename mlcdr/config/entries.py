@@ -14,8 +14,8 @@ from mlcdr.data.forms import OPTIONS, SOURCES, check_form_options, option_proble
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.errors import DataError, UserError, describe
 from mlcdr.experiment.model import DatasetSpec, LayoutSpec, MetricSpec
-from mlcdr.methods.registry import judge_import
-from mlcdr.metrics import METRICS
+from mlcdr.methods.registry import import_target, judge_import
+from mlcdr.metrics import METRICS, hint, of_function, resolve, target
 
 # In place of a data set's name, or as its one option: it is generated, not read.
 SYNTHETIC = "synthetic"
@@ -103,11 +103,15 @@ def read_metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
     pair = name_and_options(written, "metric", path, problems)
     if pair is None:
         return MetricSpec.model_construct(name="", label="")
-    name, options = pair
-    inner = path if isinstance(written, str) else (*path, name)
+    written_name, options = pair
+    name, meant = resolve(written_name)
+    inner = path if isinstance(written, str) else (*path, written_name)
+    if target(name) is not None:
+        return _own_metric(name, options, inner, problems)
     metric = METRICS.get(name)
     if metric is None:
-        problems.add(inner, f"unknown metric {name!r}{near(name, METRICS)} (known: {', '.join(METRICS)})")
+        message = f"unknown metric {name!r}{hint(name)} (known: {', '.join(METRICS)}; or a dotted path to a function)"
+        problems.add(inner, message)
         return MetricSpec.model_construct(name=name, label=name)
     places = {}
     if not isinstance(options, dict):
@@ -116,11 +120,10 @@ def read_metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
             return MetricSpec.model_construct(name=name, label=name)
         first = next(iter(metric.parameters))
         options, places = {first: options}, {first: inner}
-    label = options.get("as", name)
-    if not isinstance(label, str):
-        problems.add((*inner, "as"), f"must be text, found {describe(label)}")
-        label = name
-    options = {key: value for key, value in options.items() if key != "as"}
+    given = options.get("as")
+    if given is not None and not isinstance(given, str):
+        problems.add((*inner, "as"), f"must be text, found {describe(given)}")
+    options = meant | {key: value for key, value in options.items() if key != "as"}
     for key, value in options.items():
         place = places.get(key, (*inner, key))
         if key not in metric.parameters:
@@ -130,7 +133,45 @@ def read_metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
             right = metric.list_allowed(key)
             what = f"one of {', '.join(right)}" if len(right) > 1 else right[0]
             problems.add(place, f"{key} must be {what}, found {describe(value)}")
+    label = given if isinstance(given, str) else metric.label_of(options)
     return _built(MetricSpec, {"label": (*inner, "as")}, problems, name=name, params=options, label=label)
+
+
+def _own_metric(name: str, options: Any, path: KeyPath, problems: Problems) -> MetricSpec:
+    """A metric of one's own, which is imported when all else is right (`settle_metric`)."""
+    if not isinstance(options, dict) or options.keys() - {"as", "higher_is_better"}:
+        problems.add(path, f"a metric of your own has no option but `as: label`, found {describe(options)}")
+        options = {}
+    params = {key: value for key, value in options.items() if key != "as"}
+    label = options.get("as", name.rpartition(".")[2])
+    return _built(MetricSpec, {"label": (*path, "as")}, problems, name=name, params=params, label=label)
+
+
+def settle_metric(spec: MetricSpec, path: KeyPath, problems: Problems) -> MetricSpec:
+    """A metric of one's own with the direction that its function has, as it is recorded; any other as it is."""
+    where = target(spec.name)
+    if where is None or not problems.importing:
+        problems.complete &= where is None
+        return spec
+    try:
+        metric = of_function(spec.name, import_target(f"metric {spec.name!r}", where))
+    except UserError as error:
+        problems.add(path, str(error))
+        return spec
+    given = spec.params.get("higher_is_better", metric.higher_is_better)
+    if given is not metric.higher_is_better:
+        problems.add(path, f"higher_is_better is {describe(metric.higher_is_better)} of the function")
+    return spec.model_copy(update={"params": dict(metric.parameters)})
+
+
+def unify_metric(spec: LayoutSpec, metrics: Sequence[MetricSpec]) -> LayoutSpec:
+    """The layout with its metric called as in the results, where another name of it is written."""
+    labels = [each.label for each in metrics]
+    if not isinstance(spec.metric, str) or spec.metric in labels:
+        return spec
+    name, options = resolve(spec.metric)
+    meant = METRICS[name].label_of(options) if name in METRICS else name
+    return spec.model_copy(update={"metric": meant}) if meant in labels else spec
 
 
 def read_layout(written: Any, path: KeyPath, problems: Problems, folder: Path) -> LayoutSpec:

@@ -23,7 +23,7 @@ from mlcdr.config.consistency import (
     check_sweep,
     check_tuning,
 )
-from mlcdr.config.entries import read_dataset, read_layout, read_metric, unify_names
+from mlcdr.config.entries import read_dataset, read_layout, read_metric, settle_metric, unify_metric, unify_names
 from mlcdr.config.methods import read_method
 from mlcdr.config.overrides import apply_overrides
 from mlcdr.config.problems import Problems, dotted
@@ -151,6 +151,9 @@ def _read_entries(problems: Problems, folder: Path, look_up: bool) -> dict[str, 
     for key, read in readers.items():
         if isinstance(data.get(key), list):
             data[key] = [read(item, (key, i)) for i, item in enumerate(data[key])]
+    for key in ("tables", "figures"):
+        if isinstance(data.get(key), list) and isinstance(data.get("metrics"), list):
+            data[key] = [unify_metric(spec, data["metrics"]) for spec in data[key]]
     if isinstance(data.get("datasets"), list):
         part = _part(data)
         data["datasets"] = unify_names(data["datasets"], part, look_up, problems)
@@ -213,6 +216,8 @@ def _judge(
     if isinstance(methods, dict):
         methods = {name: read_method(item, ("methods", name), problems, sweep) for name, item in methods.items()}
     data = {**entries, **({"methods": methods} if "methods" in entries else {})}
+    if isinstance(data.get("metrics"), list):
+        data["metrics"] = [settle_metric(spec, ("metrics", i), problems) for i, spec in enumerate(data["metrics"])]
     try:
         experiment = Experiment.model_validate(data)
     except ValidationError as error:

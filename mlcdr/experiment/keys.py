@@ -13,6 +13,8 @@ from typing import Any
 from mlcdr.data.dataset import Dataset
 from mlcdr.experiment.model import Experiment, MethodSpec
 from mlcdr.methods.component_changes import separated
+from mlcdr.methods.registry import version_of_function
+from mlcdr.metrics import target
 
 COMPUTING = (
     "experiment/data_source.py",
@@ -46,10 +48,13 @@ def trial_keys(
     To add an ingredient, add it here. The data set's checksum stands for its files, options and the code that reads
     them; a component's version for its source code and that of the metrics; the names seed what is drawn at random.
     """
+    asked = {m.name for m in experiment.metrics} | ({spec.tune.metric or ""} if spec.tune is not None else set())
+    own = {name: version_of_function(where) for name in sorted(asked) if (where := target(name)) is not None}
     ingredients = {
         "data": [dataset.name, dataset.checksum],
         "method": [method, spec.plain(), [component.version() for component in spec.components()]],
         "metrics": sorted([m.label, m.name, m.params] for m in experiment.metrics),  # their order changes no value
+        "own metrics": own,
         "seed": experiment.seed,
         "share": experiment.share,
         "separate": None if experiment.share else separated(spec.learner).version(),

@@ -32,9 +32,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from mlcdr.errors import describe, suggest_name
+from mlcdr.errors import describe
 from mlcdr.experiment.splits import seed_sequence
-from mlcdr.metrics import METRICS, Metric, find
+from mlcdr.metrics import METRICS, Metric, find, hint, resolve, target
 
 ALL_SIZES = "_all_dims"
 MAX_POINTS = 100_000
@@ -289,12 +289,12 @@ class TuneSpec(BaseModel):
         summed = written.endswith(ALL_SIZES)
         wanted = written.removesuffix(ALL_SIZES)
         labelled = {label: (name, options) for label, name, options in metrics}
-        name, options = labelled.get(wanted, (wanted, {}))
+        name, options = labelled.get(wanted) or resolve(wanted)
+        if target(name) is not None:  # a function of one's own, with its direction
+            return Criterion(name, dict(options), summed)
         known = [n for n, m in METRICS.items() if m.needs != "timing" and m.higher_is_better is not None]
         if name not in known:
-            raise ValueError(
-                f"{written!r} cannot be chosen by{suggest_name(wanted, known)} (known: {', '.join(known)})"
-            )
+            raise ValueError(f"{written!r} cannot be chosen by{hint(wanted)} (known: {', '.join(known)})")
         return Criterion(name, dict(options), summed)
 
     @property

@@ -236,6 +236,14 @@ class Declaration:
         """Of the class."""
         return self.target.rpartition(":")[2].rpartition(".")[2]
 
+    @property
+    def gives(self) -> str:
+        """What a multi-label classifier gives beside label sets; empty of anything else (codes decode to scores)."""
+        if not self.is_classifier or self.one_label:
+            return ""
+        own = "" if "estimator" not in self.components else ", if its estimator does"
+        return f"scores, and probabilities{own}" if "predict_proba" in self.methods else "scores"
+
     def to_plain(self) -> dict[str, Any]:
         """As the index has it: what differs from the defaults."""
         plain = {}

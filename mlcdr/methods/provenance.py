@@ -13,24 +13,25 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 # A trial's result depends on these modules, and on those they use, whatever its components are.
 _ENGINE = ("mlcdr.methods.composition", "mlcdr.metrics")
 
 
 @cache
-def hash_of_source(cls: type) -> hashlib._Hash:
+def hash_of_source(cls: Any) -> hashlib._Hash:
     """A hash of `source_of`."""
     return hashlib.sha256(b"".join(source_of(cls)))
 
 
 @cache
-def source_of(cls: type) -> list[bytes]:
-    """The source of each module of ours or the user's that `cls` and the engine use, in fixed order."""
+def source_of(cls: Any) -> list[bytes]:
+    """The source of each module of ours or the user's that `cls` (or a function) and the engine use, in fixed order."""
     for name in _ENGINE:
         importlib.import_module(name)
     found: dict[str, bytes] = {}
-    pending = [*_ENGINE, *(base.__module__ for base in cls.__mro__)]
+    pending = [*_ENGINE, *(base.__module__ for base in (cls.__mro__ if isinstance(cls, type) else (cls,)))]
     while pending:
         name = pending.pop()
         package = name.partition(".")[0]

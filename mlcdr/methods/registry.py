@@ -25,6 +25,7 @@ from mlcdr.errors import UserError, describe, suggest_name
 from mlcdr.methods.declarations import Declaration, as_number, declaration_of, read_index
 from mlcdr.methods.declarations import parameters as parameters
 from mlcdr.methods.provenance import hash_of_source, is_foreign
+from mlcdr.metrics.names import offered
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "feature_space": {
@@ -178,7 +179,8 @@ def _is_known_module(module: str) -> bool:
     """Whether a module may be imported whatever names it: mlcdr's, scikit-learn's, or a plug-in's entry point."""
     if module.partition(".")[0] in ("mlcdr", "sklearn"):
         return True
-    return any(module == target.partition(":")[0] for family in BUILT_IN for target in _known(family).values())
+    targets = [*offered().values(), *(target for family in BUILT_IN for target in _known(family).values())]
+    return any(module == target.partition(":")[0] for target in targets)
 
 
 def _target(family: str, name: str) -> str:
@@ -210,16 +212,7 @@ def resolve(family: str, name: str) -> type:
     UnknownComponent
         When there is no such name, module or class; the plug-in cannot be imported; or `judging_imports` refuses it.
     """
-    target = _target(family, name)
-    module_name, _, class_name = target.partition(":")
-    judge = _judge.get()
-    if judge is not None and not _is_known_module(module_name):
-        judge(f"{family} {name!r}", module_name)
-    try:
-        found = getattr(importlib.import_module(module_name), class_name)
-    except (Exception, SystemExit) as error:  # whatever a module of the user's own may raise while it is imported
-        why = str(error) if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
-        raise UnknownComponent(f"{family} {name!r} cannot be imported: {' '.join(why.split())}") from error
+    found = import_target(f"{family} {name!r}", _target(family, name))
     if not inspect.isclass(found):
         raise UnknownComponent(f"{family} {name!r} is a {type(found).__name__}, not a class")
     if name not in _known(family) and not callable(getattr(found, "get_params", None)):
@@ -235,8 +228,63 @@ def resolve(family: str, name: str) -> type:
     return found
 
 
+def import_target(written: str, target: str) -> Any:
+    """What stands at `module:name`, which `written` (`learner 'my_package.Mine'`) leads to.
+
+    Raises
+    ------
+    UnknownComponent
+        When it cannot be imported, or `judging_imports` refuses it.
+    """
+    module_name, _, name = target.partition(":")
+    if not _is_known_module(module_name):
+        judge_import(written, module_name)
+    try:
+        return getattr(importlib.import_module(module_name), name)
+    except (Exception, SystemExit) as error:  # whatever a module of the user's own may raise while it is imported
+        why = str(error) if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
+        raise UnknownComponent(f"{written} cannot be imported: {' '.join(why.split())}") from error
+
+
+def version_of_function(target: str) -> str:
+    """A digest of all source that the function at `module:name` depends on, as `Component.version`; errors likewise."""
+    return hash_of_source(import_target(target, target)).hexdigest()[:16]
+
+
+_MEANINGS = {
+    "br": "learner: binary_relevance",
+    "cc": "learner: classifier_chain",
+    "pcc": "learner: probabilistic_classifier_chain",
+    "bcc": "learner: bayesian_classifier_chain",
+    "ecc": "learner: {ensemble: classifier_chain}",
+    "ebr": "learner: {ensemble: binary_relevance}",
+    "ebcc": "learner: {ensemble: bayesian_classifier_chain}",
+    "eocc": "learner: {ensemble: occ}",
+    "lp": "learner: label_powerset",
+    "lc": "learner: label_powerset",
+    "clr": "learner: pairwise",
+    "ml_knn": "learner: mlknn",
+    "knn": "learner: mlknn, or {binary_relevance: sklearn.neighbors.KNeighborsClassifier}",
+    "rf": "learner: sklearn.ensemble.RandomForestClassifier",
+    "random_forest": "learner: sklearn.ensemble.RandomForestClassifier",
+    "svm": "learner: {binary_relevance: linear_svm}",
+    "lr": "learner: {binary_relevance: logistic_regression}",
+    "logistic": "learner: {binary_relevance: logistic_regression}",
+    "dt": "learner: {binary_relevance: c45}",
+    "j48": "learner: {binary_relevance: c45}",
+    "linear_regression": "learner: least_squares",
+    "krr": "learner: kernel_ridge",
+    "cs": "label_space: compressed_sensing",
+    "svd": "label_space: plst, or feature_space: pca",
+    "ig": "feature_space: information_gain",
+}
+"""How what a name means in the literature is written in a method."""
+
+
 def _elsewhere(name: str, family: str) -> str:
-    """`; 'ridge' is a learner` if the name is one of other families, else nothing."""
+    """`; 'ridge' is a learner` if the name is one of other families, or how what it means is written; else nothing."""
+    if meant := _MEANINGS.get(name.casefold()):
+        return f"; write `{meant}`"
     others = [other for other in BUILT_IN if other != family and name in _known(other)]
     kinds = " and ".join(f"{'an' if other[0] in 'aeiou' else 'a'} {other}" for other in others)
     return f"; {name!r} is {kinds}" if kinds else ""

@@ -15,6 +15,10 @@ from mlcdr.metrics.definition import Numbers as Numbers
 from mlcdr.metrics.names import BY_LABEL as BY_LABEL
 from mlcdr.metrics.names import METRICS as METRICS
 from mlcdr.metrics.names import find as find
+from mlcdr.metrics.names import hint as hint
+from mlcdr.metrics.names import of_function as of_function
+from mlcdr.metrics.names import resolve as resolve
+from mlcdr.metrics.names import target as target
 from mlcdr.metrics.outcome import Array
 from mlcdr.metrics.outcome import Counts as Counts
 from mlcdr.metrics.outcome import Outcome as Outcome

@@ -39,12 +39,32 @@ class Numbers:
         return f"a {'whole ' * self.whole}number {'above' if self.open else 'from'} {self.least}"
 
 
+_WORDS: Mapping[str, Mapping[Any, str]] = {
+    "zero_division": {
+        None: "counts as 0",
+        "skip": "is left out of the mean",
+        "agree": "counts 1 if the true and the predicted set are both empty, else 0",
+    },
+    "ties": {
+        "first": "Of equal scores the first in the data set's order comes first.",
+        "mean": "Equal scores count as the mean over their orders.",
+        "worst": "Equal scores count together, at the last of their places.",
+        "best": "Of equal scores the relevant ones come first.",
+        "wrong": "An equal pair counts as wrong.",
+        "half": "An equal pair counts ½.",
+        "right": "An equal pair counts as right.",
+    },
+}
+"""What the values of options mean in a convention."""
+
+
 @dataclass(frozen=True)
 class Metric:
     """Definition of a metric. `compute(outcome, **options)` returns a float, or NaN if it is not defined.
 
     `higher_is_better` is None for a metric that describes a method and does not rank it. `convention` is what it does
-    where its formula leaves something open; `instead` maps option values to the conventions that replace it. `allowed`
+    where its formula leaves something open, with options in braces: `{ties}` is a sentence, `{zero_division}` a verb,
+    and `{value[zero_division]}` the value. `instead` maps option values to the conventions that replace it. `allowed`
     has for each option the values, or the `Numbers`, that it may have.
     """
 
@@ -67,12 +87,14 @@ class Metric:
     def convention_of(self, options: Mapping[str, Any]) -> str:
         """The convention with these options."""
         chosen = [self.instead[value] for value in options.values() if isinstance(value, str) and value in self.instead]
-        return chosen[0] if chosen else self.convention
+        values = {**self.parameters, **options}
+        words = {key: _WORDS[key].get(value, f"counts as {value}") for key, value in values.items() if key in _WORDS}
+        return chosen[0] if chosen else self.convention.format(**words, value=values)
 
     def conventions(self) -> list[str]:
         """All conventions: the default, and those of option values that change it."""
         others = [f"Of {value}: {text[0].lower()}{text[1:]}" for value, text in self.instead.items()]
-        return [*filter(None, [self.convention]), *others]
+        return [*filter(None, [self.convention_of({})]), *others]
 
     def allows(self, option: str, value: Any) -> bool:
         """Whether an option may have a value."""

@@ -2,7 +2,8 @@
 
 Y, P are the n×K true and predicted label matrices; for instance i, |Y_i|, |P_i| and |Y_i ∩ P_i| are row sums; for label
 k, TP, |P|, |Y| are column sums. A statistic is a numerator and a denominator of these three and of the number of cells;
-it is averaged over instances, over labels (`macro_`), or taken once of the sums over all labels (`micro_`).
+it is averaged over instances, over labels (`macro_`), or taken once of the sums over all labels (`micro_`). With β, F1
+is F_β = (1+β²)TP / (β²|Y|+|P|).
 """
 
 from __future__ import annotations
@@ -68,7 +69,6 @@ _STATISTICS: Mapping[str, tuple[Statistic, str, str]] = {
 }
 
 _BETA = {"beta": 1}, {"beta": Numbers(open=True)}
-_OF_BETA = "; of beta β: (1+β²){} / (β²|Y|+|P|)"
 
 
 def _by_instance(o: Outcome, zero_division: float | str, statistic: Statistic, **options: Any) -> float:
@@ -110,7 +110,7 @@ def _exact_match(o: Outcome) -> float:
     return o.counts.exact / o.counts.n_instances
 
 
-_AGREE = "An instance with an empty denominator counts 1 if the true and the predicted set are both empty, else 0."
+_EMPTY = "An instance with an empty denominator {zero_division}."
 _EITHER: Mapping[str, str] = {
     "precision": "A label that is never predicted",
     "recall": "A label that is never true in the test set",
@@ -125,10 +125,10 @@ def _instance_metric(name: str, statistic: str, description: str = "") -> Metric
     more: tuple[Mapping[str, Any], Mapping[str, Any]] = _BETA if statistic == "f1" else ({}, {})
     return Metric(
         name,
-        f"mean over instances of {formula}{description}" + (_OF_BETA.format("|Y∩P|") if statistic == "f1" else ""),
+        f"mean over instances of {formula}{description}",
         True,
         partial(_by_instance, statistic=compute),
-        _AGREE,
+        _EMPTY,
         {"zero_division": "agree", **more[0]},
         {"zero_division": (0, 1, "skip", "agree"), **more[1]},
     )
@@ -142,7 +142,11 @@ def _label_metrics(name: str) -> tuple[Metric, Metric]:
     for average, compute in (("macro", _macro), ("micro", _micro)):
         choices: tuple[Any, ...] = (0, 1, "skip") if average == "macro" else (0, 1)
         options: dict[str, Any] = {"zero_division": 0}
-        convention = f"{either} counts as 0." if average == "macro" else "0 where its denominator is 0."
+        convention = (
+            f"{either} {{zero_division}}."
+            if average == "macro"
+            else "{value[zero_division]} where its denominator is 0."
+        )
         if name == "balanced_accuracy":
             options, convention = {}, _ALONE if average == "macro" else ""
         made.append(
@@ -172,11 +176,10 @@ METRICS: tuple[Metric, ...] = (
     _instance_metric("f1", "f1"),
     Metric(
         "macro_f1",
-        "mean over labels of 2TP / (|P|+|Y|); of mean_precision_recall: 2PR / (P+R) of the labels' means"
-        + _OF_BETA.format("TP"),
+        "mean over labels of 2TP / (|P|+|Y|); of mean_precision_recall: 2PR / (P+R) of the labels' means",
         True,
         _macro_f1,
-        "A label that is neither true nor predicted in the test set counts as 0.",
+        "A label that is neither true nor predicted in the test set {zero_division}.",
         {"zero_division": None, "of": "label_f1", **_BETA[0]},
         {"zero_division": (0, 1, "skip"), "of": ("label_f1", "mean_precision_recall"), **_BETA[1]},
         instead={
@@ -187,10 +190,10 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "micro_f1",
-        "2ΣTP / Σ(|P|+|Y|), summed over labels" + _OF_BETA.format("ΣTP"),
+        "2ΣTP / Σ(|P|+|Y|), summed over labels",
         True,
         partial(_micro, statistic=_f),
-        "0 where no label is true or predicted in the whole test set.",
+        "{value[zero_division]} where no label is true or predicted in the whole test set.",
         {"zero_division": 0, **_BETA[0]},
         {"zero_division": (0, 1), **_BETA[1]},
     ),

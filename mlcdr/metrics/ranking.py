@@ -170,8 +170,7 @@ def _of_cells(o: Outcome, of: str, losses: Callable[..., Array], **options: Any)
     return float(found.mean() if of == "cell" else found.sum(axis=1).mean())
 
 
-_FIRST = "Of equal scores the first in the data set's order comes first (mean: the mean over all orders)."
-_SKIPPED = "left out of the mean"
+_EMPTY = "{ties} An instance without labels {zero_division}."
 
 
 def _metric(
@@ -211,7 +210,7 @@ METRICS: tuple[Metric, ...] = (
         "share of instances whose highest label is not relevant",
         False,
         _one_error,
-        f"{_FIRST} An instance without labels counts 1.",
+        _EMPTY,
         "top",
         zero_division=(1, 0, "skip"),
         ties=_ORDER,
@@ -222,7 +221,7 @@ METRICS: tuple[Metric, ...] = (
         "as in scikit-learn",
         False,
         _coverage,
-        "Equal scores count together, at the last of their places (worst). An instance without labels counts 0.",
+        _EMPTY,
         count=("steps", "labels"),
         ties=("worst", "first", "best"),
         zero_division=(0, "skip"),
@@ -232,7 +231,7 @@ METRICS: tuple[Metric, ...] = (
         "share of pairs of a relevant and an irrelevant label in the wrong order, mean over instances",
         False,
         _ranking_loss,
-        "An equal pair is wrong. An instance with no label, or all, counts 0.",
+        "{ties} An instance with no label, or all, {zero_division}.",
         ties=("wrong", "half", "right"),
         zero_division=(0, 1, "skip"),
     ),
@@ -241,7 +240,7 @@ METRICS: tuple[Metric, ...] = (
         "mean over instances, and their relevant labels, of the share of relevant labels among those as high or higher",
         True,
         partial(_average, over="instances", of=_average_precision),
-        "Equal scores count together, at the last of their places. An instance without labels counts 1.",
+        "Equal scores count together, at the last of their places. An instance without labels {zero_division}.",
         zero_division=(1, 0, "skip"),
     ),
     *(
@@ -250,7 +249,7 @@ METRICS: tuple[Metric, ...] = (
             f"area under the ROC curve, mean over {over}: share of pairs of present and absent in the right order",
             True,
             partial(_average, over=over, of=_auc),
-            f"An equal pair counts ½. {which} is {_SKIPPED}.",
+            f"An equal pair counts ½. {which} {{zero_division}}.",
             zero_division=("skip", 0, 0.5, 1),
         )
         for average, over, which in (
@@ -270,7 +269,7 @@ METRICS: tuple[Metric, ...] = (
         "average precision Σ (R_n − R_{n−1}) P_n, mean over labels",
         True,
         partial(_average, over="labels", of=_average_precision),
-        f"Equal scores count together. A label that is never there in the test set is {_SKIPPED}.",
+        "Equal scores count together. A label that is never there in the test set {zero_division}.",
         zero_division=("skip", 0, 1),
     ),
     _metric(
@@ -285,7 +284,7 @@ METRICS: tuple[Metric, ...] = (
         "share of relevant labels among the |Y| highest, mean over instances",
         True,
         _r_precision,
-        f"{_FIRST} An instance without labels counts 0.",
+        _EMPTY,
         zero_division=(0, 1, "skip"),
         ties=_ORDER,
     ),
@@ -295,7 +294,7 @@ METRICS: tuple[Metric, ...] = (
             f"{description}, mean over instances",
             True,
             compute,
-            f"{_FIRST} An instance without labels counts 0.",
+            _EMPTY,
             "top",
             k=_K,
             zero_division=(0, 1, "skip"),
@@ -310,7 +309,7 @@ METRICS: tuple[Metric, ...] = (
             description,
             True,
             partial(_propensity_scored, discounted=discounted),
-            f"{_FIRST} 1/p = 1 + (ln n − 1)(b+1)^a (n_l+b)^−a, of the training rows.",
+            "{ties} 1/p = 1 + (ln n − 1)(b+1)^a (n_l+b)^−a, of the training rows.",
             "top",
             k=_K,
             a=(0.55, Numbers(least=0)),
@@ -328,7 +327,7 @@ METRICS: tuple[Metric, ...] = (
         "−ln of the probability of what is true, mean over cells; of = instance: summed over labels",
         False,
         partial(_of_cells, losses=_log_losses),
-        "Probabilities are clipped to 2.2e-16 from 0 and 1.",
+        "Probabilities are kept {value[clip]:.2g} away from 0 and 1.",
         "probabilities",
         of=("cell", "instance"),
         clip=(float(np.finfo(np.float64).eps), Numbers(open=True)),

@@ -37,6 +37,7 @@ from mlcdr.experiment.model import Experiment
 from mlcdr.report import svg
 from mlcdr.results.failures import Place, gather_failures, list_places
 from mlcdr.results.manifest import Manifest, open_manifest, read_manifest
+from mlcdr.results.metric_facts import explain_missing
 from mlcdr.results.ranking import is_among_best
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
 from mlcdr.results.scores import NoResults, Point, Setting
@@ -381,6 +382,8 @@ def _numbers(found: Results, dataset: str) -> Sheet:
     notes[0] += ", methods with the same parameters compared." if found.swept else "."
     notes.append("↑ higher is better, ↓ lower is better.")
     notes += [fact.note for fact in facts.values() if fact.note]
+    if any(cell.plain == DASH for row in rows for cell in row[1 + len(found.swept) :]):
+        notes.append(f"{DASH}: {explain_missing(facts.values())}.")
     notes += text_format.note_tuning(found, found.methods)
     grouped = tuple(groups) if found.swept else ()
     heading = text(f"All numbers of {dataset}")

@@ -31,12 +31,15 @@ class MetricFacts:
         The options it was computed with, its 0/0 convention, or what a time is of; empty where there is nothing to say.
     is_time : bool
         Whether it is a time, of which ratios mean something and differences little.
+    needs : str
+        "scores" or "probabilities", where it is not defined of methods without them.
     """
 
     title: str
     higher_is_better: bool | None
     note: str
     is_time: bool = False
+    needs: str = ""
 
 
 def describe_metric(experiment: Experiment, label: str) -> MetricFacts:
@@ -46,14 +49,23 @@ def describe_metric(experiment: Experiment, label: str) -> MetricFacts:
     title = " ".join(_WORDS.get(word, word) for word in label.split("_"))
     metric = METRICS.get(name)
     if metric is None:
-        return MetricFacts(title, None, "")
-    note = metric.convention
+        recorded = options.get("higher_is_better")  # of a function of one's own
+        return MetricFacts(title, recorded if isinstance(recorded, bool) else None, "")
+    note = metric.convention_of({})
     if options:
         chosen = ", ".join(f"{key} = {value}" for key, value in options.items())
         note = " ".join(filter(None, (f"{metric.description}; {chosen}.", metric.convention_of(options))))
     elif metric.needs == "timing":
         note = _SHARED if experiment.share else _NOT_SHARED
-    return MetricFacts(title, metric.higher_is_better, note, metric.needs == "timing")
+    needs = {"scores": "scores", "top": "scores", "probabilities": "probabilities"}.get(metric.needs, "")
+    return MetricFacts(title, metric.higher_is_better, note, metric.needs == "timing", needs)
+
+
+def explain_missing(facts: Iterable[MetricFacts]) -> str:
+    """Why there may be no number for a metric."""
+    needed = dict.fromkeys(fact.needs for fact in facts if fact.needs)
+    more = f", or of a method without {' or '.join(needed)}" if needed else ""
+    return f"no result (not run, failed, or not defined{more})"
 
 
 def list_notes(facts: Iterable[MetricFacts]) -> list[str]:

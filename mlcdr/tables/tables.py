@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
-from mlcdr.results.metric_facts import MetricFacts, list_notes
+from mlcdr.results.metric_facts import MetricFacts, explain_missing, list_notes
 from mlcdr.results.ranking import are_same, rank_means
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell
@@ -297,7 +297,7 @@ class _Builder:
             }
             notes.append(f"{join_words(repeated)} {has} no {none}: {where[self.layout.lacking]}.")
         if any(cell is None for cell in cells):
-            notes.append(f"{DASH}: no result (not run, failed, or not defined).")
+            notes.append(f"{DASH}: {explain_missing(self.plan.facts.values())}.")
             notes += note_unfilled(self.results)
         if self.layout.spread != "none" and any(cell.n == 1 for cell in present):
             notes.append(f"± {DASH}: a single split has no {SPREADS[self.layout.spread]}.")

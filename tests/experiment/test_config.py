@@ -460,7 +460,7 @@ LINE = "must be one line of text without spaces around it"
             "[hamming_loss]",
             "[hamming_loss, f1: {zero_divison: 0}]",
             "5: metrics.1.f1.zero_divison: unknown option of f1; did you mean 'zero_division'? "
-            "(known: zero_division, as)",
+            "(known: zero_division, beta, as)",
         ),
         (
             "[hamming_loss]",
