@@ -87,9 +87,9 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {original[similar[0]]!r}?" if similar else ""
 
 
-def join_words(items: Sequence[str]) -> str:
+def join_words(items: Sequence[str], last: str = "and") -> str:
     """Join words as in a sentence: `a, b and c`."""
-    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1] if items else ""
+    return f" {last} ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))
 
 
 def describe(value: object) -> str:

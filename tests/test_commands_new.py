@@ -7,6 +7,7 @@ import pty
 import subprocess
 import sys
 from collections.abc import Callable
+from email.message import Message
 from pathlib import Path
 
 import pytest
@@ -162,13 +163,17 @@ def test_doctor_finds_what_is_here(here: Path, mlcdr: Callable[..., Outcome], mo
 def test_doctor_says_what_is_amiss(here: Path, mlcdr: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLCDR_FOLDS", str(here / "nowhere"))
     wanted = ["numpy>=1.26", "no-such-package>=2", "scipy>=999.1", "also-missing; extra == 'more'"]
-    monkeypatch.setattr(doctor, "requires", lambda name: wanted)
+    about = Message()
+    for line in wanted:
+        about["Requires-Dist"] = line
+    about["Provides-Extra"] = "more"
+    monkeypatch.setattr(doctor, "metadata", lambda name: about)
     done = mlcdr("doctor")
     assert done.code == 1
     amiss = [line for line in done.out.splitlines() if line.startswith("!")]
     assert [line.split()[1] for line in amiss] == ["packages", "MLCDR_FOLDS"]
     assert "1 of 3 present; no-such-package is missing, scipy is " in amiss[0]
-    assert amiss[0].endswith("but 999.1 is required")
+    assert amiss[0].endswith("but >=999.1 is required")
     assert "no such folder" in amiss[1]
     assert "0 of 1 present; also-missing is missing (pip install 'mlcdr[more]')" in done.out, "an extra may be absent"
 

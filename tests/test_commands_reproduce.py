@@ -152,7 +152,7 @@ def test_it_runs_and_compares(only_embedded: Path, mlcdr: Callable[..., Outcome]
     options = ["--set", "datasets=[yeast]", "--set", "splits.repeats=4", "-j", 1, "--out", "here"]
     done = mlcdr("reproduce", TABLE3, *options)
     assert done.code == 0, done.err
-    assert "here/chen_lin_2012_table3 beside chen_lin_2012/table3 (hamming_loss)" in done.out
+    assert "here/chen_lin_2012_table3 compared with chen_lin_2012/table3 (hamming_loss)" in done.out
     assert "of 10 cells within 3 standard errors" in done.out
     found = open_results("here/chen_lin_2012_table3")
     (beside,) = reproduction.beside([found], TABLE3)
@@ -196,7 +196,7 @@ def test_a_paper_is_announced_and_each_table_compared_after_its_run(
     assert told[0] == "chen_lin_2012: 3 experiments, one after another"
     assert told[1:4] == [f"  {name}: 1 data set × 2 methods (10 points) × 2 splits" for name in names]
     assert [line for line in told[4:] if line in names] == names
-    order = [done.out.index(f"beside {name}") for name in names[1:]]
+    order = [done.out.index(f"compared with {name}") for name in names[1:]]
     second_run = done.out.index("Dataset", done.out.index("Test", order[0]))
     assert order[0] < second_run < order[1], "the first table is compared before the second is run"
 
@@ -242,7 +242,7 @@ def test_an_installed_package_has_its_own_copy(tmp_path: Path) -> None:
         [*line, "--set", "splits.repeats=2", "-j", "1"], cwd=tmp_path, env=env, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "beside chen_lin_2012/table3" in done.stdout
+    assert "compared with chen_lin_2012/table3" in done.stdout
     stored = read_yaml(tmp_path / "results" / "chen_lin_2012_table3" / "experiment.yaml").data
     ours = load_experiment(ROOT / "configs" / f"{TABLE3}.yaml", look_up=False).resolved()
     assert stored["methods"] == ours["methods"]

@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
+import click
 import typer
 
 from mlcdr.cli.printing import join_file_names, print_columns, print_facts, print_notice, print_table
+from mlcdr.errors import escape_control_characters
 
 # Keys of `Dataset.statistics` that are printed as words.
 _WORDS = {"unlabelled": "instances without labels", "empty_labels": "labels without instances"}
@@ -103,19 +105,20 @@ def datasets_plot(
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("figures"),
     order: Annotated[
         str,
-        typer.Option(help="Order of labels in heat maps: file, frequency, similar; auto: similar for many."),
+        typer.Option(
+            metavar="ORDER",
+            click_type=click.Choice(["auto", "file", "frequency", "similar"]),
+            help="Order of labels in heat maps: file, frequency, similar; auto: similar for many.",
+        ),
     ] = "auto",
-    projection: Annotated[str, typer.Option(help="opls (supervised) or pca.")] = "opls",
+    projection: Annotated[
+        str,
+        typer.Option(metavar="PROJECTION", click_type=click.Choice(["opls", "pca"]), help="opls (supervised) or pca."),
+    ] = "opls",
 ) -> None:
     """Draw figures of a data set's labels: correlations, imbalance, label sets, and a projection."""
     from mlcdr.data.dataset import load_dataset
     from mlcdr.tables import data_figures
 
-    chosen_order = next((each for each in data_figures.ORDERS if each == order), None)
-    chosen = next((each for each in data_figures.PROJECTIONS if each == projection), None)
-    if chosen_order is None:
-        raise typer.BadParameter(f"{order!r} is not one of {', '.join(data_figures.ORDERS)}", param_hint="--order")
-    if chosen is None:
-        known = ", ".join(data_figures.PROJECTIONS)
-        raise typer.BadParameter(f"{projection!r} is not one of {known}", param_hint="--projection")
-    print("\n".join(map(str, data_figures.write_all(load_dataset(name), out, chosen_order, chosen))))
+    for path in data_figures.write_all(load_dataset(name), out, order, projection):
+        print(escape_control_characters(str(path)))

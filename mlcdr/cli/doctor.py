@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import sys
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, entry_points, requires, version
+from importlib.metadata import PackageNotFoundError, entry_points, metadata, version
 from pathlib import Path
 
 import joblib
 import numpy  # noqa: F401  (loads its BLAS, which is examined)
 import scipy.linalg  # noqa: F401  (as well)
+from packaging.requirements import Requirement
 from threadpoolctl import threadpool_info
 
 from mlcdr import __version__
@@ -54,41 +54,36 @@ def _check_program() -> list[Finding]:
 def _check_packages() -> list[Finding]:
     """The required packages, with the names of missing or outdated ones; then each optional extra."""
     try:
-        required = requires("mlcdr") or []
+        about = metadata("mlcdr")
     except PackageNotFoundError:
         return [Finding("packages", "mlcdr is not installed as a package, so its requirements are unknown")]
-    extras: dict[str, list[str]] = {}
-    for line in required:
-        marked = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", line)
-        extras.setdefault(marked[1] if marked else "", []).append(line)
+    required = [Requirement(line) for line in about.get_all("Requires-Dist") or []]
     findings = []
-    for extra, lines in extras.items():
-        wrong = [problem for line in lines if (problem := _check_requirement(line))]
-        topic = f"extra {extra}" if extra else "packages"
-        there = f"{len(lines) - len(wrong)} of {len(lines)} present"
+    for extra in ("", *(about.get_all("Provides-Extra") or ())):
+        needed = [each for each in required if _needs(each, extra) and not (extra and _needs(each, ""))]
+        wrong = [problem for each in needed if (problem := _check_requirement(each))]
+        there = f"{len(needed) - len(wrong)} of {len(needed)} present"
         missing = f"; {', '.join(wrong)}" if wrong else ""
         way = f" (pip install 'mlcdr[{extra}]')" if wrong and extra else ""
+        topic = f"extra {extra}" if extra else "packages"
         findings.append(Finding(topic, there + missing + way, ok=bool(extra) or not wrong))
     shown = ("numpy", "scipy", "scikit-learn", "pandas", "joblib", "pydantic", "matplotlib")
     findings.append(Finding("versions", ", ".join(f"{name} {_find_version(name)}" for name in shown)))
     return findings
 
 
-def _check_requirement(requirement: str) -> str:
-    """What is wrong with a requirement such as `joblib>=1.5`; empty if it is met."""
-    match = re.match(r"([\w.\-]+)(?:\[[^\]]*\])?\s*\(?(?:>=\s*([\d.]+))?", requirement)
-    assert match is not None, requirement
-    name, least = match[1], match[2]
-    found = _find_version(name)
+def _needs(requirement: Requirement, extra: str) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+
+
+def _check_requirement(requirement: Requirement) -> str:
+    """What is wrong with a requirement; empty if it is met."""
+    found = _find_version(requirement.name)
     if found == "missing":
-        return f"{name} is missing"
-    if least and _parse_version(found) < _parse_version(least):
-        return f"{name} is {found}, but {least} is required"
+        return f"{requirement.name} is missing"
+    if not requirement.specifier.contains(found, prereleases=True):
+        return f"{requirement.name} is {found}, but {requirement.specifier} is required"
     return ""
-
-
-def _parse_version(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.match(r"[\d.]*", text)[0].split(".") if number)  # type: ignore[index]
 
 
 def _find_version(package: str) -> str:

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Annotated
 
+import click
 import typer
 
 from mlcdr.cli.arguments import Folder, Folders
@@ -87,7 +88,11 @@ def compare(
     ] = None,
     fail_on: Annotated[
         str | None,
-        typer.Option(metavar="regression", help="With --baseline: exit code 1 if a metric or a time got worse."),
+        typer.Option(
+            metavar="regression",
+            click_type=click.Choice(["regression"]),
+            help="With --baseline: exit code 1 if a metric or a time got worse.",
+        ),
     ] = None,
     margin: Annotated[
         float | None, typer.Option(min=0, help="With --baseline: a metric may lose this share of its old mean (0.01).")
@@ -105,15 +110,18 @@ def compare(
     from mlcdr.results import joining
     from mlcdr.results.results import open_results
 
-    _refuse_combinations(published, metric, bayes, rope, out, baseline, fail_on, margin, time_margin)
+    _refuse_combinations(
+        published=published, metric=metric, bayes=bayes, rope=rope, out=out, baseline=baseline, fail_on=fail_on,
+        margin=margin, time_margin=time_margin,
+    )  # fmt: skip
     if baseline:
         if len(folders) != 1:
             raise typer.BadParameter("takes one other folder", param_hint="--baseline")
         shares = 0.01 if margin is None else margin, 1.5 if time_margin is None else time_margin
         raise typer.Exit(_compare_with_baseline(baseline, folders[0], metric, *shares, bool(fail_on)))
     if published:
-        for beside in reproduction.beside([open_results(folder) for folder in folders], published):
-            print_table(beside)
+        for table in reproduction.beside([open_results(folder) for folder in folders], published):
+            print_table(table)
         return
     found = joining.join([open_results(folder) for folder in folders])
     region = (0.01 if rope is None else rope) if bayes else None
@@ -134,36 +142,20 @@ def compare(
             print_notice(f"no diagram of {', '.join(untested)}: {diagrams.WITHOUT_TESTS}")
 
 
-def _refuse_combinations(
-    published: str | None,
-    metric: str | None,
-    bayes: bool,
-    rope: float | None,
-    out: Path | None,
-    baseline: Path | None,
-    fail_on: str | None,
-    margin: float | None,
-    time_margin: float | None,
-) -> None:
-    """Refuse options of `compare` that do not go together, or are no numbers."""
-    if published and metric:
-        raise typer.BadParameter(
-            "a published table has its own metric; give only one of the two", param_hint="--metric"
-        )
-    for option, value in (("--rope", rope), ("--margin", margin), ("--time-margin", time_margin)):
-        if value is not None and not math.isfinite(value):
+_NEEDED = {"--rope": "--bayes", "--fail-on": "--baseline", "--margin": "--baseline", "--time-margin": "--baseline"}
+_EXCLUDED = {"--published": ("--metric", "--baseline", "--bayes", "--out"), "--baseline": ("--bayes", "--out")}
+
+
+def _refuse_combinations(**values: object) -> None:
+    """Refuse options of `compare` that do not go together, or are no numbers; `values` has them by their names."""
+    options = {f"--{name.replace('_', '-')}": value for name, value in values.items() if value not in (None, False)}
+    for option, value in options.items():
+        if isinstance(value, float) and not math.isfinite(value):
             raise typer.BadParameter(f"{value} is not a finite number", param_hint=option)
-    if fail_on not in (None, "regression"):
-        raise typer.BadParameter(f"{fail_on!r}: only `regression` is known", param_hint="--fail-on")
-    for option, given in (("--fail-on", fail_on), ("--margin", margin), ("--time-margin", time_margin)):
-        if given is not None and not baseline:
-            raise typer.BadParameter("needs --baseline OLD", param_hint=option)
-    if rope is not None and not bayes:
-        raise typer.BadParameter("needs --bayes", param_hint="--rope")
-    if published and (baseline or bayes or out):
-        raise typer.BadParameter("cannot be combined with --baseline, --bayes or --out", param_hint="--published")
-    if baseline and (bayes or out):
-        raise typer.BadParameter("takes neither --bayes nor --out", param_hint="--baseline")
+        if _NEEDED.get(option, option) not in options:
+            raise typer.BadParameter(f"needs {_NEEDED[option]}", param_hint=option)
+        if both := [other for other in _EXCLUDED.get(option, ()) if other in options]:
+            raise typer.BadParameter(f"cannot be combined with {', '.join(both)}", param_hint=option)
 
 
 def _compare_with_baseline(

@@ -31,7 +31,7 @@ from mlcdr.experiment.splits import FromFile, KFold, Shuffle
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Setting
-from mlcdr.tables.sheet import DASH, Sheet, Text, signed, text
+from mlcdr.tables.sheet import DASH, NOTHING, Text, make_sheet, signed, text
 
 Change = Literal["worse", "better", "untested", "same", "unchanged"]
 Key = tuple[str, str, Setting, str]
@@ -127,14 +127,11 @@ class BaselineComparison:
         if not listed:
             lines = map(escape_control_characters, (caption, "", *notes))
             return "\n".join(textwrap.fill(line, width) for line in lines) + "\n"
-        return self._sheet(listed, caption, notes).terminal(width, colour)
-
-    def _sheet(self, listed: list[PairedCell], caption: str, notes: list[str]) -> Sheet:
         settings = any(cell.setting for cell in listed)
         labels = ["Dataset", "Method", *(["Setting"] if settings else []), "Metric"]
-        rows = tuple(_row(cell, settings) for cell in listed)
         header = (*labels, "Old", "New", "Change", "Effect", "p (Holm)", "Verdict")
-        return Sheet(text(caption), tuple(map(text, header)), rows, len(labels), (), tuple(notes), (len(header) - 1,))
+        rows = [_row(cell, settings) for cell in listed]
+        return make_sheet(caption, header, rows, len(labels), notes, (len(header) - 1,)).terminal(width, colour)
 
     def _notes(self, listed: list[PairedCell]) -> list[str]:
         rules = []
@@ -155,19 +152,16 @@ class BaselineComparison:
         return [*notes, *self.remarks]
 
 
-def _row(cell: PairedCell, settings: bool) -> tuple[Text, ...]:
+def _row(cell: PairedCell, settings: bool) -> list[str | Text]:
     change = cell.change
     p = min(cell.p_worse, cell.p_better) if change != "untested" else math.nan
     shown = f"× {math.exp(cell.loss):.2f}" if cell.is_time else signed(cell.new - cell.old, 4)
     where = [cell.dataset, cell.method]
     where += [", ".join(value for _, value in cell.setting) or DASH] if settings else []
     means = [f"{mean:.4g}" if cell.is_time else f"{mean:.4f}" for mean in (cell.old, cell.new)]
-    return (
-        *map(text, [*where, cell.metric, *means, shown]),
-        text(signed(cell.effect, 2)),
-        Text(DASH, "--") if math.isnan(p) else text(f"{p:.4f}" if p >= 0.00005 else "< 0.0001"),
-        Text(change, change, bold=change == "worse"),
-    )
+    p_shown = NOTHING if math.isnan(p) else f"{p:.4f}" if p >= 0.00005 else "< 0.0001"
+    effect = signed(cell.effect, 2)
+    return [*where, cell.metric, *means, shown, effect, p_shown, text(change, bold=change == "worse")]
 
 
 def compare(

@@ -16,6 +16,7 @@ two data sets or more: the points of one data set are no evidence about another.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from mlcdr.results.ranking import is_among_best, rank_means
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Point
 from mlcdr.tables import layouts, output
-from mlcdr.tables.sheet import DASH, Sheet, Text, text
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, text
 from mlcdr.tables.text_format import (
     describe_splits,
     format_csv,
@@ -200,64 +201,51 @@ class _Comparer:
             for method, cell in found.items()
         )
 
-    def _record(self, method: str, blocks: Iterable[Block]) -> Text:
-        """The method's wins, ties and losses."""
+    def _standing(self, method: str, blocks: Iterable[Block]) -> tuple[Text, Text]:
+        """The method's wins, ties and losses, and its average rank."""
         counts = [0, 0, 0]
         for block in blocks:
             if block in self.ranked and method in self.ranks[block]:
                 mine = self.ranks[block][method]
                 for other, rank in self.ranks[block].items():
                     counts[0 if mine < rank else 1 if mine == rank else 2] += other != method
-        return text(record(counts)) if any(counts) else Text(DASH, "--")
+        average = self._average(method, blocks)
+        shown = NOTHING if math.isnan(average) else text(f"{average:.2f}")
+        return text(record(counts)) if any(counts) else NOTHING, shown
 
     def _by_dataset(self) -> Sheet:
         datasets = self.results.datasets
-        rows = [
-            (
-                text(m),
-                *(self._show((d, ()), m) for d in datasets),
-                self._record(m, self.cells),
-                self._show_rank(m, self.cells),
-            )
+        rows: list[tuple[str | Text, ...]] = [
+            (m, *(self._show((d, ()), m) for d in datasets), *self._standing(m, self.cells))
             for m in self.results.methods
         ]
-        header = ("Method", *datasets, "W/T/L", "Average rank")
-        return Sheet(text(self._caption()), tuple(map(text, header)), tuple(rows), 1, notes=self._notes())
+        return make_sheet(self._caption(), ("Method", *datasets, "W/T/L", "Average rank"), rows, 1, self._notes())
 
     def _by_point(self) -> Sheet:
         results, points = self.results, self.points
-        rows: list[tuple[Text, ...]] = []
-        groups = []
-        for dataset in results.datasets:
-            groups.append(len(rows))
-            for k, method in enumerate(results.methods):
-                cells = [self._show((dataset, point), method) for point in points]
-                here = [(dataset, point) for point in points]
-                end = self._record(method, here), self._show_rank(method, here)
-                rows.append((text("" if k else dataset), text(method), *cells, *end))
+        rows: list[tuple[str | Text, ...]] = []
+        for dataset, method in itertools.product(results.datasets, results.methods):
+            here = [(dataset, point) for point in points]
+            rows.append(
+                (dataset, method, *(self._show(block, method) for block in here), *self._standing(method, here))
+            )
         if len(results.datasets) > 1:
-            groups.append(len(rows))
-            for k, method in enumerate(results.methods):
-                at_points = [self._show_rank(method, [(d, point) for d in results.datasets]) for point in points]
-                overall = self._record(method, self.cells), self._show_rank(method, self.cells)
-                rows.append((text("" if k else "average rank"), text(method), *at_points, *overall))
+            for method in results.methods:
+                at_points = [self._standing(method, [(d, point) for d in results.datasets])[1] for point in points]
+                rows.append(("average rank", method, *at_points, *self._standing(method, self.cells)))
         heads = [", ".join(value or DASH for value in point) for point in points]
         paths = [shorten_path(path, results.swept) for path in results.swept]
         heads[0] = ", ".join(f"{p} = {v or DASH}" for p, v in zip(paths, points[0], strict=True))
         header = ("Dataset", "Method", *heads, "W/T/L", "Average rank")
-        return Sheet(text(self._caption()), tuple(map(text, header)), tuple(rows), 2, tuple(groups), self._notes())
+        return make_sheet(self._caption(), header, rows, 2, self._notes(), nested=1)
 
     def _show(self, block: Block, method: str) -> Text:
         found = self.cells[block]
         if method not in found:
-            return Text(DASH, "--")
+            return NOTHING
         cell = found[method]
         bold = is_among_best(cell, list(found.values()), self.facts.higher_is_better, within_one_se=False)
         return format_mean(cell.mean, cell.se, _DIGITS, bold)
-
-    def _show_rank(self, method: str, blocks: Iterable[Block]) -> Text:
-        average = self._average(method, blocks)
-        return Text(DASH, "--") if math.isnan(average) else text(f"{average:.2f}")
 
     def _caption(self) -> str:
         better = {True: ", higher is better", False: ", lower is better", None: ""}[self.facts.higher_is_better]

@@ -17,7 +17,8 @@ import numpy as np
 from mlcdr.compare import statistics
 from mlcdr.compare.statistics import Friedman, Pairwise, Posterior
 from mlcdr.errors import join_words
-from mlcdr.tables.sheet import DASH, Sheet, Text, signed, text
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed, text
+from mlcdr.tables.text_format import number
 
 ALPHA = 0.05
 FEW = 5
@@ -152,25 +153,21 @@ class Significance:
     def records(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Every pair of methods as plain data, the better average rank first: the header and the records."""
         header = ("method", "against", "better_by", "wins", "ties", "losses", "rank_biserial", "p", "p_holm")
-        records = []
+        pairs, records = self.pairs, []
         for i, j in self._ordered_pairs():
-            pairs = self.pairs
-            numbers = (float(each[i, j]) for each in (pairs.effect, pairs.p, pairs.holm))
-            shares = self._posterior(i, j) if self.posteriors else ()
-            values = [
-                repr(float(pairs.advantage[i, j])),
-                *(str(int(count)) for count in pairs.records[i, j]),
-                *("" if math.isnan(number) else repr(number) for number in numbers),
-                *map(repr, shares),
-            ]
+            counts = record(pairs.records[i, j]).split("/")
+            numbers = (each[i, j] for each in (pairs.effect, pairs.p, pairs.holm))
+            values = [number(pairs.advantage[i, j]), *counts, *map(number, (*numbers, *self._posterior(i, j)))]
             records.append((self.methods[i], self.methods[j], *values))
         return (*header, *(("p_worse", "p_equal", "p_better") if self.posteriors else ())), records
 
     def _ordered_pairs(self) -> list[tuple[int, int]]:
         return list(itertools.combinations(self.order, 2))
 
-    def _posterior(self, i: int, j: int) -> tuple[float, float, float]:
-        """How likely method i is worse than, equal to and better than j."""
+    def _posterior(self, i: int, j: int) -> tuple[float, ...]:
+        """How likely method i is worse than, equal to and better than j; empty where that was not asked for."""
+        if not self.posteriors:
+            return ()
         found = self.posteriors[min(i, j), max(i, j)]
         return (found.worse, found.equal, found.better) if i < j else (found.better, found.equal, found.worse)
 
@@ -178,22 +175,16 @@ class Significance:
         """Every pair of methods, the better average rank first."""
         header = ["Method", "Against", "Better by", "W/T/L", "Rank-biserial", "p", "p (Holm)"]
         header += ["P(worse)", "P(equal)", "P(better)"] if self.posteriors else []
-        rows = []
-        nothing = Text(DASH, "--")
+        rows: list[list[str | Text]] = []
         for i, j in self._ordered_pairs():
             p, holm = float(self.pairs.p[i, j]), float(self.pairs.holm[i, j])
-            cells = [
-                text(self.methods[i]),
-                text(self.methods[j]),
-                text(signed(float(self.pairs.advantage[i, j]), digits)),
-                text(record(self.pairs.records[i, j])),
-                text(signed(float(self.pairs.effect[i, j]), 2)),
-                nothing if math.isnan(p) else text(f"{p:.4f}"),
-                nothing if math.isnan(holm) else Text(f"{holm:.4f}", f"{holm:.4f}", bold=holm <= ALPHA),
+            cells = [self.methods[i], self.methods[j], signed(self.pairs.advantage[i, j], digits)]
+            cells += [record(self.pairs.records[i, j]), signed(self.pairs.effect[i, j], 2)]
+            ps = [
+                NOTHING if math.isnan(p) else f"{p:.4f}",
+                NOTHING if math.isnan(holm) else text(f"{holm:.4f}", holm <= ALPHA),
             ]
-            if self.posteriors:
-                cells += [text(f"{share:.3f}") for share in self._posterior(i, j)]
-            rows.append(tuple(cells))
+            rows.append([*cells, *ps, *(f"{share:.3f}" for share in self._posterior(i, j))])
         notes = [
             f"Over {self._blocks()}. Better by: in the mean. W/T/L: wins, ties and losses. Wilcoxon's signed-rank test,"
             f" zero differences discarded. Bold: the two differ at {ALPHA:g} after Holm's correction."
@@ -205,7 +196,7 @@ class Significance:
                 f"P: Bayesian signed-rank test, the probability that on a further data set the first is most likely "
                 f"worse, practically equal (within ± {self.rope:g}) or better."
             )
-        return Sheet(text(caption), tuple(map(text, header)), tuple(rows), 2, notes=tuple(notes))
+        return make_sheet(caption, header, rows, 2, notes)
 
 
 def assess(

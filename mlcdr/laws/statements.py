@@ -22,6 +22,24 @@ from mlcdr.numerics.moments import Moments
 _CLOSE = 1e-6  # of the largest score: far above rounding, far below a mistake
 
 
+CONTRACT = "scikit-learn"
+
+LAWS: dict[str, Callable[[Subject], None]] = {}
+"""Name of a law → the function that checks it."""
+DESCRIPTIONS: dict[str, str] = {}
+"""Name of a law → what it requires, in a line."""
+
+
+def _law(name: str, description: str) -> Callable[[Callable[[Subject], None]], Callable[[Subject], None]]:
+    """Make a function the check of a law."""
+
+    def register(check: Callable[[Subject], None]) -> Callable[[Subject], None]:
+        LAWS[name], DESCRIPTIONS[name] = check, description
+        return check
+
+    return register
+
+
 class Violation(Exception):
     """The part does not have the property."""
 
@@ -39,6 +57,7 @@ def _check_equal(ours: Array, theirs: Array, what: str) -> None:
         raise Violation(f"{what}: scores differ by up to {apart:.2g}")
 
 
+@_law("parameters", "__init__ stores the parameters, get_params and clone return them")
 def _check_parameters(subject: Subject) -> None:
     part = subject.make()
     params = part.get_params(deep=False)
@@ -53,6 +72,7 @@ def _check_parameters(subject: Subject) -> None:
             raise Violation(f"a clone has {name}={value!r} instead of {params[name]!r}")
 
 
+@_law("predicts", "as part of a method (a single-label classifier: in binary relevance), it predicts label sets")
 def _check_predictions(subject: Subject) -> None:
     X, Y = make_problem()
     _check_labels(subject, X, Y, "plain data")
@@ -72,12 +92,14 @@ def _check_labels(subject: Subject, X: Any, Y: Array, what: str, first: Sequence
         raise Violation(f"{what}: predictions other than 0 and 1")
 
 
+@_law("repeatable", "the same data and seed give the same scores")
 def _check_repeatability(subject: Subject) -> None:
     X, Y = make_problem()
     new = make_problem(seed=1)[0]
     _check_equal(subject.score(X, Y, new), subject.score(X, Y, new), "fitted twice")
 
 
+@_law("refit", "a second fit does not depend on the first")
 def _check_refit(subject: Subject) -> None:
     X, Y = make_problem()
     part, fresh = subject.make(), subject.make()
@@ -106,6 +128,7 @@ def _compute_output(subject: Subject, part: Any, X: Array, Y: Array) -> Array:
     return np.asarray(part.predict(X) if hasattr(part, "predict") else part.transform(X), dtype=float)
 
 
+@_law("input", "fit and predict do not modify their input")
 def _check_input_unchanged(subject: Subject) -> None:
     X, Y = make_problem()
     copies = X.copy(), Y.copy()
@@ -118,6 +141,7 @@ def _check_input_unchanged(subject: Subject) -> None:
     subject.compose().fit(X, Y).predict(X)
 
 
+@_law("row-order", "the order of the training rows does not matter")
 def _check_row_order(subject: Subject) -> None:
     X, Y = make_problem()
     new = make_problem(seed=1)[0]
@@ -129,6 +153,7 @@ def _check_row_order(subject: Subject) -> None:
     )
 
 
+@_law("label-order", "labels in another order get the same scores, in that order")
 def _check_label_order(subject: Subject) -> None:
     X, Y = make_problem()
     new = make_problem(seed=1)[0]
@@ -140,6 +165,7 @@ def _check_label_order(subject: Subject) -> None:
     )
 
 
+@_law("sparse", "sparse and dense features give the same scores")
 def _check_sparse(subject: Subject) -> None:
     X, Y = make_count_features()
     new = make_count_features(seed=1)[0]
@@ -171,6 +197,7 @@ class _FittedFromRows(BaseEstimator):
         return self.part.__sklearn_tags__()
 
 
+@_law("moments", "fit_moments on the moments of a split gives the same as fit on its rows")
 def _check_moments(subject: Subject) -> None:
     if not takes_moments(subject.cls) or issubclass(subject.cls, KernelLabelSpace):
         raise DoesNotApply("is not fitted from moments")
@@ -193,6 +220,7 @@ def _has_size(subject: Subject) -> bool:
     return subject.family in spaces and size_parameter_of(subject.cls) in registry.parameters(subject.cls)
 
 
+@_law("sizes", "codes have the requested number of dimensions, and decode to all labels")
 def _check_sizes(subject: Subject) -> None:
     if not _has_size(subject):
         raise DoesNotApply("has no number of label dimensions")
@@ -207,6 +235,7 @@ def _check_sizes(subject: Subject) -> None:
             raise Violation(f"{size} dimensions: decoded to shape {scores.shape}, expected {Y.shape}")
 
 
+@_law("nested", "a fit with fewer dimensions equals the leading dimensions of a larger fit")
 def _check_nested(subject: Subject) -> None:
     if not _has_size(subject):
         raise DoesNotApply("has no number of label dimensions")
@@ -223,6 +252,7 @@ def _check_nested(subject: Subject) -> None:
             raise Violation(f"the first {m} of {Y.shape[1]} dimensions predict other labels than a fit with {m}")
 
 
+@_law("independent", "each output is fitted independently of the others")
 def _check_independent_outputs(subject: Subject) -> None:
     if subject.family != "learner" or not declared(subject.cls, "independent_outputs", Learner):
         raise DoesNotApply("does not declare independent outputs")
@@ -232,6 +262,7 @@ def _check_independent_outputs(subject: Subject) -> None:
     _check_equal(np.asarray(first), np.asarray(whole)[:, :2], "two outputs fitted alone and among five")
 
 
+@_law("awkward-labels", "labels that never or always occur, are equal, or single; no labels")
 def _check_awkward_labels(subject: Subject) -> None:
     X, Y = make_problem()
     never, always, empty = Y.copy(), Y.copy(), Y.copy()
@@ -251,6 +282,7 @@ def _check_awkward_labels(subject: Subject) -> None:
         _check_labels(subject, X, labels, what)
 
 
+@_law("awkward-features", "features that are constant, equal, single, many, none, or of very different scales")
 def _check_awkward_features(subject: Subject) -> None:
     X, Y = make_problem()
     constant, doubled = X.copy(), X.copy()
@@ -270,6 +302,7 @@ def _check_awkward_features(subject: Subject) -> None:
     _check_labels(subject, np.ones_like(X), Y, "a preceding feature step that leaves no feature", first=[PCA()])
 
 
+@_law("one-instance", "one training instance can be fitted, or is refused as too few")
 def _check_one_instance(subject: Subject) -> None:
     X, Y = make_problem()
     try:
@@ -281,41 +314,4 @@ def _check_one_instance(subject: Subject) -> None:
     _check_labels(subject, X[:1], Y[:1], "a single instance")
 
 
-LAWS: dict[str, Callable[[Subject], None]] = {
-    "parameters": _check_parameters,
-    "predicts": _check_predictions,
-    "repeatable": _check_repeatability,
-    "refit": _check_refit,
-    "input": _check_input_unchanged,
-    "row-order": _check_row_order,
-    "label-order": _check_label_order,
-    "sparse": _check_sparse,
-    "moments": _check_moments,
-    "sizes": _check_sizes,
-    "nested": _check_nested,
-    "independent": _check_independent_outputs,
-    "awkward-labels": _check_awkward_labels,
-    "awkward-features": _check_awkward_features,
-    "one-instance": _check_one_instance,
-}
-
-CONTRACT = "scikit-learn"
-
-DESCRIPTIONS = {
-    "parameters": "__init__ stores the parameters, get_params and clone return them",
-    "predicts": "as part of a method (a single-label classifier: in binary relevance), it predicts label sets",
-    "repeatable": "the same data and seed give the same scores",
-    "refit": "a second fit does not depend on the first",
-    "input": "fit and predict do not modify their input",
-    "row-order": "the order of the training rows does not matter",
-    "label-order": "labels in another order get the same scores, in that order",
-    "sparse": "sparse and dense features give the same scores",
-    "moments": "fit_moments on the moments of a split gives the same as fit on its rows",
-    "sizes": "codes have the requested number of dimensions, and decode to all labels",
-    "nested": "a fit with fewer dimensions equals the leading dimensions of a larger fit",
-    "independent": "each output is fitted independently of the others",
-    "awkward-labels": "labels that never or always occur, are equal, or single; no labels",
-    "awkward-features": "features that are constant, equal, single, many, none, or of very different scales",
-    "one-instance": "one training instance can be fitted, or is refused as too few",
-    CONTRACT: "scikit-learn's own checks (check_estimator)",
-}
+DESCRIPTIONS[CONTRACT] = "scikit-learn's own checks (check_estimator)"

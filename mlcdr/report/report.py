@@ -43,7 +43,7 @@ from mlcdr.results.results import Results, import_results, open_results, read_ex
 from mlcdr.results.scores import NoResults, Point, Setting
 from mlcdr.tables import layouts, output, tables, text_format
 from mlcdr.tables.curves import Curve, place_values, trace_curve
-from mlcdr.tables.sheet import DASH, Sheet, Text, text
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet
 
 Diagrams = Callable[[Results], Mapping[str, str]]
 """From the results to pictures of them: name → an SVG file's text."""
@@ -228,7 +228,7 @@ def _ranks(found: Results) -> Markup | None:
     compared = [each for each in comparison.compare_all(found) if each.average_ranks]
     if not compared:
         return None
-    rows = []
+    rows: list[tuple[str | Text, ...]] = []
     for method in found.methods:
         if any(method in each.average_ranks for each in compared):
             averages = [each.average_ranks.get(method, math.nan) for each in compared]
@@ -237,7 +237,7 @@ def _ranks(found: Results) -> Markup | None:
                 Text(DASH if math.isnan(rank) else f"{rank:.2f}", "", math.isclose(rank, lowest))
                 for rank, lowest in zip(averages, best, strict=True)
             ]
-            rows.append((text(method), *shown))
+            rows.append((method, *shown))
     titles = [_title(found, each.metric) for each in compared]
     notes = [
         f"{title}: over {len(each.ranked)} of {len(each.ranked) + len(each.left_out)} "
@@ -250,8 +250,7 @@ def _ranks(found: Results) -> Markup | None:
     caption = (
         f"Average rank over {max(over)} {what}; 1 is the best" if len(over) == 1 else "Average rank; 1 is the best"
     )
-    sheet = Sheet(text(caption), tuple(map(text, ("Method", *titles))), tuple(rows), 1, notes=tuple(notes))
-    return _markup(sheet)
+    return _markup(make_sheet(caption, ("Method", *titles), rows, 1, notes))
 
 
 def _comparisons(found: Results) -> list[dict[str, Any]]:
@@ -361,19 +360,12 @@ def _charts(
 def _numbers(found: Results, dataset: str) -> Sheet:
     """Every mean of a data set: methods and points down, metrics across."""
     facts = {metric: found.metric_facts(metric) for metric in found.metrics}
-    rows: list[tuple[Text, ...]] = []
-    groups = []
+    rows: list[tuple[str | Text, ...]] = []
     for method in found.methods:
-        first = True
         for point in found.points_of(method):
             cells = [_number(found, dataset, method, point, metric) for metric in found.metrics]
-            if all(cell.plain == DASH for cell in cells):
-                continue
-            if first:
-                groups.append(len(rows))
-            labels = [text(method if first or not found.swept else ""), *(text(value or DASH) for value in point)]
-            rows.append((*labels, *cells))
-            first = False
+            if any(cell.plain != DASH for cell in cells):
+                rows.append((method, *(value or DASH for value in point), *cells))
     arrows = {True: " ↑", False: " ↓", None: ""}
     heads = ["Method", *(text_format.shorten_path(path, found.swept) for path in found.swept)]
     heads += [_title(found, metric) + arrows[fact.higher_is_better] for metric, fact in facts.items()]
@@ -382,18 +374,17 @@ def _numbers(found: Results, dataset: str) -> Sheet:
     notes[0] += ", methods with the same parameters compared." if found.swept else "."
     notes.append("↑ higher is better, ↓ lower is better.")
     notes += [fact.note for fact in facts.values() if fact.note]
-    if any(cell.plain == DASH for row in rows for cell in row[1 + len(found.swept) :]):
+    if any(cell is NOTHING for row in rows for cell in row):
         notes.append(f"{DASH}: {explain_missing(facts.values())}.")
     notes += text_format.note_tuning(found, found.methods)
-    grouped = tuple(groups) if found.swept else ()
-    heading = text(f"All numbers of {dataset}")
-    return Sheet(heading, tuple(map(text, heads)), tuple(rows), 1 + len(found.swept), grouped, tuple(notes))
+    nested = 1 if found.swept else 0
+    return make_sheet(f"All numbers of {dataset}", heads, rows, 1 + len(found.swept), notes, nested=nested)
 
 
 def _number(found: Results, dataset: str, method: str, point: Point, metric: str) -> Text:
     cell = found.cell(dataset, method, point, metric)
     if cell is None:
-        return Text(DASH, "--")
+        return NOTHING
     at_point = [found.cell(dataset, rival, point, metric) for rival in found.methods]
     rivals = [rival for rival in at_point if rival]
     bold = is_among_best(cell, rivals, found.metric_facts(metric).higher_is_better, within_one_se=False)
@@ -413,18 +404,13 @@ def _tuned(found: Results) -> dict[str, Sheet]:
     kept = [k for k in range(len(choices.paths)) if any(key[2][k] for key in choices.counts)]  # that a tuned method has
     swept = [choices.paths[k] for k in kept]
     heads = ("Method", *(text_format.shorten_path(each, swept) for each in swept), "Parameter", "Chosen (how often)")
-    rows: dict[str, list[tuple[Text, ...]]] = {}
+    rows: dict[str, list[tuple[str, ...]]] = {}
     for (dataset, method, point, parameter), counts in choices.counts.items():
         labels = (method, *(point[k] or DASH for k in kept), parameter, _most_common(counts))
-        rows.setdefault(dataset, []).append(tuple(map(text, labels)))
+        rows.setdefault(dataset, []).append(labels)
+    last = len(heads) - 1
     return {
-        dataset: Sheet(
-            text(f"Tuned parameters of {dataset}"),
-            tuple(map(text, heads)),
-            tuple(lines),
-            len(heads) - 1,
-            left=(len(heads) - 1,),
-        )
+        dataset: make_sheet(f"Tuned parameters of {dataset}", heads, lines, last, left=(last,))
         for dataset, lines in rows.items()
     }
 
@@ -493,8 +479,8 @@ def _times(found: Results) -> Markup | None:
         for metric in measured:
             each = spent.get((dataset, method), {}).get(metric, [])
             total, n = math.fsum(mean * n for mean, n in each), sum(n for _, n in each)
-            cells += [text(f"{total / n:.4g}"), text(f"{total:.4g}")] if n else [text(DASH)] * 2
-        rows.append((text(dataset), text(method), *cells))
+            cells += [f"{total / n:.4g}", f"{total:.4g}"] if n else [DASH] * 2
+        rows.append((dataset, method, *cells))
     heads = ["Dataset", "Method"]
     for metric in measured:
         what = "Fitting" if metric == "fit_seconds" else "Predicting"
@@ -502,7 +488,7 @@ def _times(found: Results) -> Markup | None:
     note = (
         "Wall time. Work that methods share is charged in full to each that uses it, so the sums exceed the run's time."
     )
-    return _markup(Sheet(text("Time of each method"), tuple(map(text, heads)), tuple(rows), 2, notes=(note,)))
+    return _markup(make_sheet("Time of each method", heads, rows, 2, (note,)))
 
 
 def _runs(manifest: Manifest) -> Markup | None:
@@ -514,8 +500,8 @@ def _runs(manifest: Manifest) -> Markup | None:
     for run in manifest.computed_by:
         machine = f"{run.machine.system} {run.machine.processor}, {run.machine.cores or '?'} cores".strip()
         cells = (run.seconds, run.trials.computed, run.trials.failed, run.jobs, machine, run.python, run.mlcdr)
-        rows.append((text(_time(run.started) or DASH), *(text(DASH if cell is None else str(cell)) for cell in cells)))
-    return _markup(Sheet(text("Runs that computed trials"), tuple(map(text, heads)), tuple(rows), 1, left=(5, 6, 7)))
+        rows.append((_time(run.started) or DASH, *(DASH if cell is None else str(cell) for cell in cells)))
+    return _markup(make_sheet("Runs that computed trials", heads, rows, 1, left=(5, 6, 7)))
 
 
 def _repeat(folder: Path, experiment: Experiment, manifest: Manifest) -> dict[str, str]:

@@ -20,7 +20,7 @@ from mlcdr.reproduce.judging import Rules, rules_for
 from mlcdr.reproduce.published import PublishedCell, Verdict
 from mlcdr.tables import layouts
 from mlcdr.tables.layouts import DatasetsLayout
-from mlcdr.tables.sheet import DASH, Sheet, Text, template, text
+from mlcdr.tables.sheet import NOTHING, Sheet, Text, make_sheet, template, text
 from mlcdr.tables.tables import Table
 from mlcdr.tables.text_format import number
 
@@ -86,7 +86,7 @@ def _shown(row: Mapping[str, Any], k: int, layout: DatasetsLayout) -> Text:
     if isinstance(value, float):
         return text(f"{value:.{layout.digits}f}")
     if value == "" or (value == 0 and column.fact in ("nominal", "numeric")):
-        return Text(DASH, "--")
+        return NOTHING
     return text(f"{value:,}" if isinstance(value, int) else str(value))
 
 
@@ -145,21 +145,13 @@ class FactsComparison:
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """The facts as aligned columns, with the count below."""
-        lines: list[tuple[Text, ...]] = []
-        groups: list[int] = []
-        before = ""
+        lines: list[tuple[str | Text, ...]] = []
         for row in self.rows:
             cell = row.published
-            if row.verdict == "not run":
-                continue
-            if before and cell.dataset != before:
-                groups.append(len(lines))
-            ours = Text(DASH, "--") if row.ours is None else text(f"{row.ours:.{cell.digits}f}")
-            printed = text(cell.mean) if cell.mean else Text(DASH, "--")
-            name = text(cell.dataset if cell.dataset != before else "")
-            verdict = Text(row.verdict, row.verdict, bold=row.verdict == "differs")
-            lines.append((name, text(cell.metric), ours, printed, verdict))
-            before = cell.dataset
+            if row.verdict != "not run":
+                ours = NOTHING if row.ours is None else f"{row.ours:.{cell.digits}f}"
+                verdict = text(row.verdict, bold=row.verdict == "differs")
+                lines.append((cell.dataset, cell.metric, ours, cell.mean or NOTHING, verdict))
         judged = self.count("agrees") + self.count("differs")
         notes = [f"{self.count('agrees')} of {judged} facts agree, rounded as printed."]
         if misprints := self.count("not reproducible"):
@@ -170,9 +162,9 @@ class FactsComparison:
         notes += [f"Left out: {count} facts {which}." for which, count in left_out.items() if count]
         if self.absent:
             notes.append(f"Not at hand: {', '.join(self.absent)}.")
-        header = tuple(map(text, ("Dataset", "Fact", "Ours", "Published", "Verdict")))
-        caption = text(f"The data beside {self.table}")
-        return Sheet(caption, header, tuple(lines), 2, tuple(groups), tuple(notes), (4,)).terminal(width, colour)
+        header = ("Dataset", "Fact", "Ours", "Published", "Verdict")
+        caption = f"The data compared with {self.table}"
+        return make_sheet(caption, header, lines, 2, notes, (4,), nested=1).terminal(width, colour)
 
 
 def compare(names: Sequence[str], table: str) -> FactsComparison:

@@ -35,14 +35,12 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from mlcdr.errors import ResultsError, join_words, suggest_name
 from mlcdr.experiment.model import LABELLED
 from mlcdr.reproduce.judging import Rules, rules_for
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Point
-from mlcdr.tables.sheet import DASH, Sheet, Text, signed, text
+from mlcdr.tables.sheet import DASH, NOTHING, Text, make_sheet, signed, text
 from mlcdr.tables.text_format import format_mean
 
 if TYPE_CHECKING:  # its home moved in Python 3.11
@@ -181,9 +179,6 @@ class PublishedComparison:
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """The cells as aligned columns, with the summary below."""
-        return self._sheet().terminal(width, colour)
-
-    def _sheet(self) -> Sheet:
         absent = self._absent()
         shown = [row for row in self.rows if row.published.dataset not in absent]
         keys = {tuple(row.published.settings) for row in shown}
@@ -195,30 +190,23 @@ class PublishedComparison:
         any_at = any(row.setting for row in shown)
         stub = len(labels)
         labels += ["Ours at"] if any_at else []
-        lines: list[tuple[Text, ...]] = []
-        groups = []
-        before: tuple[str, str] = ("", "")
-        for k, row in enumerate(shown):
+        lines: list[tuple[str | Text, ...]] = []
+        for row in shown:
             cell = row.published
-            if k and cell.dataset != before[0]:
-                groups.append(k)
-            left = [cell.dataset if cell.dataset != before[0] else ""]
-            left.append(cell.method if (cell.dataset, cell.method) != before else "")
+            left = [cell.dataset, cell.method]
             left += [cell.settings[single] if single else cell.setting] if keys != {()} else []
             left += [cell.metric] if len(metrics) > 1 else []
-            at = [row.setting or DASH] if any_at else []
-            lines.append((*map(text, [*left, *at]), *_shown(row)))
-            before = (cell.dataset, cell.method)
+            left += [row.setting or DASH] if any_at else []
+            lines.append((*left, *_shown(row)))
         header = (*labels, "Ours", "Published", "Diff.", "z", "Verdict")
         of = f" ({metrics[0]})" if len(metrics) == 1 else ""
-        caption = text(f"{self.folder} beside {self.table}{of}")
+        caption = f"{self.folder} compared with {self.table}{of}"
         notes = [self.summary() + ".", "The cells of a data set share their splits, so their z move together."]
         notes += [f"Not reproducible, {join_words(cells)}: {why}." for why, _, cells in self.reasons()]
         notes += [f"No cell of {join_words(absent)} in the results."] if absent else []
         notes += [f"Not in the published table: {join_words(self.only_ours)}."] if self.only_ours else []
         notes += self.remarks
-        left_columns = (len(header) - 1,)
-        return Sheet(caption, tuple(map(text, header)), tuple(lines), stub, tuple(groups), tuple(notes), left_columns)
+        return make_sheet(caption, header, lines, stub, notes, (len(header) - 1,), nested=2).terminal(width, colour)
 
     def reasons(self) -> list[tuple[str, int, list[str]]]:
         """Each reason why cells are not reproducible, how many cells it is for, and of which data sets and methods."""
@@ -252,11 +240,7 @@ def load(table: str) -> tuple[PublishedCell, ...]:
     ResultsError
         When there is no such table.
     """
-    known = names()
-    if table not in known:
-        hint = suggest_name(table, known)
-        raise ResultsError(f"no published table {table!r}{hint} (known: {', '.join(known)})")
-    return _read(table)
+    return _load(table, "published table", names())
 
 
 def load_facts(table: str) -> tuple[PublishedCell, ...]:
@@ -268,35 +252,13 @@ def load_facts(table: str) -> tuple[PublishedCell, ...]:
         When there is no such table.
     """
     known = sorted(name for name in _files() if any(not cell.method and cell.dataset for cell in _read(name)))
+    return _load(table, "published table of data sets", known)
+
+
+def _load(table: str, what: str, known: Sequence[str]) -> tuple[PublishedCell, ...]:
     if table not in known:
-        hint = suggest_name(table, known)
-        raise ResultsError(f"no published table of data sets {table!r}{hint} (known: {', '.join(known)})")
+        raise ResultsError(f"no {what} {table!r}{suggest_name(table, known)} (known: {', '.join(known)})")
     return _read(table)
-
-
-def means(table: str, metric: str) -> tuple[tuple[str, ...], tuple[str, ...], np.ndarray]:
-    """One metric of a table with a single setting: its methods, its data sets, and the means (methods × data sets).
-
-    NaN where the table has no readable mean.
-
-    Raises
-    ------
-    ResultsError
-        When there is no such table, or it has no such metric, or a method has several settings.
-    """
-    cells = load(table)
-    known = list(dict.fromkeys(cell.metric for cell in cells))
-    if metric not in known:
-        raise ResultsError(f"{table}: no metric {metric!r}{suggest_name(metric, known)} (it has {', '.join(known)})")
-    cells = tuple(cell for cell in cells if cell.metric == metric)
-    methods, datasets = (
-        tuple(dict.fromkeys(names)) for names in zip(*((c.method, c.dataset) for c in cells), strict=True)
-    )
-    found = {(cell.method, cell.dataset): float(cell.mean or "nan") for cell in cells}
-    if len(found) < len(cells):
-        raise ResultsError(f"{table}: {metric}: several settings of one method; there is no one mean for a data set")
-    nan = float("nan")
-    return methods, datasets, np.array([[found.get((m, d), nan) for d in datasets] for m in methods])
 
 
 def compare(results: Results | Sequence[Results], table: str) -> PublishedComparison:
@@ -434,14 +396,14 @@ def _judge(cell: PublishedCell, ours: Cell | None, rules: Rules) -> ComparedCell
     return ComparedCell(cell, ours.mean, ours.se, mean, published_se, difference, z, verdict, setting)
 
 
-def _shown(row: ComparedCell) -> tuple[Text, ...]:
+def _shown(row: ComparedCell) -> tuple[str | Text, ...]:
     """Ours, published, difference, z, verdict; none to more places than the paper prints."""
-    cell, digits, nothing = row.published, row.published.digits, Text(DASH, "--")
-    ours = nothing if math.isnan(row.ours) else format_mean(row.ours, row.ours_se, digits or 4)
-    published = text(cell.mean + (f" ± {cell.spread}" if cell.spread else "")) if cell.mean else nothing
-    difference = nothing if math.isnan(row.difference) else text(signed(row.difference, digits))
-    z = nothing if math.isnan(row.z) else text(signed(row.z, 1))
-    return ours, published, difference, z, Text(row.verdict, row.verdict, bold=row.verdict == "differs")
+    cell, digits = row.published, row.published.digits
+    ours = NOTHING if math.isnan(row.ours) else format_mean(row.ours, row.ours_se, digits or 4)
+    published = cell.mean + (f" ± {cell.spread}" if cell.spread else "") if cell.mean else NOTHING
+    difference = NOTHING if math.isnan(row.difference) else signed(row.difference, digits)
+    z = NOTHING if math.isnan(row.z) else signed(row.z, 1)
+    return ours, published, difference, z, text(row.verdict, bold=row.verdict == "differs")
 
 
 def _key(name: str) -> str:

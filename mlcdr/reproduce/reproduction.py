@@ -23,7 +23,7 @@ from mlcdr.reproduce.recipes import LARGE, Recipe
 from mlcdr.results.manifest import RunFacts
 from mlcdr.results.record import duration
 from mlcdr.results.results import Results, open_results, read_experiment
-from mlcdr.tables.sheet import DASH, Sheet, Text, text
+from mlcdr.tables.sheet import DASH, Sheet, make_sheet
 
 _WORST = 5  # cells shown of each table
 _JUDGED: tuple[Verdict, ...] = ("agrees", "differs", "undecided")
@@ -98,9 +98,8 @@ class Status:
             beside = each.comparison
             counts = [beside.count(v) for v in (*_JUDGED, "not reproducible", "not run")]
             cells = [each.table, each.variant or DASH, str(len(beside.rows)), str(beside.compared), *map(str, counts)]
-            rows.append(tuple(map(text, [*cells, _seconds(each), _date(each)])))
-        labels = tuple(map(text, [*header, "Wall time", "Date"]))
-        return Sheet(text("At a glance"), labels, tuple(rows), stub=2, left=(10,))
+            rows.append([*cells, _seconds(each), _date(each)])
+        return make_sheet("At a glance", [*header, "Wall time", "Date"], rows, stub=2, left=(10,))
 
 
 _PROTOCOL = ("kind", "repeats", "folds", "train_size")
@@ -272,14 +271,14 @@ def _protocol(found: Results) -> str:
 
 def _worst_sheet(rows: Sequence[ComparedCell]) -> Sheet:
     header = ("Dataset", "Method", "Setting", "Metric", "Ours", "Published", "Difference", "z", "Verdict")
-    lines: list[tuple[Text, ...]] = []
+    lines = []
     for row in rows:
         cell = row.published
         digits = cell.digits or 4
         z = DASH if math.isnan(row.z) else f"{row.z:+.1f}"
         numbers = (f"{row.ours:.{digits}f}", cell.mean, f"{row.difference:+.{digits}f}", z, row.verdict)
-        lines.append(tuple(map(text, (cell.dataset, cell.method, cell.setting or DASH, cell.metric, *numbers))))
-    return Sheet(text("The cells that lie farthest off"), tuple(map(text, header)), tuple(lines), stub=4, left=(8,))
+        lines.append((cell.dataset, cell.method, cell.setting or DASH, cell.metric, *numbers))
+    return make_sheet("The cells that differ most", header, lines, stub=4, left=(8,))
 
 
 def _runs(each: Reproduction) -> Iterator[RunFacts]:

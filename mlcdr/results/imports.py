@@ -77,7 +77,7 @@ def import_splits(path: Path) -> SplitScores:
         if not (split.isdecimal() and len(split) < 10):
             raise ResultsError(f"{path}:{line}: column split: {split!r} is not the number of a split")
         by_split[int(split)] = _number(path, line, "value", value)
-    return SplitScores(paths, values).rounded()
+    return SplitScores(paths, values).defined()
 
 
 def import_choices(path: Path) -> Choices:

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from mlcdr.errors import ResultsError
 
@@ -39,6 +40,10 @@ class Cell:
     se: float
     n: int
     setting: Setting = ()
+
+    def spread(self, kind: Literal["standard_error", "std", "none"]) -> float | None:
+        """The spread that a layout asks for; None for `none`."""
+        return {"standard_error": self.se, "std": self.std, "none": None}[kind]
 
 
 def summarise(values: Sequence[float]) -> Cell:
@@ -95,7 +100,7 @@ class SplitScores:
     def cells(self) -> dict[Key, Cell]:
         """The means of those that are defined, rounded as in `summary.csv`."""
         found = {}
-        for key, by_split in self._defined().items():
+        for key, by_split in self.defined().values.items():
             cell = summarise(list(by_split.values()))
             found[key] = Cell(round_score(cell.mean), round_score(cell.std), round_score(cell.se), cell.n)
         return found
@@ -104,9 +109,13 @@ class SplitScores:
         """Those that are defined, rounded as in `scores.csv`."""
         return SplitScores(
             self.paths,
-            {key: {split: round_score(v) for split, v in values.items()} for key, values in self._defined().items()},
+            {
+                key: {split: round_score(v) for split, v in values.items()}
+                for key, values in self.defined().values.items()
+            },
         )
 
-    def _defined(self) -> dict[Key, Mapping[int, float]]:
+    def defined(self) -> SplitScores:
         """The cells none of whose scores is beyond `LARGEST`."""
-        return {key: found for key, found in self.values.items() if all(abs(v) <= LARGEST for v in found.values())}
+        values = {key: found for key, found in self.values.items() if all(abs(v) <= LARGEST for v in found.values())}
+        return SplitScores(self.paths, values)

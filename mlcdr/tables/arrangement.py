@@ -4,34 +4,51 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 
-from mlcdr.errors import ResultsError, suggest_name
+from mlcdr.errors import ResultsError
 from mlcdr.results.ranking import is_among_best
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell
+from mlcdr.tables.checks import refuse_misfits
 from mlcdr.tables.layouts import TableLayout
 
 Place = dict[str, str]
 """Where a cell stands: the value of each of dataset, method, metric and the swept paths."""
 
 
+@dataclass
+class Slot:
+    """A place for a number: the cell there (None: it has no result), and whether it is bold, or stays empty.
+
+    A slot is left empty (`blank`) where the row's one number stands in the last column.
+    """
+
+    place: Place
+    cell: Cell | None
+    blank: bool
+    bold: bool = False
+
+
 class Arrangement:
-    """The places of one table.
+    """The slots of one table.
 
     Attributes
     ----------
-    down, across : names
-        What the rows and the columns are of: dataset, method, metric or swept paths.
+    layout : TableLayout
+        Settled.
+    across : str
+        What the columns are of: dataset, method, metric or a swept path.
     column_paths : tuple of str
         The swept paths along the columns: several where they mean one thing.
     stub : tuple of str
-        Of `down`, what has a column of labels.
+        Of the layout's rows, what has a column of labels.
     domain : dict
         Name → its values, in order.
     facts : dict
         Metric → its facts.
-    rows, grid, cells : lists
-        The place of each row, and the places and the numbers of each row's cells.
+    rows : list of (place, slots)
+        The place of each row, and its slots.
 
     Raises
     ------
@@ -40,118 +57,62 @@ class Arrangement:
     """
 
     def __init__(self, results: Results, layout: TableLayout, name: str):
-        self.results, self.layout, self.name = results, layout, name
-        self.column_paths = self._column_paths()
-        self.across = self._across()
-        self.down = self._down()
-        self.labelled = tuple(name for name in self.down if name in layout.row_labels)
-        self.stub = tuple(name for name in self.down if name not in layout.row_labels)
+        sweep = {path: len(results.values(path)) for path in results.swept}
+        self.results, self.layout, self.name = results, layout.settle(sweep), name
+        refuse_misfits(self.layout, f"{results.folder}: layout {name}", results.metrics, results.methods, sweep)
+        columns = self.layout.columns
+        self.across = columns[0]  # of several swept paths the first one's name stands for all
+        self.column_paths = tuple(name for name in columns if name in sweep)
+        self.stub = tuple(name for name in self.layout.rows if name not in layout.row_labels)
+        metrics = (layout.metric,) if layout.metric else layout.metrics or results.metrics
         self.domain: dict[str, tuple[str, ...]] = {
             "dataset": results.datasets,
             "method": layout.methods or results.methods,
-            "metric": self._metrics(),
+            "metric": metrics if "metric" in (*columns, *self.layout.rows) else metrics[:1],
             **{path: results.values(path) for path in results.swept},
         }
-        if len(self.column_paths) > 1:
-            values = (value for path in self.column_paths for value in results.values(path))
-            self.domain[self.across] = tuple(dict.fromkeys(values))
-        if not self.domain[self.across]:
+        self.columns = tuple(dict.fromkeys(value for name in columns for value in self.domain[name]))
+        self.domain[self.across] = self.columns
+        if not self.columns:
             raise ResultsError(f"{results.folder}: no method of the experiment has the parameter {self.across}")
         self.facts = {metric: results.metric_facts(metric) for metric in self.domain["metric"]}
-        self._check_options()
-        self.rows = self._row_places()
-        along = self.column_paths or (self.across,)
-        self.grid = [
-            [{**self._default(), **row, **dict.fromkeys(along, value)} for value in self.columns] for row in self.rows
-        ]
-        self.cells = [[self._cell(place) for place in places] for places in self.grid]
+        self.rows = [(row, [self._slot(row, value) for value in self.columns]) for row in self._row_places()]
+        if layout.bold != "none":
+            self._mark_best()
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """What the columns stand for: values of `across`."""
-        return self.domain[self.across]
+    def slots(self) -> list[Slot]:
+        """Those of all rows."""
+        return [slot for _, slots in self.rows for slot in slots]
 
-    def _column_paths(self) -> tuple[str, ...]:
-        """The swept paths along the columns: several where they mean one thing."""
-        columns = self.layout.columns
-        if columns == "auto":
-            return self.results.swept[-1:]
-        names = (columns,) if isinstance(columns, str) else columns
-        known = tuple(self._known("columns", name) for name in names)
-        if len(known) != 1 and not (known and set(known) <= set(self.results.swept)):
-            raise ResultsError(f"layout {self.name}: columns: a list must be one of swept paths")
-        return tuple(name for name in known if name in self.results.swept)
-
-    def _across(self) -> str:
-        """What the columns are; of several swept paths the first one's name stands for all."""
-        if self.column_paths:
-            return self.column_paths[0]
-        return "metric" if self.layout.columns == "auto" else str(self.layout.columns)
-
-    def _down(self) -> tuple[str, ...]:
-        rows = tuple(self._known("rows", name) for name in self.layout.rows)
-        columns = self.column_paths or (self.across,)
-        held = {*rows, *columns}
-        if len(held) < len(rows) + len(columns) or not {"dataset", "method"} <= held:
-            raise ResultsError(
-                f"layout {self.name}: rows and columns together must hold dataset and method, each name once"
-            )
-        return rows + tuple(path for path in self.results.swept if path not in held)
-
-    def _check_options(self) -> None:
-        """What a layout may ask of some tables only."""
-        layout, where = self.layout, f"layout {self.name}"
-        if layout.average_rank and self.across != "method":
-            raise ResultsError(f"{where}: average_rank: needs methods as columns, not {self.across}")
-        strange = [path for path in layout.row_labels if path not in self.down or path not in self.results.swept]
-        if strange or (layout.row_labels and "method" not in self.down):
-            raise ResultsError(f"{where}: row_labels: {', '.join(strange) or 'method'} is not among the rows")
-        if layout.relative_to is not None and layout.relative_to not in self.results.methods:
-            hint = suggest_name(layout.relative_to, self.results.methods)
-            raise ResultsError(f"{where}: relative_to: no method {layout.relative_to!r}{hint} in {self.results.folder}")
-
-    def _known(self, key: str, name: str) -> str:
-        swept = self.results.swept
-        if name in ("dataset", "method", "metric", *swept):
-            return name
-        raise ResultsError(
-            f"layout {self.name}: {key}: {name} is not swept in {self.results.folder} "
-            f"(swept there: {', '.join(swept) or 'nothing'}); the layout generic suits any experiment"
-        )
-
-    def _metrics(self) -> tuple[str, ...]:
-        known, wanted = self.results.metrics, self.layout.metrics
-        if self.layout.metric is not None:
-            wanted = (self.layout.metric,)
-        for metric in wanted or ():
-            if metric not in known:
-                hint = suggest_name(metric, known)
-                raise ResultsError(f"{self.results.folder}: no metric {metric!r}{hint} (measured: {', '.join(known)})")
-        wanted = wanted or known
-        return wanted if "metric" in (self.across, *self.down) else wanted[:1]
-
-    def _default(self) -> Place:
-        """The one metric of a table that has no place for metrics."""
-        return {"metric": self.domain["metric"][0]}
+    def lacks_columns(self, method: str) -> bool:
+        """Whether a method has none of the swept parameters along the columns."""
+        return bool(self.column_paths) and all(self.results.lacks(method, path) for path in self.column_paths)
 
     def _row_places(self) -> list[Place]:
-        """The rows: every combination that the methods have, ordered by `down`, its first name slowest."""
-        paths = [name for name in self.down if name in self.results.swept]
-        fixed = [name for name in self.down if name not in paths]
+        """The rows: every combination that the methods have, ordered by the layout's rows, the first slowest."""
+        down, swept = self.layout.rows, self.results.swept
+        paths = [name for name in down if name in swept]
+        fixed = [name for name in down if name not in paths]
         places: list[Place] = []
         for values in itertools.product(*(self.domain[name] for name in fixed)):
             place = dict(zip(fixed, values, strict=True))
             methods = [place["method"]] if "method" in place else self.domain["method"]
             points = dict.fromkeys(
-                tuple(point[self.results.swept.index(path)] for path in paths)
+                tuple(point[swept.index(path)] for path in paths)
                 for method in methods
                 for point in self.results.points_of(method)
             )
             if len(points) > 1 and "method" not in place:  # a method without the parameter has its number in every row
                 points.pop(("",) * len(paths), None)
             places += [{**place, **dict(zip(paths, point, strict=True))} for point in points or [("",) * len(paths)]]
-        order = {name: {value: k for k, value in enumerate(("", *self.domain[name]))} for name in self.down}
-        return sorted(places, key=lambda place: [order[name][place[name]] for name in self.down])
+        order = {name: {value: k for k, value in enumerate(("", *self.domain[name]))} for name in down}
+        return sorted(places, key=lambda place: [order[name][place[name]] for name in down])
+
+    def _slot(self, row: Place, value: str) -> Slot:
+        place = {"metric": self.domain["metric"][0], **row, **dict.fromkeys(self.layout.columns, value)}
+        one_number = self.layout.lacking == "last" and self.lacks_columns(row.get("method", ""))
+        return Slot(place, self._cell(place), blank=one_number and value != self.columns[-1])
 
     def _cell(self, place: Place) -> Cell | None:
         point = tuple(place[path] for path in self.results.swept)
@@ -163,31 +124,15 @@ class Arrangement:
             return None
         return Cell(cell.mean / reference.mean, math.nan, math.nan, min(cell.n, reference.n))
 
-    def mark_best(self) -> list[list[bool]]:
-        """Which cells are bold."""
-
-        def group(place: Place) -> tuple[str, ...]:
-            return (place["dataset"], place["metric"], place[self.across] if self.across in self.results.swept else "")
-
-        rivals: dict[tuple[str, ...], list[Cell]] = {}
-        for place, cell in zip(itertools.chain(*self.grid), itertools.chain(*self.cells), strict=True):
-            if cell:
-                rivals.setdefault(group(place), []).append(cell)
+    def _mark_best(self) -> None:
+        """Make the best of each data set, metric and sweep value of the column bold."""
+        rivals: dict[tuple[str, ...], list[Slot]] = {}
+        for slot in self.slots:
+            column = slot.place[self.across] if self.column_paths else ""
+            rivals.setdefault((slot.place["dataset"], slot.place["metric"], column), []).append(slot)
         within = self.layout.bold == "one_standard_error"
-        return [
-            [
-                self.layout.bold != "none"
-                and cell is not None
-                and is_among_best(cell, rivals[group(place)], self.facts[place["metric"]].higher_is_better, within)
-                for place, cell in zip(places, row, strict=True)
-            ]
-            for places, row in zip(self.grid, self.cells, strict=True)
-        ]
-
-    def lacks_columns(self, method: str) -> bool:
-        """Whether a method has none of the swept parameters along the columns."""
-        return bool(self.column_paths) and all(self.results.lacks(method, path) for path in self.column_paths)
-
-    def left_blank(self, row: Place, j: int, n_columns: int) -> bool:
-        """Whether column `j` stays empty because the row's one number stands in the last column."""
-        return self.layout.lacking == "last" and j < n_columns - 1 and self.lacks_columns(row.get("method", ""))
+        for (_, metric, _), slots in rivals.items():
+            cells = [slot.cell for slot in slots if slot.cell]
+            for slot in slots:
+                better = self.facts[metric].higher_is_better
+                slot.bold = slot.cell is not None and is_among_best(slot.cell, cells, better, within)

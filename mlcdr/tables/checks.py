@@ -1,8 +1,8 @@
-"""What is wrong with the tables and figures that an experiment asks for, found before it runs."""
+"""Whether tables and figures fit what an experiment sweeps and measures: before it runs, and again on its results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from mlcdr.config.consistency import Asked
 from mlcdr.errors import ResultsError, suggest_name
@@ -18,57 +18,92 @@ def find_problems(asked: Asked) -> Iterator[str]:
             if entry is None:  # its own problem is reported already
                 continue
             try:
-                lines = _unfit(load(entry), asked)
+                layout = load(entry).settle(asked.sweep, asked.metrics)
+                lines = find_misfits(layout, asked.metrics, asked.methods, asked.sweep)
             except ResultsError as error:
                 lines = str(error).splitlines()
             yield from (f"{key}.{k}: {line}" for line in lines)
 
 
-def _unfit(layout: TableLayout | FigureLayout, asked: Asked) -> list[str]:
-    """What the layout needs and the experiment lacks."""
-    measured, sweep, swept = asked.metrics, asked.sweep, list(asked.sweep)
+def refuse_misfits(
+    layout: TableLayout | FigureLayout,
+    where: str,
+    metrics: Sequence[str],
+    methods: Sequence[str],
+    sweep: Mapping[str, int],
+) -> None:
+    """Raise a ResultsError, which begins with `where`, if there are misfits; the others are as of `find_misfits`."""
+    if found := find_misfits(layout, metrics, methods, sweep):
+        raise ResultsError(f"{where}: {'; '.join(found)}")
+
+
+def find_misfits(
+    layout: TableLayout | FigureLayout, metrics: Sequence[str], methods: Sequence[str], sweep: Mapping[str, int]
+) -> list[str]:
+    """A line for each thing that a settled layout needs and an experiment lacks.
+
+    Parameters
+    ----------
+    layout : TableLayout or FigureLayout
+    metrics, methods : sequence of str
+        What is measured, and of which methods.
+    sweep : mapping
+        Swept path → number of values.
+    """
     if isinstance(layout, FigureLayout):
-        layout = layout.settle(sweep, measured)
-        metrics, paths = list(layout.chosen_metrics or ()), list(layout.paths)
-        metrics += [layout.x] if layout.draw == "scatter" and layout.x != "auto" else []
+        wanted = [*(layout.chosen_metrics or ()), *([layout.x] if layout.draw == "scatter" else [])]
+        paths, lines = layout.paths, _check_axes(layout, sweep)
     else:
-        metrics = [layout.metric] if layout.metric else list(layout.metrics or ())
-        columns = (layout.columns,) if isinstance(layout.columns, str) else layout.columns
-        paths = [p for p in (*layout.rows, *columns) if p not in ("dataset", "method", "metric")]
-        paths = [p for p in paths if p != "auto"]
-    lines = [
-        f"needs the metric {name}{suggest_name(name, measured)} (measured: {', '.join(measured)})"
-        for name in metrics
-        if name not in measured
-    ]
-    if isinstance(layout, TableLayout):
-        lines += _without_place(layout)
-    if isinstance(layout, FigureLayout):
-        lines += _unfit_figure(layout, sweep)
-    elif layout.relative_to is not None and layout.relative_to not in asked.methods:
-        lines.append(f"needs the method {layout.relative_to}{suggest_name(layout.relative_to, asked.methods)}")
-    return lines + [
-        ("needs a second sweep" if swept else "needs a sweep, and nothing is swept")
-        if path == "auto"
-        else f"needs a sweep of {path}{suggest_name(path, swept)} (swept: {', '.join(swept) or 'nothing'})"
-        for path in dict.fromkeys(paths)
-        if path not in swept
+        wanted = list((layout.metric and (layout.metric,)) or layout.metrics or ())
+        paths = tuple(name for name in (*layout.rows, *layout.columns) if name not in ("dataset", "method", "metric"))
+        lines = _check_table(layout, methods, sweep)
+    return [
+        *(
+            f"needs the metric {name}{suggest_name(name, metrics)} (measured: {', '.join(metrics)})"
+            for name in wanted
+            if name not in (*metrics, "auto")
+        ),
+        *(
+            f"needs a sweep of {path}{suggest_name(path, sweep)} (swept: {', '.join(sweep) or 'nothing'})"
+            for path in dict.fromkeys(paths)
+            if path not in (*sweep, "auto")
+        ),
+        *lines,
     ]
 
 
-def _unfit_figure(layout: FigureLayout, sweep: Mapping[str, int]) -> list[str]:
-    """What a figure lacks beside metrics and paths."""
+def _check_axes(layout: FigureLayout, sweep: Mapping[str, int]) -> list[str]:
+    """Axes for which there is nothing, and sweeps that have no place."""
     if layout.draw == "scatter":
         return [] if layout.x != "auto" else [f"needs a time among the metrics: {' or '.join(TIMES[:2])}"]
-    others = [path for path, n in sweep.items() if path not in layout.paths and n > 1]
-    if layout.draw == "curves":
-        return [f"{path} is swept too, so a method has several curves; a figure shows one sweep" for path in others]
-    return [f"{path} is swept too; choose a value by `at:`" for path in others]
-
-
-def _without_place(layout: TableLayout) -> list[str]:
-    """What the layout leaves without a place, or gives two."""
-    held = [*layout.rows, *((layout.columns,) if isinstance(layout.columns, str) else layout.columns)]
-    if {"dataset", "method"} <= set(held) and len(set(held)) == len(held):
+    if "auto" in layout.paths:
+        if layout.draw == "heatmap":
+            return [f"a heat map needs two swept parameters (swept: {', '.join(sweep) or 'nothing'})"]
+        return ["needs a sweep, and nothing is swept"]
+    others = ", ".join(path for path, n in sweep.items() if path not in layout.paths and n > 1)
+    if not others:
         return []
-    return ["rows and columns together must hold dataset and method, each name once"]
+    if layout.draw == "curves":
+        return [
+            f"{others} is swept too, so a method has several curves; a figure shows one sweep "
+            "(`at:` chooses a value, `lines:` draws a line for each, `draw: heatmap` shows two sweeps)"
+        ]
+    return [f"{others} is swept too; choose a value by `at:`"]
+
+
+def _check_table(layout: TableLayout, methods: Sequence[str], sweep: Mapping[str, int]) -> list[str]:
+    """Names without a place, or with two, and options that go with other tables."""
+    rows, columns = layout.rows, layout.columns
+    lines = []
+    if len(columns) != 1 and not (columns and set(columns) <= set(sweep)):
+        lines.append("columns: a list must be one of swept paths")
+    elif not {"dataset", "method"} <= {*rows, *columns} or len({*rows, *columns}) < len(rows) + len(columns):
+        lines.append("rows and columns together must hold dataset and method, each name once")
+    if layout.average_rank and columns != ("method",):
+        lines.append(f"average_rank: needs methods as columns, not {', '.join(columns)}")
+    strange = [path for path in layout.row_labels if path not in rows or path not in sweep]
+    if strange or (layout.row_labels and "method" not in rows):
+        lines.append(f"row_labels: {', '.join(strange) or 'method'} is not among the rows")
+    if layout.relative_to is not None and layout.relative_to not in methods:
+        lines.append(f"needs the method {layout.relative_to}{suggest_name(layout.relative_to, methods)}")
+    return lines

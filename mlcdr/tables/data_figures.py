@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -28,11 +28,6 @@ from mlcdr.tables.figures import STYLE, save, write_heading
 from mlcdr.tables.label_pairs import Array
 from mlcdr.tables.text_format import shorten_name
 
-Order = Literal["auto", "file", "frequency", "similar"]
-ORDERS: tuple[Order, ...] = ("auto", "file", "frequency", "similar")
-Projection = Literal["opls", "pca"]
-PROJECTIONS: tuple[Projection, ...] = ("opls", "pca")
-
 _INCH = 25.4
 _NAMED = 24  # labels up to which a heat map has their names
 _FEW = 60  # labels up to which they stand in the file's order if no other is asked for
@@ -44,8 +39,11 @@ _UNDEFINED = "#e6e6e6"
 _LONGEST = 34  # letters of a name
 
 
-def write_all(dataset: Dataset, folder: Path, order: Order = "auto", projection: Projection = "opls") -> list[Path]:
+def write_all(dataset: Dataset, folder: Path, order: str = "auto", projection: str = "opls") -> list[Path]:
     """Write the figures of a data set into a folder, each as SVG and PNG.
+
+    `order` of the labels in heat maps: `file`, `frequency`, `similar`, or `auto`, which is `similar` for many labels,
+    else `file`. `projection`: `opls` or `pca`.
 
     Raises
     ------
@@ -69,7 +67,7 @@ def write_all(dataset: Dataset, folder: Path, order: Order = "auto", projection:
 # -------------------------------------------------------------------- label correlations
 
 
-def draw_correlations(dataset: Dataset, order: Order = "auto") -> Figure:
+def draw_correlations(dataset: Dataset, order: str = "auto") -> Figure:
     """Heat maps of four measures for all pairs of labels; the diagonal, which is of no pair, is left out."""
     counts = label_pairs.pair_counts(dataset.Y)
     n_labels = len(counts)
@@ -105,7 +103,7 @@ def draw_correlations(dataset: Dataset, order: Order = "auto") -> Figure:
     return figure
 
 
-def _ordered(counts: Any, order: Order) -> Any:
+def _ordered(counts: Any, order: str) -> Any:
     if order == "frequency":
         return np.argsort(-np.diag(counts), kind="stable")
     return label_pairs.similar_together(counts) if order == "similar" else np.arange(len(counts))
@@ -267,7 +265,7 @@ def _set_name(labels: Sequence[int], names: Sequence[str]) -> str:
 # -------------------------------------------------------------------- the instances in two dimensions
 
 
-def draw_projection(dataset: Dataset, projection: Projection = "opls") -> Figure:
+def draw_projection(dataset: Dataset, projection: str = "opls") -> Figure:
     """The instances in two dimensions, those of the most frequent label sets in colours and markers, the others grey.
 
     `opls` is the supervised projection of CLMLC (regularised by 1), which Figure 1.2 of the thesis shows; where it has
@@ -320,7 +318,7 @@ def draw_projection(dataset: Dataset, projection: Projection = "opls") -> Figure
     return figure
 
 
-def project(dataset: Dataset, projection: Projection) -> tuple[Array, tuple[str, str]]:
+def project(dataset: Dataset, projection: str) -> tuple[Array, tuple[str, str]]:
     """Two coordinates of each instance (n×2), and what they are; zeros where the features have no second direction."""
     moments = Moments.from_arrays(dataset.X, dataset.Y)
     columns: list[Array] = []

@@ -20,10 +20,10 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from mlcdr.errors import ResultsError, suggest_name
+from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.results import Results
-from mlcdr.tables import layouts, output, panels
+from mlcdr.tables import checks, layouts, output, panels
 from mlcdr.tables.curves import place_values
 from mlcdr.tables.layouts import TIMES, FigureLayout
 from mlcdr.tables.panels import Spot, list_datasets, name_metric
@@ -156,13 +156,16 @@ def choose_figures(results: Results) -> list[LayoutSpec]:
 
 
 def _settle(results: Results, entry: LayoutSpec) -> FigureLayout:
-    sizes = {path: len(results.values(path)) for path in results.swept}
-    layout = layouts.load_figure(entry).settle(sizes, results.metrics)
+    layout = layouts.load_figure(entry).settle(_count_values(results), results.metrics)
     # what runs from the best to the fastest is no judgement, and is not drawn against itself
     if layout.draw == "scatter" and layout.chosen_metrics is None:
         judged = tuple(m for m in results.metrics if not results.metric_facts(m).is_time)
         layout = layout.model_copy(update={"metrics": judged})
     return layout
+
+
+def _count_values(results: Results) -> dict[str, int]:
+    return {path: len(results.values(path)) for path in results.swept}
 
 
 def _all_there(results: Results, layout: FigureLayout) -> dict[str, tuple[str, ...]]:
@@ -214,55 +217,19 @@ def save(figure: Figure, stem: Path, title: str) -> list[Path]:
 
 def _check(results: Results, layout: FigureLayout, name: str, subject: tuple[str, ...]) -> None:
     where = f"{results.folder}: layout {name}"
-    swept = ", ".join(results.swept) or "nothing"
-    for axis in ("x", "y"):
-        path = getattr(layout, axis)
-        if path == "auto" and layout.draw == "heatmap":
-            raise ResultsError(f"{where}: a heat map needs two swept parameters (swept there: {swept})")
-        if path not in results.swept and path in layout.paths:
-            raise ResultsError(f"{where}: {axis}: {path} is not swept (swept there: {swept})")
-    for path in layout.paths:
-        if path not in results.swept:
-            raise ResultsError(f"{where}: {path} is not swept (swept there: {swept})")
+    checks.refuse_misfits(layout, where, results.metrics, results.methods, _count_values(results))
+    known = {"data set": results.datasets, "metric": results.metrics, "method": results.methods}
+    kinds = ({"dataset": "data set"}.get(each, each) for each in layout.apart)
+    for kind, each in [*(("data set", each) for each in layout.datasets or ()), *zip(kinds, subject, strict=True)]:
+        if each not in known[kind]:
+            raise ResultsError(f"{where}: no {kind} {each!r} (there are: {', '.join(known[kind])})")
     for path, value in layout.at.items():
         if value not in results.values(path):
             there = ", ".join(results.values(path))
             raise ResultsError(f"{where}: at: {path} has no value {value} (it has: {there})")
-    wanted = [*(layout.chosen_metrics or ()), *([layout.x] if layout.draw == "scatter" else [])]
-    missing = [metric for metric in wanted if metric not in results.metrics]
-    if missing == ["auto"]:
-        raise ResultsError(
-            f"{where}: the results have no time; add {' or '.join(TIMES[:2])} to `metrics:` and run again"
-        )
-    if missing:
-        hint = suggest_name(missing[0], results.metrics)
-        raise ResultsError(
-            f"{where}: the results have no {', '.join(missing)}{hint} (measured: {', '.join(results.metrics)}); "
-            "add it to `metrics:` and run again"
-        )
-    unknown = [dataset for dataset in layout.datasets or () if dataset not in results.datasets]
-    if unknown:
-        raise ResultsError(f"{where}: no data set {unknown[0]!r} (there are: {', '.join(results.datasets)})")
-    kinds = {"dataset": "data set", "metric": "metric", "method": "method"}
-    known = {"dataset": results.datasets, "metric": results.metrics, "method": results.methods}
-    for dimension, each in zip(layout.apart, subject, strict=True):
-        if each not in known[dimension]:
-            raise ResultsError(f"{where}: no {kinds[dimension]} {each!r} (there are: {', '.join(known[dimension])})")
-    if (
-        layout.draw == "curves"
-        and layout.x_scale == "log"
-        and min(place_values(results.values(layout.x)), default=1) <= 0
-    ):
+    places = place_values(results.values(layout.x)) if layout.draw == "curves" else []
+    if layout.x_scale == "log" and min(places, default=1) <= 0:
         raise ResultsError(f"{where}: x_scale: log shows positive values only, and {layout.x} has others")
-    several = [path for path in results.swept if len(results.values(path)) > 1]
-    others = [path for path in several if path not in layout.paths] if layout.draw != "scatter" else []
-    if others and layout.draw == "curves":
-        raise ResultsError(
-            f"{where}: {', '.join(others)} is swept too, so a method has several curves; a figure shows one sweep "
-            "(`at:` chooses a value, `lines:` draws a line for each, `draw: heatmap` shows two sweeps)"
-        )
-    if others:
-        raise ResultsError(f"{where}: {', '.join(others)} is swept too; choose a value by `at:`")
 
 
 def _spots(results: Results, layout: FigureLayout, subject: Mapping[str, str]) -> tuple[list[Spot], int]:

@@ -91,7 +91,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -163,6 +163,14 @@ class TableLayout(_Strict):
         if self.relative_to is not None and self.spread != "none":
             raise ValueError("relative_to: the spread of a ratio is not known; write `spread: none`")
         return self
+
+    def settle(self, swept: Iterable[str], measured: Sequence[str] = ()) -> TableLayout:
+        """The layout with its columns named, and with the swept paths that it does not name among the rows."""
+        columns = (self.columns,) if isinstance(self.columns, str) else self.columns
+        if self.columns == "auto":
+            columns = tuple(swept)[-1:] or ("metric",)
+        rest = (path for path in swept if path not in (*self.rows, *columns))
+        return self.model_copy(update={"rows": (*self.rows, *rest), "columns": columns})
 
 
 class Panel(_Strict):

@@ -79,9 +79,13 @@ class Text:
     bold: bool = False
 
 
-def text(plain: str) -> Text:
+NOTHING = Text(DASH, "--")
+"""Stands where there is no number."""
+
+
+def text(plain: str, bold: bool = False) -> Text:
     """Text with nothing special in it; its LaTeX is escaped."""
-    return Text(plain, escape_latex(plain))
+    return Text(plain, escape_latex(plain), bold)
 
 
 def template(pattern: str, **values: str) -> Text:
@@ -299,6 +303,32 @@ class Sheet:
             else:
                 blocks.append([*stub, j])
         return blocks
+
+
+def make_sheet(
+    caption: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str | Text]],
+    stub: int,
+    notes: Sequence[str] = (),
+    left: tuple[int, ...] = (),
+    nested: int = 0,
+) -> Sheet:
+    """A sheet of plain texts; the parameters are the attributes of `Sheet`.
+
+    `nested`: how many of the leading labels are left out where they, and those before them, are as in the row above. A
+    group begins where the first label changes.
+    """
+    shown, groups = [], []
+    above: Sequence[str | Text] = [""] * nested
+    for k, row in enumerate(rows):
+        same = next((j for j in range(nested) if row[j] != above[j]), nested)
+        if k and nested and not same:
+            groups.append(k)
+        cells = [*[""] * same, *row[same:]]
+        shown.append(tuple(text(cell) if isinstance(cell, str) else cell for cell in cells))
+        above = row
+    return Sheet(text(caption), tuple(map(text, header)), tuple(shown), stub, tuple(groups), tuple(notes), left)
 
 
 def _html(cell: Text) -> str:

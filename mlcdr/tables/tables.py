@@ -6,22 +6,20 @@ the experiment asks for into `tables/` of the results folder. What a layout can 
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
-from mlcdr.results.metric_facts import MetricFacts, explain_missing, list_notes
+from mlcdr.results.metric_facts import explain_missing, list_notes
 from mlcdr.results.ranking import are_same, rank_means
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Cell
 from mlcdr.tables import layouts, output
-from mlcdr.tables.arrangement import Arrangement, Place
-from mlcdr.tables.sheet import DASH, Sheet, Text, template, text
+from mlcdr.tables.arrangement import Arrangement, Place, Slot
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, template, text
 from mlcdr.tables.text_format import (
     SPREADS,
     describe_splits,
@@ -95,7 +93,7 @@ def render(results: Results, entry: LayoutSpec) -> Table:
     ResultsError
         When the layout cannot be read, or does not fit the results.
     """
-    return _Builder(Arrangement(results, layouts.load_table(entry), entry.layout)).table()
+    return _write(Arrangement(results, layouts.load_table(entry), entry.layout))
 
 
 def write_all(results: Results) -> list[Path]:
@@ -116,215 +114,200 @@ def write_all(results: Results) -> list[Path]:
     return written
 
 
-class _Builder:
-    """Writes an arrangement as a table."""
-
-    def __init__(self, plan: Arrangement):
-        self.plan, self.results, self.layout, self.name = plan, plan.results, plan.layout, plan.name
-
-    def table(self) -> Table:
-        rows, columns, grid, cells = self.plan.rows, self.plan.columns, self.plan.grid, self.plan.cells
-        bold = self.plan.mark_best()
-        self.digits = self._digits(itertools.chain(*grid), itertools.chain(*cells))
-        outer = self.plan.down[0]
-        groups = (
-            [k for k in range(1, len(rows)) if rows[k][outer] != rows[k - 1][outer]] if len(self.plan.down) > 1 else []
-        )
-        shown: list[tuple[Text, ...]] = []
-        starts = []
-        for k, row in enumerate(rows):
-            if k in groups:
-                starts.append(len(shown))
-            numbers = [
-                Text("", "") if self.plan.left_blank(row, j, len(columns)) else self._show(grid[k][j], cell, bold[k][j])
-                for j, cell in enumerate(cells[k])
-            ]
-            shown.append((*self._labels(rows, k), *numbers))
-            if self.layout.average_rank and (k + 1 in groups or k + 1 == len(rows)):
-                first = max([0, *(start for start in groups if start <= k)])
-                shown.append(self._average_ranks(grid[first : k + 1], cells[first : k + 1]))
-        header = (*(text(self._head(name)) for name in self.plan.stub), *self._column_heads(columns))
-        visible = [
-            cell
-            for row, found in zip(rows, cells, strict=True)
-            for j, cell in enumerate(found)
-            if not self.plan.left_blank(row, j, len(columns))
+def _write(plan: Arrangement) -> Table:
+    """Write an arrangement as a table."""
+    layout, outer = plan.layout, plan.layout.rows[0]
+    digits = _choose_digits(plan)
+    places = [place for place, _ in plan.rows]
+    labels = [_label_row(plan, place, above) for place, above in zip(places, [None, *places], strict=False)]
+    groups = [0, *(k for k in range(1, len(places)) if places[k][outer] != places[k - 1][outer])]
+    if len(layout.rows) == 1:
+        groups = [0]
+    shown: list[tuple[Text, ...]] = []
+    starts = []
+    for first, end in zip(groups, [*groups[1:], len(places)], strict=True):
+        starts.append(len(shown))
+        rows = [slots for _, slots in plan.rows[first:end]]
+        shown += [
+            (*label, *(_show(plan, slot, digits) for slot in slots))
+            for label, slots in zip(labels[first:end], rows, strict=True)
         ]
-        notes = self._notes(visible, any(b for row in bold for b in row))
-        sheet = Sheet(self._caption(), header, tuple(shown), len(self.plan.stub), tuple(starts), notes)
-        parts = (self.results.name, layouts.stem(self.name), *filter(None, [self.layout.metric]))
-        label = "tab:" + layouts.file_name("-".join(parts)).replace("_", "-")
-        return Table(sheet, *self._records(itertools.chain(*grid), itertools.chain(*cells)), label)
-
-    def _digits(self, grid: Iterable[Place], cells: Iterable[Cell | None]) -> dict[str, int]:
-        """Decimal places of each metric: the layout's; or 4, and for times as many as show two of the shortest."""
-        if self.layout.digits is not None:
-            return dict.fromkeys(self.plan.facts, self.layout.digits)
-        shortest: dict[str, float] = {}
-        for place, cell in zip(grid, cells, strict=True):
-            if cell and cell.mean > 0:
-                shortest[place["metric"]] = min(cell.mean, shortest.get(place["metric"], math.inf))
-        return {
-            metric: min(max(1, 1 - math.floor(math.log10(shortest[metric]))), 6)
-            if facts.is_time and metric in shortest
-            else 4
-            for metric, facts in self.plan.facts.items()
-        }
-
-    def _average_ranks(self, grid: list[list[Place]], cells: list[list[Cell | None]]) -> tuple[Text, ...]:
-        """The row below a group: each method's average rank over the rows in which all of them have a number."""
-        labels = [text("average rank" if name == self.plan.stub[-1] else "") for name in self.plan.stub]
-        blocks = []
-        for places, row in zip(grid, cells, strict=True):
-            better = self.plan.facts[places[0]["metric"]].higher_is_better
-            means = {place["method"]: cell.mean for place, cell in zip(places, row, strict=True) if cell}
-            if better is not None and len(means) == len(places) > 1:
-                blocks.append(rank_means(means, better))
-        if not blocks:
-            return (*labels, *(Text(DASH, "--") for _ in grid[0]))
-        averages = [sum(block[place["method"]] for block in blocks) / len(blocks) for place in grid[0]]
-        best = min(averages)
-        wanted = self.layout.bold != "none"
-        return (*labels, *(Text(f"{a:.2f}", f"${a:.2f}$", wanted and are_same(a, best)) for a in averages))
-
-    def _labels(self, rows: list[Place], k: int) -> list[Text]:
-        """The row's labels; an outer label stands only in the first row of its group."""
-        labels: list[Text] = []
-        fresh = k == 0
-        for name in self.plan.stub:
-            fresh = fresh or name == self.plan.stub[-1] or rows[k][name] != rows[k - 1][name]
-            value = rows[k][name]
-            path = next((path for path in self.plan.labelled if name == "method" and rows[k][path]), None)
-            if path is not None:
-                pattern = self.layout.row_labels[path]
-                labels.append(self._filled(f"row_labels.{path}", pattern, method=value, value=rows[k][path]))
-            else:
-                labels.append(text(self._value(name, value) if fresh else ""))
-        return labels
-
-    def _value(self, name: str, value: str) -> str:
-        if value in self.layout.names and name in ("dataset", "method", "metric"):
-            return self.layout.names[value]
-        if name == "metric":
-            return self.plan.facts[value].title
-        return value or DASH
-
-    def _show(self, place: Place, cell: Cell | None, bold: bool) -> Text:
-        if cell is None:
-            return Text(DASH, "--")
-        spread = {"standard_error": cell.se, "std": cell.std, "none": None}[self.layout.spread]
-        pattern = self.layout.settings.get(place["method"])
-        raised = self._setting(pattern, place["dataset"], dict(cell.setting)) if pattern and cell.setting else ""
-        return format_mean(cell.mean, spread, self.digits[place["metric"]], bold, raised)
-
-    def _setting(self, pattern: str, dataset: str, taken: Mapping[str, str]) -> str:
-        """A layout's `settings` text with the values that were taken of the grid."""
-
-        def value(match: re.Match[str]) -> str:
-            path, of = match.groups()
-            if path not in taken:
-                raise ResultsError(f"layout {self.name}: settings: {path} is not tuned (tuned: {', '.join(taken)})")
-            written = taken[path]
-            if of and written.endswith("%"):
-                d, k = (self.results.facts(dataset)[key] for key in ("n_features", "n_labels"))
-                return str(round(float(written[:-1]) * min(d, k) / d))
-            return written.removesuffix("%")
-
-        return re.sub(r"\{([\w.]+)(:features)?\}", value, pattern)
-
-    def _head(self, name: str) -> str:
-        headers = self.layout.headers
-        plain = {"dataset": headers.dataset, "method": headers.method, "metric": headers.metric}
-        return plain.get(name) or shorten_path(name, self.results.swept)
-
-    def _column_heads(self, columns: Sequence[str]) -> list[Text]:
-        if self.plan.across not in self.results.swept:
-            return [text(self._value(self.plan.across, value)) for value in columns]
-        headers, path = self.layout.headers, shorten_path(self.plan.across, self.results.swept)
-        heads = []
-        for k, value in enumerate(columns):
-            key = "other" if k else "first"
-            pattern = headers.other if k else headers.first
-            if not k and value.endswith("%") and headers.percent_of:
-                pattern += f" {headers.percent_of}"
-            heads.append(self._filled(f"headers.{key}", pattern, value=value, path=path))
-        return heads
-
-    def _caption(self) -> Text:
-        values = {
-            "metric": join_words([fact.title for fact in self.plan.facts.values()]),
-            "methods": join_words(self.plan.domain["method"]),
-            "datasets": join_words(self.plan.domain["dataset"]),
-            "experiment": self.results.name,
-            "reference": self.layout.relative_to or "",
-        }
-        return self._filled("caption", self.layout.caption, **values)
-
-    def _filled(self, key: str, pattern: str, **values: str) -> Text:
-        try:
-            return template(pattern, **values)
-        except (KeyError, ValueError, IndexError) as error:
-            what = f"{{{error.args[0]}}} is unknown" if isinstance(error, KeyError) else str(error)
-            known = ", ".join(f"{{{name}}}" for name in values)
-            raise ResultsError(f"layout {self.name}: {key}: {what} (known: {known})") from error
-
-    def _notes(self, cells: list[Cell | None], bold: bool) -> tuple[str, ...]:
-        present = [cell for cell in cells if cell]
-        notes = list(self.layout.notes)
-        if present:
-            spread = SPREADS.get(self.layout.spread)
-            what = f"Mean ± {spread}" if spread else "Mean"
-            if self.layout.relative_to is not None:
-                what = f"Mean, divided by that of {self.layout.relative_to} on the same data set,"
-            notes.append(f"{what} {describe_splits(c.n for c in present)}.")
-        notes += note_tuning(self.results, self.plan.domain["method"])
-        if bold:
-            column = "" if self.plan.across in ("dataset", "method") else " and column"
-            if self.plan.across == "method" and "metric" in self.plan.down:
-                column = " and metric"
-            notes.append(f"{_BOLD[self.layout.bold]}{column}.")
-        if self.layout.average_rank:
-            notes.append("Average rank: over the rows above it in which every method has a number.")
-        notes += _notes_on_metrics(self.plan.facts, self.layout.bold != "none")
-        repeated = [m for m in self.plan.domain["method"] if self.plan.lacks_columns(m)]
-        if repeated:
-            has = "have" if len(repeated) > 1 else "has"
-            paths = [shorten_path(path, self.results.swept) for path in self.plan.column_paths]
-            none = " or ".join(filter(None, [", ".join(paths[:-1]), paths[-1]]))
-            where = {
-                "repeat": "the same number stands in every column",
-                "last": "the number stands in the last column only",
-            }
-            notes.append(f"{join_words(repeated)} {has} no {none}: {where[self.layout.lacking]}.")
-        if any(cell is None for cell in cells):
-            notes.append(f"{DASH}: {explain_missing(self.plan.facts.values())}.")
-            notes += note_unfilled(self.results)
-        if self.layout.spread != "none" and any(cell.n == 1 for cell in present):
-            notes.append(f"± {DASH}: a single split has no {SPREADS[self.layout.spread]}.")
-        return tuple(notes)
-
-    def _records(
-        self, places: Iterable[Place], cells: Iterable[Cell | None]
-    ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-        """The plain data: one record for each cell of the results, once even where the table repeats it."""
-        keys = ["dataset", "method", *self.results.swept]
-        keys += ["metric"] if len(self.plan.domain["metric"]) > 1 else []
-        spread = {"standard_error": ("se",), "std": ("std",), "none": ()}[self.layout.spread]
-        records: dict[tuple[str, ...], tuple[str, ...]] = {}
-        for place, cell in zip(places, cells, strict=True):
-            own = {**place, **{p: "" for p in self.results.swept if self.results.lacks(place["method"], p)}}
-            values = [number(getattr(cell, name)) if cell else "" for name in ("mean", *spread)]
-            if self.results.grids:
-                values.append(";".join(f"{path}={value}" for path, value in cell.setting) if cell else "")
-            key = tuple(own[name] for name in keys)
-            records[key] = (*key, *values)
-        last = ("setting",) if self.results.grids else ()
-        return (*keys, "mean", *spread, *last), tuple(records.values())
+        if layout.average_rank:
+            shown.append(_average_ranks(plan, rows))
+    header = (*(text(_head(plan, name)) for name in plan.stub), *_head_columns(plan))
+    sheet = Sheet(_caption(plan), header, tuple(shown), len(plan.stub), tuple(starts[1:]), _list_notes(plan))
+    parts = (plan.results.name, layouts.stem(plan.name), *filter(None, [layout.metric]))
+    label = "tab:" + layouts.file_name("-".join(parts)).replace("_", "-")
+    return Table(sheet, *_records(plan), label)
 
 
-def _notes_on_metrics(facts: Mapping[str, MetricFacts], bold: bool) -> list[str]:
-    notes = list_notes(facts.values())
-    unknown = [fact.title for fact in facts.values() if fact.higher_is_better is None]
-    if unknown and bold:
+def _choose_digits(plan: Arrangement) -> dict[str, int]:
+    """Decimal places of each metric: the layout's; or 4, and for times as many as show two of the shortest."""
+    if plan.layout.digits is not None:
+        return dict.fromkeys(plan.facts, plan.layout.digits)
+    digits = dict.fromkeys(plan.facts, 4)
+    for metric, facts in plan.facts.items():
+        means = [slot.cell.mean for slot in plan.slots if slot.cell and slot.place["metric"] == metric]
+        shortest = min((mean for mean in means if mean > 0), default=0)
+        if facts.is_time and shortest:
+            digits[metric] = min(max(1, 1 - math.floor(math.log10(shortest))), 6)
+    return digits
+
+
+def _average_ranks(plan: Arrangement, rows: list[list[Slot]]) -> tuple[Text, ...]:
+    """The row below a group: each method's average rank over the rows in which all of them have a number."""
+    labels = [text("average rank" if name == plan.stub[-1] else "") for name in plan.stub]
+    blocks = []
+    for slots in rows:
+        better = plan.facts[slots[0].place["metric"]].higher_is_better
+        means = {slot.place["method"]: slot.cell.mean for slot in slots if slot.cell}
+        if better is not None and len(means) == len(slots) > 1:
+            blocks.append(rank_means(means, better))
+    if not blocks:
+        return (*labels, *(NOTHING for _ in plan.columns))
+    averages = [sum(block[method] for block in blocks) / len(blocks) for method in plan.columns]
+    wanted = plan.layout.bold != "none"
+    return (*labels, *(Text(f"{a:.2f}", f"${a:.2f}$", wanted and are_same(a, min(averages))) for a in averages))
+
+
+def _label_row(plan: Arrangement, place: Place, above: Place | None) -> list[Text]:
+    """The row's labels; an outer label stands only in the first row of its group."""
+    labels: list[Text] = []
+    new = above is None
+    for name in plan.stub:
+        new = new or name == plan.stub[-1] or place[name] != (above or {})[name]
+        path = next((path for path in plan.layout.row_labels if name == "method" and place[path]), None)
+        if path is not None:
+            pattern = plan.layout.row_labels[path]
+            labels.append(_fill(plan, f"row_labels.{path}", pattern, method=place[name], value=place[path]))
+        else:
+            labels.append(text(_name_value(plan, name, place[name]) if new else ""))
+    return labels
+
+
+def _name_value(plan: Arrangement, name: str, value: str) -> str:
+    if value in plan.layout.names and name in ("dataset", "method", "metric"):
+        return plan.layout.names[value]
+    if name == "metric":
+        return plan.facts[value].title
+    return value or DASH
+
+
+def _show(plan: Arrangement, slot: Slot, digits: Mapping[str, int]) -> Text:
+    place, cell = slot.place, slot.cell
+    if slot.blank:
+        return Text("", "")
+    if cell is None:
+        return NOTHING
+    pattern = plan.layout.settings.get(place["method"])
+    raised = _show_setting(plan, pattern, place["dataset"], dict(cell.setting)) if pattern and cell.setting else ""
+    return format_mean(cell.mean, cell.spread(plan.layout.spread), digits[place["metric"]], slot.bold, raised)
+
+
+def _show_setting(plan: Arrangement, pattern: str, dataset: str, taken: Mapping[str, str]) -> str:
+    """A layout's `settings` text with the values that were taken of the grid."""
+
+    def value(match: re.Match[str]) -> str:
+        path, of = match.groups()
+        if path not in taken:
+            raise ResultsError(f"layout {plan.name}: settings: {path} is not tuned (tuned: {', '.join(taken)})")
+        written = taken[path]
+        if of and written.endswith("%"):
+            d, k = (plan.results.facts(dataset)[key] for key in ("n_features", "n_labels"))
+            return str(round(float(written[:-1]) * min(d, k) / d))
+        return written.removesuffix("%")
+
+    return re.sub(r"\{([\w.]+)(:features)?\}", value, pattern)
+
+
+def _head(plan: Arrangement, name: str) -> str:
+    """What stands above a column of labels."""
+    return plan.layout.headers.model_dump().get(name) or shorten_path(name, plan.results.swept)
+
+
+def _head_columns(plan: Arrangement) -> list[Text]:
+    if not plan.column_paths:
+        return [text(_name_value(plan, plan.across, value)) for value in plan.columns]
+    headers, path = plan.layout.headers, shorten_path(plan.across, plan.results.swept)
+    first, *others = plan.columns
+    pattern = headers.first
+    if first.endswith("%") and headers.percent_of:
+        pattern += f" {headers.percent_of}"
+    heads = [_fill(plan, "headers.first", pattern, value=first, path=path)]
+    return heads + [_fill(plan, "headers.other", headers.other, value=value, path=path) for value in others]
+
+
+def _caption(plan: Arrangement) -> Text:
+    values = {
+        "metric": join_words([fact.title for fact in plan.facts.values()]),
+        "methods": join_words(plan.domain["method"]),
+        "datasets": join_words(plan.domain["dataset"]),
+        "experiment": plan.results.name,
+        "reference": plan.layout.relative_to or "",
+    }
+    return _fill(plan, "caption", plan.layout.caption, **values)
+
+
+def _fill(plan: Arrangement, key: str, pattern: str, **values: str) -> Text:
+    try:
+        return template(pattern, **values)
+    except (KeyError, ValueError, IndexError) as error:
+        what = f"{{{error.args[0]}}} is unknown" if isinstance(error, KeyError) else str(error)
+        known = ", ".join(f"{{{name}}}" for name in values)
+        raise ResultsError(f"layout {plan.name}: {key}: {what} (known: {known})") from error
+
+
+def _list_notes(plan: Arrangement) -> tuple[str, ...]:
+    layout, results, methods = plan.layout, plan.results, plan.domain["method"]
+    cells = [slot.cell for slot in plan.slots if not slot.blank]
+    present = [cell for cell in cells if cell]
+    notes = list(layout.notes)
+    if present:
+        spread = SPREADS.get(layout.spread)
+        what = f"Mean ± {spread}" if spread else "Mean"
+        if layout.relative_to is not None:
+            what = f"Mean, divided by that of {layout.relative_to} on the same data set,"
+        notes.append(f"{what} {describe_splits(c.n for c in present)}.")
+    notes += note_tuning(results, methods)
+    if any(slot.bold for slot in plan.slots):
+        column = "" if plan.across in ("dataset", "method") else " and column"
+        if plan.across == "method" and "metric" in layout.rows:
+            column = " and metric"
+        notes.append(f"{_BOLD[layout.bold]}{column}.")
+    if layout.average_rank:
+        notes.append("Average rank: over the rows above it in which every method has a number.")
+    notes += list_notes(plan.facts.values())
+    unknown = [fact.title for fact in plan.facts.values() if fact.higher_is_better is None]
+    if unknown and layout.bold != "none":
         notes.append(f"{join_words(unknown)}: which way is better is not known, so nothing is bold.")
-    return notes
+    if repeated := [method for method in methods if plan.lacks_columns(method)]:
+        has = "have" if len(repeated) > 1 else "has"
+        paths = join_words([shorten_path(path, results.swept) for path in plan.column_paths], "or")
+        where = {
+            "repeat": "the same number stands in every column",
+            "last": "the number stands in the last column only",
+        }
+        notes.append(f"{join_words(repeated)} {has} no {paths}: {where[layout.lacking]}.")
+    if None in cells:
+        notes.append(f"{DASH}: {explain_missing(plan.facts.values())}.")
+        notes += note_unfilled(results)
+    if layout.spread != "none" and any(cell.n == 1 for cell in present):
+        notes.append(f"± {DASH}: a single split has no {SPREADS[layout.spread]}.")
+    return tuple(notes)
+
+
+def _records(plan: Arrangement) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """The plain data: the header, and a record for each cell of the results, once even where the table repeats it."""
+    results = plan.results
+    keys = ["dataset", "method", *results.swept, *(["metric"] if len(plan.domain["metric"]) > 1 else [])]
+    spread = {"standard_error": ("se",), "std": ("std",), "none": ()}[plan.layout.spread]
+    records: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for slot in plan.slots:
+        place, cell = slot.place, slot.cell
+        key = tuple("" if results.lacks(place["method"], name) else place[name] for name in keys)
+        values = [number(getattr(cell, name)) if cell else "" for name in ("mean", *spread)]
+        if results.grids:
+            values.append(";".join(f"{path}={value}" for path, value in cell.setting) if cell else "")
+        records[key] = (*key, *values)
+    last = ("setting",) if results.grids else ()
+    return (*keys, "mean", *spread, *last), tuple(records.values())

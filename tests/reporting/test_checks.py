@@ -63,7 +63,8 @@ def test_an_experiment_that_fits_has_no_problem():
         ),
         (
             experiment(["y"], ["A"], ["f1"], {PATH: [1, 2], "learner.alpha": [1, 2]}, [], ["curves"]),
-            f"figures.0: {PATH} is swept too, so a method has several curves; a figure shows one sweep",
+            f"figures.0: {PATH} is swept too, so a method has several curves; a figure shows one sweep "
+            "(`at:` chooses a value, `lines:` draws a line for each, `draw: heatmap` shows two sweeps)",
         ),
         (
             experiment(["y"], ["A"], ["f1"], {PATH: [1]}, [{"layout": "generic", "metrics": ["mf1"]}]),

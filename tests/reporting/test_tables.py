@@ -272,12 +272,10 @@ def test_an_experiment_that_asks_for_no_table_gets_the_generic_one(tmp_path):
 
 def test_what_does_not_fit_is_said(tmp_path, table3_folder):
     got = open_results(table3_folder)
-    with pytest.raises(ResultsError, match=r"no metric 'haming_loss'; did you mean 'hamming_loss'\? \(measured: "):
+    with pytest.raises(ResultsError, match=r"needs the metric haming_loss; did you mean 'hamming_loss'\? \(measured: "):
         render_table(got, {**TABLE3, "metric": "haming_loss"})
     unswept = load(tmp_path, {("yeast", "A", "hamming_loss"): [0.1, 0.2]})
-    with pytest.raises(
-        ResultsError, match=r"columns: label_space\.n_components is not swept .*\(swept there: nothing\)"
-    ):
+    with pytest.raises(ResultsError, match=r"needs a sweep of label_space\.n_components \(swept: nothing\)"):
         render_table(unswept, TABLE3)
     with pytest.raises(ResultsError, match=r"caption: \{metrik\} is unknown \(known: \{metric\}"):
         render_table(got, {**TABLE3, "caption": "{metrik}"})
@@ -415,10 +413,10 @@ def test_options_that_do_not_fit_are_told(tmp_path):
     for entry, message in (
         ({**TIMES, "average_rank": True}, "average_rank: needs methods as columns, not label_space.n_components"),
         ({**TIMES, "row_labels": {"learner.alpha": "x"}}, "row_labels: learner.alpha is not among the rows"),
-        ({**SHARES_OF_BR, "relative_to": "BRR"}, "relative_to: no method 'BRR'; did you mean 'BR'"),
+        ({**SHARES_OF_BR, "relative_to": "BRR"}, "needs the method BRR; did you mean 'BR'"),
         ({**TIMES, "columns": [ACROSS[0], "metric"]}, "columns: a list must be one of swept paths"),
         ({**TIMES, "columns": [ACROSS[0], ACROSS[0]]}, "each name once"),
-        ({"layout": "generic", "metrics": ["f1"]}, "no metric 'f1' (measured: execution_seconds)"),
+        ({"layout": "generic", "metrics": ["f1"]}, "needs the metric f1 (measured: execution_seconds)"),
     ):
         with pytest.raises(ResultsError, match=re.escape(message)):
             render_table(got, entry)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from mlcdr.compare import statistics
-from mlcdr.errors import ResultsError
 from mlcdr.reproduce import published
 from tests.reporting.results_folders import published as rows_of
 
@@ -34,13 +33,24 @@ FILLED = {
 }
 
 
+def means(table, metric):
+    """One metric of a table with a single setting: its methods, its data sets, and the means; NaN where unreadable."""
+    cells = [cell for cell in published.load(table) if cell.metric == metric]
+    methods, datasets = (
+        tuple(dict.fromkeys(names)) for names in zip(*((c.method, c.dataset) for c in cells), strict=True)
+    )
+    found = {(cell.method, cell.dataset): float(cell.mean or "nan") for cell in cells}
+    assert len(found) == len(cells)
+    return methods, datasets, np.array([[found.get((m, d), np.nan) for d in datasets] for m in methods])
+
+
 def means_of(row):
     """Methods in the row's order × data sets."""
     (tables,) = [tables for source, tables in TABLES.items() if row["source"].startswith(source)]
     for table in tables:
         try:
-            methods, datasets, values = published.means(f"sun_2017_thesis/table{table}", row["metric"])
-        except ResultsError:
+            methods, datasets, values = means(f"sun_2017_thesis/table{table}", row["metric"])
+        except ValueError:  # it does not have the metric
             continue
         for dataset, cells in (FILLED[row["metric"]] if tables == ["8_1"] else {}).items():
             for method, value in cells.items():
@@ -88,8 +98,8 @@ def test_wilcoxons_test_of_table_3_5(metric, printed):
     """PACC-LDF (Table 3.3) against PACC (Table 3.2). The accuracies' 0.339 was 0.35 before rounding to three places."""
     (row,) = [r for r in rows_of("sun_2017_thesis/table3_5") if r["method"] == "PACC-LDF" and r["metric"] == metric]
     assert float(row["p_value"]) == printed
-    one = published.means("sun_2017_thesis/table3_3", metric)
-    other = published.means("sun_2017_thesis/table3_2", metric)
+    one = means("sun_2017_thesis/table3_3", metric)
+    other = means("sun_2017_thesis/table3_2", metric)
     order = [other[1].index(dataset) for dataset in one[1]]
     d = statistics.paired_differences(
         one[2][one[0].index("PACC-LDF")], other[2][other[0].index("PACC")][np.array(order)]
@@ -103,10 +113,6 @@ def test_the_critical_difference_of_section_3_3():
 
 
 def test_means_of_a_table():
-    methods, datasets, values = published.means("sun_2017_thesis/table3_3", "accuracy")
+    methods, datasets, values = means("sun_2017_thesis/table3_3", "accuracy")
     assert methods == ("MLkNN", "RAkEL", "HOMER", "PACC-LDF")
     assert values.shape == (4, len(datasets)) == (4, 12)
-    with pytest.raises(ResultsError, match="no metric 'acuracy'; did you mean 'accuracy'"):
-        published.means("sun_2017_thesis/table3_3", "acuracy")
-    with pytest.raises(ResultsError, match="several settings"):
-        published.means("chen_lin_2012/table3", "hamming_loss")
