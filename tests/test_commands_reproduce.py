@@ -122,12 +122,12 @@ def test_what_cannot_be_run(configs: Path, target: str, options: dict, told: str
 def test_the_reduction_is_stated_and_small() -> None:
     (step,) = recipes.steps(TABLE3, small=True)
     small, whole = recipes.experiment_of(step), step.recipe.experiment
-    assert step.said == "small: 4 of 8 data sets (emotions, genbase, scene, yeast), 20 of 100 repeats"
+    assert step.description == "small: 4 of 8 data sets (emotions, genbase, scene, yeast), 20 of 100 repeats"
     assert [spec.name for spec in small.datasets] == ["emotions", "genbase", "scene", "yeast"]
     assert (small.name, small.splits.repeats) == ("chen_lin_2012_table3_small", 20)  # type: ignore[union-attr]
     assert small.methods == whole.methods
     (step,) = recipes.steps(f"{TABLE2}_large", small=True)
-    assert step.said == "small: 1 of 2 data sets (corel5k)", "the smallest where none is small"
+    assert step.description == "small: 1 of 2 data sets (corel5k)", "the smallest where none is small"
     named = recipes.by_experiment_name()
     assert named["chen_lin_2012_table3_small"] == (recipes.recipes()[TABLE3], "small")
     assert named["chen_lin_2012_table3_as_stated_small"][1] == "as_stated_small"
@@ -155,7 +155,7 @@ def test_it_runs_and_compares(only_embedded: Path, mlcdr: Callable[..., Outcome]
     assert "here/chen_lin_2012_table3 compared with chen_lin_2012/table3 (hamming_loss)" in done.out
     assert "of 10 cells within 3 standard errors" in done.out
     found = open_results("here/chen_lin_2012_table3")
-    (beside,) = reproduction.beside([found], TABLE3)
+    (beside,) = reproduction.compare_protocols([found], TABLE3)
     assert beside.summary() == published.compare(found, TABLE3).summary()
     assert beside.terminal(100) in done.out
     assert "have repeats 4; those that give the printed numbers have repeats 100." in " ".join(done.out.split())
@@ -179,7 +179,7 @@ def test_the_splits_of_the_large_data_sets_are_as_right(
     assert "those that give" not in said[5]
     large = recipes.recipes()["sun_2017_thesis/table3_2_large"].experiment.resolved()
     write_folder(tmp_path / "large", large, {("bibtex", "BR", "micro_f1"): (0.4, 0.01, 3)})
-    (beside,) = reproduction.beside([open_results(tmp_path / "large")], "sun_2017_thesis/table3_2")
+    (beside,) = reproduction.compare_protocols([open_results(tmp_path / "large")], "sun_2017_thesis/table3_2")
     assert not beside.remarks
 
 

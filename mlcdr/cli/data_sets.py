@@ -80,7 +80,7 @@ def datasets_table(
 ) -> None:
     """Tabulate available data sets: sizes, kinds of features, label statistics, counted on the data."""
     from mlcdr.reproduce import data_sets
-    from mlcdr.tables import layouts, output
+    from mlcdr.tables import layouts
 
     compared = data_sets.compare(names or [], published) if published else None
     if not names and compared is None:
@@ -92,12 +92,8 @@ def datasets_table(
         print()
         print_table(compared)
     if out is not None:
-        contents = {"md": made.markdown(), "tex": made.latex(), "csv": made.csv()}
         out.mkdir(parents=True, exist_ok=True)
-        stem = out / layouts.stem(layout)
-        print_notice(
-            f"written: {join_file_names(output.write(stem, {k: v.encode() for k, v in contents.items()}), out)}"
-        )
+        print_notice(f"written: {join_file_names(made.write(out / layouts.stem(layout)), out)}")
 
 
 def datasets_plot(

@@ -69,7 +69,7 @@ def reproduce(
 
 
 def _format_step(step: Step) -> str:
-    return f"{step.recipe.name}{f' ({step.said})' if step.said else ''}"
+    return f"{step.recipe.name}{f' ({step.description})' if step.description else ''}"
 
 
 def _compare_with_printed(table_name: str, folders: list[Path]) -> int:
@@ -81,8 +81,8 @@ def _compare_with_printed(table_name: str, folders: list[Path]) -> int:
         print_notice(f"{', '.join(map(str, folders))}: the paper prints no numbers to compare with")
         return 0
     try:
-        for beside in reproduction.beside([open_results(folder) for folder in folders], table_name):
-            print_table(beside)
+        for each in reproduction.compare_protocols([open_results(folder) for folder in folders], table_name):
+            print_table(each)
     except ResultsError as error:  # the remaining tables are run all the same
         print(f"error: {escape_control_characters(str(error))}", file=sys.stderr)
         return 2

@@ -50,11 +50,10 @@ def plot(
 
 def report(folder: Folder) -> None:
     """Write report.html into a results folder: all results on one page, which can be read offline."""
-    from mlcdr.compare import diagrams
     from mlcdr.report import report as page
     from mlcdr.results.record import read_failures
 
-    print(escape_control_characters(str(page.write(folder, diagrams.render_texts, diagrams.WITHOUT_TESTS))))
+    print(escape_control_characters(str(page.write(folder))))
     try:
         read_failures(folder)
     except ResultsError as error:  # the page shows this, too
@@ -120,7 +119,7 @@ def compare(
         shares = 0.01 if margin is None else margin, 1.5 if time_margin is None else time_margin
         raise typer.Exit(_compare_with_baseline(baseline, folders[0], metric, *shares, bool(fail_on)))
     if published:
-        for table in reproduction.beside([open_results(folder) for folder in folders], published):
+        for table in reproduction.compare_protocols([open_results(folder) for folder in folders], published):
             print_table(table)
         return
     found = joining.join([open_results(folder) for folder in folders])

@@ -1,4 +1,4 @@
-"""A run beside an earlier run of the same: what got worse, split by split.
+"""A run against an earlier run of the same experiment: what got worse, split by split.
 
 Two runs are paired cell by cell (data set, method, point, metric) over the splits that both have; every other source
 of variation is then common to both. A metric of a cell is *worse* if its mean over the splits lost more than `margin`

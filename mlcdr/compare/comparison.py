@@ -30,11 +30,11 @@ from mlcdr.results.metric_facts import MetricFacts, explain_missing, list_notes
 from mlcdr.results.ranking import is_among_best, rank_means
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Point
-from mlcdr.tables import layouts, output
+from mlcdr.tables import layouts
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, text
+from mlcdr.tables.tables import Table
 from mlcdr.tables.text_format import (
     describe_splits,
-    format_csv,
     format_mean,
     note_tuning,
     note_unfilled,
@@ -105,17 +105,11 @@ class Comparison:
         """
         stem = layouts.file_name(self.metric)
         label = "tab:" + stem.replace("_", "-")
-        plain = format_csv(self.columns, self.records)
-        written = _write(folder / stem, self.sheet, label, plain)
+        written = Table(self.sheet, self.columns, self.records, label).write(folder / stem)
         if self.significance:
-            plain = format_csv(*self.significance.records())
-            written += _write(folder / f"{stem}_pairs", self.pairs(), f"{label}-pairs", plain)
+            pairs = Table(self.pairs(), *self.significance.records(), f"{label}-pairs")
+            written += pairs.write(folder / f"{stem}_pairs")
         return written
-
-
-def _write(stem: Path, sheet: Sheet, label: str, plain: str) -> list[Path]:
-    forms = {"md": sheet.markdown(), "tex": sheet.latex(label), "csv": plain}
-    return output.write(stem, {ending: content.encode() for ending, content in forms.items()})
 
 
 def compare(results: Results, metric: str, rope: float | None = None) -> Comparison:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -23,9 +23,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mlcdr.compare.comparison import Comparison, compare_all
+from mlcdr.compare.comparison import Comparison
 from mlcdr.compare.significance import ALPHA, FEW, Significance, record
-from mlcdr.results.results import Results
 from mlcdr.tables import layouts, styles
 from mlcdr.tables.figures import STYLE, save
 from mlcdr.tables.sheet import DASH, signed
@@ -68,13 +67,13 @@ def write_all(comparison: Comparison, folder: Path, methods: Sequence[str] | Non
     return [path for name, figure in pictures.items() for path in save(figure, folder / f"{stem}_{name}", title)]
 
 
-def render_texts(results: Results) -> dict[str, str]:
+def render_texts(compared: Iterable[Comparison], methods: Sequence[str]) -> dict[str, str]:
     """What it shows → SVG text: the critical-difference diagram (Nemenyi) of every metric with tests, for a page."""
     found = {}
-    for each in compare_all(results):
+    for each in compared:
         if each.significance is not None:
             title = each.sheet.caption.plain
-            figure, image = draw_critical_difference(each.significance, "", "nemenyi", results.methods), io.StringIO()
+            figure, image = draw_critical_difference(each.significance, "", "nemenyi", methods), io.StringIO()
             with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": each.metric}):
                 figure.savefig(image, format="svg", transparent=True, metadata={"Date": None})
             found[f"Critical difference, {title}"] = image.getvalue()

@@ -150,7 +150,7 @@ class Significance:
         first, second = (i, j) if self.pairs.effect[i, j] > 0 else (j, i)
         return f"{self.methods[first]} over {self.methods[second]}"
 
-    def records(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def records(self) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
         """Every pair of methods as plain data, the better average rank first: the header and the records."""
         header = ("method", "against", "better_by", "wins", "ties", "losses", "rank_biserial", "p", "p_holm")
         pairs, records = self.pairs, []
@@ -159,7 +159,7 @@ class Significance:
             numbers = (each[i, j] for each in (pairs.effect, pairs.p, pairs.holm))
             values = [number(pairs.advantage[i, j]), *counts, *map(number, (*numbers, *self._posterior(i, j)))]
             records.append((self.methods[i], self.methods[j], *values))
-        return (*header, *(("p_worse", "p_equal", "p_better") if self.posteriors else ())), records
+        return (*header, *(("p_worse", "p_equal", "p_better") if self.posteriors else ())), tuple(records)
 
     def _ordered_pairs(self) -> list[tuple[int, int]]:
         return list(itertools.combinations(self.order, 2))

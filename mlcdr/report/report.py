@@ -1,4 +1,4 @@
-"""One HTML page of a results folder, which needs nothing beside it: no network, no other file.
+"""One HTML page of a results folder, which needs nothing else: no network, no other file.
 
 `write` leaves `report.html` in the folder: what was run and whether all of it is there, the tables that the experiment
 asks for, average ranks, each data set with its curves, numbers and tuned parameters, times, failures with their
@@ -22,7 +22,7 @@ import math
 import os
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from mlcdr import __version__
-from mlcdr.compare import comparison
+from mlcdr.compare import comparison, diagrams
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment
 from mlcdr.report import svg
@@ -45,38 +45,27 @@ from mlcdr.tables import layouts, output, tables, text_format
 from mlcdr.tables.curves import Curve, place_values, trace_curve
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet
 
-Diagrams = Callable[[Results], Mapping[str, str]]
-"""From the results to pictures of them: name → an SVG file's text."""
-
 _TIMES = ("fit_seconds", "predict_seconds")
 _DIGITS = 4
 _MOST = 5  # values of a tuned parameter that are shown
 _TRACEBACKS = 100  # kinds of failure that are shown, so that a thousand different messages do not choke the page
 
 
-def write(folder: Path, diagrams: Diagrams | None = None, without: str = "") -> Path:
+def write(folder: Path) -> Path:
     """Write `report.html` into a results folder; nothing else in it is touched.
-
-    Parameters
-    ----------
-    folder : Path
-    diagrams : callable, optional
-        Draws the pictures that stand with the ranks.
-    without : str
-        Said where it draws none.
 
     Raises
     ------
     ResultsError
         When the folder is none, a file of it is broken, or the page cannot be written.
     """
-    page = render(folder, diagrams, without)
+    page = render(folder)
     # A lone surrogate, which YAML can spell, is no character of UTF-8.
     return output.write(folder / "report", {"html": page.encode("utf-8", "replace")})[0]
 
 
-def render(folder: Path, diagrams: Diagrams | None = None, without: str = "") -> str:
-    """The page; parameters as of `write`.
+def render(folder: Path) -> str:
+    """The page.
 
     Raises
     ------
@@ -99,6 +88,7 @@ def render(folder: Path, diagrams: Diagrams | None = None, without: str = "") ->
         whole_manifest = json.dumps(read_manifest(folder), indent=2, ensure_ascii=False)
     except ResultsError as error:
         problems.append(str(error))
+    compared = comparison.compare_all(found) if found else []
     packaged = files("mlcdr.report") / "templates"
     style, script = (packaged.joinpath(f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     environment = Environment(
@@ -126,10 +116,13 @@ def render(folder: Path, diagrams: Diagrams | None = None, without: str = "") ->
         problems=problems,
         **_overview(folder, experiment, manifest, found),
         tables=_tables(found) if found else [],
-        ranks=_ranks(found) if found else None,
-        comparisons=_comparisons(found) if found else [],
-        diagrams=_diagrams(diagrams(found)) if found and diagrams else [],
-        without=f"No diagram: {without}." if without else "",
+        ranks=_ranks(found, compared) if found else None,
+        comparisons=[{"title": _title(found, c.metric), "table": _markup(c.sheet)} for c in compared] if found else [],
+        diagrams=[
+            {"name": name, "svg": Markup(svg.inlined(picture, f"diagram{k}", name))}  # serialised there
+            for k, (name, picture) in enumerate(diagrams.render_texts(compared, found.methods).items() if found else ())
+        ],
+        without=f"No diagram: {diagrams.WITHOUT_TESTS}.",
         datasets=_datasets(found, manifest) if found else [],
         times=_times(found) if found else None,
         runs=_runs(manifest),
@@ -223,9 +216,9 @@ def _tables(found: Results) -> list[Markup | str]:
     return made
 
 
-def _ranks(found: Results) -> Markup | None:
+def _ranks(found: Results, compared: Sequence[comparison.Comparison]) -> Markup | None:
     """Each method's average rank under each metric."""
-    compared = [each for each in comparison.compare_all(found) if each.average_ranks]
+    compared = [each for each in compared if each.average_ranks]
     if not compared:
         return None
     rows: list[tuple[str | Text, ...]] = []
@@ -253,23 +246,10 @@ def _ranks(found: Results) -> Markup | None:
     return _markup(make_sheet(caption, ("Method", *titles), rows, 1, notes))
 
 
-def _comparisons(found: Results) -> list[dict[str, Any]]:
-    return [
-        {"title": _title(found, each.metric), "table": _markup(each.sheet)} for each in comparison.compare_all(found)
-    ]
-
-
 def _title(found: Results, metric: str) -> str:
     """A metric's name as a heading: `Encoding error`."""
     title = found.metric_facts(metric).title
     return title[:1].upper() + title[1:]
-
-
-def _diagrams(pictures: Mapping[str, str]) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "svg": Markup(svg.inlined(picture, f"diagram{k}", name))}  # serialised there
-        for k, (name, picture) in enumerate(pictures.items())
-    ]
 
 
 # -------------------------------------------------------------------- one data set

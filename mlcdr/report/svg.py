@@ -97,7 +97,7 @@ def chart(
 
 
 def swatch(k: int) -> str:
-    """A short line with a marker, for a legend; silent, since the name stands beside it."""
+    """A short line with a marker, for a legend; hidden from screen readers, which read the name next to it."""
     return (
         '<svg class="swatch" viewBox="0 0 34 12" aria-hidden="true">'
         f'<path class="line c{k % COLOURS} l{k % LINES}" d="M1 6H33"/>'

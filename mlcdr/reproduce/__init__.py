@@ -1,4 +1,4 @@
-"""Results beside printed cells: how far published tables are reproduced; `published/` holds the printed numbers.
+"""Results against printed cells: how far published tables are reproduced; `published/` holds the printed numbers.
 
 It may import tables, results, config and what is below them.
 It offers the comparison with a published table, the list of reproductions, and the page of their status.

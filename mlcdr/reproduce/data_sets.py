@@ -1,4 +1,4 @@
-"""Tables of what the data sets are, counted on the data themselves; alone, or beside a paper's table of the same.
+"""Tables of what the data sets are, counted on the data themselves; alone, or against a paper's table of the same.
 
 Which facts stand in a table is a layout's to say (`kind: datasets` in `mlcdr.tables.layouts`). The domain comes from
 the catalogue, all else from the files.
@@ -96,7 +96,7 @@ def _plain(value: Any) -> str:
 
 @dataclass(frozen=True)
 class ComparedFact:
-    """One printed fact beside ours (None: the data set is not compared, or the fact not counted).
+    """One printed fact and ours (None: the data set is not compared, or the fact not counted).
 
     `why`: of a fact that is not judged, the reason.
     """
@@ -109,7 +109,7 @@ class ComparedFact:
 
 @dataclass(frozen=True)
 class FactsComparison:
-    """A published table of data sets beside the data.
+    """A published table of data sets against the data.
 
     A printed number agrees if ours, rounded to as many places, is that number. One that is known to be misprinted
     (`not_reproducible` in `mlcdr.reproduce.judging`) is shown with the reason, and not judged.
@@ -168,7 +168,7 @@ class FactsComparison:
 
 
 def compare(names: Sequence[str], table: str) -> FactsComparison:
-    """Every printed fact of a published table of data sets beside ours; of all those at hand if `names` is empty.
+    """Every printed fact of a published table of data sets and ours; of all those at hand if `names` is empty.
 
     Raises
     ------

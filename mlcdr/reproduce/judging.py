@@ -1,4 +1,4 @@
-"""How a number is judged beside a published one: `published/PAPER/TABLE.yaml`, beside the table's CSV.
+"""How a number is judged against a published one: `published/PAPER/TABLE.yaml`, next to the table's CSV.
 
 All keys are optional:
 

@@ -1,4 +1,4 @@
-"""Ours beside theirs: the cells of a results folder against a paper's printed table.
+"""Our cells and published ones: a results folder against a paper's printed table.
 
 The printed tables are the package's `published/PAPER/TABLE.csv`. A cell is found by data set and method (case and
 hyphens do not matter), metric, and setting: `label_dim=20%` is the cell whose `label_space.n_components`, swept or
@@ -262,7 +262,7 @@ def _load(table: str, what: str, known: Sequence[str]) -> tuple[PublishedCell, .
 
 
 def compare(results: Results | Sequence[Results], table: str) -> PublishedComparison:
-    """Every cell of a published table beside ours, looked for in each of the `results` in turn.
+    """Every cell of a published table with ours, which is looked for in each of the `results` in turn.
 
     Raises
     ------
@@ -270,7 +270,7 @@ def compare(results: Results | Sequence[Results], table: str) -> PublishedCompar
         When there is no such table, or the folders have not one of its cells.
     """
     cells, rules = load(table), rules_for(table)
-    every = (results,) if isinstance(results, Results) else tuple(results)
+    every = (results,) if isinstance(results, Results) else results
     finders = [_Finder(each, rules) for each in every]
     rows = tuple(_judge(cell, next(filter(None, (f.find(cell) for f in finders)), None), rules) for cell in cells)
     if all(row.verdict in ("not run", "n/a") for row in rows):

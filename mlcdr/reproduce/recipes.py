@@ -5,10 +5,10 @@ The configs are found by their names, and nothing lists them twice:
     configs/PAPER/TABLE.yaml            the experiment behind published/PAPER/TABLE.csv (or behind a figure)
     configs/PAPER/TABLE_VARIANT.yaml    the same in another way
 
-A file is a variant where its name begins with that of a published table, or of another config beside it, and `_`. Two
-variants mean something: `small` is the table in minutes, and `large` holds the data sets that TABLE.yaml leaves out, so
-that the two together are the whole table. Any other (`as_stated`) is one more reading of the same table, asked for by
-its full name. A config's `name:` is `PAPER_TABLE` or `PAPER_TABLE_VARIANT`, so that its results are found again.
+A file is a variant where its name begins with that of a published table, or of another config of its folder, and `_`.
+Two variants mean something: `small` is the table in minutes, and `large` holds the data sets that TABLE.yaml leaves
+out, so that the two together are the whole table. Any other (`as_stated`) is one more reading of the same table, asked
+for by its full name. A config's `name:` is `PAPER_TABLE` or `PAPER_TABLE_VARIANT`, so that its results are found again.
 
 A table without a `small` config has a reduction instead: the data sets of at most a million values, and a fifth of the
 repeats (20 at most, one at least).
@@ -83,11 +83,11 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Step:
-    """One experiment of a reproduction: a config, what is changed in it (`--set`), and a line that says so."""
+    """One experiment of a reproduction: a config, what is changed in it (`--set`), and a line on that."""
 
     recipe: Recipe
     overrides: tuple[str, ...] = ()
-    said: str = ""
+    description: str = ""
 
 
 def config_folder() -> Path:
@@ -126,7 +126,7 @@ def data_table(target: str) -> str:
 
 
 def prints_times(experiment: Experiment) -> bool:
-    """Whether a table or figure of an experiment shows times, so that nothing else should run beside a trial."""
+    """Whether a table or figure of an experiment shows times, so that one trial should run at a time."""
     tables = [layouts.load_table(spec) for spec in experiment.tables]
     figures = [layouts.load_figure(spec) for spec in experiment.figures]
     shown = [layout.metrics or (layout.metric,) for layout in tables]
@@ -189,20 +189,20 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
 def _small(recipe: Recipe, known: dict[str, Recipe]) -> Step:
     ready = known.get(f"{recipe.name}_{SMALL}")
     if ready is not None:
-        return Step(ready, said=f"small: {ready.outline.description or ready.path.name}")
+        return Step(ready, description=f"small: {ready.outline.description or ready.path.name}")
     experiment = recipe.outline
     named = [spec.name for spec in experiment.datasets]
     sizes = {name: _n_values(name) for name in named}
     kept = [name for name in named if sizes[name] <= _MAX_VALUES] or [min(named, key=sizes.__getitem__)]
     plain = [spec.plain() for spec in experiment.datasets if spec.name in kept]
     changes = [f"datasets={json.dumps(plain)}", f"name={experiment.name}_{SMALL}"]
-    told = [f"{len(kept)} of {len(named)} data sets ({', '.join(kept)})"]
+    reduced = [f"{len(kept)} of {len(named)} data sets ({', '.join(kept)})"]
     repeats = getattr(experiment.splits, "repeats", 1)
     if repeats > 1:
         fewer = max(1, min(repeats // 5, _MAX_REPEATS))
         changes.append(f"splits.repeats={fewer}")
-        told.append(f"{fewer} of {repeats} repeats")
-    return Step(recipe, tuple(changes), f"small: {', '.join(told)}")
+        reduced.append(f"{fewer} of {repeats} repeats")
+    return Step(recipe, tuple(changes), f"small: {', '.join(reduced)}")
 
 
 def _n_values(name: str) -> float:
@@ -218,7 +218,7 @@ def missing(experiments: Sequence[Experiment]) -> list[str]:
         part: Part = "predefined" if experiment.splits.kind == "predefined" else "full"
         for spec in experiment.datasets:
             if spec.source is None or find(spec.source) is None:
-                continue  # what is wrong with it the config's own check says, with its line
+                continue  # the check of the config reports it with its line
             try:
                 locate(spec.name, part)
             except DataError:
@@ -245,9 +245,9 @@ def how_to_get(names: Sequence[str]) -> str:
     entries = [entry for name in names if (entry := find(name)) is not None]
     fetchable = [entry.name for entry in entries if entry.fetchable]
     by_hand = [entry.name for entry in entries if not entry.fetchable]
-    told = [f"`mlcdr datasets fetch {' '.join(fetchable)}` downloads them"] if fetchable else []
-    told += [f"`mlcdr datasets info {name}` says how to get {name}" for name in by_hand]
-    return "; ".join(told)
+    ways = [f"`mlcdr datasets fetch {' '.join(fetchable)}` downloads them"] if fetchable else []
+    ways += [f"`mlcdr datasets info {name}` says how to get {name}" for name in by_hand]
+    return "; ".join(ways)
 
 
 def printed_cells(recipe: Recipe) -> int:

@@ -2,7 +2,7 @@
 
 A results folder belongs to a published table if its experiment has the name of a config that comes with mlcdr (see
 `mlcdr.reproduce.recipes`). The folders of TABLE.yaml and TABLE_large.yaml are compared together, those of any other
-variant by themselves. What a folder's experiment has otherwise than the config of its name is noted beside it.
+variant by themselves. How a folder's experiment differs from the config of its name is noted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _JUDGED: tuple[Verdict, ...] = ("agrees", "differs", "undecided")
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A published table beside the results folders that reproduce it.
+    """A published table and the results folders that reproduce it.
 
     Attributes
     ----------
@@ -95,9 +95,9 @@ class Status:
         header = ("Table", "Variant", "Cells", "Compared", "Agree", "Differ", "Undecided", "Not repr.", "Not run")
         rows = []
         for each in self.found:
-            beside = each.comparison
-            counts = [beside.count(v) for v in (*_JUDGED, "not reproducible", "not run")]
-            cells = [each.table, each.variant or DASH, str(len(beside.rows)), str(beside.compared), *map(str, counts)]
+            found = each.comparison
+            counts = [len(found.rows), found.compared, *map(found.count, (*_JUDGED, "not reproducible", "not run"))]
+            cells = [each.table, each.variant or DASH, *map(str, counts)]
             rows.append([*cells, _seconds(each), _date(each)])
         return make_sheet("At a glance", [*header, "Wall time", "Date"], rows, stub=2, left=(10,))
 
@@ -106,7 +106,7 @@ _PROTOCOL = ("kind", "repeats", "folds", "train_size")
 """Of the splits' settings, those that make a protocol; the seed does not."""
 
 
-def beside(results: Sequence[Results], table: str) -> list[PublishedComparison]:
+def compare_protocols(results: Sequence[Results], table: str) -> list[PublishedComparison]:
     """`published.compare_all`, with a remark where the splits are not those that give the printed numbers.
 
     Raises
@@ -128,19 +128,18 @@ def _other_protocol(results: Results, table: str) -> str:
     The config of the table's large data sets (`TABLE_large`) may have splits of its own, which are as right.
     """
     known = recipes.recipes()
-    named = [known[name] for name in (table, f"{table}_{recipes.LARGE}") if name in known]
-    if not named:
-        return ""
-    splits = [each.splits.model_dump() for each in (results.experiment, *(recipe.outline for recipe in named))]
-    ours, theirs, *_ = splits
-    differing = [key for key in _PROTOCOL if ours.get(key) != theirs.get(key)]
-    for recipe, each in zip(named, splits[1:], strict=True):
-        whole = recipe.variant != recipes.LARGE or {spec.name for spec in recipe.outline.datasets}.issuperset(
-            results.datasets
-        )
+    named = [known[name] for name in (table, f"{table}_{LARGE}") if name in known]
+    ours = results.experiment.splits.model_dump()
+    theirs = [recipe.outline.splits.model_dump() for recipe in named]
+    for recipe, each in zip(named, theirs, strict=True):
+        names = {spec.name for spec in recipe.outline.datasets}
+        whole = recipe.variant != LARGE or names.issuperset(results.datasets)
         if whole and all(ours.get(key) == each.get(key) for key in _PROTOCOL):
             return ""
-    shown = [", ".join(f"{key} {each.get(key, DASH)}" for key in differing) for each in (ours, theirs)]
+    if not named:
+        return ""
+    differing = [key for key in _PROTOCOL if ours.get(key) != theirs[0].get(key)]
+    shown = [", ".join(f"{key} {each.get(key, DASH)}" for key in differing) for each in (ours, theirs[0])]
     return f"The splits of {results.folder} have {shown[0]}; those that give the printed numbers have {shown[1]}."
 
 
@@ -176,9 +175,9 @@ def status(folder: Path) -> Status:
             unread += [(_name(each.folder), " ".join(str(error).split())) for each in every]
             continue
         parts = [members] if len(compared) == 1 else [[member] for member in members]
-        for beside, part in zip(compared, parts, strict=True):
+        for one, part in zip(compared, parts, strict=True):
             notes = tuple(note for recipe, each in part for note in _notes(recipe, variant, each))
-            found.append(Reproduction(table, variant, beside, tuple(each for _, each in part), notes))
+            found.append(Reproduction(table, variant, one, tuple(each for _, each in part), notes))
     there = {each.table for each in found}
     absent = tuple(name for name in published.names() if name not in there)
     return Status(folder, tuple(found), absent, tuple(unread))
@@ -251,13 +250,12 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _section(each: Reproduction) -> str:
-    beside = each.comparison
     title = f"## {each.table}{f' ({each.variant})' if each.variant else ''}\n"
     lines = [f"- {_protocol(found)}" for found in each.results]
-    lines.append(f"- Result: {beside.summary()}.")
+    lines.append(f"- Result: {each.comparison.summary()}.")
     lines.append(f"- Wall time {_seconds(each)}, {_date(each)}.")
     lines += [f"- Note: {note}" for note in each.notes]
-    lines += [f"- Not reproducible ({n}), {join_words(cells)}: {why}." for why, n, cells in beside.reasons()]
+    lines += [f"- Not reproducible ({n}), {join_words(cells)}: {why}." for why, n, cells in each.comparison.reasons()]
     return "\n".join([title, *lines, "", _worst_sheet(each.worst).markdown()])
 
 

@@ -45,7 +45,7 @@ def trace_curve(
         cell = results.cell(dataset, method, point, metric)
         if cell is None:
             continue
-        spread = {"standard_error": cell.se, "std": cell.std, "none": 0.0}[band]
+        spread = cell.spread(band) or 0.0
         found.values.append(value)
         found.x.append(x)
         found.mean.append(cell.mean)

@@ -111,7 +111,7 @@ Scale = Literal["linear", "log"]
 Dimension = Literal["dataset", "metric", "method"]
 
 LINE_KINDS = {"methods": "method", "datasets": "dataset", "metrics": "metric"}
-"""What a line may stand for, beside a swept path."""
+"""What a line may stand for, other than a swept path."""
 TIMES = ("execution_seconds", "fit_seconds", "predict_seconds")
 """The metrics that are times, the fullest first."""
 

@@ -20,7 +20,7 @@ def stems(asked: Sequence[LayoutSpec]) -> list[str]:
     return [f"{s}_{longer[: k + 1].count(s)}" if longer.count(s) > 1 else s for k, s in enumerate(longer)]
 
 
-def write(stem: Path, contents: Mapping[str, bytes]) -> list[Path]:
+def write(stem: Path, contents: Mapping[str, bytes | str]) -> list[Path]:
     """Write `stem`.ENDING for each ending; a reader finds the old file or the new one, never a part.
 
     Raises

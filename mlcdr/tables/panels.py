@@ -216,8 +216,8 @@ def _draw_groups(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, m
             k, cell = results.methods.index(method), there[method]
             x = g + (i - (len(methods) - 1) / 2) * width
             if layout.draw == "bars":
-                spread = {"standard_error": cell.se, "std": cell.std, "none": 0.0}[layout.band]
-                error = None if math.isnan(spread) or not spread else spread / unit
+                spread = cell.spread(layout.band)
+                error = None if not spread or math.isnan(spread) else spread / unit
                 filled: dict[str, Any] = {"facecolor": styles.colour(k), "hatch": styles.hatch(k)}
                 filled |= {"edgecolor": "white", "linewidth": 0.4}
                 whisker = {"elinewidth": 0.8, "ecolor": _DOTS}
@@ -291,7 +291,7 @@ def _draw_scatter(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, 
             if all(results.lacks(method, p) or where[results.swept.index(p)] == v for p, v in layout.at.items()):
                 cell, cost = (results.cell(spot.dataset, method, where, name) for name in (spot.metric, layout.x))
                 if cell is not None and cost is not None:
-                    pairs.append((cost.mean, cell.mean, cell.se if layout.band == "standard_error" else cell.std))
+                    pairs.append((cost.mean, cell.mean, cell.spread(layout.band) or 0.0))
         if not pairs:
             continue
         x, y, spread = (list(each) for each in zip(*pairs, strict=True))

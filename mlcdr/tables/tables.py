@@ -73,6 +73,16 @@ class Table:
         """For a terminal of `width` characters."""
         return self.sheet.terminal(width, colour)
 
+    def write(self, stem: Path) -> list[Path]:
+        """Write `stem`.md, `stem`.tex and `stem`.csv.
+
+        Raises
+        ------
+        ResultsError
+            When a file cannot be written.
+        """
+        return output.write(stem, {"md": self.markdown(), "tex": self.latex(), "csv": self.csv()})
+
 
 def list_entries(results: Results) -> tuple[LayoutSpec, ...]:
     """The tables the experiment asks for; the generic one if it asks for none."""
@@ -107,10 +117,7 @@ def write_all(results: Results) -> list[Path]:
     asked = list_entries(results)
     written = []
     for entry, stem in zip(asked, output.stems(asked), strict=True):
-        table = render(results, entry)
-        forms = {"md": table.markdown(), "tex": table.latex(), "csv": table.csv()}
-        contents = {ending: content.encode() for ending, content in forms.items()}
-        written += output.write(check_within(results.folder, results.folder / "tables" / stem), contents)
+        written += render(results, entry).write(check_within(results.folder, results.folder / "tables" / stem))
     return written
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from mlcdr.compare import diagrams
 from mlcdr.report import report
 from tests.reporting.results_folders import PATH, experiment, spread_around, write_folder
 
@@ -47,7 +46,7 @@ def written(root):
     made["best"] = shutil.copytree(STORED / "best", root / "best")
     made["many"] = many(root)
     made["failed"] = failed(root)
-    return {name: report.write(folder, diagrams.render_texts, diagrams.WITHOUT_TESTS) for name, folder in made.items()}
+    return {name: report.write(folder) for name, folder in made.items()}
 
 
 EVERY = {"best": 4, "many": 2 + 7 * 2, "failed": 3}

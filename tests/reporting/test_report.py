@@ -17,6 +17,7 @@ from html.parser import HTMLParser
 import pytest
 import yaml
 
+from mlcdr.compare import diagrams
 from mlcdr.errors import ResultsError
 from mlcdr.report import report
 from mlcdr.results.results import open_results
@@ -80,8 +81,16 @@ def folder_of(tmp_path, datasets=("yeast", "scene"), methods=("PLST", "CPLST"), 
     return write_folder(tmp_path / "trial", config, values, [PATH])
 
 
-def page_of(folder, diagrams=None):
-    return Page(report.write(folder, diagrams).read_text(encoding="utf-8"))
+@pytest.fixture(autouse=True)
+def pictures(monkeypatch):
+    """The diagrams of a page, name → SVG: none, to save the time of drawing them; `test_browser` has real ones."""
+    found = {}
+    monkeypatch.setattr(diagrams, "render_texts", lambda *_: found)
+    return found
+
+
+def page_of(folder):
+    return Page(report.write(folder).read_text(encoding="utf-8"))
 
 
 def with_manifest(folder, **changes):
@@ -176,9 +185,10 @@ def test_of_two_swept_paths_the_last_runs_across_and_the_other_makes_groups(tmp_
     assert len(page.all("svg", **{"class": "chart"})) == 2
 
 
-def test_a_diagram_is_put_in_with_ids_of_its_own(tmp_path):
+def test_a_diagram_is_put_in_with_ids_of_its_own(tmp_path, pictures):
     one = '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><g id="a"><path clip-path="url(#a)"/></g></svg>'
-    page = page_of(folder_of(tmp_path), lambda found: {f"Nemenyi & {found.name}": one, "Holm": one})
+    pictures |= {"Nemenyi & trial": one, "Holm": one}
+    page = page_of(folder_of(tmp_path))
     (first,), (second,) = (page.all("svg", **{"aria-label": name}) for name in ("Nemenyi & trial", "Holm"))
     assert first["role"] == second["role"] == "img"
     assert [a["clip-path"] for a in page.all("path") if "clip-path" in a] == ["url(#diagram0-a)", "url(#diagram1-a)"]
