@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+def one_of(*known: str) -> Callable[[str | None], str | None]:
+    """The callback of an option that takes one of some words."""
+
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in known:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(known)}")
+        return value
+
+    return check
+
 
 Configs = Annotated[list[Path], typer.Argument(metavar="CONFIG", help="Experiment files (YAML).")]
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Experiment file (YAML).")]

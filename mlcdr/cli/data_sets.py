@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 
+from mlcdr.cli.arguments import one_of
 from mlcdr.cli.printing import join_file_names, print_columns, print_facts, print_notice, print_table
 from mlcdr.errors import escape_control_characters
 
@@ -103,13 +103,13 @@ def datasets_plot(
         str,
         typer.Option(
             metavar="ORDER",
-            click_type=click.Choice(["auto", "file", "frequency", "similar"]),
+            callback=one_of("auto", "file", "frequency", "similar"),
             help="Order of labels in heat maps: file, frequency, similar; auto: similar for many.",
         ),
     ] = "auto",
     projection: Annotated[
         str,
-        typer.Option(metavar="PROJECTION", click_type=click.Choice(["opls", "pca"]), help="opls (supervised) or pca."),
+        typer.Option(callback=one_of("opls", "pca"), help="opls (supervised) or pca."),
     ] = "opls",
 ) -> None:
     """Draw figures of a data set's labels: correlations, imbalance, label sets, and a projection."""

@@ -6,10 +6,9 @@ import math
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
 
-from mlcdr.cli.arguments import Folder, Folders
+from mlcdr.cli.arguments import Folder, Folders, one_of
 from mlcdr.cli.loading import import_from_here
 from mlcdr.cli.printing import join_file_names, print_notice, print_table, print_tables
 from mlcdr.errors import ResultsError, escape_control_characters
@@ -89,7 +88,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="regression",
-            click_type=click.Choice(["regression"]),
+            callback=one_of("regression"),
             help="With --baseline: exit code 1 if a metric or a time got worse.",
         ),
     ] = None,

@@ -40,7 +40,7 @@ from mlcdr.results.manifest import Manifest, open_manifest, read_manifest
 from mlcdr.results.metric_facts import explain_missing
 from mlcdr.results.ranking import is_among_best
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
-from mlcdr.results.scores import NoResults, Point, Setting
+from mlcdr.results.scores import LARGEST, NoResults, Point, Setting, summarise
 from mlcdr.tables import layouts, output, tables, text_format
 from mlcdr.tables.curves import Curve, place_values, trace_curve
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet
@@ -404,7 +404,10 @@ def _most_common(counts: Counter[str]) -> str:
 def _searches(found: Results, dataset: str) -> list[dict[str, Any]]:
     """For each tuned parameter and criterion a chart with a mark for each point that was tried."""
     marks: dict[tuple[str, str], dict[str, list[tuple[str, str, float]]]] = {}
-    for method, metric, at, mean in _tried(found, dataset):
+    for method, metric, at, scores in _tried(found, dataset):
+        mean = summarise(scores).mean
+        if not abs(mean) <= LARGEST:
+            continue
         name = ", ".join(f"{path} {value}" for path, value in at)
         for path, value in at:
             marks.setdefault((path, metric), {}).setdefault(method, []).append((value, name, mean))
@@ -427,18 +430,18 @@ def _searches(found: Results, dataset: str) -> list[dict[str, Any]]:
     return charts
 
 
-def _tried(found: Results, dataset: str) -> Iterator[tuple[str, str, Setting, float]]:
-    """(method, criterion, point, mean) of all that was tried; by the test rows, under the first metric with a best."""
+def _tried(found: Results, dataset: str) -> Iterator[tuple[str, str, Setting, Sequence[float]]]:
+    """(method, criterion, point, scores) of all that was tried: by the test rows the first metric with a best."""
     for method, spec in found.experiment.methods.items():
         for at, values in found.choices.tried.get((dataset, method), {}).items():
-            yield method, (spec.tune and spec.tune.metric) or "", at, math.fsum(values) / len(values)
+            yield method, (spec.tune and spec.tune.metric) or "", at, values
     if found.grids:
         judging = [metric for metric in found.metrics if found.metric_facts(metric).higher_is_better is not None]
         for (name, method, point, metric), by_split in found.split_scores.values.items():
             if name == dataset and method in found.grids and metric in judging[:1]:
                 at = tuple(zip(found.split_scores.paths, point, strict=True))
                 own = tuple(each for each in at if each[0] in found.grids[method])
-                yield method, metric, own, math.fsum(by_split.values()) / len(by_split)
+                yield method, metric, own, list(by_split.values())
 
 
 # -------------------------------------------------------------------- times, and how to do it again
