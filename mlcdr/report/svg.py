@@ -105,64 +105,39 @@ def swatch(k: int) -> str:
     )
 
 
-def inlined(svg: str, prefix: str, label: str) -> str:
-    """An SVG file's text as an element to stand inside a page.
+def inlined(drawn: str, prefix: str, label: str) -> str:
+    """A diagram that matplotlib has written as SVG, as an element to stand inside a page.
 
     Every `id`, and every reference to one, begins with `prefix`, so that the figures of a page do not take each other's
-    clips and markers. Gone are prologue, metadata, style sheets (they would hold for the whole page) and scripts. In a
-    picture without colours but the methods', these and black, white and the greys of grid and remarks become the page's
-    own, which are others in the dark. One with other colours keeps all of them, and gets white paper: its black and
-    white may stand on them.
-
-    Raises
-    ------
-    ValueError
-        When the text is not an SVG document.
+    clips and markers. The metadata go, and the style sheet, which would hold for the whole page: what it says is
+    inherited from the root. Colours of methods, black, white and the greys of grid and remarks become the page's own,
+    which are others in the dark.
     """
-    try:
-        root = ET.fromstring(svg)
-    except ET.ParseError as error:
-        raise ValueError(f"not an SVG document: {error}") from error
-    if root.tag != f"{_SVG}svg":
-        raise ValueError("not an SVG document")
-    coloured = {found for found in re.findall("#[0-9a-f]{6}", svg) if not found[1:3] == found[3:5] == found[5:7]}
-    coloured -= set(styles.COLOURS)
-    themed = not coloured and root.find(f".//{_SVG}image") is None
-    sheets = [element.text or "" for element in root.iter(f"{_SVG}style")]
-    foreign = {f"{_SVG}{name}" for name in ("metadata", "style", "script", "foreignObject", "title")}
+    root = ET.fromstring(drawn)
+    everywhere = (root.findtext(f".//{_SVG}style") or "").strip("*{} \n")  # joins and caps
     for parent in list(root.iter()):
-        for child in [c for c in parent if c.tag in foreign or not str(c.tag).startswith(_SVG)]:
+        for child in [each for each in parent if each.tag in (f"{_SVG}metadata", f"{_SVG}style")]:
             parent.remove(child)
     for element in root.iter():
         element.tag = element.tag.removeprefix(_SVG)
         element.attrib = {
-            name.removeprefix(_XLINK): _own(name.removeprefix(_XLINK), value, prefix, themed)
+            name.removeprefix(_XLINK): _own(name.removeprefix(_XLINK), value, prefix)
             for name, value in element.attrib.items()
-            if not name.lower().startswith("on") and (not name.startswith("{") or name == f"{_XLINK}href")
         }
-    everywhere = [found.group(1) for text in sheets if (found := re.fullmatch(r"\s*\*\s*\{([^{}]*)\}\s*", text))]
-    if everywhere:  # matplotlib's joins and caps: what the root has, all within it inherit
-        root.set("style", "; ".join([*everywhere, *filter(None, [root.get("style", "")])]))
-    for name in ("height", "version"):  # the height follows from the width
-        root.attrib.pop(name, None)
-    if themed:  # black is SVG's own default, which matplotlib leaves unsaid
-        root.attrib.setdefault("fill", "currentColor")
-    root.attrib |= {"role": "img", "aria-label": label, "class": "figure themed" if themed else "figure"}
+    size = {name: root.get(name, "") for name in ("width", "viewBox")}  # the height follows from the width
+    root.attrib = {**size, "fill": "currentColor", "style": everywhere}  # matplotlib leaves out black, SVG's default
+    root.attrib |= {"role": "img", "aria-label": label, "class": "figure"}
     return ET.tostring(root, encoding="unicode")
 
 
-def _own(name: str, value: str, prefix: str, themed: bool) -> str:
+def _own(name: str, value: str, prefix: str) -> str:
     """An attribute's value with the page's ids and colours."""
     if name == "id":
         return f"{prefix}-{value}"
     if name == "href":
-        return (
-            f"#{prefix}-{value[1:]}" if value.startswith("#") else value if value.startswith("data:image/png;") else ""
-        )
-    value = re.sub(r"url\(#([^)]*)\)", rf"url(#{prefix}-\1)", value)
-    if themed and name in ("style", "fill", "stroke"):
-        value = re.sub("#[0-9a-f]{6}", lambda found: _THEME.get(found.group(), found.group()), value)
-    return value
+        return f"#{prefix}-{value.removeprefix('#')}"
+    value = value.replace("url(#", f"url(#{prefix}-")
+    return re.sub("#[0-9a-f]{6}", lambda found: _THEME.get(found.group(), found.group()), value)
 
 
 def nice_ticks(low: float, high: float) -> tuple[list[float], int]:
