@@ -216,8 +216,7 @@ def draw_matrix(found: Significance, title: str) -> Figure:
         )
         ax.set_yticks(range(k), names, parse_math=False)
         ax.tick_params(length=0, top=False, bottom=False, labeltop=True, labelbottom=False, labelsize=8)
-        for spine in ax.spines.values():
-            spine.set_visible(False)
+        ax.spines[:].set_visible(False)
         ax.set_xticks(np.arange(k + 1) - 0.5, minor=True)
         ax.set_yticks(np.arange(k + 1) - 0.5, minor=True)
         ax.grid(which="minor", color="white", linewidth=2)

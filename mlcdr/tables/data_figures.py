@@ -67,6 +67,7 @@ def write_all(dataset: Dataset, folder: Path, order: str = "auto", projection: s
 # -------------------------------------------------------------------- label correlations
 
 
+@mpl.rc_context(STYLE)
 def draw_correlations(dataset: Dataset, order: str = "auto") -> Figure:
     """Heat maps of four measures for all pairs of labels; the diagonal, which is of no pair, is left out."""
     counts = label_pairs.pair_counts(dataset.Y)
@@ -85,22 +86,24 @@ def draw_correlations(dataset: Dataset, order: str = "auto") -> Figure:
         ("(d) Residual: correlation of what ridge\nregression on the features leaves", residual),
     ]
     names = [shorten_name(dataset.label_names[j], 18) for j in at] if n_labels <= _NAMED else []
-    room = 1.3 * max(map(len, names), default=0)  # millimetres for names
-    side = 66.0 + 0.9 * len(names) + room
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(2 * (side + 18) / _INCH, (2 * (side + 14) + 12) / _INCH), layout="constrained")
-        for ax, (title, values) in zip(figure.subplots(2, 2).ravel(), drawn, strict=True):
-            chance = _CHANCE / math.sqrt(dataset.n_instances) if values is residual else None
-            _draw_heat_map(ax, values[np.ix_(at, at)], names, chance)
-            ax.set_title(title, loc="left")
-        orders = {"frequency": "the most frequent first", "similar": "those with a large Jaccard index together"}
-        note = (
-            f"Labels: {orders.get(order, 'in the order of the file')}. Diagonal left out; grey: not defined.\n"
-            f"Colours of (a) to (c) by the square root. Independent labels are within "
-            f"±{_CHANCE / math.sqrt(dataset.n_instances):.2g} in (d)."
-        )
-        write_heading(figure, f"{shorten_name(dataset.name)}: how its {n_labels} labels go together", note)
+    side = 66.0 + 0.9 * len(names) + 1.3 * max(map(len, names), default=0)  # millimetres, with room for names
+    chance = _CHANCE / math.sqrt(dataset.n_instances)
+    figure = _new_figure(2 * (side + 18), 2 * (side + 14) + 12)
+    for ax, (title, values) in zip(figure.subplots(2, 2).ravel(), drawn, strict=True):
+        _draw_heat_map(ax, values[np.ix_(at, at)], names, chance if values is residual else None)
+        ax.set_title(title)
+    orders = {"frequency": "the most frequent first", "similar": "those with a large Jaccard index together"}
+    note = (
+        f"Labels: {orders.get(order, 'in the order of the file')}. Diagonal left out; grey: not defined.\n"
+        f"Colours of (a) to (c) by the square root. Independent labels are within ±{chance:.2g} in (d)."
+    )
+    write_heading(figure, f"{shorten_name(dataset.name)}: how its {n_labels} labels go together", note)
     return figure
+
+
+def _new_figure(width: float, height: float) -> Figure:
+    """A figure of so many millimetres."""
+    return Figure(figsize=(width / _INCH, height / _INCH), layout="constrained")
 
 
 def _ordered(counts: Any, order: str) -> Any:
@@ -132,50 +135,43 @@ def _draw_heat_map(ax: Axes, values: Array, names: Sequence[str], chance: float 
     bar.ax.minorticks_off()
     bar.ax.tick_params(labelsize=6.5)
     ax.grid(False)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     if names:
         ax.set_xticks(range(len(names)), names, rotation=90, parse_math=False, fontsize=6.0)
         ax.set_yticks(range(len(names)), names, parse_math=False, fontsize=6.0)
     else:
         step = next(s for p in range(9) for s in (10**p, 2 * 10**p, 5 * 10**p) if len(values) / s <= 8)
-        numbers = [1, *range(step, len(values) + 1, step)] if step > 1 else list(range(1, len(values) + 1))
-        ax.set_xticks([number - 1 for number in numbers], [str(number) for number in numbers])
-        ax.set_yticks([number - 1 for number in numbers], [str(number) for number in numbers])
+        numbers = list(dict.fromkeys([1, *range(step, len(values) + 1, step)]))
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_ticks([number - 1 for number in numbers], list(map(str, numbers)))
 
 
 # -------------------------------------------------------------------- labels and label sets
 
 
+@mpl.rc_context(STYLE)
 def draw_imbalance(dataset: Dataset) -> Figure:
     """How many instances have the most frequent labels, and how unlike in frequency all of them are."""
     counts = label_pairs.pair_counts(dataset.Y)
     own = np.diag(counts)
     order = np.argsort(-own, kind="stable")
     ratios = label_pairs.imbalance(counts)
-    there = np.isfinite(ratios)
+    there = own[order][: np.isfinite(ratios).sum()]
     named = order[:_MOST]
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(180 / _INCH, (26 + max(4.2 * len(named), 44)) / _INCH), layout="constrained")
-        left, right = figure.subplots(1, 2)
-        _draw_bars(left, [dataset.label_names[j] for j in named], own[named], dataset.n_instances)
-        left.set_title(f"(a) {'Labels' if len(own) <= _MOST else f'The {_MOST} most frequent labels'}", loc="left")
-        right.plot(
-            np.arange(1, there.sum() + 1), own[order][: there.sum()], color=styles.COLOURS[0], drawstyle="steps-mid"
-        )
-        right.set_xlabel("Label, by frequency")
-        right.set_ylabel("Instances with it")
-        if own.max(initial=0) > 10 * own[own > 0].min(initial=own.max(initial=0)):
-            right.set_yscale("log")
-            right.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
-        else:
-            right.set_ylim(0)
-        right.xaxis.set_major_locator(MaxNLocator(integer=True))
-        right.set_xlabel("Label, by frequency")
-        right.set_ylabel("Instances with it")
-        right.set_title("(b) All labels", loc="left")
-        write_heading(figure, f"{shorten_name(dataset.name)}: label imbalance", _ratio_note(ratios))
+    figure = _new_figure(180, 26 + max(4.2 * len(named), 44))
+    left, right = figure.subplots(1, 2)
+    _draw_bars(left, [dataset.label_names[j] for j in named], own[named], dataset.n_instances)
+    left.set_title(f"(a) {'Labels' if len(own) <= _MOST else f'The {_MOST} most frequent labels'}")
+    right.plot(np.arange(1, len(there) + 1), there, color=styles.COLOURS[0], drawstyle="steps-mid")
+    if len(there) and there[0] > 10 * there[-1]:
+        right.set_yscale("log")
+        right.yaxis.set_major_formatter("{x:,.0f}")
+    else:
+        right.set_ylim(0)
+    right.xaxis.set_major_locator(MaxNLocator(integer=True))
+    right.set(title="(b) All labels", xlabel="Label, by frequency", ylabel="Instances with it")
+    write_heading(figure, f"{shorten_name(dataset.name)}: label imbalance", _ratio_note(ratios))
     return figure
 
 
@@ -191,45 +187,33 @@ def _ratio_note(ratios: Array) -> str:
     return f"{what}: mean {there.mean():.1f}{variation}.{without}"
 
 
+@mpl.rc_context(STYLE)
 def draw_label_sets(dataset: Dataset) -> Figure:
     """The most frequent label sets, how many instances each set has, and how many labels each instance."""
     found = label_pairs.label_sets(dataset.Y)
     sizes = np.array([len(labels) for labels in found.sets])[found.of_rows]
-    named = list(range(min(_MOST, len(found.sets))))
+    names = [_set_name(labels, dataset.label_names) for labels in found.sets[:_MOST]]
+    figure = _new_figure(180, 26 + max(4.2 * len(names), 66))
+    axes = figure.subplot_mosaic([["sets", "ranks"], ["sets", "sizes"]])
+    _draw_bars(axes["sets"], names, found.counts[: len(names)], dataset.n_instances)
+    every = len(found.sets) <= _MOST
+    axes["sets"].set_title(f"(a) {'Label sets' if every else f'The {_MOST} most frequent label sets'}")
+    ranks = axes["ranks"]
+    ranks.plot(np.arange(1, len(found.counts) + 1), found.counts, color=styles.COLOURS[0], drawstyle="steps-mid")
+    ranks.set(xscale="log", yscale="log", title="(b) All label sets")
+    ranks.set(xlabel="Label set, by frequency", ylabel="Instances with it")
+    for axis in (ranks.xaxis, ranks.yaxis):
+        axis.set_major_formatter("{x:,.0f}")
+    many, heights = axes["sizes"], np.bincount(sizes)
+    many.bar(np.arange(len(heights)), heights, width=0.9, color=styles.COLOURS[0])
+    many.xaxis.set_major_locator(MaxNLocator(integer=True))
+    many.grid(False, axis="x")
+    many.set(
+        title=f"(c) Labels per instance: mean {sizes.mean():.2f}", xlabel="Labels of an instance", ylabel="Instances"
+    )
+    note = f"{len(found.sets):,} different label sets in {dataset.n_instances:,} instances"
     single = int((found.counts == 1).sum())
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(180 / _INCH, (26 + max(4.2 * len(named), 66)) / _INCH), layout="constrained")
-        grid = figure.add_gridspec(2, 2)
-        left = figure.add_subplot(grid[:, 0])
-        _draw_bars(
-            left,
-            [_set_name(found.sets[k], dataset.label_names) for k in named],
-            found.counts[named],
-            dataset.n_instances,
-        )
-        left.set_title(
-            f"(a) {'Label sets' if len(found.sets) <= _MOST else f'The {_MOST} most frequent label sets'}", loc="left"
-        )
-        ranks = figure.add_subplot(grid[0, 1])
-        ranks.plot(np.arange(1, len(found.counts) + 1), found.counts, color=styles.COLOURS[0], drawstyle="steps-mid")
-        ranks.set_xscale("log")
-        ranks.set_yscale("log")
-        for axis in (ranks.xaxis, ranks.yaxis):
-            axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
-        ranks.set_xlabel("Label set, by frequency")
-        ranks.set_ylabel("Instances with it")
-        ranks.set_title("(b) All label sets", loc="left")
-        many = figure.add_subplot(grid[1, 1])
-        heights = np.bincount(sizes)
-        many.bar(np.arange(len(heights)), heights, width=0.9, color=styles.COLOURS[0])
-        many.xaxis.set_major_locator(MaxNLocator(integer=True))
-        many.grid(False, axis="x")
-        many.set_xlabel("Labels of an instance")
-        many.set_ylabel("Instances")
-        many.set_title(f"(c) Labels per instance: mean {sizes.mean():.2f}", loc="left")
-        note = f"{len(found.sets):,} different label sets in {dataset.n_instances:,} instances"
-        note += f"; {single:,} of them occur once."
-        write_heading(figure, f"{shorten_name(dataset.name)}: label sets", note)
+    write_heading(figure, f"{shorten_name(dataset.name)}: label sets", f"{note}; {single:,} of them occur once.")
     return figure
 
 
@@ -265,6 +249,7 @@ def _set_name(labels: Sequence[int], names: Sequence[str]) -> str:
 # -------------------------------------------------------------------- the instances in two dimensions
 
 
+@mpl.rc_context({**STYLE, "axes.grid": False})
 def draw_projection(dataset: Dataset, projection: str = "opls") -> Figure:
     """The instances in two dimensions, those of the most frequent label sets in colours and markers, the others grey.
 
@@ -273,48 +258,34 @@ def draw_projection(dataset: Dataset, projection: str = "opls") -> Figure:
     """
     Z, called = project(dataset, projection)
     found = label_pairs.label_sets(dataset.Y)
-    with mpl.rc_context({**STYLE, "axes.grid": False}):
-        figure = Figure(figsize=(150 / _INCH, 105 / _INCH), layout="constrained")
-        ax = figure.subplots()
-        size = float(np.clip(9000 / max(dataset.n_instances, 1), 2.0, 16.0))
-        coloured = min(_COLOURED, len(found.sets))
-        rest = found.of_rows >= coloured
-        if rest.any():
-            others = f"{len(found.sets) - coloured:,} other sets ({int(rest.sum()):,})"
-            ax.scatter(
-                Z[rest, 0],
-                Z[rest, 1],
-                s=0.6 * size,
-                color=_QUIET,
-                linewidths=0,
-                label=others,
-                rasterized=True,
-                zorder=1,
-            )
-        for k in range(coloured):
-            of_set = found.of_rows == k
-            name = _set_name(found.sets[k], dataset.label_names)
-            look: dict[str, Any] = {
-                "marker": styles.marker(k),
-                "facecolors": "none",
-                "edgecolors": styles.colour(k),
-                "linewidths": 0.6,
-            }
-            label = f"{name} ({found.counts[k]:,})"
-            ax.scatter(Z[of_set, 0], Z[of_set, 1], s=size, alpha=0.8, label=label, rasterized=True, zorder=2, **look)
-        ax.set_xlabel(called[0])
-        ax.set_ylabel(called[1])
-        ax.tick_params(labelbottom=False, labelleft=False, length=0)
-        handles, labels = ax.get_legend_handles_labels()
-        if rest.any():  # the grey ones were drawn first, and stand last
-            handles, labels = [*handles[1:], handles[0]], [*labels[1:], labels[0]]
-        legend = figure.legend(
-            handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=7.0, markerscale=1.3
-        )
-        for text in legend.get_texts():
-            text.set_parse_math(False)
-        heading = f"{shorten_name(dataset.name)}: {dataset.n_instances:,} instances by label set"
-        write_heading(figure, heading)
+    figure = _new_figure(150, 105)
+    ax = figure.subplots()
+    size = float(np.clip(9000 / max(dataset.n_instances, 1), 2.0, 16.0))
+    coloured = min(_COLOURED, len(found.sets))
+    legend: list[tuple[Any, str]] = []
+    look: dict[str, Any]
+    for k in range(coloured):
+        name = f"{_set_name(found.sets[k], dataset.label_names)} ({found.counts[k]:,})"
+        look = {"marker": styles.marker(k), "facecolors": "none", "edgecolors": styles.colour(k), "linewidths": 0.6}
+        at = Z[found.of_rows == k]
+        legend.append((ax.scatter(at[:, 0], at[:, 1], s=size, alpha=0.8, rasterized=True, zorder=2, **look), name))
+    rest = Z[found.of_rows >= coloured]
+    if len(rest):
+        others = f"{len(found.sets) - coloured:,} other sets ({len(rest):,})"
+        look = {"color": _QUIET, "linewidths": 0, "zorder": 1}
+        legend.append((ax.scatter(rest[:, 0], rest[:, 1], s=0.6 * size, rasterized=True, **look), others))
+    ax.set(xlabel=called[0], ylabel=called[1])
+    ax.tick_params(labelbottom=False, labelleft=False, length=0)
+    place: dict[str, Any] = {
+        "loc": "outside lower center",
+        "ncols": 2,
+        "frameon": False,
+        "fontsize": 7.0,
+        "markerscale": 1.3,
+    }
+    for text in figure.legend(*zip(*legend, strict=True), **place).get_texts():
+        text.set_parse_math(False)
+    write_heading(figure, f"{shorten_name(dataset.name)}: {dataset.n_instances:,} instances by label set")
     return figure
 
 

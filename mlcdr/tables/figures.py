@@ -43,6 +43,7 @@ STYLE: dict[Any, Any] = {
     "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same letters everywhere
     "font.size": 8.0,
     "axes.titlesize": 8.5,
+    "axes.titlelocation": "left",
     "axes.labelsize": 8.0,
     "xtick.labelsize": 7.0,
     "ytick.labelsize": 7.0,

@@ -63,7 +63,7 @@ def draw(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: 
         "scatter": _draw_scatter,
         "heatmap": _draw_heat_map,
     }
-    ax.set_title(spot.title or _heading(results, layout, spot), loc="left", parse_math=bool(spot.title))
+    ax.set_title(spot.title or _heading(results, layout, spot), parse_math=bool(spot.title))
     return drawing[layout.draw](ax, results, layout, spot, methods)
 
 
@@ -343,8 +343,7 @@ def _draw_heat_map(ax: Axes, results: Results, layout: FigureLayout, spot: Spot,
         step = math.ceil(len(values) / _TICKS)
         axis.set_ticks(range(0, len(values), step), [shorten_name(value) for value in values[::step]], parse_math=False)
     ax.tick_params(length=0)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    ax.spines[:].set_visible(False)
     _label_path_axis(ax, layout, across, results.swept)
     ax.set_ylabel(spot.label or shorten_name(shorten_path(layout.y, results.swept)))
     return {}
