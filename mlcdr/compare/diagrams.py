@@ -80,6 +80,7 @@ def render_texts(compared: Iterable[Comparison], methods: Sequence[str]) -> dict
     return found
 
 
+@mpl.rc_context(STYLE)
 def draw_critical_difference(
     found: Significance, title: str, test: str, methods: Sequence[str] | None = None
 ) -> Figure:
@@ -103,42 +104,39 @@ def draw_critical_difference(
     notes = _footnote(found, nemenyi, bool(cliques))
     height = top + deep + _STEP * (len(left) + 0.5) + 0.16 * len(notes) + 0.1
     width = max(_AXIS + 2 * margin, _LETTER * len(title) + 0.3)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, height))
-        ax = figure.add_axes((0, 0, 1, 1))
-        ax.set_xlim(0, width)
-        ax.set_ylim(height, 0)  # inches from the top
-        ax.set_axis_off()
-        k = len(order)
+    figure = Figure(figsize=(width, height))
+    ax = figure.add_axes((0, 0, 1, 1))
+    ax.set_xlim(0, width)
+    ax.set_ylim(height, 0)  # inches from the top
+    ax.set_axis_off()
+    k = len(order)
 
-        def at(rank: float) -> float:
-            return margin + _AXIS * (rank - 1) / (k - 1)
+    def at(rank: float) -> float:
+        return margin + _AXIS * (rank - 1) / (k - 1)
 
-        ax.text(0.1, 0.18, title, fontsize=8.5, fontweight="bold", va="center", parse_math=False)
-        ax.plot([at(1), at(k)], [top, top], color="black", linewidth=0.8)
-        for rank in range(1, k + 1):
-            ax.plot([at(rank)] * 2, [top - 0.06, top], color="black", linewidth=0.8)
-            ax.text(at(rank), top - 0.08, str(rank), ha="center", va="bottom", fontsize=7)
-        if nemenyi:
-            _draw_ruler(ax, found, at(1), _AXIS / (k - 1), head + 0.1)
-        for side, column in ((-1, left), (1, right[::-1])):
-            for row, j in enumerate(column):
-                y = top + deep + _STEP * (row + 0.5)
-                x = at(float(found.averages[j]))
-                edge = margin - 0.08 if side < 0 else margin + _AXIS + 0.08
-                k_look = places[found.methods[j]]
-                ax.plot([x, x, edge], [top, y, y], color=styles.colour(k_look), linewidth=0.9, solid_joinstyle="round")
-                ax.plot([edge], [y], markersize=4.0, **styles.mark(k_look))
-                average = f"{found.averages[j]:.2f}"
-                label = f"{names[j]}  {average}" if side < 0 else f"{average}  {names[j]}"
-                ha = "right" if side < 0 else "left"
-                ax.text(edge + 0.08 * side, y, label, ha=ha, va="center", parse_math=False)
-        for clique, level in zip(cliques, levels, strict=True):
-            _draw_bar(
-                ax, found, clique, [at(float(found.averages[j])) for j in clique], top + 0.1 + 0.5 * _STEP * level
-            )
-        for row, line in enumerate(notes[::-1]):
-            ax.text(0.1, height - 0.12 - 0.16 * row, line, fontsize=6.5, va="center", color="#444444")
+    ax.text(0.1, 0.18, title, fontsize=8.5, fontweight="bold", va="center", parse_math=False)
+    ax.plot([at(1), at(k)], [top, top], color="black", linewidth=0.8)
+    for rank in range(1, k + 1):
+        ax.plot([at(rank)] * 2, [top - 0.06, top], color="black", linewidth=0.8)
+        ax.text(at(rank), top - 0.08, str(rank), ha="center", va="bottom", fontsize=7)
+    if nemenyi:
+        _draw_ruler(ax, found, at(1), _AXIS / (k - 1), head + 0.1)
+    for side, column in ((-1, left), (1, right[::-1])):
+        for row, j in enumerate(column):
+            y = top + deep + _STEP * (row + 0.5)
+            x = at(float(found.averages[j]))
+            edge = margin - 0.08 if side < 0 else margin + _AXIS + 0.08
+            k_look = places[found.methods[j]]
+            ax.plot([x, x, edge], [top, y, y], color=styles.colour(k_look), linewidth=0.9, solid_joinstyle="round")
+            ax.plot([edge], [y], markersize=4.0, **styles.mark(k_look))
+            average = f"{found.averages[j]:.2f}"
+            label = f"{names[j]}  {average}" if side < 0 else f"{average}  {names[j]}"
+            ha = "right" if side < 0 else "left"
+            ax.text(edge + 0.08 * side, y, label, ha=ha, va="center", parse_math=False)
+    for clique, level in zip(cliques, levels, strict=True):
+        _draw_bar(ax, found, clique, [at(float(found.averages[j])) for j in clique], top + 0.1 + 0.5 * _STEP * level)
+    for row, line in enumerate(notes[::-1]):
+        ax.text(0.1, height - 0.12 - 0.16 * row, line, fontsize=6.5, va="center", color="#444444")
     return figure
 
 
@@ -186,11 +184,11 @@ def _draw_ruler(ax: Axes, found: Significance, x: float, unit: float, y: float) 
         ax.text(x, y, f"{label}, more than the axis is long", fontsize=7, va="center")
         return
     ax.plot([x, end], [y, y], color="black", linewidth=1.2)
-    for place in (x, end):
-        ax.plot([place, place], [y - 0.04, y + 0.04], color="black", linewidth=1.2)
+    ax.vlines([x, end], y - 0.04, y + 0.04, color="black", linewidth=1.2)
     ax.text(end + 0.08, y, label, fontsize=7, va="center")
 
 
+@mpl.rc_context({**STYLE, "axes.grid": False})
 def draw_matrix(found: Significance, title: str) -> Figure:
     """Every pair of methods, in the order of their average ranks."""
     order = found.order
@@ -207,45 +205,38 @@ def draw_matrix(found: Significance, title: str) -> Figure:
     records = found.pairs.records[np.ix_(order, order)].astype(float)
     shade = (records[:, :, 0] - records[:, :, 2]) / found.n_blocks
     shade[np.diag_indices(k)] = np.nan
-    with mpl.rc_context({**STYLE, "axes.grid": False}):
-        figure = Figure(figsize=(width, height))
-        ax = figure.add_axes((margin / width, _FOOT / height, k * cell_width / width, k * _CELL[1] / height))
-        image = ax.imshow(shade, cmap="PuOr", vmin=-2, vmax=2, aspect="auto")  # so pale that black can be read
-        ax.set_xticks(
-            range(k), names, parse_math=False, rotation=40 if slanted else 0, ha="left" if slanted else "center"
-        )
-        ax.set_yticks(range(k), names, parse_math=False)
-        ax.tick_params(length=0, top=False, bottom=False, labeltop=True, labelbottom=False, labelsize=8)
-        ax.spines[:].set_visible(False)
-        ax.set_xticks(np.arange(k + 1) - 0.5, minor=True)
-        ax.set_yticks(np.arange(k + 1) - 0.5, minor=True)
-        ax.grid(which="minor", color="white", linewidth=2)
-        ax.tick_params(which="minor", length=0)
-        for a, i in enumerate(order):
-            for b, j in enumerate(order):
-                if i != j:
-                    apart = bool(found.pairs.holm[i, j] <= ALPHA)
-                    ax.text(b, a, _pair(found, i, j), fontsize=6.5, ha="center", va="center", linespacing=1.25,
-                            fontweight="bold" if apart else "normal")  # fmt: skip
-                else:
-                    ax.text(
-                        b, a, f"rank {found.averages[i]:.2f}", fontsize=6.5, ha="center", va="center", color="#444444"
-                    )
-        bar = figure.add_axes(
-            ((margin + k * cell_width + 0.12) / width, _FOOT / height, 0.1 / width, k * _CELL[1] / height)
-        )
-        figure.colorbar(image, cax=bar, boundaries=np.linspace(-1, 1, 101), ticks=[-1, 0, 1])
-        bar.set_yticklabels(["loses all", "even", "wins all"], fontsize=6.5)
-        bar.tick_params(length=0)
-        figure.text(
-            0.1 / width, 1 - 0.18 / height, title, fontsize=8.5, fontweight="bold", va="center", parse_math=False
-        )
-        blocks = "data sets" if found.n_blocks == found.n_datasets else "points"
-        note = (
-            f"Row against column over {found.n_blocks} {blocks}: better by (mean), wins/ties/losses,\n"
-            f"Wilcoxon's p after Holm's correction (bold: at most {ALPHA:g})."
-        )
-        figure.text(0.1 / width, 0.26 / height, note, fontsize=6.5, color="#444444")
+    figure = Figure(figsize=(width, height))
+    ax = figure.add_axes((margin / width, _FOOT / height, k * cell_width / width, k * _CELL[1] / height))
+    image = ax.imshow(shade, cmap="PuOr", vmin=-2, vmax=2, aspect="auto")  # so pale that black can be read
+    ax.set_xticks(range(k), names, parse_math=False, rotation=40 if slanted else 0, ha="left" if slanted else "center")
+    ax.set_yticks(range(k), names, parse_math=False)
+    ax.tick_params(length=0, top=False, bottom=False, labeltop=True, labelbottom=False, labelsize=8)
+    ax.spines[:].set_visible(False)
+    ax.set_xticks(np.arange(k + 1) - 0.5, minor=True)
+    ax.set_yticks(np.arange(k + 1) - 0.5, minor=True)
+    ax.grid(which="minor", color="white", linewidth=2)
+    ax.tick_params(which="minor", length=0)
+    for a, i in enumerate(order):
+        for b, j in enumerate(order):
+            if i != j:
+                apart = bool(found.pairs.holm[i, j] <= ALPHA)
+                ax.text(b, a, _pair(found, i, j), fontsize=6.5, ha="center", va="center", linespacing=1.25,
+                        fontweight="bold" if apart else "normal")  # fmt: skip
+            else:
+                ax.text(b, a, f"rank {found.averages[i]:.2f}", fontsize=6.5, ha="center", va="center", color="#444444")
+    bar = figure.add_axes(
+        ((margin + k * cell_width + 0.12) / width, _FOOT / height, 0.1 / width, k * _CELL[1] / height)
+    )
+    figure.colorbar(image, cax=bar, boundaries=np.linspace(-1, 1, 101), ticks=[-1, 0, 1])
+    bar.set_yticklabels(["loses all", "even", "wins all"], fontsize=6.5)
+    bar.tick_params(length=0)
+    figure.text(0.1 / width, 1 - 0.18 / height, title, fontsize=8.5, fontweight="bold", va="center", parse_math=False)
+    blocks = "data sets" if found.n_blocks == found.n_datasets else "points"
+    note = (
+        f"Row against column over {found.n_blocks} {blocks}: better by (mean), wins/ties/losses,\n"
+        f"Wilcoxon's p after Holm's correction (bold: at most {ALPHA:g})."
+    )
+    figure.text(0.1 / width, 0.26 / height, note, fontsize=6.5, color="#444444")
     return figure
 
 
