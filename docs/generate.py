@@ -40,7 +40,7 @@ FAMILIES = {
     "learner": "x′ → code. A regressor of several outputs, or a multi-label classifier (without a label space).",
     "local_features": "Features for one label, in front of its binary model.",
     "threshold": "Scores of labels → label sets.",
-    "instance_space": "Divides the training instances, and fits the other parts of the method in each part anew.",
+    "instance_space": "Divides the training instances, and fits the other parts of the method in each of them.",
 }
 
 
@@ -346,8 +346,8 @@ def commands() -> str:
     """Every command with its arguments and options."""
     root = typer.main.get_command(app)
     parts = [
-        "`mlcdr COMMAND --help` says the same. Exit codes: 0 all well; 1 something was computed and failed, differs or "
-        "got worse; 2 a mistake in what was asked for, told in a line; 130 interrupted.\n"
+        "`mlcdr COMMAND --help` prints the same. Exit codes: 0 no problem; 1 something was computed and failed, "
+        "differs or got worse; 2 a mistake in the input, reported in one line; 130 interrupted.\n"
     ]
     for name, command in _all_commands(root, ""):
         about = inspect.cleandoc(command.help or "").replace("\n", " ").replace("  ", "\n\n")
@@ -396,7 +396,7 @@ def papers() -> str:
         "Each paper's tables, what they are made with here, how a cell is judged, and what comes out. The counts are "
         "those of [reproduction-status.md](reproduction-status.md), which `make reproduction-status` writes from the "
         "results that are stored; what is not in it has not been run for it.\n",
-        "What makes a cell agree is said for each table. *Not reproducible* are cells that no reading of the paper "
+        "What makes a cell agree is stated for each table. *Not reproducible* are cells that no reading of the paper "
         "gives; they are shown and not judged.\n",
     ]
     names = [
@@ -440,7 +440,7 @@ def _table(table: str, readings: Sequence[recipes.Recipe], status: Mapping[tuple
     how = unit.get(rules.spread, "standard errors of the difference")
     lines.append(f"\nA cell agrees within {rules.max_z:g} {how}, or {rules.tolerance:g}.")
     if rules.settings == "results":
-        lines.append("The settings printed beside the numbers are results, not conditions: the best of a grid.")
+        lines.append("The settings printed with the numbers are results, not conditions: the best of a grid.")
     rows = [row for (name, _), row in status.items() if name == table]
     if rows:
         lines.append("\n| reading | cells | compared | agree | differ | not reproducible | not run |")

@@ -58,7 +58,7 @@ def metrics() -> None:
 
 
 def doctor() -> None:
-    """Say what mlcdr finds here: versions, threads, data folders, plug-ins; exit code 1 if something is amiss."""
+    """Print the versions, threads, data folders and plug-ins that are found; exit code 1 if one is not as required."""
     from mlcdr.cli.doctor import examine
 
     findings = examine()

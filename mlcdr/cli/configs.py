@@ -18,7 +18,7 @@ def check(config: Config, set_: Set = None, trust: Trust = False) -> None:
     """Check an experiment file without running it; every mistake is reported with its line.
 
     The data sets are read, so that sizes, splits and folds are compared with them. A number that is cut down to what
-    there is, such as of more neighbours than rows, is remarked.
+    there is, such as of more neighbours than rows, is reported.
     """
     experiment = load(config, set_, trust)
     from mlcdr.config.data_checks import (
@@ -39,7 +39,7 @@ def plan(
     set_: Set = None,
     trust: Trust = False,
 ) -> None:
-    """Say what `run` would do with an experiment, without doing it."""
+    """Print what `run` would compute of an experiment, without computing it."""
     from mlcdr.results.record import duration
     from mlcdr.run.plan import survey
 

@@ -1,4 +1,4 @@
-"""The experiments that commands are about, read and checked before anything dear is imported."""
+"""The experiments that commands are about, read and checked before slow imports."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def load(
 
 
 def load_to_run(config: Path, overrides: list[str] | None, quiet: bool = False) -> Experiment:
-    """As `load`, of an experiment that is going to run whatever it names; each module is said before it is imported."""
+    """As `load`, of an experiment to be run, whatever it names; each module is printed before it is imported."""
     return load(config, overrides, trust=True, announce=None if quiet else print_notice)
 
 

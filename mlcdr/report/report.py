@@ -294,7 +294,7 @@ def _panels(found: Results) -> dict[str, tuple[str, str, str]]:
     for entry in found.experiment.figures:
         try:
             layout = layouts.load_figure(entry)
-        except ResultsError:  # a layout that is gone names nothing; `mlcdr plot` says so
+        except ResultsError:  # a layout that is gone names nothing; `mlcdr plot` reports it
             continue
         for panel in () if isinstance(layout.panels, str) else layout.panels:
             known.setdefault(panel.metric, (panel.label, layout.x_label, layout.x_label_percent))

@@ -109,7 +109,7 @@ def inlined(drawn: str, prefix: str, label: str) -> str:
     """A diagram that matplotlib has written as SVG, as an element to stand inside a page.
 
     Every `id`, and every reference to one, begins with `prefix`, so that the figures of a page do not take each other's
-    clips and markers. The metadata go, and the style sheet, which would hold for the whole page: what it says is
+    clips and markers. The metadata go, and the style sheet, which would hold for the whole page; its declarations are
     inherited from the root. Colours of methods, black, white and the greys of grid and remarks become the page's own,
     which are others in the dark.
     """

@@ -1,6 +1,6 @@
 """Tables of what the data sets are, counted on the data themselves; alone, or against a paper's table of the same.
 
-Which facts stand in a table is a layout's to say (`kind: datasets` in `mlcdr.tables.layouts`). The domain comes from
+A layout (`kind: datasets` in `mlcdr.tables.layouts`) names the facts of a table. The domain comes from
 the catalogue, all else from the files.
 """
 

@@ -212,7 +212,7 @@ def _n_values(name: str) -> float:
 
 
 def missing(experiments: Sequence[Experiment]) -> list[str]:
-    """The data sets of some experiments that the catalogue knows and that are not at hand."""
+    """The data sets of some experiments of the catalogue that are not available."""
     names: dict[str, None] = {}
     for experiment in experiments:
         part: Part = "predefined" if experiment.splits.kind == "predefined" else "full"
@@ -227,7 +227,7 @@ def missing(experiments: Sequence[Experiment]) -> list[str]:
 
 
 def require_data(experiments: Sequence[Experiment], target: str) -> None:
-    """Refuse to begin without the data sets, in one line that says how to get them.
+    """Refuse to begin without the data sets, in one line with the way to get them.
 
     Raises
     ------

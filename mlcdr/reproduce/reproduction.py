@@ -144,7 +144,7 @@ def _other_protocol(results: Results, table: str) -> str:
 
 
 def status(folder: Path) -> Status:
-    """What the results folders in `folder` (or `folder` itself, if it is one) say of the published tables.
+    """What the results folders in `folder` (or `folder` itself, if it is one) show of the published tables.
 
     Raises
     ------
@@ -199,7 +199,7 @@ def _notes(recipe: Recipe, variant: str, results: Results) -> list[str]:
     notes = []
     changed = list(_changes(_expected(recipe, variant), results.experiment))
     if changed:
-        notes.append(f"`{name}` is not what the config {recipe.name} says: {'; '.join(changed)}.")
+        notes.append(f"`{name}` differs from the config {recipe.name}: {'; '.join(changed)}.")
     try:
         trials = results.manifest.trials
     except ResultsError as error:

@@ -1,4 +1,4 @@
-"""What a results folder says of its runs, read without taking part in them.
+"""The progress of the runs of a results folder, read without taking part in them.
 
 `trials.sqlite` is opened read-only and the folder's lock is left alone, so that one may look while a run is going on,
 or at a folder that may not be written.
@@ -26,8 +26,8 @@ State = Literal["starting", "running", "finished", "interrupted", "crashed", "un
 class Run:
     """The last run that wrote a folder.
 
-    `state`: `starting` where it has no plan yet; `crashed` where its process is gone without a word, or an error ended
-    it (`error`); `unknown` where it runs, or ran, on another machine (`host`).
+    `state`: `starting` where it has no plan yet; `crashed` where an error ended it (`error`), or its process is gone and
+    recorded nothing; `unknown` where it runs, or ran, on another machine (`host`).
     """
 
     state: State
@@ -114,7 +114,7 @@ def _progress(folder: Path) -> tuple[Run, Any, Any, Any]:
         if db.execute("SELECT count(*) FROM temp.sqlite_master WHERE name IN ('planned', 'runs')").fetchone()[0]:
             raise ResultsError(
                 f"{path}: recorded by an older mlcdr, which kept no plan; "
-                f"`mlcdr plan {folder / 'experiment.yaml'}` says what is there"
+                f"`mlcdr plan {folder / 'experiment.yaml'}` shows what is done"
             )
         query = "SELECT process, jobs, started, ended, outcome FROM runs ORDER BY number DESC LIMIT 1"
         kinds = (cells.process, cells.number, cells.date, cells.date_or_none, cells.text_or_none)
@@ -172,7 +172,7 @@ def _lives(pid: int, start: str) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's
+    except OSError:  # of another user
         return True
     return True
 
@@ -238,7 +238,7 @@ def read_failures(folder: Path) -> list[Failure]:
         When there is no record, or it cannot be read.
     """
     path = folder / NAME
-    # Beside max(), SQLite takes the other columns from the row that has it. Of two in a second, the failed one counts.
+    # With max(), SQLite takes the other columns from the row that has it. Of two in a second, the failed one counts.
     query = """
         SELECT dataset, method, point, split, coalesce(error, ''), recorded FROM (
             SELECT *, max(recorded || (status = 'failed')) FROM trials GROUP BY dataset, method, point, split

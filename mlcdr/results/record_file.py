@@ -1,6 +1,6 @@
 """The file `trials.sqlite` of a results folder: its tables, and the only way in which it is opened.
 
-The folder may come from a stranger, and SQLite trusts what stands beside a file: it rolls back a journal, and deletes
+The folder may come from a stranger, and SQLite trusts the files next to a record: it rolls back a journal, and deletes
 the file that the journal names as its super-journal; it writes through a link of the journal's or the log's name; it
 evaluates views. So a record is opened only when
 
@@ -136,7 +136,7 @@ def reading(folder: Path) -> Iterator[sqlite3.Connection]:
         When it is not a record that mlcdr made, it is damaged, or reading it takes more than a minute.
     """
     path = folder / NAME
-    with contextlib.ExitStack() as stack, saying(path, "cannot be read"):
+    with contextlib.ExitStack() as stack, explain_errors(path, "cannot be read"):
         db = _connected(path, stack)
         if _is_empty(db):
             raise NoRecord(f"{path}: holds nothing yet; a run is just starting here, or was ended as it started")
@@ -199,7 +199,7 @@ def writing(folder: Path, fresh: bool = False) -> sqlite3.Connection:
         When it is not a record that mlcdr made, it is damaged, or it cannot be written.
     """
     path = folder / NAME
-    with saying(path, "cannot be used as the record of trials", _WAY_OUT):
+    with explain_errors(path, "cannot be used as the record of trials", _WAY_OUT):
         if not fresh and _is_safe(path) and os.path.lexists(_journal(path)):
             _mend(path)
         if fresh or not _is_safe(path) or not path.stat().st_size:  # empty: an older mlcdr was killed as it began
@@ -219,7 +219,7 @@ def writing(folder: Path, fresh: bool = False) -> sqlite3.Connection:
 
 
 @contextlib.contextmanager
-def saying(path: Path, what: str, way_out: str = "") -> Iterator[None]:
+def explain_errors(path: Path, what: str, way_out: str = "") -> Iterator[None]:
     """Turn an error of SQLite, or of the file system, into one line for the user: `path: what: why; way out`."""
     end = f"; {way_out}" if way_out else ""
     try:
@@ -311,10 +311,10 @@ def _create(path: Path) -> None:
         with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as db:
             marks = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_FORMAT};"
             db.executescript(f"PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE; {marks} {_SCHEMA} COMMIT;")
-        beside = [path.with_name(path.name + ending) for ending in ("-journal", "-wal", "-shm")]
-        if any(map(os.path.lexists, beside)):  # which would be rolled back into the new record
+        others = [path.with_name(path.name + ending) for ending in ("-journal", "-wal", "-shm")]
+        if any(map(os.path.lexists, others)):  # which would be rolled back into the new record
             path.unlink(missing_ok=True)
-            for each in beside:
+            for each in others:
                 each.unlink(missing_ok=True)
         temporary.replace(path)
     finally:
@@ -432,7 +432,7 @@ def process(value: Any) -> bool:
 
 
 def rows(db: sqlite3.Connection, path: Path, table: str, query: str, *kinds: Kind) -> list[tuple[Any, ...]]:
-    """What a query finds, if every cell is of its column's kind: SQLite takes anything, if it is not we who write it.
+    """What a query finds, if every cell is of its column's kind: SQLite stores any kind in any column.
 
     Raises
     ------

@@ -374,8 +374,8 @@ def _order_points(cells: Iterable[Key], swept: tuple[str, ...], experiment: Expe
         written = map(method_text, experiment.sweep.get(path, ()))
         texts = _in_order(["", *written], (point[i] for point in found))
         order.append({value: k for k, value in enumerate(texts)})
-        beside = [point for point in found if point[i] != ""] or [("",) * len(swept)]
+        others = [point for point in found if point[i] != ""] or [("",) * len(swept)]
         for value in set(texts) - {"", *(point[i] for point in found)}:
-            empty |= {(*point[:i], value, *point[i + 1 :]) for point in beside}
+            empty |= {(*point[:i], value, *point[i + 1 :]) for point in others}
     points = found.keys() | empty
     return tuple(sorted(points, key=lambda point: [places[v] for places, v in zip(order, point, strict=True)]))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from mlcdr.errors import ResultsError
 from mlcdr.processes import close_in_forks
 from mlcdr.results import record_file as cells
-from mlcdr.results.record_file import NAME, Kind, empty_record, rows, saying, writing
+from mlcdr.results.record_file import NAME, Kind, empty_record, explain_errors, rows, writing
 from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:  # planning trials imports what methods compute with
@@ -98,7 +98,7 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._run is not None:
-            with contextlib.suppress(ResultsError):  # the disk that is full is what is told
+            with contextlib.suppress(ResultsError):  # the first error, such as a full disk, is the one to report
                 self.end("interrupted" if error is None else f"{kind.__name__ if kind else ''}: {error}")
         self._db.close()
         if fcntl is not None:
@@ -107,7 +107,7 @@ class Store:
         self._lock.close()
 
     def _record_run(self) -> int | None:
-        with self._told("cannot record the run"):
+        with self._explain("cannot record the run"):
             return self._db.execute("INSERT INTO runs (process, jobs) VALUES (?, 0)", (this_process(),)).lastrowid
 
     def begin(self, trials: Mapping[str, Trial], jobs: int) -> None:
@@ -122,11 +122,11 @@ class Store:
             self._db.close()
             self._db = writing(self.path.parent, fresh=True)
             self._replaces, self._run = False, self._record_run()
-            with self._told("earlier exports cannot be removed"):
+            with self._explain("earlier exports cannot be removed"):
                 for name in EXPORTS:
                     self.path.with_name(name).unlink(missing_ok=True)
         plan = [(i, trial.key, trial.dataset, trial.method) for i, trial in enumerate(trials.values())]
-        with self._told("cannot record the plan"), self._transaction():
+        with self._explain("cannot record the plan"), self._transaction():
             self._db.execute("DELETE FROM planned")
             self._db.executemany("INSERT INTO planned (position, key, dataset, method) VALUES (?,?,?,?)", plan)
             self._db.execute("UPDATE runs SET jobs = ? WHERE number = ?", (jobs, self._run))
@@ -134,7 +134,7 @@ class Store:
     def end(self, outcome: str) -> None:
         """Write down how the run ended (`finished`, `interrupted`, or an error)."""
         when = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')"
-        with self._told("cannot record the end of the run"):
+        with self._explain("cannot record the end of the run"):
             self._db.execute(f"UPDATE runs SET ended = {when}, outcome = ? WHERE number = ?", (outcome, self._run))
         self._run = None
 
@@ -149,12 +149,12 @@ class Store:
             pass
 
     @contextlib.contextmanager
-    def _told(self, what: str) -> Iterator[None]:
-        with saying(self.path, what):
+    def _explain(self, what: str) -> Iterator[None]:
+        with explain_errors(self.path, what):
             yield
 
     def _rows(self, table: str, query: str, *kinds: Kind) -> list[tuple[Any, ...]]:
-        with self._told("cannot be read"):
+        with self._explain("cannot be read"):
             return rows(self._db, self.path, table, query, *kinds)
 
     def done(self) -> set[str]:
@@ -197,7 +197,7 @@ class Store:
             for number, (point, value) in enumerate(score.tried):
                 text = json.dumps(dict(point), ensure_ascii=False)
                 searched.append((score.key, number, text, None if math.isnan(value) else value))
-        with self._told("cannot record results"), self._transaction():
+        with self._explain("cannot record results"), self._transaction():
             self._db.executemany("DELETE FROM trials WHERE key = ?", [row[:1] for row in tried])
             self._db.executemany(
                 "INSERT INTO trials (key, dataset, method, point, split, status, error) VALUES (?,?,?,?,?,?,?)", tried

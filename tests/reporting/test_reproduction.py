@@ -112,7 +112,7 @@ def test_what_must_be_known_of_a_folder_is_said(tmp_path):
     notes = lines(page, "- Note: ")
     name = "`chen_lin_2012_table3`"
     assert notes == [
-        f"- Note: {name} is not what the config {TABLE3} says: splits.repeats: 4 (config: 100).",
+        f"- Note: {name} differs from the config {TABLE3}: splits.repeats: 4 (config: 100).",
         f"- Note: {name}: 3 of 10 trials failed.",
         f"- Note: {name}: the last run was interrupted; the means are of what was done.",
     ]
