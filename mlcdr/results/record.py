@@ -26,8 +26,8 @@ State = Literal["starting", "running", "finished", "interrupted", "crashed", "un
 class Run:
     """The last run that wrote a folder.
 
-    `state`: `starting` where it has no plan yet; `crashed` where an error ended it (`error`), or its process is gone and
-    recorded nothing; `unknown` where it runs, or ran, on another machine (`host`).
+    `state`: `starting` where it has no plan yet; `crashed` where an error ended it (`error`) or its process is gone,
+    which recorded nothing; `unknown` where it runs, or ran, on another machine (`host`).
     """
 
     state: State
