@@ -23,7 +23,6 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +88,8 @@ def render(folder: Path) -> str:
     except ResultsError as error:
         problems.append(str(error))
     compared = comparison.compare_all(found) if found else []
-    packaged = files("mlcdr.report") / "templates"
-    style, script = (packaged.joinpath(f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    templates = Path(__file__).parent / "templates"
+    style, script = ((templates / f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     environment = Environment(
         loader=PackageLoader("mlcdr.report", "templates"),
         autoescape=True,

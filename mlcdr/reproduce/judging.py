@@ -22,12 +22,15 @@ the standard error of the mean over splits instead, which for k folds is larger:
 
 from __future__ import annotations
 
-from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from mlcdr.config.yaml_reader import read_yaml_text
+
+FOLDER = Path(__file__).parent / "published"
+"""The published tables, each with its rules."""
 
 _Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
 
@@ -72,7 +75,7 @@ class Rules(_Strict):
 
 def rules_for(table: str) -> Rules:
     """The rules of a packaged table, `PAPER/TABLE`."""
-    path = (files("mlcdr.reproduce") / "published").joinpath(*f"{table}.yaml".split("/"))
+    path = FOLDER / f"{table}.yaml"
     if not path.is_file():
         return Rules()
     content: Any = read_yaml_text(path.read_text(encoding="utf-8"), f"published {table}.yaml").data

@@ -26,25 +26,20 @@ Where a standard error is missing on either side there is no z: within the toler
 from __future__ import annotations
 
 import csv
-import io
 import math
 import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from mlcdr.errors import ResultsError, join_words, suggest_name
 from mlcdr.experiment.model import LABELLED
-from mlcdr.reproduce.judging import Rules, rules_for
+from mlcdr.reproduce.judging import FOLDER, Rules, rules_for
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Point
 from mlcdr.tables.sheet import DASH, NOTHING, Text, make_sheet, signed, text
 from mlcdr.tables.text_format import format_mean
-
-if TYPE_CHECKING:  # its home moved in Python 3.11
-    from importlib.resources.abc import Traversable
 
 Verdict = Literal["agrees", "differs", "undecided", "not reproducible", "not run", "n/a"]
 
@@ -224,12 +219,12 @@ class PublishedComparison:
 
 def names() -> list[str]:
     """The published tables of methods' results, `PAPER/TABLE`, sorted."""
-    return sorted(name for name in _files() if any(cell.method and cell.metric for cell in _read(name)))
+    return [name for name in _files() if any(cell.method and cell.metric for cell in _read(name))]
 
 
 def data_set_names() -> list[str]:
     """The published tables of facts about data sets, `PAPER/TABLE`, sorted."""
-    return sorted(name for name in _files() if not any(cell.method for cell in _read(name)))
+    return [name for name in _files() if not any(cell.method for cell in _read(name))]
 
 
 def load(table: str) -> tuple[PublishedCell, ...]:
@@ -251,7 +246,7 @@ def load_facts(table: str) -> tuple[PublishedCell, ...]:
     ResultsError
         When there is no such table.
     """
-    known = sorted(name for name in _files() if any(not cell.method and cell.dataset for cell in _read(name)))
+    known = [name for name in _files() if any(not cell.method and cell.dataset for cell in _read(name))]
     return _load(table, "published table of data sets", known)
 
 
@@ -415,24 +410,14 @@ def _few(items: Any) -> str:
     return ", ".join(unique[:8]) + (" …" if len(unique) > 8 else "") if unique else "none"
 
 
-def _packaged() -> Traversable:
-    return files("mlcdr.reproduce") / "published"
-
-
 def _files() -> list[str]:
-    papers = [paper for paper in _packaged().iterdir() if paper.is_dir()]
-    return [
-        f"{paper.name}/{table.name.removesuffix('.csv')}"
-        for paper in papers
-        for table in paper.iterdir()
-        if table.name.endswith(".csv")
-    ]
+    return sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.glob("*/*.csv"))
 
 
 def _read(table: str) -> tuple[PublishedCell, ...]:
     """The rows of a table; none if the file is of another kind (ranks, complexities, facts)."""
-    content = _packaged().joinpath(*f"{table}.csv".split("/")).read_text(encoding="utf-8")
-    rows = csv.DictReader(io.StringIO(content))
-    if rows.fieldnames != _HEADER:
-        return ()
-    return tuple(PublishedCell(**{name: row[name] for name in _HEADER if name != "rank"}) for row in rows)
+    with (FOLDER / f"{table}.csv").open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        if rows.fieldnames != _HEADER:
+            return ()
+        return tuple(PublishedCell(**{name: row[name] for name in _HEADER if name != "rank"}) for row in rows)

@@ -92,19 +92,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import pydantic
 
 from mlcdr.config.problems import describe_finding
-from mlcdr.config.yaml_reader import MAX_BYTES, Document, read_yaml_text
+from mlcdr.config.yaml_reader import Document, read_yaml, read_yaml_text
 from mlcdr.errors import ConfigError, ResultsError, suggest_name
 from mlcdr.experiment.model import LayoutSpec, method_text
 
-if TYPE_CHECKING:  # its home moved in Python 3.11
-    from importlib.resources.abc import Traversable
+_FOLDER = Path(__file__).parent / "layouts"
 
 Spread = Literal["standard_error", "std", "none"]
 Scale = Literal["linear", "log"]
@@ -301,17 +299,7 @@ _KINDS: dict[type[_Strict], str] = {TableLayout: "table", FigureLayout: "figure"
 
 def names() -> list[str]:
     """The packaged layouts, sorted."""
-    found: list[str] = []
-
-    def visit(folder: Traversable, prefix: str) -> None:
-        for child in folder.iterdir():
-            if child.is_dir():
-                visit(child, f"{prefix}{child.name}/")
-            elif child.name.endswith(".yaml"):
-                found.append(prefix + child.name.removesuffix(".yaml"))
-
-    visit(_packaged(), "")
-    return sorted(found)
+    return sorted(path.relative_to(_FOLDER).with_suffix("").as_posix() for path in _FOLDER.rglob("*.yaml"))
 
 
 def load_table(entry: LayoutSpec) -> TableLayout:
@@ -355,10 +343,6 @@ def file_name(text: str) -> str:
     )
 
 
-def _packaged() -> Traversable:
-    return files("mlcdr.tables") / "layouts"
-
-
 def _load(model: type[_Model], entry: LayoutSpec) -> _Model:
     name, wanted = entry.layout, _KINDS[model]
     document = _read(name, wanted)
@@ -392,31 +376,24 @@ def _problem(document: Document, name: str, model: type[_Model], own: Mapping[st
 
 
 def _of_kind(name: str, kind: str) -> bool:
-    content = _packaged().joinpath(*f"{name}.yaml".split("/")).read_text(encoding="utf-8")
+    content = (_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
     return re.search(rf"^kind: {kind}\b", content, re.MULTILINE) is not None
 
 
 def _read(name: str, wanted: str | None = None) -> Document:
     """The layout file, found and read; where there is none, those of the kind that is wanted are listed."""
-    if name.endswith((".yaml", ".yml")):
-        if not Path(name).is_file():
-            raise ResultsError(f"no layout file {name}")
-        with Path(name).open("rb") as file:
-            source, content = name, file.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise ResultsError(f"{name}: larger than {MAX_BYTES // 1024} KiB; not a layout")
-    elif name not in names():
+    own = name.endswith((".yaml", ".yml"))
+    if own and not Path(name).is_file():
+        raise ResultsError(f"no layout file {name}")
+    if not own and name not in names():
         known = [each for each in names() if wanted is None or _of_kind(each, wanted)]
         hint = suggest_name(name, known)
         raise ResultsError(f"unknown layout {name!r}{hint} (known: {', '.join(known)}; or your own file, NAME.yaml)")
-    else:
-        source, content = f"layout {name}", _packaged().joinpath(*f"{name}.yaml".split("/")).read_bytes()
+    packaged = _FOLDER / f"{name}.yaml"
     try:
-        document = read_yaml_text(content.decode("utf-8"), source)
-    except UnicodeDecodeError as error:
-        raise ResultsError(f"{source}: not UTF-8 text") from error
+        document = read_yaml(name) if own else read_yaml_text(packaged.read_text(encoding="utf-8"), f"layout {name}")
     except ConfigError as error:
         raise ResultsError(str(error)) from error
     if not isinstance(document.data, dict):
-        raise ResultsError(f"{source}: holds no layout (a mapping that begins with `kind: table` or `kind: figure`)")
+        raise ResultsError(f"{name}: holds no layout (a mapping that begins with `kind: table` or `kind: figure`)")
     return document
