@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -149,22 +149,17 @@ class _Comparer:
             for point in self.points
         }
         self.contestants = [m for m in results.methods if any(m in block for block in self.cells.values())]
+        whole = {block: found for block, found in self.cells.items() if len(found) == len(self.contestants) > 1}
+        self.left_out = tuple(block for block in self.cells if block not in whole) if len(self.contestants) > 1 else ()
+        self.ranks: dict[Block, dict[str, float]] = {}
+        self.significance: Significance | None = None
         better = self.facts.higher_is_better
-        self.ranks = {
-            block: {} if better is None else rank_means({m: cell.mean for m, cell in found.items()}, better)
-            for block, found in self.cells.items()
-        }
-        complete = len(self.contestants) if len(self.contestants) > 1 else math.inf
-        self.ranked = tuple(block for block, ranks in self.ranks.items() if len(ranks) == complete)
-        self.left_out = tuple(b for b in self.cells if b not in self.ranked) if math.isfinite(complete) else ()
-        self.significance = self._assess(rope)
-
-    def _assess(self, rope: float | None) -> Significance | None:
-        datasets = {dataset for dataset, _ in self.ranked}
-        if len(datasets) < 2 or self.facts.higher_is_better is None:
-            return None
-        means = [[self.cells[block][method].mean for block in self.ranked] for method in self.contestants]
-        return assess(self.contestants, np.array(means), self.facts.higher_is_better, len(datasets), rope)
+        if better is not None:
+            self.ranks = {b: rank_means({m: c.mean for m, c in found.items()}, better) for b, found in whole.items()}
+            n_datasets = len({dataset for dataset, _ in whole})
+            if n_datasets > 1:
+                means = np.array([[found[method].mean for found in whole.values()] for method in self.contestants])
+                self.significance = assess(self.contestants, means, better, n_datasets, rope)
 
     def _points(self) -> tuple[Point, ...]:
         """The points across: those at which no parameter is absent, if there are such; all otherwise."""
@@ -172,15 +167,15 @@ class _Comparer:
         return whole or self.results.points
 
     def _average(self, method: str, blocks: Iterable[Block]) -> float:
-        mine = [self.ranks[block][method] for block in blocks if block in self.ranked and method in self.ranks[block]]
-        return sum(mine) / len(mine) if mine else float("nan")
+        mine = [self.ranks[block][method] for block in blocks if method in self.ranks.get(block, ())]
+        return sum(mine) / len(mine) if mine else math.nan
 
     def comparison(self) -> Comparison:
-        averages = {m: self._average(m, self.ranked) for m in self.contestants} if self.ranked else {}
-        sheet = self._by_point() if self.results.swept else self._by_dataset()
+        averages = {m: self._average(m, self.ranks) for m in self.contestants} if self.ranks else {}
+        ranked = tuple(self.ranks)
         columns = ("dataset", "method", *self.results.swept, "metric", "mean", "se", "n", "rank")
         return Comparison(
-            self.metric, sheet, averages, self.ranked, self.left_out, self.significance, columns, self._records()
+            self.metric, self._sheet(), averages, ranked, self.left_out, self.significance, columns, self._records()
         )
 
     def _records(self) -> tuple[tuple[str, ...], ...]:
@@ -189,49 +184,42 @@ class _Comparer:
             (
                 *(dataset, method, *point, self.metric),
                 *(number(cell.mean), number(cell.se), str(cell.n)),
-                f"{self.ranks[dataset, point][method]:g}" if (dataset, point) in self.ranked else "",
+                f"{self.ranks[dataset, point][method]:g}" if (dataset, point) in self.ranks else "",
             )
             for (dataset, point), found in self.cells.items()
             for method, cell in found.items()
         )
 
-    def _standing(self, method: str, blocks: Iterable[Block]) -> tuple[Text, Text]:
+    def _standing(self, method: str, blocks: Collection[Block]) -> tuple[Text, Text]:
         """The method's wins, ties and losses, and its average rank."""
         counts = [0, 0, 0]
-        for block in blocks:
-            if block in self.ranked and method in self.ranks[block]:
-                mine = self.ranks[block][method]
-                for other, rank in self.ranks[block].items():
-                    counts[0 if mine < rank else 1 if mine == rank else 2] += other != method
+        for ranks in (self.ranks[block] for block in blocks if method in self.ranks.get(block, ())):
+            for other in ranks.keys() - {method}:
+                counts[0 if ranks[method] < ranks[other] else 1 if ranks[method] == ranks[other] else 2] += 1
         average = self._average(method, blocks)
         shown = NOTHING if math.isnan(average) else text(f"{average:.2f}")
         return text(record(counts)) if any(counts) else NOTHING, shown
 
-    def _by_dataset(self) -> Sheet:
-        datasets = self.results.datasets
-        rows: list[tuple[str | Text, ...]] = [
-            (m, *(self._show((d, ()), m) for d in datasets), *self._standing(m, self.cells))
-            for m in self.results.methods
-        ]
-        return make_sheet(self._caption(), ("Method", *datasets, "W/T/L", "Average rank"), rows, 1, self._notes())
-
-    def _by_point(self) -> Sheet:
-        results, points = self.results, self.points
+    def _sheet(self) -> Sheet:
+        results, points, methods = self.results, self.points, self.results.methods
+        ends = ("W/T/L", "Average rank")
         rows: list[tuple[str | Text, ...]] = []
-        for dataset, method in itertools.product(results.datasets, results.methods):
-            here = [(dataset, point) for point in points]
-            rows.append(
-                (dataset, method, *(self._show(block, method) for block in here), *self._standing(method, here))
-            )
-        if len(results.datasets) > 1:
-            for method in results.methods:
-                at_points = [self._standing(method, [(d, point) for d in results.datasets])[1] for point in points]
-                rows.append(("average rank", method, *at_points, *self._standing(method, self.cells)))
+        if not results.swept:
+            for method in methods:
+                cells = (self._show(block, method) for block in self.cells)
+                rows.append((method, *cells, *self._standing(method, self.cells)))
+            return make_sheet(self._caption(), ("Method", *results.datasets, *ends), rows, 1, self._notes())
+        for dataset, method in itertools.product(results.datasets, methods):
+            blocks = [(dataset, point) for point in points]
+            cells = (self._show(block, method) for block in blocks)
+            rows.append((dataset, method, *cells, *self._standing(method, blocks)))
+        for method in methods if len(results.datasets) > 1 else ():
+            at_points = [self._standing(method, [(d, point) for d in results.datasets])[1] for point in points]
+            rows.append(("average rank", method, *at_points, *self._standing(method, self.cells)))
         heads = [", ".join(value or DASH for value in point) for point in points]
         paths = [shorten_path(path, results.swept) for path in results.swept]
         heads[0] = ", ".join(f"{p} = {v or DASH}" for p, v in zip(paths, points[0], strict=True))
-        header = ("Dataset", "Method", *heads, "W/T/L", "Average rank")
-        return make_sheet(self._caption(), header, rows, 2, self._notes(), nested=1)
+        return make_sheet(self._caption(), ("Dataset", "Method", *heads, *ends), rows, 2, self._notes(), nested=1)
 
     def _show(self, block: Block, method: str) -> Text:
         found = self.cells[block]
@@ -273,7 +261,7 @@ class _Comparer:
         if any(cell.n == 1 for cell in present):
             notes.append(f"± {DASH}: a single split has no standard error.")
         notes += self.results.remarks
-        if self.ranked and self.facts.higher_is_better is not None:
+        if self.ranks:
             notes.append("W/T/L: wins, ties and losses against each of the others.")
             if self.significance:
                 notes += self.significance.notes()
