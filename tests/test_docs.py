@@ -67,7 +67,7 @@ def test_the_stored_status_is_of_the_configs_as_they_are() -> None:
     text = (DOCS / "reproduction-status.md").read_text(encoding="utf-8")
     for line in text.splitlines():
         if "differs from the config" in line:
-            assert re.search(r" says: datasets: \[[^]]*\] \(config: \[[^]]*\]\)\.$", line), line
+            assert re.search(r": datasets: \[[^]]*\] \(config: \[[^]]*\]\)\.$", line), line
     assert "cannot be compared" not in text
 
 
