@@ -210,17 +210,15 @@ def compare(
     missing = [key for key in wanted if key not in other]
     shorter = [key for key in common if one[key].keys() - other[key].keys()]
     unknown = [name for name, known in facts.items() if known.higher_is_better is None]
-    remarks = []
-    if missing:
-        names = join_words(list(dict.fromkeys(f"{dataset} {method}" for dataset, method, _, _ in missing))[:6])
-        remarks.append(f"Not in {new.folder}: {len(missing)} cells of {old.folder} ({names}).")
-    if shorter:
-        remarks.append(f"{len(shorter)} cells lack splits in {new.folder}; paired are the common ones.")
-    if undefined:
-        remarks.append(f"{len(undefined)} times are zero, and have no ratio.")
-    if unknown:
-        remarks.append(f"Not judged, because which way is better is not known: {join_words(unknown)}.")
-    return BaselineComparison(str(old.folder), str(new.folder), _corrected(cells), margin, time_margin, tuple(remarks))
+    names = join_words(list(dict.fromkeys(f"{dataset} {method}" for dataset, method, _, _ in missing))[:6])
+    remarks = {
+        f"Not in {new.folder}: {len(missing)} cells of {old.folder} ({names}).": missing,
+        f"{len(shorter)} cells lack splits in {new.folder}; paired are the common ones.": shorter,
+        f"{len(undefined)} times are zero, and have no ratio.": undefined,
+        f"Not judged, because which way is better is not known: {join_words(unknown)}.": unknown,
+    }
+    shown = tuple(remark for remark, about in remarks.items() if about)
+    return BaselineComparison(str(old.folder), str(new.folder), _corrected(cells), margin, time_margin, shown)
 
 
 def _pair(
