@@ -91,6 +91,8 @@ class ComposedClassifier(LabelSetClassifier):
         "dual_space": "dual_space",
     }
 
+    hands_on_unlabelled: ClassVar[bool] = True
+
     learner: Any = parameter()
     label_space: Any = parameter(None)
     feature_space: Sequence[Any] | None = parameter(None)

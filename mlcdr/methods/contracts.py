@@ -83,9 +83,15 @@ class Part(BaseEstimator):
         moments = Moments.from_arrays(X, Y)
         if X_unlabelled is None:
             return moments
+        if not self._takes_unlabelled():
+            raise ValueError(f"{type(self).__name__} does not learn from rows without labels: leave X_unlabelled out")
         if np.ndim(X_unlabelled) == 2 and np.shape(X_unlabelled)[1] != X.shape[1]:
             raise ValueError(f"X_unlabelled has {np.shape(X_unlabelled)[1]} features and X has {X.shape[1]}")
         return moments.with_unlabelled(checked(self, X_unlabelled, reset=False, ensure_min_samples=0))
+
+    def _takes_unlabelled(self) -> bool:
+        """Whether there is a use for rows without labels."""
+        return self.uses_unlabelled or self.hands_on_unlabelled
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

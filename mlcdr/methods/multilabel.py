@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.constraints import ESTIMATOR, parameter
 from mlcdr.methods.contracts import Part, as_dense, declared, has_decision_function, has_parameters
-from mlcdr.methods.label_space.linear import as_binary
 from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.numerics.entry import checked
+from mlcdr.numerics.entry import as_binary, checked
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
@@ -39,7 +38,7 @@ class LabelSetClassifier(ClassifierMixin, Part):
         """Fit from features X (n×d, dense or CSR) and label sets y (n×K, dense or CSR; or n, for one label).
 
         y holds 0 and 1, or any two values, of which the larger means that the label is present. `X_unlabelled` (u×d):
-        rows without labels, for methods that use them (`uses_unlabelled`); others ignore them.
+        rows without labels, for methods that use them (`uses_unlabelled`); others refuse them.
 
         Raises
         ------
@@ -47,8 +46,6 @@ class LabelSetClassifier(ClassifierMixin, Part):
             When the shapes disagree, a feature is not finite, y holds more than two values, or a parameter is wrong.
         """
         self._validate_params()
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
         X = checked(self, X)
         Y, classes, is_vector = as_binary(y, X.shape[0])
         self.fit_moments(self._training_set(X, Y, X_unlabelled))

@@ -27,16 +27,6 @@ class RankCoordinates:
     moments: Moments
     lift: Callable[[Array], Array]
 
-    @property
-    def xx(self) -> Array:
-        """S (r×r)."""
-        return self.moments.xx
-
-    @property
-    def xy(self) -> Array:
-        """C (r×K)."""
-        return self.moments.xy
-
     def rows(self) -> tuple[Any, Array]:
         """The rows (n×r) less an origin that is 0 but for large offsets (see `sums.less_offsets`), and their mean."""
         X, origin = self.moments.rows_less_offsets()

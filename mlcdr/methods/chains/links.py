@@ -161,6 +161,9 @@ class LinkedClassifier(MetaClassifier):
         self._fit_links(self._own_estimator(), moments)
         return self
 
+    def _takes_unlabelled(self) -> bool:
+        return bool(declared(self.features, "hands_on_unlabelled"))
+
     def _handed_none(self) -> dict[str, Any]:
         parts = super()._handed_none()
         if declared(parts.get("features"), "hands_on_unlabelled"):  # it gets the training set as it is

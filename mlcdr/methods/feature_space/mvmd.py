@@ -42,9 +42,9 @@ class MVMD(ImplicitFeatureSpace):
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         space = rank_coordinates(moments)
-        c = dependence(space.moments)
-        for_variance, for_dependence = self._shares(float(np.trace(space.xx)), c)
-        values, vectors = eigen(for_variance * space.xx + for_dependence * (c @ c.T))
+        scatter, c = space.moments.xx, dependence(space.moments)
+        for_variance, for_dependence = self._shares(float(np.trace(scatter)), c)
+        values, vectors = eigen(for_variance * scatter + for_dependence * (c @ c.T))
         return values, space.lift(vectors)
 
     def _shares(self, trace: float, c: Array) -> tuple[float, float]:

@@ -34,9 +34,10 @@ class PCA(ImplicitFeatureSpace):
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         space = rank_coordinates(moments)
-        if moments.n_features > len(space.xx):  # diagonal there
-            return np.diag(space.xx), space.lift(np.eye(len(space.xx)))
-        return eigen(space.xx)
+        scatter = space.moments.xx
+        if moments.n_features > len(scatter):  # diagonal there
+            return np.diag(scatter), space.lift(np.eye(len(scatter)))
+        return eigen(scatter)
 
     def _operator(self, moments: Moments) -> tuple[Operator, float]:
         return moments.scatter_operator(), float(moments.spread().sum())

@@ -8,14 +8,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.constraints import SIZE, one_of, parameter
 from mlcdr.methods.contracts import LabelSpace, as_dense
-from mlcdr.numerics.entry import checked, checked_array
+from mlcdr.numerics.entry import as_label_matrix, checked
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 
@@ -55,7 +53,7 @@ class LinearLabelSpace(LabelSpace):
     def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> LinearLabelSpace:
         """Find the directions from features X (n×d, dense or CSR) and labels y (n×K, or n for one label).
 
-        `X_unlabelled` (u×d): rows without labels, for methods that use them (`uses_unlabelled`); others ignore them.
+        `X_unlabelled` (u×d): rows without labels, for methods that use them (`uses_unlabelled`); others refuse them.
         """
         self._validate_params()
         X = checked(self, X)
@@ -137,49 +135,3 @@ class LinearLabelSpace(LabelSpace):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
-
-
-def as_label_matrix(Y: Any, n: int) -> Any:
-    """Y as an n×K matrix of numbers (a vector becomes one column); sparse stays CSR.
-
-    Raises
-    ------
-    ValueError
-        When Y is None, not numeric, holds NaN or infinity, or has not `n` rows.
-    """
-    if Y is None:
-        raise ValueError("requires y to be passed, but the target y is None")
-    Y = checked_array(Y, ensure_2d=False, dtype="numeric", input_name="y")
-    if Y.ndim == 1:
-        Y = Y[:, None]
-    if Y.shape[0] != n:
-        raise ValueError(f"X has {n} rows and y has {Y.shape[0]}")
-    return Y
-
-
-def as_binary(y: Any, n: int) -> tuple[Any, NDArray[Any], bool]:
-    """Label sets as an n×K matrix of {0, 1} (sparse stays CSR), the two values y had, and whether it was a vector.
-
-    Raises
-    ------
-    ValueError
-        When y holds more than two values, or has not `n` rows.
-    """
-    if sp.issparse(y):
-        matrix = as_label_matrix(y, n)
-        if not np.isin(matrix.data, (0, 1)).all():
-            raise ValueError("a sparse y must hold label sets: an n×K matrix of 0 and 1")
-        return matrix, np.array([0, 1]), False
-    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-    check_classification_targets(y)
-    values, codes = np.unique(y, return_inverse=True)
-    if len(y) != n:
-        raise ValueError(f"X has {n} rows and y has {len(y)}")
-    if len(values) > 2:
-        raise ValueError(
-            f"Only binary classification is supported for each label: y must hold 0 and 1, found {len(values)} values"
-        )
-    if set(values.tolist()) <= {0, 1}:  # all labels absent, or all present, mean just that
-        values, codes = np.array([0, 1], dtype=y.dtype), np.asarray(y)
-    codes = codes.reshape(y.shape).astype(np.uint8)
-    return (codes[:, None] if y.ndim == 1 else codes), values, y.ndim == 1
