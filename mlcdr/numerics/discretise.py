@@ -5,7 +5,7 @@ A sparse matrix stays sparse: its codes are numbered so that the one of 0 is 0, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from mlcdr.numerics import sums
 
 Array = NDArray[np.float64]
+
+_COLUMNS = 256  # of a sparse matrix, made dense at a time
 
 RULES = ("mean_std", "published_code", "equal_frequency")
 
@@ -64,24 +66,8 @@ def equal_frequency(X: Any, n_intervals: int = 5) -> Any:
     Equal values are never parted, so a feature with many of them has fewer intervals. Features of two values stay.
     """
     shares = np.arange(1, n_intervals) / n_intervals
-    if sp.issparse(X):
-        columns = sp.csc_array(X)
-        edges = np.empty((len(shares), X.shape[1]))
-        for j in range(X.shape[1]):
-            edges[:, j] = _quantiles(columns.data[columns.indptr[j] : columns.indptr[j + 1]], X.shape[0], shares)
-    else:
-        edges = np.quantile(X, shares, axis=0, method="inverted_cdf")
+    edges = _over_columns(X, lambda some: np.quantile(some, shares, axis=0, method="inverted_cdf"))
     return _coded(X, np.nextafter(edges, np.inf), _of_two_values(X), 0)
-
-
-def _quantiles(entries: Array, n: int, shares: Array) -> Array:
-    """Quantiles (the least value that has at least that share at or below it) of entries and n − len(entries) zeros."""
-    ordered, below = np.sort(entries), int(np.count_nonzero(entries < 0))
-    place = np.ceil(shares * n - 1e-9).astype(np.intp) - 1
-    zeros = n - len(entries)
-    index = np.where(place < below, place, np.maximum(place - zeros, 0))
-    found = ordered[np.minimum(index, len(ordered) - 1)] if len(ordered) else np.zeros(len(shares))
-    return np.where((place >= below) & (place < below + zeros), 0.0, found)
 
 
 def _coded(X: Any, edges: Array, stays: NDArray[np.bool_], middle: int) -> Any:
@@ -108,20 +94,18 @@ def _of_two_values(X: Any) -> NDArray[np.bool_]:
     """Which features have two values or fewer."""
     if X.shape[0] == 0:
         return np.ones(X.shape[1], dtype=bool)
-    if not sp.issparse(X):
-        low, high = X.min(axis=0), X.max(axis=0)
-        return np.asarray(((low == X) | (high == X)).all(axis=0))
-    low, high = (np.asarray(edge.toarray()).ravel() for edge in (X.min(axis=0), X.max(axis=0)))
-    coo = sp.coo_array(X)
-    other = (coo.data != low[coo.col]) & (coo.data != high[coo.col])
-    inner = np.bincount(coo.col[other], minlength=X.shape[1])
-    filled = np.bincount(coo.col, minlength=X.shape[1]) == X.shape[0]
-    return np.asarray((inner == 0) & (filled | (low == 0) | (high == 0)))
+    return _over_columns(X, lambda some: ((some.min(axis=0) == some) | (some.max(axis=0) == some)).all(axis=0))
 
 
 def _ternary(X: Any) -> NDArray[np.bool_]:
     """Which features hold nothing but −1, 0 and 1."""
+    return _over_columns(X, lambda some: np.isin(some, (-1, 0, 1)).all(axis=0))
+
+
+def _over_columns(X: Any, compute: Callable[[Array], Any]) -> NDArray[Any]:
+    """What is computed of each column of X (n×d), of which a sparse one is made dense in blocks of columns."""
     if not sp.issparse(X):
-        return np.asarray(np.isin(X, (-1, 0, 1)).all(axis=0))
-    coo = sp.coo_array(X)
-    return np.bincount(coo.col[~np.isin(coo.data, (-1, 0, 1))], minlength=X.shape[1]) == 0
+        return np.asarray(compute(X))
+    columns = sp.csc_array(X)
+    starts = range(0, max(X.shape[1], 1), _COLUMNS)
+    return np.concatenate([compute(sums.dense(columns[:, i : i + _COLUMNS])) for i in starts], axis=-1)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import minimum_spanning_tree
 
 from mlcdr.numerics.information import first_best
 
@@ -22,27 +24,15 @@ def spanning_forest(weights: Array) -> Neighbours:
     for rounding the one between the lower numbers goes first, the lower of the lower numbers deciding (Kruskal 1956).
     Cost: K² log K.
     """
-    K = len(weights)
-    first, second = np.triu_indices(K, 1)
+    first, second = np.triu_indices_from(weights, 1)
     heavy = weights[first, second]
-    neighbours: Neighbours = [[] for _ in range(K)]
-    tree = list(range(K))
-
-    def root(label: int) -> int:
-        while tree[label] != label:
-            tree[label] = tree[tree[label]]
-            label = tree[label]
-        return label
-
-    for e in np.argsort(-np.round(heavy, 12), kind="stable").tolist():
-        if heavy[e] <= 0:
-            break
-        j, k = int(first[e]), int(second[e])
-        if root(j) != root(k):
-            tree[root(j)] = root(k)
-            neighbours[j].append(k)
-            neighbours[k].append(j)
-    return [sorted(each) for each in neighbours]
+    order = np.argsort(-np.round(heavy, 12), kind="stable")
+    order = order[heavy[order] > 0]
+    # no two edges have the same rank, so there is one tree of the least sum of ranks
+    ranks = sp.csr_array((np.arange(1.0, len(order) + 1), (first[order], second[order])), shape=weights.shape)
+    tree = minimum_spanning_tree(ranks)
+    linked = sp.csr_array(tree + tree.T).sorted_indices()
+    return [each.tolist() for each in np.split(linked.indices, linked.indptr[1:-1])]
 
 
 def components(neighbours: Neighbours) -> Iterator[list[int]]:

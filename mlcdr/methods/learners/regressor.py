@@ -11,14 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.contracts import Learner
 from mlcdr.numerics.entry import checked, checked_targets
-from mlcdr.numerics.moments import Moments
-from mlcdr.numerics.sums import dense
 
 Array = NDArray[np.float64]
 
 
 class Regressor(MultiOutputMixin, RegressorMixin, Learner):
-    """Base of the multi-output regressors: a method defines `_fit_rows` or `fit_moments`, and `predict_valid`."""
+    """Base of the multi-output regressors: a method defines `_fit_rows` and `predict_valid`."""
 
     independent_outputs: ClassVar[bool] = True
 
@@ -28,20 +26,14 @@ class Regressor(MultiOutputMixin, RegressorMixin, Learner):
         """Fit from features X (n×d, dense or CSR) and targets y (n×q or n)."""
         self._validate_params()
         X, y = checked_targets(self, X, y)
-        self._fit_rows(X, y if y.ndim == 2 else y[:, None])
-        self._is_vector = y.ndim == 1
-        return self
-
-    def fit_moments(self, moments: Moments) -> Any:
-        """Fit from the moments of a training set, which must have their rows (nothing is checked)."""
-        self.n_features_in_, self._is_vector = moments.n_features, False
-        X, Z = moments.rows()
-        self._fit_rows(X, dense(Z))
+        Z = np.asarray(y, dtype=np.float64)
+        self._fit_rows(X, Z if Z.ndim == 2 else Z[:, None])
+        self._is_vector = Z.ndim == 1
         return self
 
     def _fit_rows(self, X: Any, Z: Array) -> None:
         """Fit from checked rows X (n×d, dense or CSR) and targets Z (n×q)."""
-        self.fit_moments(Moments.from_arrays(X, Z))
+        raise NotImplementedError
 
     def predict(self, X: Any) -> Array:
         """Predictions (n×q, or n where y was a vector) for X (n×d)."""

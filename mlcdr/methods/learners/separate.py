@@ -13,6 +13,8 @@ from mlcdr.methods.contracts import Learner, has_kernel
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.regressor import Array, Regressor
 from mlcdr.numerics.kernels import KernelRegression
+from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.sums import dense
 
 
 def _estimator_has_kernel(separate: Separate) -> bool:
@@ -45,6 +47,13 @@ class Separate(Regressor):
         """That of the learner, if it has one: each output is fitted with the same kernel and α."""
         found: KernelRegression = self.estimator.kernel_regression()
         return found
+
+    def fit_moments(self, moments: Moments) -> Separate:
+        """Fit from the rows of a training set: its sums, which are those of all outputs, are not used."""
+        self.n_features_in_, self._is_vector = moments.n_features, False
+        X, Z = moments.rows()
+        self._fit_rows(X, dense(Z))
+        return self
 
     def _fit_rows(self, X: Any, Z: Array) -> None:
         estimator = LeastSquares() if self.estimator is None else self.estimator
