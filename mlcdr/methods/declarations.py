@@ -31,6 +31,11 @@ RENAMED = {"base": "estimator", "of": "estimator", "learner": "estimator"}
 REQUIRED = inspect.Parameter.empty
 """The default of a parameter that has none."""
 
+_WORDED = {
+    "boolean": "true or false",
+    "array-like": "a list",
+    "random_state": "an int in the range [0, 4294967295] or None",
+}
 _METHODS = ("fit", "predict", "predict_proba", "transform")
 _PERCENTAGE = re.compile(r"\d+(\.\d+)?%")
 
@@ -59,12 +64,15 @@ class Constraint:
         "int" and "float": in an interval; "options": one of some texts; "methods": an object that has these;
         "instance": of a type; "boolean", "array-like", "random_state" and "none": as scikit-learn has them; "other":
         what only scikit-learn's constraint object can tell, never in the index.
+    text : str
+        In scikit-learn's words, or plainer ones for what a config cannot hold.
     details : tuple
         Of an interval: the bounds (None: none) and the closed sides ("left", "right", "both", "neither"); the options;
         the methods; the type's name; the constraint object.
     """
 
     kind: str
+    text: str
     details: tuple[Any, ...] = ()
 
     @classmethod
@@ -72,20 +80,22 @@ class Constraint:
         """From an item of `_parameter_constraints`."""
         from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, make_constraint
 
+        found = make_constraint(written)
         if written is None:
-            return cls("none")
-        if written in ("boolean", "array-like", "random_state"):
-            return cls(written)
+            return cls("none", "None")
+        if written in _WORDED:
+            return cls(written, _WORDED[written])
         if isinstance(written, Interval) and written.type in (Integral, Real):
             kind = "int" if written.type is Integral else "float"
-            return cls(kind, (written.left, written.right, written.closed))
+            return cls(kind, str(found), (written.left, written.right, written.closed))
         if isinstance(written, StrOptions):
-            return cls("options", tuple(sorted(written.options)))
+            options = tuple(sorted(written.options))
+            return cls("options", f"a str among {{{', '.join(map(repr, options))}}}", options)
         if isinstance(written, HasMethods):
-            return cls("methods", tuple(written.methods))
+            return cls("methods", str(found), tuple(written.methods))
         if isinstance(written, type) and written.__module__ == "builtins":
-            return cls("instance", (written.__name__,))
-        return cls("other", (make_constraint(written),))
+            return cls("instance", str(found), (written.__name__,))
+        return cls("other", str(found), (found,))
 
     @property
     def is_interval(self) -> bool:
@@ -107,7 +117,7 @@ class Constraint:
             case "array-like":
                 return hasattr(value, "__len__") and not isinstance(value, str)
             case "random_state":
-                return value is None or _SEED.allows(value)
+                return value is None or (isinstance(value, int) and 0 <= value < 2**32)
             case "options":
                 return isinstance(value, str) and value in self.details
             case "methods":
@@ -125,33 +135,7 @@ class Constraint:
         return bool(above and (value < high or (value == high and closed in ("right", "both"))))
 
     def __str__(self) -> str:
-        """In scikit-learn's words, or plainer ones for what a config cannot hold."""
-        match self.kind:
-            case "none":
-                return "None"
-            case "boolean":
-                return "true or false"
-            case "array-like":
-                return "a list"
-            case "random_state":
-                return f"{_SEED} or None"
-            case "options":
-                return f"a str among {{{', '.join(map(repr, self.details))}}}"
-            case "methods":
-                listed = " and ".join(filter(None, (", ".join(map(repr, self.details[:-1])), repr(self.details[-1]))))
-                return f"an object implementing {listed}"
-            case "instance":
-                return f"an instance of {self.details[0]!r}"
-            case "other":
-                return str(self.details[0])
-        low, high, closed = self.details
-        what, show = ("an int", str) if self.kind == "int" else ("a float", lambda bound: str(float(bound)))
-        bounds = f"{'-inf' if low is None else show(low)}, {'inf' if high is None else show(high)}"
-        opening, closing = "[" if closed in ("left", "both") else "(", "]" if closed in ("right", "both") else ")"
-        return f"{what} in the range {opening}{bounds}{closing}"
-
-
-_SEED = Constraint("int", (0, 2**32 - 1, "both"))
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -169,13 +153,13 @@ class Parameter:
     def to_plain(self) -> dict[str, Any]:
         """As the index has it."""
         default = {} if self.required else {"default": self.default}
-        return default | {"constraints": [[each.kind, *each.details] for each in self.constraints]}
+        return default | {"constraints": [[each.kind, each.text, *each.details] for each in self.constraints]}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Parameter:
         """From the index."""
         default = plain.get("default", REQUIRED)
-        constraints = tuple(Constraint(kind, tuple(details)) for kind, *details in plain["constraints"])
+        constraints = tuple(Constraint(kind, text, tuple(details)) for kind, text, *details in plain["constraints"])
         return cls(tuple(default) if isinstance(default, list) else default, constraints)
 
 
