@@ -53,6 +53,12 @@ def constant(a: Any) -> Mask:
     return np.asarray(a.max(axis=0) == a.min(axis=0))
 
 
+def inverse_ranges(a: Any) -> Array:
+    """1/(max − min) of each column, 0 where it is constant."""
+    low, high = (dense(edge).ravel() for edge in (a.min(axis=0), a.max(axis=0)))
+    return np.divide(1.0, high - low, out=np.zeros(len(low)), where=high > low)
+
+
 def symmetric(lower: Array) -> Array:
     """The symmetric matrix of which only the lower triangle is given."""
     full = np.array(lower)

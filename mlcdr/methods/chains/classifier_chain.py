@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlcdr.methods.chains.directed import DirectedChain, Structure
-from mlcdr.methods.chains.linear import LinearLinks
+from mlcdr.methods.chains.linear import LinearLinks, follow
 from mlcdr.methods.chains.links import Array
 from mlcdr.methods.chains.order import order_of
 from mlcdr.methods.constraints import SEED, one_of, parameter
@@ -90,9 +90,5 @@ class ClassifierChain(DirectedChain):
             return super()._scores(X)
         scores = self._linear.on_features(X)
         on_labels = np.asfortranarray(self._linear.on_labels[np.ix_(self.order_, self.order_)])
-        # in the chain's order: the labels before one are the first columns
-        predicted = np.zeros(scores.shape, order="F")
-        for i, k in enumerate(self.order_):
-            scores[:, k] += predicted[:, :i] @ on_labels[:i, i]
-            predicted[:, i] = scores[:, k] > 0
+        scores[:, self.order_] = follow(scores[:, self.order_], on_labels)
         return scores

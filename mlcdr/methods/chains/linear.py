@@ -319,5 +319,16 @@ class LinearLinks:
         return Link(model)
 
 
+def follow(alone: Array, on_labels: Array) -> Array:
+    """Scores (n×m) of a chain's labels, in its order, from those of the features alone and a column of each on those
+    before it (m×m, in Fortran order): what is predicted of one is given to the next.
+    """
+    scores, predicted = np.asfortranarray(alone), np.zeros(alone.shape, order="F")
+    for i in range(alone.shape[1]):
+        scores[:, i] += predicted[:, :i] @ on_labels[:i, i]
+        predicted[:, i] = scores[:, i] > 0
+    return scores
+
+
 def _nothing_known(moments: Moments) -> tuple[Array, Mask]:
     return np.zeros((moments.n_labels, moments.n_labels)), np.zeros(moments.n_labels, dtype=bool)

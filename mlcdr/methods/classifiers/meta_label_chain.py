@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
-from mlcdr.methods.chains.linear import LinearLinks
+from mlcdr.methods.chains.linear import LinearLinks, follow
 from mlcdr.methods.constraints import COUNT, ESTIMATOR, SEED, one_of, parameter
 from mlcdr.methods.contracts import as_dense, fit_label_sets
 from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, seeded
@@ -186,12 +186,6 @@ class _Member:
             return scores
         order = np.asarray(self.within[i])
         own = np.asfortranarray(on_labels[start + order[:, None], start + order])
-        found = np.asfortranarray(scores[:, order])  # in the chain's order, as the predictions are
-        within = np.zeros(found.shape, order="F")
-        within[:, 0] = found[:, 0] > 0
-        for place in range(1, size):
-            found[:, place] += within[:, :place] @ own[:place, place]
-            within[:, place] = found[:, place] > 0
-        result = np.empty_like(found)
-        result[:, order] = found
+        result = np.empty(scores.shape, order="F")
+        result[:, order] = follow(scores[:, order], own)
         return result

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from mlcdr.methods.constraints import BOOLEAN, COUNT, POSITIVE, parameter
 from mlcdr.methods.multilabel import Array, MultilabelClassifier
+from mlcdr.numerics import sums
 from mlcdr.numerics.neighbours import Neighbours
 
 
@@ -59,7 +60,7 @@ class MLkNN(MultilabelClassifier):
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
         n, n_labels = Y.shape
-        self._scale = _inverse_ranges(X) if self.normalise else None
+        self._scale = sums.inverse_ranges(X) if self.normalise else None
         X = self._scaled(X)
         self._rows, self._label_sets = Neighbours(X), Y
         self.k_ = min(self.k, n if self.include_itself else n - 1)
@@ -92,12 +93,3 @@ class MLkNN(MultilabelClassifier):
         scores = (there - absent) / (2 * (there + absent))
         scores[there == absent] = np.finfo(np.float64).eps
         return scores
-
-
-def _inverse_ranges(X: Any) -> Array:
-    """1/(max − min) of each column (d,), 0 where that is infinite."""
-    if sp.issparse(X):
-        ranges = X.max(axis=0).toarray().ravel() - X.min(axis=0).toarray().ravel()
-    else:
-        ranges = X.max(axis=0) - X.min(axis=0)
-    return np.divide(1.0, ranges, out=np.zeros(len(ranges)), where=ranges > 0)

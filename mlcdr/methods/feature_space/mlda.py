@@ -6,8 +6,6 @@ Source: Wang, Ding & Huang 2010 (correlation); Park & Lee 2008 (binary); Chen et
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mlcdr.methods.constraints import POSITIVE, one_of, parameter
@@ -68,7 +66,8 @@ class MLDA(ScaledFeatureSpace):
         rows, centre = space.rows()
         w = weights_in(moments, self.weights)
         counted, present = np.flatnonzero(w.any(axis=1)), w.any(axis=0)
-        if len(counted) == 0 or not _varies(moments.rows()[0][counted]):
+        # if no feature varies, rounding would be taken for scatter
+        if len(counted) == 0 or sums.constant(moments.rows()[0][counted]).all():
             return np.zeros(0), np.zeros((moments.n_features, 0))
         # about x̄, of which constant features differ nowhere, whatever their offset
         about = sums.cross(rows, centre, self._mean_shares(moments)[:, None], np.zeros(1))
@@ -89,9 +88,3 @@ class MLDA(ScaledFeatureSpace):
         if self.variant == "mlc_toolbox":
             s = s * label_sets(moments).sum(axis=1)
         return s / (s.sum() or 1.0)
-
-
-def _varies(rows: Any) -> bool:
-    """Whether any feature varies; if none does, rounding would be taken for scatter."""
-    low, high = rows.min(axis=0), rows.max(axis=0)
-    return bool((low != high).sum())

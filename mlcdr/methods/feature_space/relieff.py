@@ -15,7 +15,7 @@ from mlcdr.methods.constraints import COUNT, parameter
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.neighbours import mark_nearest
-from mlcdr.numerics.sums import dense
+from mlcdr.numerics.sums import dense, inverse_ranges
 
 _DISTANCES = 2**21  # at a time
 _DIFFERENCES = 2**22
@@ -45,9 +45,8 @@ class ReliefF(FeatureSelector):
         X, Y = moments.rows()
         labels = dense(Y) > 0
         labels = labels[:, labels.any(axis=0) & ~labels.all(axis=0)]
-        low, high = (np.ravel(dense(getattr(X, edge)(axis=0))) for edge in ("min", "max"))
-        unit = np.divide(1.0, high - low, out=np.zeros(X.shape[1]), where=high > low)
-        scaled = sp.csr_array(X @ sp.diags_array(unit)) if sp.issparse(X) else (X - low) * unit
+        unit = inverse_ranges(X)
+        scaled = sp.csr_array(X @ sp.diags_array(unit)) if sp.issparse(X) else (X - X.min(axis=0)) * unit
         if sp.issparse(scaled):  # distances want short indices
             scaled.indices, scaled.indptr = scaled.indices.astype(np.int32), scaled.indptr.astype(np.int32)
         scores = np.zeros(X.shape[1])

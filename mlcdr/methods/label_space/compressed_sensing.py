@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.constraints import COUNT, POSITIVE, SEED, one_of, parameter
 from mlcdr.methods.contracts import as_dense
-from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
+from mlcdr.methods.label_space.linear import Array, LinearLabelSpace, error_terms_of
 from mlcdr.methods.label_space.sparse_recovery import cosamp, orthogonal_matching_pursuit
 from mlcdr.numerics.moments import Moments
 
@@ -116,12 +116,6 @@ class CompressedSensing(LinearLabelSpace):
         the bound (1) of Chen & Lin 2012: ‖Y − D(r(X))‖²/n is at most twice their sum, and not their sum. Cost: 2M
         times decoding.
         """
-        y = as_dense(Y).astype(np.float64)
-        true = self.encode(Y)
-        errors = []
-        for m in range(1, codes.shape[1] + 1):
-            best = self.decode(true[:, :m])
-            errors.append((np.sum((y - best) ** 2), np.sum((best - self.decode(codes[:, :m])) ** 2)))
-        encoding, prediction = np.array(errors).T / len(y)
-        encoding[encoding < 1e-12 * np.sum(y**2) / len(y)] = 0.0  # nothing but rounding is left
-        return encoding, prediction
+        true, sizes = self.encode(Y), range(1, codes.shape[1] + 1)
+        decoded = ((self.decode(true[:, :m]), self.decode(codes[:, :m])) for m in sizes)
+        return error_terms_of(as_dense(Y).astype(np.float64), decoded)

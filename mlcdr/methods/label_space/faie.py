@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mlcdr.methods.constraints import BOOLEAN, NOT_NEGATIVE, one_of, parameter
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.hat import HatLabelSpace
-from mlcdr.methods.label_space.linear import Array
+from mlcdr.methods.label_space.linear import Array, error_terms_of
 from mlcdr.numerics.factorisation import factor
 from mlcdr.numerics.linalg import inverse_root, leading_eigenvectors
 from mlcdr.numerics.moments import Moments
@@ -126,15 +126,9 @@ class FaIE(HatLabelSpace):
         units of {0, 1}. They sum to ‖Y − r(X)D‖²/n.
         """
         y = self._coded(Y)
-        errors = []
-        for m in range(1, codes.shape[1] + 1):
-            d = self.directions_[:m]
-            best = y @ np.linalg.pinv(d) @ d
-            errors.append((np.sum((y - best) ** 2), np.sum((best - codes[:, :m] @ d) ** 2)))
-        scale = len(y) * (4.0 if self.coding == "plus_minus_one" else 1.0)
-        encoding, prediction = np.array(errors).T / scale
-        encoding[encoding < 1e-12 * np.sum(y**2) / scale] = 0.0  # nothing but rounding is left
-        return encoding, prediction
+        leading = (self.directions_[:m] for m in range(1, codes.shape[1] + 1))
+        decoded = ((y @ np.linalg.pinv(d) @ d, codes[:, : len(d)] @ d) for d in leading)
+        return error_terms_of(y, decoded, 2.0 if self.coding == "plus_minus_one" else 1.0)
 
     def _coded(self, Y: Any) -> Array:
         return 2.0 * as_dense(Y) - 1.0 if self.coding == "plus_minus_one" else as_dense(Y).astype(np.float64)

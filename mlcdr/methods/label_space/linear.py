@@ -5,6 +5,7 @@ A method of this kind is its directions V; its file holds how they are found.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -135,3 +136,12 @@ class LinearLabelSpace(LabelSpace):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def error_terms_of(y: Array, decoded: Iterable[tuple[Array, Array]], unit: float = 1.0) -> tuple[Array, Array]:
+    """‖Y − B‖²/n and ‖B − D‖²/n, in units of a label, of pairs B, D (n×K): the best that can be decoded, and what is."""
+    errors = [(np.sum((y - best) ** 2), np.sum((best - found) ** 2)) for best, found in decoded]
+    scale = len(y) * unit**2
+    encoding, prediction = np.array(errors).T / scale
+    encoding[encoding < 1e-12 * np.sum(y**2) / scale] = 0.0  # nothing but rounding is left
+    return encoding, prediction

@@ -5,7 +5,6 @@ Source: Quinlan 1992, sections 2.3 and 2.4; Wang & Witten 1997.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,18 +83,43 @@ def assemble(columns: Columns, tree: Grown, models: Models, leaves: NDArray[np.i
     number of rows and q the prediction of its parent's model. That is linear in the models, so it is done to the
     leaf's.
     """
-    is_leaf = np.zeros(len(tree.feature), dtype=np.bool_)
-    is_leaf[leaves] = True
-    shape = (tree.feature, tree.threshold, tree.end, tree.start, tree.stop)
-    model = (models.starts, models.features, models.coefficients, models.intercepts)
-    feature, threshold, right, starts, used, coefficients, intercepts = _assemble(
-        *shape, *model, is_leaf, columns.n_features, smooth
-    )
-    numbers, used = np.flatnonzero(feature < 0).tolist(), columns.features[used]
-    runs = [slice(low, high) for low, high in itertools.pairwise(starts.tolist())]
-    found = [(used[run], coefficients[run], value) for run, value in zip(runs, intercepts.tolist(), strict=True)]
-    feature[feature >= 0] = columns.features[feature[feature >= 0]]
-    return ModelTree(feature, threshold, right, dict(zip(numbers, found, strict=True)))
+    feature, threshold = np.full(len(tree.feature), -1, dtype=np.int32), np.zeros(len(tree.feature))
+    right, found = np.zeros(len(tree.feature), dtype=np.int32), {}
+    numbers: dict[int, int] = {}  # of the nodes in the new tree
+    way: list[int] = []  # from the root
+    ends, node = set(leaves.tolist()), 0
+    while node < len(tree.feature):
+        while way and tree.end[way[-1]] <= node:
+            way.pop()
+        number = numbers[node] = len(numbers)
+        if way and node != way[-1] + 1:
+            right[numbers[way[-1]]] = number
+        way.append(node)
+        if node in ends:
+            found[number] = _smoothed(columns, tree, models, way if smooth else way[-1:])
+            node = int(tree.end[way.pop()])
+        else:
+            feature[number], threshold[number] = columns.features[tree.feature[node]], tree.threshold[node]
+            node += 1
+    size = len(numbers)
+    return ModelTree(feature[:size], threshold[:size], right[:size], found)
+
+
+def _smoothed(columns: Columns, tree: Grown, models: Models, way: list[int]) -> tuple[Indices, Array, float]:
+    """The model of a leaf, made of those on the way to it: features, their coefficients, intercept."""
+    shares = np.ones(len(way))
+    for above in range(len(way) - 2, -1, -1):
+        size = tree.stop[way[above + 1]] - tree.start[way[above + 1]]
+        keep = size / (size + SMOOTHING)
+        shares[above + 1 :] *= keep
+        shares[above] = 1.0 - keep
+    runs = [slice(models.starts[node], models.starts[node + 1]) for node in way]
+    value, intercept = np.zeros(columns.n_features), 0.0
+    for node, run, share in zip(way[::-1], runs[::-1], shares[::-1], strict=True):
+        value[models.features[run]] += models.coefficients[run] * share
+        intercept += models.intercepts[node] * share
+    used = np.unique(np.concatenate([models.features[run] for run in runs]))
+    return columns.features[used], value[used], float(intercept)
 
 
 @compiled
@@ -132,71 +156,3 @@ def _prune(feature, right, end, start, stop, order, weight, fitted_starts, fitte
             is_leaf[node] = True
         current[rows] = own
     return is_leaf
-
-
-@compiled
-def _assemble(feature, threshold, end, start, stop, starts, features, coefficients, intercepts, is_leaf, d, smooth):  # type: ignore[no-untyped-def]
-    """The tree without what is below its leaves, and the leaves' models: starts, features, coefficients, intercepts."""
-    m = len(feature)
-    new_feature, new_threshold = np.full(m, -1, dtype=np.int32), np.zeros(m)
-    new_right = np.zeros(m, dtype=np.int32)
-    new_starts = np.zeros(m + 1, dtype=np.int64)
-    new_features, new_coefficients = np.empty(1024, dtype=np.int32), np.empty(1024)
-    new_intercepts = np.zeros(m)
-    value, touched, is_used = np.zeros(d), np.empty(d, dtype=np.int32), np.zeros(d, dtype=np.bool_)
-    # the way from the root: nodes, their numbers in the new tree, their models' shares in a leaf's
-    way, numbers, shares = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64), np.empty(m)
-    level = count = n_leaves = node = 0
-    while node < m:
-        while level > 0 and end[way[level - 1]] <= node:
-            level -= 1
-        if level > 0 and node != way[level - 1] + 1:
-            new_right[numbers[level - 1]] = count
-        way[level], numbers[level] = node, count
-        count += 1
-        if not is_leaf[node]:
-            new_feature[numbers[level]], new_threshold[numbers[level]] = feature[node], threshold[node]
-            level += 1
-            node += 1
-            continue
-        lowest = 0 if smooth else level
-        shares[level] = 1.0
-        for above in range(level - 1, lowest - 1, -1):
-            size = stop[way[above + 1]] - start[way[above + 1]]
-            keep = size / (size + SMOOTHING)
-            for i in range(above + 1, level + 1):
-                shares[i] *= keep
-            shares[above] = 1.0 - keep
-        p = 0
-        for i in range(level, lowest - 1, -1):
-            part = way[i]
-            new_intercepts[n_leaves] += intercepts[part] * shares[i]
-            for q in range(starts[part], starts[part + 1]):
-                j = features[q]
-                value[j] += coefficients[q] * shares[i]
-                if not is_used[j]:
-                    is_used[j] = True
-                    touched[p] = j
-                    p += 1
-        touched[:p].sort()
-        k = new_starts[n_leaves]
-        while k + p > len(new_features):
-            new_features = np.concatenate((new_features, np.empty_like(new_features)))
-            new_coefficients = np.concatenate((new_coefficients, np.empty_like(new_coefficients)))
-        for i in range(p):
-            j = touched[i]
-            new_features[k + i], new_coefficients[k + i] = j, value[j]
-            value[j], is_used[j] = 0.0, False
-        n_leaves += 1
-        new_starts[n_leaves] = k + p
-        node = end[node]
-    k = new_starts[n_leaves]
-    return (
-        new_feature[:count].copy(),
-        new_threshold[:count].copy(),
-        new_right[:count].copy(),
-        new_starts[: n_leaves + 1].copy(),
-        new_features[:k].copy(),
-        new_coefficients[:k].copy(),
-        new_intercepts[:n_leaves].copy(),
-    )
