@@ -139,7 +139,7 @@ class LinearLabelSpace(LabelSpace):
 
 
 def error_terms_of(y: Array, decoded: Iterable[tuple[Array, Array]], unit: float = 1.0) -> tuple[Array, Array]:
-    """‖Y − B‖²/n and ‖B − D‖²/n, in units of a label, of pairs B, D (n×K): the best that can be decoded, and what is."""
+    """‖Y − B‖²/n and ‖B − D‖²/n, in units of a label, of pairs B (the best decoding) and D (n×K)."""
     errors = [(np.sum((y - best) ** 2), np.sum((best - found) ** 2)) for best, found in decoded]
     scale = len(y) * unit**2
     encoding, prediction = np.array(errors).T / scale
