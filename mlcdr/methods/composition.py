@@ -85,19 +85,13 @@ class ComposedClassifier(LabelSetClassifier):
     _leading: float | int | None
     _decided: Any
 
-    component_parameters: ClassVar[dict[str, str]] = {
-        "learner": "learner",
-        "label_space": "label_space",
-        "dual_space": "dual_space",
-    }
-
     hands_on_unlabelled: ClassVar[bool] = True
 
-    learner: Any = parameter()
-    label_space: Any = parameter(None)
+    learner: Any = parameter(family="learner")
+    label_space: Any = parameter(None, family="label_space")
     feature_space: Sequence[Any] | None = parameter(None)
     threshold: Any = parameter(None)
-    dual_space: Any = parameter(None)
+    dual_space: Any = parameter(None, family="dual_space")
 
     def _validate_params(self) -> None:
         for part in (self.learner, self.label_space, self.dual_space, self.threshold, *(self.feature_space or ())):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, make_dataclass
 from inspect import get_annotations
 from numbers import Integral, Real
@@ -17,9 +18,18 @@ class Declared:
     default: Any
     constraints: list[Any]
     last: bool
+    notes: dict[str, Any]
 
 
-def parameter(default: Any = MISSING, constraints: list[Any] | None = None, last: bool = False) -> Any:
+def parameter(
+    default: Any = MISSING,
+    constraints: list[Any] | None = None,
+    last: bool = False,
+    *,
+    family: str | None = None,
+    at_most: str | None = None,
+    check: Callable[[Any, int], Any] | None = None,
+) -> Any:
     """Declare a parameter of the constructor, in the body of a class.
 
     In `alpha: float = parameter(1.0, POSITIVE)` stands all there is to say of it. The constructor has the parameters of
@@ -34,8 +44,11 @@ def parameter(default: Any = MISSING, constraints: list[Any] | None = None, last
         What it may be, in scikit-learn's terms (`_parameter_constraints`); None: anything.
     last : bool
         Whether it stands behind the parameters of derived classes.
+    family, at_most, check : str, str, function
+        What `Part.component_parameters`, `at_most` and `checks_of_labels` have for it.
     """
-    return Declared(default, constraints or [], last)
+    notes = {"component_parameters": family, "at_most": at_most, "checks_of_labels": check}
+    return Declared(default, constraints or [], last, notes)
 
 
 def one_of(*words: str) -> list[Any]:
@@ -51,6 +64,10 @@ def write_init(cls: Any) -> None:
     cls._declared = {name: (kind, own[name]) for name, kind in get_annotations(cls).items() if name in own}
     for name, declared in own.items():
         setattr(cls, name, None if declared.default is MISSING else declared.default)
+    for attribute in ("component_parameters", "at_most", "checks_of_labels"):
+        noted = {name: each.notes[attribute] for name, each in own.items() if each.notes[attribute]}
+        if noted:
+            setattr(cls, attribute, {**getattr(cls, attribute), **noted})
     found: dict[str, tuple[Any, Declared]] = {}
     for base in reversed(cls.__mro__):
         found = {name: each for name, each in found.items() if name not in vars(base)} | vars(base).get("_declared", {})

@@ -5,7 +5,7 @@ Label powersets, chains, neighbours, ensembles and local models share them.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,8 +149,7 @@ class MetaClassifier(MultilabelClassifier):
         A regressor, which decides at ½, or a classifier. None: least squares.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
-    estimator: Any = parameter(None, ESTIMATOR)
+    estimator: Any = parameter(None, ESTIMATOR, family="learner")
 
     def _own_estimator(self) -> Any:
         """The estimator, or the default."""

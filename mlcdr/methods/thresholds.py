@@ -9,7 +9,7 @@ for what a threshold falls back on.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,8 +100,7 @@ class RCut(Threshold):
         Number of labels of an instance; where it exceeds K, all.
     """
 
-    at_most: ClassVar[dict[str, str]] = {"n": "labels"}
-    n: int = parameter(1, COUNT)
+    n: int = parameter(1, COUNT, at_most="labels")
 
     def apply(self, scores: Scores) -> Labels:
         """Label sets (n×K of {0, 1}) of scores (n×K)."""

@@ -6,7 +6,7 @@ Source: Zaragoza, Sucar, Morales, Bielza & Larrañaga 2011; Sun 2017, section 2.
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import Interval
 from mlcdr.methods.chains.directed import DirectedChain, Structure
 from mlcdr.methods.chains.trees import Array, components, in_order, rooted, spanning_forest
 from mlcdr.methods.constraints import SEED, one_of, parameter
-from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.numerics.information import entropy, first_best, mutual_information
 from mlcdr.numerics.moments import Moments
@@ -59,9 +58,10 @@ class BayesianClassifierChain(DirectedChain):
         The models, in the chain's order; the parent follows the features.
     """
 
-    checks_of_labels: ClassVar[ChecksOfLabels] = {"root": check_root}
     mi: str = parameter("normalised", one_of("marginal", "normalised"))
-    root: str | int = parameter("random", [*one_of("random", "strongest"), Interval(Integral, 0, None, closed="left")])
+    root: str | int = parameter(
+        "random", [*one_of("random", "strongest"), Interval(Integral, 0, None, closed="left")], check=check_root
+    )
     random_state: Any = parameter(None, SEED)
 
     def _structure(self, estimator: Any, moments: Moments, selector: LocalSelector) -> Structure:

@@ -6,7 +6,7 @@ Source: Read, Pfahringer, Holmes & Frank 2011.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from mlcdr.methods.chains.linear import LinearLinks, follow
 from mlcdr.methods.chains.links import Array
 from mlcdr.methods.chains.order import order_of
 from mlcdr.methods.constraints import SEED, one_of, parameter
-from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.numerics.moments import Moments
@@ -47,8 +46,7 @@ class ClassifierChain(DirectedChain):
         The models, in the chain's order; the labels they use follow the features, in that order.
     """
 
-    checks_of_labels: ClassVar[ChecksOfLabels] = {"order": order_of}
-    order: Sequence[int] | str | None = parameter(None, [*one_of("random"), "array-like", None])
+    order: Sequence[int] | str | None = parameter(None, [*one_of("random"), "array-like", None], check=order_of)
     random_state: Any = parameter(None, SEED)
 
     @classmethod

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 from mlcdr.methods.chains.directed import DirectedChain, Structure
 from mlcdr.methods.chains.links import Array
 from mlcdr.methods.chains.order import order_of
 from mlcdr.methods.constraints import N_PARENTS, NOT_NEGATIVE, SEED, one_of, parameter
-from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.numerics.forward_selection import parents_in_order
 from mlcdr.numerics.information import Variables, mutual_information
@@ -57,10 +56,8 @@ class KDependenceChain(DirectedChain):
         The models, in the chain's order; the parents follow the features.
     """
 
-    at_most: ClassVar[dict[str, str]] = {"n_parents": "labels"}
-    checks_of_labels: ClassVar[ChecksOfLabels] = {"order": order_of}
-    n_parents: float | int | None = parameter(0.8, N_PARENTS)
-    order: Sequence[int] | str | None = parameter(None, ["array-like", *one_of("random"), None])
+    n_parents: float | int | None = parameter(0.8, N_PARENTS, at_most="labels")
+    order: Sequence[int] | str | None = parameter(None, ["array-like", *one_of("random"), None], check=order_of)
     alpha: float | None = parameter(None, [*NOT_NEGATIVE, None])
     rounding: str = parameter("ceiling", one_of("ceiling", "nearest"))
     random_state: Any = parameter(None, SEED)

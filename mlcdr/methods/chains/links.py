@@ -147,13 +147,9 @@ class LinkedClassifier(MetaClassifier):
         A selector of the features that a label's model uses (`mlcdr.methods.local_features`). None: all features.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {
-        **MetaClassifier.component_parameters,
-        "features": "local_features",
-    }
     _linear: Any  # the links as matrices, where they are linear and were found all at once
     parts_of_all_labels: ClassVar[tuple[str, ...]] = ("features",)
-    features: Any = parameter(None, [HasMethods(["fit", "beside"]), None], last=True)
+    features: Any = parameter(None, [HasMethods(["fit", "beside"]), None], last=True, family="local_features")
 
     def fit_moments(self, moments: Moments) -> LinkedClassifier:
         """Fit from the moments of a training set (with its rows, if the estimator needs them)."""

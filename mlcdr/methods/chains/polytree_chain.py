@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,11 +93,10 @@ class PolytreeChain(DirectedChain):
         The models, in the chain's order; the parents follow the features.
     """
 
-    at_most: ClassVar[dict[str, str]] = {"max_parents": "labels"}
     estimator: Any = parameter(None, [HasMethods(["fit", "predict_proba"]), None])
     mi: str = parameter("conditional", one_of("conditional", "normalised", "marginal"))
     level: float = parameter(0.05, UNIT_INTERVAL)
-    max_parents: int = parameter(6, COUNT)
+    max_parents: int = parameter(6, COUNT, at_most="labels")
     held_out: float = parameter(0.3, [Interval(Real, 0, 1, closed="neither")])
     variant: str = parameter("text", one_of("text", "published_code"))
     random_state: Any = parameter(None, SEED)

@@ -7,7 +7,7 @@ Hüllermeier 2012 (ε-approximate search); Sun 2017, (2.5) and (2.7).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from sklearn.utils._param_validation import HasMethods
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.chains.links import Array
 from mlcdr.methods.constraints import COUNT, FRACTION, SEED, one_of, parameter
-from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.learners.logistic_regression import LogisticRegression
 
 _MOST_EXACT = 15
@@ -74,11 +73,10 @@ class ProbabilisticClassifierChain(ClassifierChain):
         The models, in the chain's order.
     """
 
-    checks_of_labels: ClassVar[ChecksOfLabels] = {**ClassifierChain.checks_of_labels, "search": check_search}
     estimator: Any = parameter(None, [HasMethods(["fit", "predict_proba"]), None])
     order: Sequence[int] | str | None = parameter(None, [*one_of("random"), "array-like", None])
     random_state: Any = parameter(None, SEED)
-    search: str = parameter("auto", one_of("auto", "exact", "beam", "epsilon"))
+    search: str = parameter("auto", one_of("auto", "exact", "beam", "epsilon"), check=check_search)
     minimise: str = parameter("subset_zero_one", one_of("subset_zero_one", "hamming"))
     width: int = parameter(10, COUNT)
     epsilon: float = parameter(0.05, FRACTION)

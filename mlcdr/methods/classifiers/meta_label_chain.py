@@ -6,7 +6,7 @@ Source: Sun 2017, section 8.2.2 and Algorithm 17: the local model of CLMLC.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -63,11 +63,9 @@ class MetaLabelChain(MultilabelClassifier):
     members_: Any
     orders_: list[list[int]] | None
 
-    component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner"}
-    at_most: ClassVar[dict[str, str]] = {"size": "labels"}
-    classifier: Any = parameter(None, ESTIMATOR)
+    classifier: Any = parameter(None, ESTIMATOR, family="learner")
     meta_labels: str = parameter("spectral", one_of("spectral", "label_rows"))
-    size: int = parameter(5, COUNT)
+    size: int = parameter(5, COUNT, at_most="labels")
     n_members: int = parameter(2, COUNT)
     variant: str = parameter("text", one_of(*VARIANTS))
     random_state: Any = parameter(None, SEED)

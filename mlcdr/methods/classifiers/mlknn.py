@@ -5,7 +5,7 @@ Source: Zhang & Zhou 2007, "ML-kNN: a lazy learning approach to multi-label lear
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -52,8 +52,7 @@ class MLkNN(MultilabelClassifier):
         P(E_j | H_b), by b, label and j.
     """
 
-    at_most: ClassVar[dict[str, str]] = {"k": "rows"}
-    k: int = parameter(10, COUNT)
+    k: int = parameter(10, COUNT, at_most="rows")
     s: float = parameter(1.0, POSITIVE)
     include_itself: bool = parameter(False, BOOLEAN)
     normalise: bool = parameter(False, BOOLEAN)

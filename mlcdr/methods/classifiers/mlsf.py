@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.constraints import COUNT, ESTIMATOR, NOT_NEGATIVE, POSITIVE, SEED, UNIT_INTERVAL, one_of, parameter
-from mlcdr.methods.contracts import ChecksOfLabels, as_dense, fit_label_sets
+from mlcdr.methods.contracts import as_dense, fit_label_sets
 from mlcdr.methods.learners.linear_svm import LinearSVM
 from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, seeded, with_part
 from mlcdr.numerics.admm import lasso
@@ -80,19 +80,16 @@ class MLSF(MultilabelClassifier):
     models_ : list of q estimators
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner"}
-    at_most: ClassVar[dict[str, str]] = {"size": "labels"}
-    checks_of_labels: ClassVar[ChecksOfLabels] = {"groups": check_groups}
     hands_on_unlabelled: ClassVar[bool] = True
-    classifier: Any = parameter(None, ESTIMATOR)
-    size: int = parameter(10, COUNT)
+    classifier: Any = parameter(None, ESTIMATOR, family="learner")
+    size: int = parameter(10, COUNT, at_most="labels")
     alpha: float = parameter(0.8, UNIT_INTERVAL)
     epsilon: float = parameter(0.01, NOT_NEGATIVE)
     gamma: float = parameter(0.01, NOT_NEGATIVE)
     rho: float = parameter(1.0, POSITIVE)
     max_iter: int = parameter(1000, COUNT)
     tol: float = parameter(1e-4, NOT_NEGATIVE)
-    groups: Sequence[Sequence[int]] | None = parameter(None, ["array-like", None])
+    groups: Sequence[Sequence[int]] | None = parameter(None, ["array-like", None], check=check_groups)
     variant: str = parameter("text", one_of(*VARIANTS))
     random_state: Any = parameter(None, SEED)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from math import ceil, comb
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from sklearn.utils import check_random_state
 
 from mlcdr.methods.classifiers.label_powerset import LabelPowerset
 from mlcdr.methods.constraints import BOOLEAN, COUNT, SEED, parameter
-from mlcdr.methods.contracts import ChecksOfLabels
 from mlcdr.methods.multilabel import Array, MetaClassifier
 from mlcdr.numerics.moments import Moments
 
@@ -63,12 +62,10 @@ class RAkEL(MetaClassifier):
         One for each set.
     """
 
-    at_most: ClassVar[dict[str, str]] = {"k": "labels"}
-    checks_of_labels: ClassVar[ChecksOfLabels] = {"labelsets": check_labelsets}
-    k: int = parameter(3, COUNT)
+    k: int = parameter(3, COUNT, at_most="labels")
     n_models: int | None = parameter(None, [*COUNT, None])
     disjoint: bool = parameter(False, BOOLEAN)
-    labelsets: Sequence[Sequence[int]] | None = parameter(None, [list, tuple, None])
+    labelsets: Sequence[Sequence[int]] | None = parameter(None, [list, tuple, None], check=check_labelsets)
     random_state: Any = parameter(None, SEED)
 
     def _fit_rows(self, X: Any, Y: Array) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -40,8 +40,7 @@ class GlobalMLFS(InformationSelector):
         As in `InformationSelector`.
     """
 
-    at_most: ClassVar[dict[str, str]] = {"n_parents": "labels"}
-    n_parents: float | int | None = parameter(0.8, N_PARENTS)
+    n_parents: float | int | None = parameter(0.8, N_PARENTS, at_most="labels")
     beta: float | None = parameter(None, [*NOT_NEGATIVE, None])
     gamma: float | None = parameter(None, [*NOT_NEGATIVE, None])
 

@@ -53,14 +53,13 @@ class MIFS(FeatureSelector):
         The objective after each iteration.
     """
 
-    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
     sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
 
     alpha: float = parameter(1.0, POSITIVE)
     beta: float = parameter(1.0, POSITIVE)
     gamma: float = parameter(1.0, NOT_NEGATIVE)
     n_components: float | int | None = parameter(0.3, SIZE)
-    n_neighbors: int = parameter(5, COUNT)
+    n_neighbors: int = parameter(5, COUNT, at_most="rows")
     sigma: float = parameter(1.0, POSITIVE)
     tol: float = parameter(1e-5, NOT_NEGATIVE)
     max_iter: int = parameter(100, COUNT)

@@ -5,7 +5,7 @@ Source: Sun, Ji & Ye 2008; the graph is that of MLC Toolbox (Kimura, Sun & Kudo 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -48,8 +48,7 @@ class MLHSL(ScaledFeatureSpace):
         among them: `eigenvalues_` are |λ| then.
     """
 
-    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
-    n_neighbors: int = parameter(10, COUNT)
+    n_neighbors: int = parameter(10, COUNT, at_most="rows")
     alpha: float = parameter(1.0, POSITIVE)
     variant: str = parameter("text", one_of("text", "mlc_toolbox"), last=True)
 

@@ -97,7 +97,6 @@ class READER(FeatureSelector):
     """
 
     uses_unlabelled: ClassVar[bool] = True
-    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
     sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
 
     alpha: float = parameter(1.0, POSITIVE)
@@ -108,7 +107,7 @@ class READER(FeatureSelector):
     loss: str = parameter("l21", one_of("l21", "squared"))
     version: str = parameter("plain", one_of("plain", "improved"))
     label_weights: tuple[float, float] = parameter((1.0, 0.1), ["array-like"])
-    n_neighbors: int = parameter(5, COUNT)
+    n_neighbors: int = parameter(5, COUNT, at_most="rows")
     sigma: float = parameter(1.0, POSITIVE)
     variant: str = parameter("text", one_of("text", "published_code"))
     tol: float = parameter(1e-5, NOT_NEGATIVE)

@@ -5,7 +5,7 @@ Source: Kononenko 1994; Spolaôr, Cherman, Monard & Lee 2013 (labels one by one,
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,8 +38,7 @@ class ReliefF(FeatureSelector):
         k (all others, where there are fewer).
     """
 
-    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
-    n_neighbors: int = parameter(10, COUNT)
+    n_neighbors: int = parameter(10, COUNT, at_most="rows")
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
         X, Y = moments.rows()

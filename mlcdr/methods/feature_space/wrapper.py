@@ -50,12 +50,10 @@ class Wrapper(FeatureSelector):
 
     serves_all_sizes: ClassVar[bool] = False
     estimator_seed_name: ClassVar[str] = "learner"
-    at_most: ClassVar[dict[str, str]] = {"folds": "rows"}
-    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
     n_features: float | int | None = parameter(0.1, SIZE)
-    estimator: Any = parameter(None, ESTIMATOR)
+    estimator: Any = parameter(None, ESTIMATOR, family="learner")
     metric: str = parameter("hamming_loss", one_of(*_JUDGED_BY_LABELS))
-    folds: int = parameter(3, [Interval(Integral, 2, None, closed="left")])
+    folds: int = parameter(3, [Interval(Integral, 2, None, closed="left")], at_most="rows")
     random_state: Any = parameter(None, SEED)
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:

@@ -6,7 +6,7 @@ Source: Sun 2017, chapter 8 (Sun, Kudo & Kimura 2016).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -60,15 +60,10 @@ class CLMLC(ClusteredClassifier):
         The directions there are.
     """
 
-    at_most: ClassVar[dict[str, str]] = {
-        **ClusteredClassifier.at_most,
-        "n_components": "labels",
-        "meta_label_size": "labels",
-    }
-    n_components: int = parameter(30, COUNT)
+    n_components: int = parameter(30, COUNT, at_most="labels")
     alpha: float = parameter(1.0, POSITIVE)
     meta_labels: str | None = parameter("spectral", [*one_of("spectral", "label_rows"), None])
-    meta_label_size: int = parameter(5, COUNT)
+    meta_label_size: int = parameter(5, COUNT, at_most="labels")
     n_members: int = parameter(2, COUNT)
     variant: str = parameter("text", one_of(*VARIANTS))
 

@@ -58,11 +58,9 @@ class ClusteredClassifier(MultilabelClassifier):
 
     decomposes_instances: ClassVar[bool] = True
     hands_on_unlabelled: ClassVar[bool] = True
-    component_parameters: ClassVar[dict[str, str]] = {"classifier": "learner", "clusterer": "clusterer"}
-    at_most: ClassVar[dict[str, str]] = {"n_clusters": "rows"}
-    classifier: Any = parameter(None, ESTIMATOR)
-    n_clusters: int = parameter(20, COUNT)
-    clusterer: Any = parameter(None, [HasMethods(["fit_predict"]), None], last=True)
+    classifier: Any = parameter(None, ESTIMATOR, family="learner")
+    n_clusters: int = parameter(20, COUNT, at_most="rows")
+    clusterer: Any = parameter(None, [HasMethods(["fit_predict"]), None], last=True, family="clusterer")
     random_state: Any = parameter(None, SEED, last=True)
 
     def fit_moments(self, moments: Moments) -> ClusteredClassifier:

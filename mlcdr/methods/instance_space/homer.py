@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,8 +81,7 @@ class HOMER(MetaClassifier):
         The tree.
     """
 
-    at_most: ClassVar[dict[str, str]] = {"k": "labels"}
-    k: int = parameter(3, [Interval(Integral, 2, None, closed="left")])
+    k: int = parameter(3, [Interval(Integral, 2, None, closed="left")], at_most="labels")
     clustering: str = parameter("balanced", one_of("balanced", "kmeans", "random"))
     steps: int = parameter(20, COUNT)
     random_state: Any = parameter(None, SEED)

@@ -5,7 +5,7 @@ Source: Hsu, Kakade, Langford & Zhang 2009 (NIPS), sections 3 and 4; Chen & Lin 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -72,10 +72,9 @@ class CompressedSensing(LinearLabelSpace):
         k.
     """
 
-    at_most: ClassVar[dict[str, str]] = {"sparsity": "labels"}
     code: str = parameter("gaussian", one_of("gaussian", "hadamard"))
     decoder: str = parameter("omp", one_of("omp", "cosamp", "lasso"))
-    sparsity: int | None = parameter(None, [*COUNT, None])
+    sparsity: int | None = parameter(None, [*COUNT, None], at_most="labels")
     penalty: float = parameter(0.1, POSITIVE)
     random_state: Any = parameter(None, SEED)
 

@@ -36,8 +36,7 @@ class KernelLabelSpace(LinearLabelSpace):
     """
 
     from_labels: ClassVar[bool] = True
-    component_parameters: ClassVar[dict[str, str]] = {"regression": "learner"}
-    regression: Any = parameter(None, [HasMethods(["kernel_regression"]), None])
+    regression: Any = parameter(None, [HasMethods(["kernel_regression"]), None], family="learner")
 
     def fit_moments(self, moments: Moments) -> KernelLabelSpace:
         """Find the directions from the moments of a training set, which must have their rows."""

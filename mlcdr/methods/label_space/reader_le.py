@@ -24,7 +24,6 @@ SINGULAR = 0.01  # of the largest: a smaller singular value makes P nearly singu
 class EmbeddingParameters(Part):
     """The parameters of READER-LE, as a label space and as a classifier; see `ReaderLE`."""
 
-    at_most: ClassVar[dict[str, str]] = {"n_neighbors": "rows"}
     uses_unlabelled: ClassVar[bool] = True
 
     n_components: float | int | None = parameter(None, SIZE)
@@ -32,7 +31,7 @@ class EmbeddingParameters(Part):
     beta: float = parameter(0.1, NOT_NEGATIVE)
     gamma: float = parameter(1.0, NOT_NEGATIVE)
     label_weights: tuple[float, float] = parameter((1.0, 0.1), ["array-like"])
-    n_neighbors: int = parameter(5, COUNT)
+    n_neighbors: int = parameter(5, COUNT, at_most="rows")
     sigma: float = parameter(1.0, POSITIVE)
     tol: float = parameter(1e-5, NOT_NEGATIVE)
     max_iter: int = parameter(50, COUNT)

@@ -37,8 +37,7 @@ class Separate(Regressor):
     models_ : list of q estimators
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}
-    estimator: Any = parameter(None, ESTIMATOR)
+    estimator: Any = parameter(None, ESTIMATOR, family="learner")
 
     estimator_seed_name: ClassVar[str] = "learner"
 

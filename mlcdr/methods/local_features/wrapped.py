@@ -25,9 +25,8 @@ class WrappedSelector(LocalSelector):
         Takes the place of the selector's own. None: its own.
     """
 
-    component_parameters: ClassVar[dict[str, str]] = {"selector": "feature_space"}
     parts_of_all_labels: ClassVar[tuple[str, ...]] = ("selector",)
-    selector: Any = parameter(None, [HasMethods(["fit", "get_support"]), None])
+    selector: Any = parameter(None, [HasMethods(["fit", "get_support"]), None], family="feature_space")
     n_features: float | int | None = parameter(None, SIZE)
 
     def _selected(self, moments: Moments) -> Columns:
