@@ -27,17 +27,6 @@ def checked(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) ->
     return validate_data(estimator, as_csr(X), as_csr(y), accept_sparse="csr", dtype=np.float64, **options)
 
 
-def checked_targets(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    """`checked` for y of numbers, one column a label or target (n×K or n)."""
-    X, y = checked(estimator, X, y, multi_output=True, y_numeric=True)
-    return X, y
-
-
-def checked_array(a: Any, **options: Any) -> Any:
-    """scikit-learn's `check_array`, dense or a `csr_array`."""
-    return check_array(as_csr(a), accept_sparse="csr", **options)
-
-
 def as_csr(a: Any) -> Any:
     """A sparse matrix of any class as a `csr_array` whose rows are sorted, nothing twice and no zero; else `a` itself.
 
@@ -71,7 +60,7 @@ def as_label_matrix(Y: Any, n: int) -> Any:
     """
     if Y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    Y = checked_array(Y, ensure_2d=False, dtype="numeric", input_name="y")
+    Y = check_array(as_csr(Y), accept_sparse="csr", ensure_2d=False, dtype="numeric", input_name="y")
     if Y.ndim == 1:
         Y = Y[:, None]
     if Y.shape[0] != n:

@@ -92,18 +92,11 @@ class Neighbours:
 
     def _differences(self, query: Any, near: Index) -> Array:
         """Σ(a−b)² of one query and some rows."""
-        result = np.empty(len(near))
-        columns = query.indices if self.sparse else None
-        for start in range(0, len(near), max(1, _PAIRS // max(1, self.rows.shape[1]))):
-            some = slice(start, start + max(1, _PAIRS // max(1, self.rows.shape[1])))
-            rows = self.rows[near[some]]
-            if columns is None:
-                result[some] = np.einsum("ij,ij->i", rows - query, rows - query)
-            else:  # where the query is zero, the squares are the row's own
-                shared = rows[:, columns].toarray()
-                others = sp.csr_array(rows, copy=True)
-                others.data[np.isin(others.indices, columns)] = 0.0
-                result[some] = ((shared - query.data) ** 2).sum(axis=1) + sums.row_squares(others)
+        result, step = np.empty(len(near)), max(1, _PAIRS // max(1, self.rows.shape[1]))
+        for start in range(0, len(near), step):
+            rows = self.rows[near[start : start + step]]
+            apart = rows - (sp.csr_array(np.ones((rows.shape[0], 1))) @ query if self.sparse else query)
+            result[start : start + step] = sums.row_squares(apart)
         return result
 
 

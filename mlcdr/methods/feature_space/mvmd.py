@@ -11,7 +11,7 @@ from mlcdr.methods.constraints import BOOLEAN, UNIT_INTERVAL, parameter
 from mlcdr.methods.feature_space.implicit import ImplicitFeatureSpace
 from mlcdr.methods.feature_space.linear import Array, dependence, eigen
 from mlcdr.numerics.moments import Moments
-from mlcdr.numerics.operators import Cross, Operator
+from mlcdr.numerics.operators import Operator
 from mlcdr.numerics.principal import rank_coordinates
 
 
@@ -43,35 +43,26 @@ class MVMD(ImplicitFeatureSpace):
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:
         space = rank_coordinates(moments)
         scatter, c = space.moments.xx, dependence(space.moments)
-        for_variance, for_dependence = self._shares(float(np.trace(scatter)), c)
+        for_variance, for_dependence = self._shares(float(np.trace(scatter)), float(np.sum(c**2)))
         values, vectors = eigen(for_variance * scatter + for_dependence * (c @ c.T))
         return values, space.lift(vectors)
 
-    def _shares(self, trace: float, c: Array) -> tuple[float, float]:
-        """What S and CCᵀ are multiplied by, C of {0, 1} labels."""
+    def _shares(self, trace: float, squares: float) -> tuple[float, float]:
+        """What S and CCᵀ are multiplied by, C of {0, 1} labels with this sum of squares."""
         if not self.normalise:
             return 1 - self.beta, 4 * self.beta
-        return (1 - self.beta) / (trace or 1.0), self.beta / (float(np.sum(c**2)) or 1.0)
+        return (1 - self.beta) / (trace or 1.0), self.beta / (squares or 1.0)
 
     def _operator(self, moments: Moments) -> tuple[Operator, float]:
-        scatter, trace = moments.scatter_operator(), float(moments.spread().sum())
-        if moments.cross is not None:
-            return self._operator_of_wide(moments.cross, scatter, trace)
-        c = dependence(moments)
-        for_variance, for_dependence = self._shares(trace, c)
-
-        def times(a: Array) -> Array:
-            return for_variance * scatter(a) + for_dependence * (c @ (c.T @ a))
-
-        return times, for_variance * trace + for_dependence * float(np.sum(c**2))
-
-    def _operator_of_wide(self, cross: Cross, scatter: Operator, trace: float) -> tuple[Operator, float]:
-        """The same where C (d×K) is too large to be formed."""
-        squares = cross.squared_norm()
-        for_variance = (1 - self.beta) / ((trace or 1.0) if self.normalise else 1.0)
-        for_dependence = self.beta / (squares or 1.0) if self.normalise else 4 * self.beta
-
-        def times(a: Array) -> Array:
-            return for_variance * scatter(a) + for_dependence * cross.times(cross.transposed(a))
-
-        return times, for_variance * trace + for_dependence * squares
+        scatter, trace, cross = moments.scatter_operator(), float(moments.spread().sum()), moments.cross
+        related: Operator  # A ↦ CCᵀA
+        if cross is None:
+            c = dependence(moments)
+            related, squares = lambda a: c @ (c.T @ a), float(np.sum(c**2))
+        else:  # C (d×K) is too large to be formed
+            related, squares = lambda a: cross.times(cross.transposed(a)), cross.squared_norm()
+        for_variance, for_dependence = self._shares(trace, squares)
+        return (
+            lambda a: for_variance * scatter(a) + for_dependence * related(a),
+            for_variance * trace + for_dependence * squares,
+        )

@@ -10,11 +10,11 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mlcdr.methods.learners.m5.columns import Array, Columns, Indices
 from mlcdr.methods.learners.m5.compiled import compiled
+from mlcdr.numerics.sums import dense
 
 APART = 1e-5  # values nearer than this are not cut apart
 SAME = 1e-6  # gains nearer than this are equal
@@ -54,10 +54,18 @@ class ClassTree:
 
     def leaf_of(self, X: Any) -> NDArray[np.intp]:
         """The leaf (n,) that each row of X (n×d, dense or sparse) comes to."""
-        rows = sp.csr_array(X, dtype=np.float64)
-        rows.sum_duplicates()
-        stored = (rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data)
-        return _leaves(*stored, X.shape[1], self.feature, self.threshold, self.left, self.right)
+        tested = np.unique(self.feature[self.feature >= 0])
+        block, place = dense(X[:, tested]), np.searchsorted(tested, self.feature)
+        found = np.zeros(X.shape[0], dtype=np.intp)
+        waiting = [(0, np.arange(X.shape[0]))]
+        while waiting:
+            node, rows = waiting.pop()
+            if self.feature[node] < 0:
+                found[rows] = node
+                continue
+            left = block[rows, place[node]] <= self.threshold[node]
+            waiting += [(int(self.left[node]), rows[left]), (int(self.right[node]), rows[~left])]
+        return found
 
 
 def fit_tree(X: Any, y: NDArray[np.intp], n_classes: int, min_instances: int, confidence: float) -> ClassTree:
@@ -83,23 +91,6 @@ def fit_tree(X: Any, y: NDArray[np.intp], n_classes: int, min_instances: int, co
         for child in (left[node], right[node]) if feature[node] >= 0 else ():
             shares[child] = shares[node]
     return tree
-
-
-@compiled
-def _leaves(row_starts, row_columns, row_values, d, feature, threshold, left, right):  # type: ignore[no-untyped-def]
-    n = len(row_starts) - 1
-    found = np.zeros(n, dtype=np.intp)
-    values = np.zeros(d)
-    for i in range(n):
-        for q in range(row_starts[i], row_starts[i + 1]):
-            values[row_columns[q]] = row_values[q]
-        node = 0
-        while feature[node] >= 0:
-            node = left[node] if values[feature[node]] <= threshold[node] else right[node]
-        found[i] = node
-        for q in range(row_starts[i], row_starts[i + 1]):
-            values[row_columns[q]] = 0.0
-    return found
 
 
 @compiled

@@ -10,7 +10,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.contracts import Learner
-from mlcdr.numerics.entry import checked, checked_targets
+from mlcdr.numerics.entry import checked
 
 Array = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Learner):
     def fit(self, X: Any, y: Any) -> Any:
         """Fit from features X (n×d, dense or CSR) and targets y (n×q or n)."""
         self._validate_params()
-        X, y = checked_targets(self, X, y)
+        X, y = checked(self, X, y, multi_output=True, y_numeric=True)
         Z = np.asarray(y, dtype=np.float64)
         self._fit_rows(X, Z if Z.ndim == 2 else Z[:, None])
         self._is_vector = Z.ndim == 1
