@@ -42,14 +42,9 @@ def pair_of_weights(given: Any) -> tuple[float, float] | None:
     return pair if np.isfinite(pair).all() else None
 
 
-def squared_lengths(rows: Array) -> Array:
-    """‖A_i‖² of each row (n,)."""
-    return np.einsum("ij,ij->i", rows, rows)
-
-
 def lengths(rows: Array) -> Array:
     """‖A_i‖ of each row (n,)."""
-    return np.sqrt(squared_lengths(rows))
+    return np.sqrt(sums.row_squares(rows))
 
 
 def norm(rows: Array) -> float:
@@ -65,7 +60,7 @@ def stacked(X: Any, below: Any) -> Any:
 def weights(rows: Array, scale: Array | float = 1.0) -> Array:
     """c²H (n,), the weights of ‖A_i‖² in place of the norms ‖cA_i‖ of the rows, c = `scale`."""
     square = np.square(scale)
-    return 0.5 * square / np.sqrt(square * squared_lengths(rows) + EPSILON)
+    return 0.5 * square / np.sqrt(square * sums.row_squares(rows) + EPSILON)
 
 
 def between(X: Any, laplacian: Any) -> Array:

@@ -14,7 +14,7 @@ from mlcdr.methods.feature_space.linear import label_sets
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
 from mlcdr.numerics import row_sparse
 from mlcdr.numerics.moments import Moments
-from mlcdr.numerics.sums import dense
+from mlcdr.numerics.sums import dense, row_squares
 
 
 class CSFS(FeatureSelector):
@@ -73,7 +73,7 @@ class CSFS(FeatureSelector):
             predicted = dense(rows @ W)
             filled[n:] = np.clip(predicted[n:], 0.0, 1.0)
             penalty = self.alpha * row_sparse.weights(W)
-            return float(c @ row_sparse.squared_lengths(predicted - filled)) + self.alpha * row_sparse.norm(W)
+            return float(c @ row_squares(predicted - filled)) + self.alpha * row_sparse.norm(W)
 
         objective = row_sparse.descend(step, self.tol, self.max_iter)
         return row_sparse.lengths(W), {"coef_": W, "objective_": objective}

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, SEED, SIZE, one_of, parameter
 from mlcdr.methods.feature_space.linear import label_sets
 from mlcdr.methods.feature_space.selection import Array, FeatureSelector
-from mlcdr.numerics import graphs, row_sparse
+from mlcdr.numerics import graphs, row_sparse, sums
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 
@@ -199,7 +199,7 @@ class Problem:
 
     def objective(self, W: Array, residual: Array, V: Array | None) -> float:
         """(6.17) or (6.43); without its last term where V is None."""
-        squares = self.c**2 * row_sparse.squared_lengths(residual)
+        squares = self.c**2 * sums.row_squares(residual)
         value = np.sum(np.sqrt(squares) if self.robust else squares) + self.alpha * row_sparse.norm(W)
         if self.manifold is not None:
             value += np.sum(W * (self.manifold @ W))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mlcdr.methods.constraints import NOT_NEGATIVE, parameter
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.hat import HatLabelSpace
-from mlcdr.methods.label_space.linear import Array
+from mlcdr.methods.label_space.linear import Array, error_terms_along
 from mlcdr.numerics.linalg import leading_eigenvectors, signed
 from mlcdr.numerics.moments import Moments
 
@@ -100,12 +100,9 @@ class CanonicalCodes(HatLabelSpace):
         dimensions; they sum to ‖Y − ŷ‖²/n.
         """
         z = as_dense(Y) - self.mean_
-        true, predicted = z @ self.basis_, self._orthonormal(codes)
-        total = np.sum(z**2)
+        predicted = self._orthonormal(codes)
         if predicted.shape[1] == 0:  # no label varies
-            return np.full(codes.shape[1], total / len(z)), np.zeros(codes.shape[1])
-        encoding = total - np.cumsum(np.sum(true**2, axis=0))
-        prediction = np.cumsum(np.sum((predicted - true[:, : predicted.shape[1]]) ** 2, axis=0))
-        encoding[encoding < 1e-12 * total] = 0.0  # nothing but rounding is left
+            return np.full(codes.shape[1], np.sum(z**2) / len(z)), np.zeros(codes.shape[1])
+        encoding, prediction = error_terms_along(z, (z @ self.basis_)[:, : predicted.shape[1]], predicted)
         at = np.minimum(np.arange(codes.shape[1]), predicted.shape[1] - 1)
-        return encoding[at] / len(z), prediction[at] / len(z)
+        return encoding[at], prediction[at]

@@ -124,18 +124,21 @@ class LinearLabelSpace(LabelSpace):
             ‖r(X) − ZVᵀ‖²/n.
         """
         z = as_dense(Y) - self.mean_
-        true = z @ self.directions_.T
-        total = np.sum(z**2)
-        encoding = total - np.cumsum(np.sum(true**2, axis=0))
-        encoding[encoding < 1e-12 * total] = 0.0  # nothing but rounding is left
-        prediction = np.cumsum(np.sum((codes - true) ** 2, axis=0))
-        return encoding / len(z), prediction / len(z)
+        return error_terms_along(z, z @ self.directions_.T, codes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def error_terms_along(z: Array, true: Array, predicted: Array) -> tuple[Array, Array]:
+    """‖Z‖²/n less what each further orthonormal direction has of it, and ‖codes − predicted codes‖²/n (n×M each)."""
+    total = np.sum(z**2)
+    encoding = total - np.cumsum(np.sum(true**2, axis=0))
+    encoding[encoding < 1e-12 * total] = 0.0  # nothing but rounding is left
+    return encoding / len(z), np.cumsum(np.sum((predicted - true) ** 2, axis=0)) / len(z)
 
 
 def error_terms_of(y: Array, decoded: Iterable[tuple[Array, Array]], unit: float = 1.0) -> tuple[Array, Array]:

@@ -75,7 +75,8 @@ def fit_tree(X: Any, y: NDArray[np.intp], n_classes: int, min_instances: int, co
     below = np.concatenate(([0], np.cumsum(columns.values < 0)))  # of each column, where the first not negative stands
     negatives = columns.starts[:-1] + np.diff(below[columns.starts])
     stored = (columns.starts, negatives, columns.rows, columns.values)
-    feature, threshold, left, right, start, stop, order = _grow(*stored, y, n_classes, min_instances)
+    count, order, *nodes = _grow(*stored, y, n_classes, min_instances)
+    feature, threshold, left, right, start, stop = (each[:count].copy() for each in nodes)
     if confidence > 0:
         by_row = (columns.row_starts, columns.row_columns, columns.row_values)
         z = NormalDist().inv_cdf(1 - confidence)
@@ -268,15 +269,7 @@ def _grow(starts, negatives, rows, values, y, n_classes, min_instances):  # type
         waiting_parent[level] = node
         waiting_stop[level + 1], waiting_parent[level + 1] = middle, -1
         level += 1
-    return (
-        feature[:count].copy(),
-        threshold[:count].copy(),
-        left[:count].copy(),
-        right[:count].copy(),
-        start[:count].copy(),
-        stop[:count].copy(),
-        order,
-    )
+    return count, order, feature, threshold, left, right, start, stop
 
 
 @compiled

@@ -31,6 +31,8 @@ class Grown:
 
     Attributes
     ----------
+    order : array of shape (n,)
+        The rows.
     feature : array of shape (m,)
         What the node tests; −1 in a leaf.
     threshold : array of shape (m,)
@@ -41,16 +43,15 @@ class Grown:
         The first node after the subtree.
     start, stop : arrays of shape (m,)
         The rows of the node are `order[start:stop]`.
-    order : array of shape (n,)
     """
 
+    order: Indices
     feature: Indices
     threshold: Array
     right: Indices
     end: Indices
     start: Indices
     stop: Indices
-    order: Indices
 
 
 def grow(columns: Columns, y: Array, min_instances: int, ties: str = "weka") -> Grown:
@@ -65,7 +66,8 @@ def grow(columns: Columns, y: Array, min_instances: int, ties: str = "weka") -> 
     n = len(y)
     order = java_shuffle(n, 1) if ties == "weka" else frozen(np.arange(n, dtype=np.int32))
     stored = (columns.starts, columns.rows, columns.values)
-    return Grown(*_grow(*stored, y, min_instances, order, ties == "weka", _chords(), _equals()))
+    count, order, *nodes = _grow(*stored, y, min_instances, order, ties == "weka", _chords(), _equals())
+    return Grown(order, *(each[:count].copy() for each in nodes))
 
 
 @lru_cache(maxsize=8)
@@ -500,12 +502,4 @@ def _grow(starts, rows, values, y, min_instances, order, sorts, roots, equal):  
         level += 1
     for node in range(count - 1, -1, -1):
         end[node] = node + 1 if feature[node] < 0 else end[right[node]]
-    return (
-        feature[:count].copy(),
-        threshold[:count].copy(),
-        right[:count].copy(),
-        end[:count].copy(),
-        start[:count].copy(),
-        stop[:count].copy(),
-        order,
-    )
+    return count, order, feature, threshold, right, end, start, stop
