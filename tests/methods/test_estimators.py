@@ -21,9 +21,9 @@ from mlcdr.methods.thresholds import Maximise, PCut
 
 # What the contract does not depend on, and takes the time.
 QUICK = {
-    **{name: {"max_iter": 10} for name in ("READER", "ReaderLE", "ReaderLEClassifier", "MIFS", "LIFT")},
-    **{name: {"n_clusters": 5} for name in ("CBMLC", "CLMLC")},
-    "Ensemble": {"n_members": 3},
+    **{name: {"max_iter": 3} for name in ("READER", "ReaderLE", "ReaderLEClassifier", "MIFS", "LIFT")},
+    **{name: {"n_clusters": 2} for name in ("CBMLC", "CLMLC")},
+    "Ensemble": {"n_members": 2},
 }
 
 
@@ -52,7 +52,25 @@ def not_kept(estimator):
     return {}
 
 
-@parametrize_with_checks(list(estimators()), expected_failed_checks=not_kept)
+CHECKS = parametrize_with_checks(list(estimators()), expected_failed_checks=not_kept)
+# The same check in its other form is by default: sparse arrays, and rows in memory that is only read.
+REPEATED = {
+    "check_estimator_sparse_matrix",
+    "check_classifiers_train",
+    "check_classifiers_train(readonly_memmap=True,X_dtype=float32)",
+    "check_estimators_pickle",
+}
+
+
+def cases():
+    """Every estimator with every check, those of `REPEATED` marked slow."""
+    for case in CHECKS.args[1]:
+        values, marks = (case.values, case.marks) if isinstance(case, type(pytest.param())) else (case, ())
+        repeated = CHECKS.kwargs["ids"](values[1]) in REPEATED
+        yield pytest.param(*values, marks=[*marks, pytest.mark.slow] if repeated else marks)
+
+
+@pytest.mark.parametrize(CHECKS.args[0], list(cases()), ids=CHECKS.kwargs["ids"])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
