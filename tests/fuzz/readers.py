@@ -189,7 +189,7 @@ def command_line(folder: Path, content: bytes) -> str | None:
     return err.getvalue() if code else None
 
 
-# Reader, what to begin with, and how many cases the test suite tries.
+# Reader, what to begin with, and how many cases `make test-all` tries.
 READERS: dict[str, tuple[Callable[[Path, bytes], str | None], list[bytes], int]] = {
     "arff": (arff, [DENSE, SPARSE], 1500),
     "dataset": (dataset, [DENSE, SPARSE], 400),

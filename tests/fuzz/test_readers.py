@@ -18,6 +18,8 @@ EDIT = st.tuples(
 
 
 RESULTS_FOLDERS = 300  # cases of `test_results_folders`
+# A share of the cases by default, all of them with the slow tests.
+SHARES = [pytest.param(4, id="a quarter"), pytest.param(1, id="all", marks=pytest.mark.slow)]
 
 
 def test_the_suite_tries_five_thousand_files() -> None:
@@ -29,8 +31,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz")
 
 
+@pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("name", READERS)
-def test_read_or_refused(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_or_refused(name: str, share: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLCDR_CACHE", "/dev/null/no")  # every file is parsed
     read, seeds, cases = READERS[name]
     for seed in seeds:
@@ -38,7 +41,11 @@ def test_read_or_refused(name: str, folder: Path, monkeypatch: pytest.MonkeyPatc
             assert read(folder, seed) is None
 
     @settings(
-        max_examples=cases, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+        max_examples=cases // share,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
     )
     @given(st.sampled_from(seeds), st.lists(EDIT, max_size=4))
     def attempt(seed: bytes, edits: list[tuple[int, int, bytes]]) -> None:

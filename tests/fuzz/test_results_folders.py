@@ -19,7 +19,7 @@ from mlcdr import cli
 from mlcdr.config.loading import experiment_yaml
 from tests import small
 from tests.fuzz.readers import edited
-from tests.fuzz.test_readers import EDIT, RESULTS_FOLDERS
+from tests.fuzz.test_readers import EDIT, RESULTS_FOLDERS, SHARES
 
 FILES = [
     *("trials.sqlite", "manifest.json", "scores.csv", "summary.csv", "experiment.yaml"),
@@ -108,12 +108,13 @@ def test_undamaged_it_is_read(whole: Path, command: str, code: int, tmp_path: Pa
     assert answer(line_of(command, folder)) == code
 
 
-def test_damaged_it_is_read_or_refused(whole: Path) -> None:
+@pytest.mark.parametrize("share", SHARES)
+def test_damaged_it_is_read_or_refused(whole: Path, share: int) -> None:
     bytes_of = st.tuples(st.sampled_from(FILES), st.lists(EDIT, min_size=1, max_size=3), st.integers(0, 20))
     cells_of = st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from(WORDS), st.integers(0, 5))
 
     @settings(
-        max_examples=RESULTS_FOLDERS,
+        max_examples=RESULTS_FOLDERS // share,
         deadline=None,
         database=None,
         derandomize=True,

@@ -39,3 +39,13 @@ NAMES = ("plain", "dependent", "mostly dependent", "scales", "scales, dependent"
 def as_sparse(X: np.ndarray) -> sp.csr_array:
     """X as a CSR array."""
     return sp.csr_array(X)
+
+
+# Parameters by class for what holds at any number of iterations, clusters and members, which take the time.
+QUICK = {
+    **{name: {"max_iter": 3} for name in ("READER", "ReaderLE", "ReaderLEClassifier", "MIFS", "LIFT")},
+    **{name: {"n_clusters": 2} for name in ("CBMLC", "CLMLC")},
+    "Ensemble": {"n_members": 2},
+    "Wrapper": {"folds": 2},
+    "PolytreeChain": {"max_parents": 2},
+}

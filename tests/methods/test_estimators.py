@@ -18,13 +18,7 @@ from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.methods.registry import Component
 from mlcdr.methods.thresholds import Maximise, PCut
-
-# What the contract does not depend on, and takes the time.
-QUICK = {
-    **{name: {"max_iter": 3} for name in ("READER", "ReaderLE", "ReaderLEClassifier", "MIFS", "LIFT")},
-    **{name: {"n_clusters": 2} for name in ("CBMLC", "CLMLC")},
-    "Ensemble": {"n_members": 2},
-}
+from tests.methods.problems import QUICK
 
 
 def estimators():
