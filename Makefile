@@ -16,12 +16,12 @@ run: $(READY)
 
 test: $(READY)
 	$(MAKE) --no-print-directory --jobs 2 lint machine-code
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # With the tests marked slow, of which a faster one shows the main point; every night.
 test-all: $(READY)
 	$(MAKE) --no-print-directory --jobs 2 lint machine-code
-	$(BIN)/python -m pytest -n 2 -m ""
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m ""
 
 # The tests of runs that are killed, or shared by processes and machines: ROUNDS times, beside LOAD processes that
 # compute without end. A round that fails or hangs is shown; needs a machine that does nothing else.

@@ -7,11 +7,9 @@ skips.
 
 from __future__ import annotations
 
-import faulthandler
 import multiprocessing
 import os
 import sys
-import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -24,6 +22,7 @@ os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from tests.prepared import Forks
 from tests.small import Outcome
 
 
@@ -69,31 +68,6 @@ def reference() -> Callable[[str], Path]:
     return get
 
 
-def _without_faulthandler(target: Callable, *args: Any) -> None:
-    faulthandler.disable()  # pytest's, which shows every thread of a process that a signal ends
-    target(*args)
-
-
-class _Forks:
-    """What `mlcdr.run.workers` uses of loky's context, but each process is a fork."""
-
-    def __init__(self) -> None:
-        self._context = multiprocessing.get_context("fork")
-        self.Pipe = self._context.Pipe
-
-    def Process(self, target: Callable, args: tuple, env: dict[str, str]) -> Any:
-        process = self._context.Process(target=_without_faulthandler, args=(target, *args))
-        start = process.start
-
-        def begin() -> None:
-            with warnings.catch_warnings():  # other threads of the tests hold no lock that a worker takes
-                warnings.simplefilter("ignore", DeprecationWarning)
-                start()
-
-        process.start = begin  # type: ignore[method-assign]
-        return process
-
-
 @pytest.fixture
 def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers are forks of this process, with its imports: a new interpreter costs two seconds of computing each.
@@ -103,7 +77,32 @@ def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     from mlcdr.run import workers
 
     if "fork" in multiprocessing.get_all_start_methods():
-        monkeypatch.setattr(workers, "get_context", lambda _: _Forks())
+        monkeypatch.setattr(workers, "get_context", lambda _: Forks())
+
+
+_READ: dict[tuple, Any] = {}
+
+
+@pytest.fixture
+def configs_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each config that comes with mlcdr is read once for all tests: there are 89, and they take four seconds."""
+    from mlcdr.reproduce import recipes
+
+    def once(name: str) -> Callable:
+        read = getattr(recipes, name)
+
+        def remembered(path: Path, *overrides: Any, **options: Any) -> Any:
+            if overrides:
+                return read(path, *overrides, **options)
+            key = (name, path, path.read_bytes(), *options.items())
+            if key not in _READ:
+                _READ[key] = read(path, **options)
+            return _READ[key]
+
+        return remembered
+
+    for name in ("load_experiment", "load_outline"):
+        monkeypatch.setattr(recipes, name, once(name))
 
 
 @pytest.fixture

@@ -8,13 +8,17 @@ has its own exit code, dies of its signals and starts its own workers. Only the 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import warnings
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,13 +34,50 @@ IMPORTED = (
 )
 
 
-class Prepared:
-    """A command begun by the server: of `subprocess.Popen` what the tests use."""
+def _without_faulthandler(target: Callable, *args: Any) -> None:
+    faulthandler.disable()  # pytest's, which shows every thread of a process that a signal ends
+    target(*args)
 
-    def __init__(self, arguments: list[str], cwd: Path, env: dict[str, str]):
+
+class Forks:
+    """What `mlcdr.run.workers` uses of loky's context, but each process is a fork."""
+
+    def __init__(self) -> None:
+        self._context = multiprocessing.get_context("fork")
+        self.Pipe = self._context.Pipe
+
+    def Process(self, target: Callable, args: tuple, env: dict[str, str]) -> Any:
+        process = self._context.Process(target=_without_faulthandler, args=(target, *args))
+        start = process.start
+
+        def begin() -> None:
+            with warnings.catch_warnings():  # other threads of the tests hold no lock that a worker takes
+                warnings.simplefilter("ignore", DeprecationWarning)
+                start()
+
+        process.start = begin  # type: ignore[method-assign]
+        return process
+
+
+class Prepared:
+    """A command begun by the server: of `subprocess.Popen` what the tests use.
+
+    `forked`: its workers are forks of it, each of which costs two seconds of computing less. `terminal`: the device
+    that it prints to, instead of files.
+    """
+
+    def __init__(
+        self,
+        arguments: list[str],
+        cwd: Path,
+        env: dict[str, str],
+        forked: bool = False,
+        terminal: str | None = None,
+    ):
         self._folder = tempfile.TemporaryDirectory()
         self._out, self._err = Path(self._folder.name) / "out", Path(self._folder.name) / "err"
-        request = {"arguments": arguments, "cwd": str(cwd), "env": env, "out": str(self._out), "err": str(self._err)}
+        files = {"out": terminal or str(self._out), "err": terminal or str(self._err)}
+        request = {"arguments": arguments, "cwd": str(cwd), "env": env, "forked": forked, **files}
         self.pid = _server().ask(request)
         self.returncode: int | None = None
 
@@ -60,10 +101,10 @@ class Prepared:
         return self._out.read_text(encoding="utf-8", errors="replace"), self.errors()
 
 
-def command(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+def command(*arguments: str | Path, cwd: Path, forked: bool = False) -> subprocess.CompletedProcess[str]:
     """As `tests.small.command`."""
     line = list(map(str, arguments))
-    begun = Prepared(line, cwd, {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"})
+    begun = Prepared(line, cwd, {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}, forked)
     out, err = begun.communicate(timeout=300)
     assert begun.returncode is not None
     return subprocess.CompletedProcess(line, begun.returncode, out, err)
@@ -140,6 +181,10 @@ def _become(request: dict[str, Any], tell: int) -> None:
     os.chdir(request["cwd"])
     sys.path[0] = request["cwd"]
     sys.argv = ["mlcdr", *request["arguments"]]
+    if request["forked"]:
+        from mlcdr.run import workers
+
+        workers.get_context = lambda _: Forks()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which may be ignored where the tests run
     with contextlib.suppress(OSError):
         os.write(tell, b".")

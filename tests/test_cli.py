@@ -19,6 +19,7 @@ from mlcdr.methods import registry
 from mlcdr.metrics import METRICS
 from mlcdr.results.results import open_results
 from tests import prepared, small
+from tests.faults.harness import until
 from tests.small import FOUR, Outcome
 
 ROOT = Path(__file__).parents[1]
@@ -301,8 +302,7 @@ def on_terminal(here: Path, *arguments: str, **environment: str) -> str:
     """What `mlcdr` shows on a terminal of 100 columns."""
     main, terminal = pty.openpty()
     env = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLUMNS": "100", **environment}
-    line = [sys.executable, "-m", "mlcdr", *arguments]
-    process = subprocess.Popen(line, cwd=here, env=env, stdin=terminal, stdout=terminal, stderr=terminal)
+    process = prepared.Prepared([*arguments], here, env, terminal=os.ttyname(terminal))
     os.close(terminal)
     shown = b""
     while True:
@@ -314,7 +314,8 @@ def on_terminal(here: Path, *arguments: str, **environment: str) -> str:
             break
         shown += part
     os.close(main)
-    assert process.wait(30) == 0, shown.decode()
+    until(lambda: process.poll() is not None, "end")
+    assert process.returncode == 0, shown.decode()
     return shown.decode()
 
 

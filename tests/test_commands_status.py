@@ -6,9 +6,7 @@ import os
 import re
 import signal
 import sqlite3
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from mlcdr.run.plan import survey
 from mlcdr.run.runner import run
 from tests import prepared, small
 from tests.experiment.test_store import dies
+from tests.faults.harness import until
 from tests.small import FOUR, SIZES, Gate, Outcome
 
 ROOT = Path(__file__).parents[1]
@@ -97,41 +96,34 @@ def test_while_it_runs_and_when_it_is_killed(here: Path, mlcdr: Callable[..., Ou
     (here / "slow.yaml").write_text(experiment_yaml(small.experiment(here / "data" / "tiny.arff", methods=methods)))
     gate = Gate(here / "gate")
     gate.close(2)
-    line = [sys.executable, "-m", "mlcdr", "run", "slow.yaml", "-q", "-j", "1"]
-    process = subprocess.Popen(line, env={**os.environ, "PYTHONPATH": f"{ROOT}:{here}"})
+    line, environment = ["run", "slow.yaml", "-q", "-j", "1"], {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    def done_trials() -> int:
+        return sum(status == "done" for status in kept(Path("results/small")).status.values())
+
+    process = prepared.Prepared(line, here, environment)
     try:
-        end = time.monotonic() + 100
-        while sum(status == "done" for status in kept(Path("results/small")).status.values()) < 6:
-            assert time.monotonic() < end
-            assert process.poll() is None
-            time.sleep(0.02)
+        until(lambda: done_trials() == 6, "trials done", process)
         done = mlcdr("status", "results/small")
         assert done.out.startswith("results/small: running since ")
         assert table(done.out) == {("tiny", "PLST"): [8, 4, 0, 4], ("tiny", "Waiting"): [4, 2, 0, 2]}
         assert re.fullmatch(r"about [\d.]+ s left with 1 worker", done.out.splitlines()[-1])
         found = progress(Path("results/small"))
         assert found.seconds_left == pytest.approx(6 * found.costs["tiny"])
-        process.send_signal(signal.SIGKILL)
-        process.wait(30)
-        done = mlcdr("status", "results/small")
-        assert "crashed: started at" in done.out.splitlines()[0]
-        assert " needed with 1 worker" in done.out
     finally:
-        process.kill()
-        process.wait(30)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate(30)
+    done = mlcdr("status", "results/small")
+    assert "crashed: started at" in done.out.splitlines()[0]
+    assert " needed with 1 worker" in done.out
     gate.close(1)
-    end = time.monotonic() + 100
-    process = subprocess.Popen(line, env={**os.environ, "PYTHONPATH": f"{ROOT}:{here}"})
+    process = prepared.Prepared(line, here, environment)
     try:
-        while sum(status == "done" for status in kept(Path("results/small")).status.values()) < 9:
-            assert time.monotonic() < end
-            assert process.poll() is None
-            time.sleep(0.02)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 130
+        until(lambda: done_trials() == 9, "trials done", process)
     finally:
-        process.kill()
-        process.wait(30)
+        os.kill(process.pid, signal.SIGTERM)
+        process.communicate(60)
+    assert process.returncode == 130
     assert mlcdr("status", "results/small").out.startswith("results/small: interrupted at ")
     gate.open()
     assert mlcdr("run", "slow.yaml", "-q", "-j", 1).code == 0

@@ -18,6 +18,8 @@ from mlcdr.tables import layouts
 from tests import pages
 from tests.pages import DOCS, ROOT, Lacking
 
+pytestmark = pytest.mark.usefixtures("configs_read_once")
+
 EVERY = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "datasets" / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 

@@ -45,6 +45,7 @@ def test_the_table_is_what_make_run_prints(tmp_path: Path) -> None:
     assert printed == shown
 
 
+@pytest.mark.usefixtures("configs_read_once")
 def test_the_commands_of_the_synopsis_run(tmp_path: Path) -> None:
     """Each with the forms that the README names; `fetch` is for where there is a network."""
     (tmp_path / "e.yaml").write_text(

@@ -81,9 +81,16 @@ def test_a_failed_download_gives_one_line(
 
 
 def test_plot_draws_a_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]) -> None:
-    from mlcdr.tables import figures
+    from mlcdr.tables import data_figures
 
-    monkeypatch.setattr(figures, "_PNG_DPI", 30)
+    def touch(figure: object, stem: Path, title: str) -> list[Path]:
+        paths = [stem.with_name(f"{stem.name}.{ending}") for ending in ("svg", "png")]
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        return paths
+
+    monkeypatch.setattr(data_figures, "save", touch)  # another test draws them
     arff = small.write_dataset(tmp_path / "one", "mine")
     done = mlcdr("datasets", "plot", str(arff), "--out", str(tmp_path / "drawn" / "here"), "--order", "similar")
     assert done.code == 0

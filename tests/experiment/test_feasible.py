@@ -256,13 +256,13 @@ def test_what_is_not_cut_down_is_not_remarked(arff: Path) -> None:
 
 
 def test_what_is_told_is_what_fails_and_nothing_else(arff: Path, tmp_path: Path) -> None:
-    """Each size from 1 beyond the bound, as a run has it."""
+    """Sizes up to the bound and beyond it, as a run has it: of 45 training rows, 5 features and 6 labels."""
     for parts, path, sizes in (
-        ({"label_space": "plst"}, SIZES, range(1, 9)),
-        ({"feature_space": "pca"}, "feature_space.n_components", range(1, 9)),
-        ({"dual_space": "idsr"}, "dual_space.n_features", range(1, 9)),
-        ({"learner": {"ensemble": {"estimator": "occ"}}}, "learner.estimator.n_features", range(1, 5)),
-        ({"learner": {"ensemble": {"estimator": "binary_relevance"}}}, "learner.instances", range(43, 48)),
+        ({"label_space": "plst"}, SIZES, (1, 5, 6, 7)),
+        ({"feature_space": "pca"}, "feature_space.n_components", (1, 5, 6, 7)),
+        ({"dual_space": "idsr"}, "dual_space.n_features", (1, 5, 6, 7)),
+        ({"learner": {"ensemble": {"estimator": "occ"}}}, "learner.estimator.n_features", (1, 2, 3, 4)),
+        ({"learner": {"ensemble": {"estimator": "binary_relevance"}}}, "learner.instances", (44, 45, 46)),
     ):
         changes = {"sweep": {path: list(sizes)}, "methods": {"A": {"learner": "least_squares", **parts}}}
         experiment = experiment_from(plain(arff, **changes, name=path.replace(".", "_")))

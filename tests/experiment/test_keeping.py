@@ -131,6 +131,7 @@ def test_a_fresh_run_keeps_nothing_of_the_one_before(arff: Path, tmp_path: Path)
     assert not (report.folder / "kept").exists()
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_the_same_files_for_any_number_of_workers(arff: Path, tmp_path: Path) -> None:
     experiment = small.experiment(arff, methods={"PLST": FOUR["PLST"]}, keep={"scores": True})
     one, two = run(experiment, tmp_path / "one"), run(experiment, tmp_path / "two", jobs=2)

@@ -322,9 +322,9 @@ def kernel_methods(scope: str, metric: str) -> dict:
     ("scope", "metric"),
     [
         ("dataset", "hamming_loss_all_dims"),
-        ("split", "hamming_loss_all_dims"),
         ("split", "f1"),
-        ("dataset", "macro_f1"),
+        pytest.param("split", "hamming_loss_all_dims", marks=pytest.mark.slow),
+        pytest.param("dataset", "macro_f1", marks=pytest.mark.slow),
     ],
 )
 def test_held_out_scores_choose_as_fitting_every_fold_does(

@@ -318,7 +318,7 @@ plain_data = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(plain_data)
 def test_what_is_written_reads_back_the_same(data):
     result, problems = outcome(dump_yaml({"root": data}))

@@ -174,11 +174,10 @@ def test_larger_children_take_the_place_of_their_parents(seed):
 def test_the_rules_by_loops(name):
     if name in NAMES:
         X, Y = problem(name)
-        X, y = X[:70, :7], Y[:70, :3] @ np.array([1, 2, 4])
+        X, y = X[:45, :6], Y[:45, :3] @ np.array([1, 2, 4])
     else:
         X, y = (load_iris if name == "iris" else load_breast_cancer)(return_X_y=True)
-        X = X[::5, :5] if name == "breast cancer" else X
-        y = y[::5] if name == "breast cancer" else y
+        X, y = (X[::7, :5], y[::7]) if name == "breast cancer" else (X, y)
     classes, codes = np.unique(y, return_inverse=True)
     full = grown(X, codes, np.arange(len(y)), len(classes))
     none = np.zeros(len(classes), dtype=int)

@@ -13,6 +13,7 @@ from mlcdr.laws.subject import Subject, make_problem
 from mlcdr.methods import registry
 from mlcdr.methods.feature_space.mim import MIM
 from tests import small
+from tests.methods.problems import QUICK
 
 FAR_TOO_MANY = 10**6
 KEPT = {"n_components", "n_features", "n_labels", "instances", "features"}
@@ -41,7 +42,7 @@ def subject(family: str, name: str) -> Subject:
     def make(**changes):
         if name in ("same_for_all", "for_each_label"):
             changes = {"selector": MIM(), **changes}
-        part = cls(**changes)
+        part = cls(**QUICK.get(cls.__name__, {}) | changes)
         return part.set_params(**{key: 0 for key in part.get_params() if key.rpartition("__")[2] == "random_state"})
 
     return Subject(family, cls, make)

@@ -369,17 +369,17 @@ def test_a_linear_learner_is_folded_in_and_no_other(space):
 # ---------------------------------------------------------------- rank
 
 
-def test_idsr_beyond_the_rank_of_tall_and_wide_data_has_one_basis():
+@pytest.mark.parametrize("n_features", [25, pytest.param(0.2, marks=pytest.mark.slow)])
+def test_idsr_beyond_the_rank_of_tall_and_wide_data_has_one_basis(n_features):
     """d ≥ 1000, d < n and few dimensions there: what was fitted and what is predicted come of one decomposition."""
     rng = np.random.default_rng(3)
     B = (rng.random((1200, 25)) < 0.4).astype(float)
     X, Y = np.tile(np.hstack([B, 1 - B]), (1, 20)), (B[:, :3] + B[:, 3:6] > 1).astype(np.uint8)
-    for n_features in (0.2, 25):
-        classifier = ComposedClassifier(LeastSquares(), dual_space=IDSR(n_features), threshold=Maximise())
-        assert np.mean(classifier.fit(X, Y).predict(X) != Y) < 0.05
-        moments = Moments.from_arrays(X, Y)
-        space = IDSR(n_features).fit_moments(moments)
-        np.testing.assert_allclose(space.transform_moments(moments).rows()[0], space.transform(X), atol=1e-8)
+    classifier = ComposedClassifier(LeastSquares(), dual_space=IDSR(n_features), threshold=Maximise())
+    assert np.mean(classifier.fit(X, Y).predict(X) != Y) < 0.05
+    moments = Moments.from_arrays(X, Y)
+    space = IDSR(n_features).fit_moments(moments)
+    np.testing.assert_allclose(space.transform_moments(moments).rows()[0], space.transform(X), atol=1e-8)
 
 
 @pytest.mark.parametrize("dependency", ["covariance", "correlation"])

@@ -19,7 +19,7 @@ from mlcdr.methods.feature_space.linear import LinearFeatureSpace
 from mlcdr.methods.feature_space.scca import SCCA
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import as_sparse, problem
-from tests.methods.test_feature_space import ALL, pair_of
+from tests.methods.test_feature_space import ALL, LEADING, pair_of
 
 FIRST = "what comes first decides: "
 ONES = "a label that all have is one more mean, or counts in the cosines"
@@ -57,6 +57,18 @@ def every(law: str = "") -> Any:
     )
 
 
+def every_in(first: str, *others: str) -> Any:
+    """All methods on the first problem, one of each class on the others too; and with the slow tests all on all."""
+    return pytest.mark.parametrize(
+        ("name", "shape"),
+        [
+            pytest.param(name, shape, marks=[] if shape == first or name in LEADING else [pytest.mark.slow])
+            for shape in (first, *others)
+            for name in ALL
+        ],
+    )
+
+
 def fitted(name: str, X: Any, Y: Any, **changes: Any) -> LinearFeatureSpace:
     return clone(ALL[name]).set_params(**changes).fit(X, Y)
 
@@ -77,8 +89,7 @@ def test_every_registered_method_is_put_to_the_laws():
     assert {type(estimator) for estimator in ALL.values()} == registered
 
 
-@every()
-@pytest.mark.parametrize("shape", ["plain", "wide"])
+@every_in("plain", "wide")
 def test_isometries(name, shape):
     """x ↦ Qx + b with QᵀQ = I leaves the new features: rotations, all features twice at 1/√2, and mirrors."""
     X, Y = problem(shape)
@@ -133,8 +144,7 @@ def test_a_feature_given_twice_shares_its_weight(name):
     np.testing.assert_allclose(after.components_[:, 3], after.components_[:, -1], atol=1e-9)
 
 
-@every()
-@pytest.mark.parametrize("shape", ["plain", "dependent", "wide", "sparse counts"])
+@every_in("plain", "dependent", "wide", "sparse counts")
 def test_sparse_is_dense(name, shape):
     X, Y = problem(shape)
     before = fitted(name, X, Y)
@@ -153,8 +163,7 @@ def test_more_features_than_rows(name):
     assert_same(fitted(name, X @ axes.T, Y), X @ axes.T, fitted(name, X, Y), X)
 
 
-@every()
-@pytest.mark.parametrize("shape", ["plain", "dependent", "wide"])
+@every_in("plain", "dependent", "wide")
 def test_orthonormal_as_stated_and_signed(name, shape):
     """PᵀMP = I, with M = I where the method has no other; or columns of length 1; the greatest entry positive."""
     X, Y = problem(shape)
@@ -170,8 +179,7 @@ def test_orthonormal_as_stated_and_signed(name, shape):
         np.testing.assert_allclose(gram, np.eye(len(gram)), atol=1e-7)
 
 
-@every()
-@pytest.mark.parametrize("shape", ["plain", "wide"])
+@every_in("plain", "wide")
 def test_two_dimensions_are_the_head_of_five(name, shape):
     """Also where each is fitted anew; and both tell all eigenvalues, and the share that is theirs."""
     X, Y = problem(shape)

@@ -67,6 +67,24 @@ ALL = {
     "mlhsl 3": MLHSL(n_neighbors=3, alpha=0.1),
 }
 EVERY = [pytest.param(estimator, id=name) for name, estimator in ALL.items()]
+LEADING = frozenset({type(estimator): name for name, estimator in reversed(ALL.items())}.values())  # one of each class
+
+
+def every_in(*problems):
+    """All on two of the problems, one of each class on the others; with the slow tests all on all."""
+    return pytest.mark.parametrize(
+        ("estimator", "name"),
+        [
+            pytest.param(
+                estimator,
+                shape,
+                id=f"{name}-{shape}",
+                marks=[] if name in LEADING or shape in ("plain", "wide") else [pytest.mark.slow],
+            )
+            for name, estimator in ALL.items()
+            for shape in problems
+        ],
+    )
 
 
 def needs_rows(estimator):
@@ -222,8 +240,7 @@ def graph_of(Y, k):
     return scale[:, None] * W * scale
 
 
-@pytest.mark.parametrize("name", TAME)
-@pytest.mark.parametrize("estimator", EVERY)
+@every_in(*TAME)
 def test_directions_solve_the_eigenproblem(estimator, name):
     X, Y = problem(name)
     G, M = pair_of(estimator, X, Y)
@@ -258,8 +275,7 @@ def type_name(estimator):
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("estimator", EVERY)
+@every_in(*NAMES)
 def test_transformed_moments_are_those_of_transformed_rows(estimator, name):
     X, Y = problem(name)
     moments = Moments.from_arrays(X, Y)
@@ -273,8 +289,7 @@ def test_transformed_moments_are_those_of_transformed_rows(estimator, name):
     np.testing.assert_allclose(got.mean_x, rows.mean(0), atol=1e-9 * size)
 
 
-@pytest.mark.parametrize("name", TAME)
-@pytest.mark.parametrize("estimator", EVERY)
+@every_in(*TAME)
 def test_dense_sparse_downdated_and_settled_moments_agree(estimator, name):
     X, Y = problem(name)
     reference = estimator.fit(X, Y)
@@ -630,8 +645,7 @@ def test_duplicated_features_share_their_weight(estimator):
     np.testing.assert_allclose(fitted.components_[:, 3], fitted.components_[:, -1], atol=1e-9)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("estimator", EVERY)
+@every_in(*NAMES)
 def test_dimensions_are_nested_and_share_one_decomposition(estimator, name):
     X, Y = problem(name)
     moments = Moments.from_arrays(X, Y)
@@ -699,8 +713,7 @@ def test_rank_that_moments_without_rows_cannot_tell():
         LabelCCA(alpha=0.0).fit_moments(Moments.from_arrays(X, Y).settled())
 
 
-@pytest.mark.parametrize("name", ["plain", "wide", "sparse counts"])
-@pytest.mark.parametrize("estimator", EVERY)
+@every_in("plain", "wide", "sparse counts")
 def test_in_a_composition_moments_do_what_rows_do(estimator, name):
     """With a label space and a penalised intercept after it; from downdated moments, and step by step from rows."""
     X, Y = problem(name)

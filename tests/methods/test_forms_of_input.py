@@ -18,6 +18,7 @@ from mlcdr.methods.learners.m5p import M5P
 from mlcdr.methods.registry import Component
 from mlcdr.numerics.entry import as_csr
 from mlcdr.numerics.moments import Moments
+from tests.methods.problems import QUICK
 
 SIZES = {"n < d": (18, 27), "n = d": (20, 20), "n > d": (36, 8)}
 FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "instance_space", "local_features", "clusterer")
@@ -97,7 +98,7 @@ FREE = {
 
 def subject_of(family, cls):
     def make(**changes):
-        part = cls(**changes)
+        part = cls(**QUICK.get(cls.__name__, {}) | changes)
         for name in part.get_params():
             if name.rpartition("__")[2] == "random_state":
                 part.set_params(**{name: 0})

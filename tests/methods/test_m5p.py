@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import pickle
-import subprocess
+import re
 import sys
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from tests.methods.problems import as_sparse, problem
 
 pytest.importorskip("numba", reason="needs numba: pip install 'mlcdr[trees]'")
 
+from mlcdr.methods.learners.m5 import compiled
 from mlcdr.methods.learners.m5 import grow as growing
 from mlcdr.methods.learners.m5.columns import Columns
 from mlcdr.methods.learners.m5.grow import _best_cut as best_cut
@@ -148,37 +149,14 @@ def test_instances_for_weka():
     np.testing.assert_array_equal(given.indices, before)
 
 
-def test_weka_is_missed_clearly():
-    script = """
-import sys
-sys.modules["weka"] = None
-from mlcdr.methods.registry import Component
-from mlcdr.errors import UserError
-try:
-    Component.parse("learner", "weka_m5p").build()
-except UserError as error:
-    print(error)
-"""
-    assert "needs python-weka-wrapper3, which is not installed: pip install 'mlcdr[weka]'" in run(script)
-
-
-def test_numba_is_missed_clearly():
-    script = """
-import sys
-sys.modules["numba"] = None
-from mlcdr.methods.learners.m5p import M5P
-from mlcdr.errors import UserError
-try:
-    M5P().fit([[0.0], [1.0]], [0.0, 1.0])
-except UserError as error:
-    print(error)
-"""
-    assert run(script) == "m5p needs numba, which is not installed: pip install 'mlcdr[trees]'\n"
-
-
-def run(script):
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    return done.stdout
+@pytest.mark.parametrize(("name", "extra"), [("weka_m5p", "weka"), ("m5p", "trees")])
+def test_what_is_missed_is_named(monkeypatch, name, extra):
+    package = {"weka": "python-weka-wrapper3", "trees": "numba"}[extra]
+    monkeypatch.setitem(sys.modules, "weka", None)
+    monkeypatch.setattr(compiled, "numba", None)
+    told = f"{name} needs {package}, which is not installed: pip install 'mlcdr[{extra}]'"
+    with pytest.raises(UserError, match=f"^{re.escape(told)}$"):
+        Component.parse("learner", name).build().fit([[0.0], [1.0]], [0.0, 1.0])
 
 
 # ---------------------------------------------------------------- plain and slow
@@ -298,7 +276,7 @@ def rough(seed, n=70, d=5):
 
 
 @pytest.mark.parametrize("ties", ["weka", "rows"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
 @pytest.mark.parametrize(("pruned", "smoothed"), [(True, True), (True, False), (False, True), (False, False)])
 def test_by_the_definition(seed, pruned, smoothed, ties):
     X, y = rough(seed)

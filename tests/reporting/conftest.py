@@ -16,3 +16,11 @@ def table3_folder(tmp_path):
         tables=[{"layout": "chen_lin_2012/table3", "metric": "hamming_loss"}],
     )
     return write_folder(tmp_path / "results" / "trial", config, values, [PATH])
+
+
+@pytest.fixture(autouse=True)
+def _coarse_pictures(monkeypatch):
+    """PNGs of few dots, which take a fraction of the time."""
+    from mlcdr.tables import figures
+
+    monkeypatch.setattr(figures, "_PNG_DPI", 30)

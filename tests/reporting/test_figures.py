@@ -182,8 +182,9 @@ def test_values_too_near_each_other_have_no_tick_each(tmp_path):
     np.testing.assert_allclose(ticks, [0, 0.2, 0.4, 0.6, 0.8, 1.0])
 
 
-@pytest.mark.parametrize("n", [4, 11])
-@pytest.mark.parametrize("columns", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("columns", "n"), [(1, 11), (2, 11), (4, 4), (4, 11), *(pytest.param(c, 4, marks=pytest.mark.slow) for c in (1, 2))]
+)
 def test_texts_below_the_panels_stand_clear_of_each_other(tmp_path, columns, n):
     """As drawn: the ticks of an axis, and the labels of the panels that stand side by side, whatever their number."""
     points = tuple(f"{k}%" for k in np.linspace(0, 100, n).round().astype(int))

@@ -10,6 +10,8 @@ from mlcdr.reproduce import published, recipes, reproduction
 from mlcdr.results.results import open_results
 from tests.reporting.results_folders import PATH, as_printed, write_folder
 
+pytestmark = pytest.mark.usefixtures("configs_read_once")
+
 TABLE3, TABLE2 = "chen_lin_2012/table3", "pacharawongsakda_2012/table2"
 
 
