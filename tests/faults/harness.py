@@ -32,19 +32,26 @@ from tests.small import FOUR
 class Run:
     """A run in a session of its own, so that what it leaves behind can be found.
 
-    `fresh`: in a new interpreter, after `before` if that is given; else in one that has its imports behind it.
+    `fresh`: in a new interpreter, after `before` if that is given; else in one that has its imports behind it, of which
+    the workers are forks if `forked`.
     """
 
     process: subprocess.Popen[str] | Prepared
 
     def __init__(
-        self, folder: Path, out: Path, *options: str, fresh: bool = False, before: Callable[[], object] | None = None
+        self,
+        folder: Path,
+        out: Path,
+        *options: str,
+        fresh: bool = False,
+        forked: bool = True,
+        before: Callable[[], object] | None = None,
     ):
         self.out = out / "small"
         arguments = ["run", "e.yaml", "--out", str(out), *options]
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
         if not fresh and before is None:
-            self.process = Prepared(arguments, folder, environment)
+            self.process = Prepared(arguments, folder, environment, forked)
             self.pid = self.process.pid
             return
         line = [sys.executable, "-m", "mlcdr", *arguments]
@@ -73,7 +80,9 @@ class Run:
 
     def workers(self) -> list[int]:
         """Its children that compute (joblib has others, which watch resources)."""
-        return [pid for pid, _, line in processes() if parent_of(pid) == self.pid and "popen_loky" in line]
+        started = ("popen_loky", "tests.prepared")
+        found = (pid for pid, _, line in processes() if any(each in line for each in started))
+        return [pid for pid in found if parent_of(pid) == self.pid]
 
     def until_some_are_done(self) -> None:
         """Wait until the record holds a split, and the run is still going."""
@@ -131,7 +140,7 @@ def until(
         assert time.monotonic() < end, f"no {what} in {seconds} s"
         if process is not None and process.poll() is not None:
             pytest.fail(f"ended before {what}: {process.communicate(timeout=10)[1]}")
-        time.sleep(0.02)
+        time.sleep(0.05)
 
 
 # -------------------------------------------------------------------- kills of whole runs

@@ -102,13 +102,23 @@ def test_a_grid_is_judged_as_the_method_is(here: Path, mlcdr: Callable[..., Outc
     assert "is not imported: straying" in done.err
 
 
-@pytest.mark.parametrize("name", ["antigravity.Foo", "this.Foo", "__phello__.Foo", "os.Foo", "__main__.Foo"])
-def test_nothing_of_python_itself_is_imported(name: str, here: Path) -> None:
-    write(here, f"{{learner: {name}}}")
-    code = "import sys; from mlcdr.cli import main; sys.argv = ['mlcdr', 'check', 'c.yaml']; main()"
+def test_nothing_of_python_itself_is_imported(here: Path) -> None:
+    """By a process that has not imported it yet: `this` prints, `antigravity` starts a browser."""
+    names = ["antigravity.Foo", "this.Foo", "__phello__.Foo", "os.Foo", "__main__.Foo"]
+    for number, name in enumerate(names):
+        write(here, f"{{learner: {name}}}").rename(here / f"{number}.yaml")
+    code = (
+        "import sys\nfrom mlcdr.cli import main\n"
+        "for number in range(5):\n"
+        "    sys.argv = ['mlcdr', 'check', f'{number}.yaml']\n"
+        "    try: main()\n"
+        "    except SystemExit as ended: assert ended.code == 2\n"
+        "    else: raise AssertionError(number)\n"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "is not imported" in done.stderr
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert [line.partition(":")[0] for line in done.stderr.splitlines()] == 5 * ["error"]
+    assert done.stderr.count("is not imported") == 5
 
 
 def test_no_parent_is_imported_to_find_a_module(here: Path, mlcdr: Callable[..., Outcome]) -> None:
@@ -359,7 +369,7 @@ def test_no_more_mistakes_are_looked_for_than_anybody_reads(line: str, here: Pat
     path = write(here)
     key = line.partition(":")[0]
     text = "".join(each + "\n" for each in path.read_text().split("\n") if not each.startswith(f"{key}:"))
-    path.write_text(text + line.format(", ".join(f"x{k}" for k in range(20_000))) + "\n")
+    path.write_text(text + line.format(", ".join(f"x{k}" for k in range(5_000))) + "\n")
     with pytest.raises(ConfigError) as raised:
         load_experiment(path)
     assert len(raised.value.problems) == MAX_PROBLEMS + 1

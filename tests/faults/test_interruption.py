@@ -58,7 +58,7 @@ def goes_on(folder: Path, gate: Gate, out: Path, *options: str) -> None:
     assert db.execute("SELECT count(*) FROM trials WHERE key NOT IN (SELECT key FROM scores)").fetchone() == (0,)
     db.close()
     gate.open()
-    done = prepared.command("run", "e.yaml", "--out", out, *options, cwd=folder)
+    done = prepared.command("run", "e.yaml", "--out", out, *options, cwd=folder, forked=True)
     assert done.returncode == 0, done.stderr
     assert f"{SPLITS * 9 - before} newly computed" in done.stderr
     same_as_undisturbed(folder, out)
@@ -84,7 +84,7 @@ def test_kill_9_of_the_run(folder: Path, gate: Gate, tmp_path: Path, jobs: str) 
 @pytest.mark.parametrize("delay", [0.0, 0.5])
 def test_kill_9_while_the_workers_start(folder: Path, gate: Gate, tmp_path: Path, delay: float) -> None:
     gate.close(0)
-    run = Run(folder, tmp_path, "-j", "2")
+    run = Run(folder, tmp_path, "-j", "2", forked=False)
     until(lambda: len(run.workers()) == 2, "workers", run.process)
     time.sleep(delay)
     os.kill(run.pid, signal.SIGKILL)
@@ -134,7 +134,7 @@ def test_a_signal_stops_the_run(folder: Path, gate: Gate, tmp_path: Path, number
 
 @pytest.mark.parametrize("delay", [0.05, 0.6])
 def test_ctrl_c_before_the_work_begins(folder: Path, gate: Gate, tmp_path: Path, delay: float) -> None:
-    run = Run(folder, tmp_path, "-j", "2")
+    run = Run(folder, tmp_path, "-j", "2", forked=False)
     time.sleep(delay)
     os.killpg(run.pid, signal.SIGINT)
     assert run.end()[0] in (130, -signal.SIGINT)
@@ -143,7 +143,7 @@ def test_ctrl_c_before_the_work_begins(folder: Path, gate: Gate, tmp_path: Path,
 
 def test_ctrl_c_while_the_workers_start(folder: Path, gate: Gate, tmp_path: Path) -> None:
     gate.close(0)
-    run = Run(folder, tmp_path, "-j", "2")
+    run = Run(folder, tmp_path, "-j", "2", forked=False)
     until(lambda: len(run.workers()) == 2, "workers", run.process)
     time.sleep(0.1)  # they import now
     os.killpg(run.pid, signal.SIGINT)

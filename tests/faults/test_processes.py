@@ -37,6 +37,8 @@ from tests.small import FOUR, Guess
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 
+# Workers are forks: only where their start is what is tested, they are not.
+forks = pytest.mark.usefixtures("forked_workers")
 TWO = {"kind": "shuffle", "repeats": 2, "train_size": 0.75, "seed": 1}
 
 
@@ -142,6 +144,7 @@ def end(pids: list[str]) -> None:
 # -------------------------------------------------------------------- children
 
 
+@forks
 @pytest.mark.parametrize("what", [pytest.param("orphan", marks=pytest.mark.slow), "orphan_of_c"])
 def test_a_worker_that_dies_and_leaves_a_child_is_seen_to_be_dead(arff: Path, tmp_path: Path, what: str) -> None:
     """The child has the worker's end of the pipe, which does not end, but where Python itself forked it."""
@@ -162,6 +165,7 @@ def gone(pid: str) -> bool:
         return True
 
 
+@forks
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_method_that_forks_and_comes_back_twice_goes_on_once(arff: Path, tmp_path: Path, jobs: int) -> None:
     report = run_odd(arff, tmp_path / "out", "twice", tmp_path / "fits", jobs)
@@ -187,6 +191,7 @@ def test_a_child_of_a_method_does_not_keep_the_folder_locked(arff: Path, tmp_pat
 # -------------------------------------------------------------------- where it goes, and what it raises
 
 
+@forks
 @pytest.mark.parametrize(("jobs", "backend"), [(1, "loky"), (2, "loky")])
 def test_a_method_may_leave_the_folder(
     arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int, backend: str
@@ -219,6 +224,7 @@ RAISED = {
 }
 
 
+@forks
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_whatever_a_method_raises_is_its_trials_failure(arff: Path, tmp_path: Path, jobs: int) -> None:
     methods = {"PLST": FOUR["PLST"], **{what: odd(what) for what in RAISED}}
@@ -276,7 +282,8 @@ def test_a_method_edited_before_a_worker_starts_is_a_failure_that_says_so(
         def begin(self, name: str, total: int, kept: int) -> None:
             source.write_text(edited)
 
-    report = run(small.experiment(arff, methods=methods, splits=TWO), tmp_path / "out", 2, listener=Editing())
+    experiment = small.experiment(arff, methods=methods, splits=TWO, limits={"seconds": 500})  # by one worker
+    report = run(experiment, tmp_path / "out", 1, listener=Editing())
     assert (report.done, len(report.failures), report.crashed) == (4, 2, 0)
     assert all(trial.method == "Own" and told in error for trial, error in report.failures)
 
@@ -334,6 +341,7 @@ def test_a_terminal_that_is_closed_stops_the_run(arff: Path, tmp_path: Path) -> 
     assert (report.folder / "scores.csv").exists()
 
 
+@forks
 @pytest.mark.parametrize("possible", [0, 1])
 def test_workers_that_the_system_does_not_allow(
     arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, possible: int
@@ -382,6 +390,7 @@ class Compiled(Guess):
         until(over.exists, "end of the compiling")
 
 
+@forks
 def test_compiling_is_not_charged_to_the_limit(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_COMPILING", str(tmp_path))
     ahead = 0.0

@@ -191,7 +191,20 @@ def test_two_runs_that_begin_at_once(folder: Path, tmp_path: Path) -> None:
 def test_one_or_two_blas_threads(folder: Path, tmp_path: Path) -> None:
     """The environment may allow BLAS more threads: a run uses one, so that no sum is taken in another order."""
     done = small.command(
-        "run", "e.yaml", "--out", tmp_path, "-q", "-j", "2", cwd=folder, OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2"
+        *(
+            "run",
+            "e.yaml",
+            "--out",
+            tmp_path,
+            "-q",
+            "-j",
+            "1",
+            "--set",
+            "limits.seconds=500",
+        ),  # a worker, for the limit
+        cwd=folder,
+        OMP_NUM_THREADS="2",
+        OPENBLAS_NUM_THREADS="2",
     )
     assert done.returncode == 0, done.stderr
     ours, undisturbed = (pd.read_csv(out / "small" / "scores.csv") for out in (tmp_path, folder / "undisturbed"))
@@ -200,7 +213,7 @@ def test_one_or_two_blas_threads(folder: Path, tmp_path: Path) -> None:
 
 def test_a_scheduler_ends_the_whole_session(folder: Path, tmp_path: Path) -> None:
     """SIGTERM to the run and all its workers, as at the end of an allocation: interrupted, nothing crashed."""
-    run = Run(folder, tmp_path, "-j", "2", "-q")
+    run = Run(folder, tmp_path, "-j", "2", "-q", forked=False)
     until(run.workers, "workers", run.process)
     for pid in run.members():
         with contextlib.suppress(ProcessLookupError):  # gone with those that were told before it
