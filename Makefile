@@ -54,7 +54,7 @@ lint: $(READY)
 count: $(READY)
 	$(BIN)/python -m tests.count
 
-# Ratios measured in one run; no test asserts a time. Needs yeast, enron, bibtex, emotions and genbase, and about
+# Ratios measured in one run; no test asserts a time. Needs yeast, enron, bibtex, delicious, emotions and genbase, and about
 # half an hour; Java and python-weka-wrapper3 (the extra `weka`) for the times of WEKA.
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.table3
@@ -68,6 +68,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.clmlc
 	$(BIN)/python -m tests.benchmarks.reader
 	$(BIN)/python -m tests.benchmarks.m5p
+	$(BIN)/python -m tests.benchmarks.metrics
 
 # Reading and starting, large problems and many machines: CPU seconds and peak memory, written into
 # docs/hard_use_reading.md and docs/scaling.md. Needs delicious, bibtex, enron, flags, scene and tmc2007-500.

@@ -33,17 +33,25 @@ def plot(
     ] = None,
     metric: Annotated[list[str] | None, typer.Option(help="With --layout: this metric only. Repeatable.")] = None,
 ) -> None:
-    """Draw the figures of a results folder again; standard ones if the experiment lists none."""
+    """Draw the figures of a results folder again; standard ones if the experiment lists none.
+
+    With `by_label`, also each of its metrics against how frequent the labels are.
+    """
     from mlcdr.experiment.model import LayoutSpec
+    from mlcdr.results.labels import read_label_scores
     from mlcdr.results.results import open_results
-    from mlcdr.tables import figures
+    from mlcdr.tables import figures, label_figures
 
     found = open_results(folder)
     if metric and not layout:
         raise typer.BadParameter("needs --layout NAME", param_hint="--metric")
     asked = [LayoutSpec(layout=each, options={"metrics": metric} if metric else {}) for each in layout or ()]
     asked = asked or list(found.experiment.figures) or figures.choose_figures(found)
-    for path in figures.write_all(found, asked):
+    written = figures.write_all(found, asked)
+    of_labels = None if layout else read_label_scores(folder)
+    if of_labels is not None:
+        written += label_figures.write_all(found, of_labels)
+    for path in written:
         print(escape_control_characters(str(path)))
 
 
@@ -76,6 +84,9 @@ def compare(
         float | None,
         typer.Option(min=0, help="With --bayes: differences up to this count as none, in units of the metric (0.01)."),
     ] = None,
+    by_label: Annotated[
+        bool, typer.Option("--by-label", help="Show which labels each method wins (of a run with `by_label`).")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write tables (md, tex, csv) and diagrams (SVG, PNG) of the comparison here."),
@@ -121,6 +132,9 @@ def compare(
         for table in reproduction.compare_protocols([open_results(folder) for folder in folders], published):
             print_table(table)
         return
+    if by_label:
+        _compare_labels(folders, metric)
+        return
     found = joining.join([open_results(folder) for folder in folders])
     region = (0.01 if rope is None else rope) if bayes else None
     compared = [comparison.compare(found, metric, region)] if metric else comparison.compare_all(found, region)
@@ -138,6 +152,24 @@ def compare(
         untested = [each.metric for each in compared if each.significance is None]
         if untested:
             print_notice(f"no diagram of {', '.join(untested)}: {diagrams.WITHOUT_TESTS}")
+
+
+def _compare_labels(folders: list[Path], metric: str | None) -> None:
+    """Print which labels each method of a folder wins."""
+    from mlcdr.compare.by_label import tabulate_wins
+    from mlcdr.results.labels import read_label_scores
+
+    for folder in folders:
+        found = read_label_scores(folder)
+        wanted = [key for key in found.means if metric in (None, key[1])] if found else []
+        if found is None or not wanted:
+            what = (
+                f"no {metric} by label" if found else "no labels.csv; add `by_label: [f1]` to the config and run again"
+            )
+            raise ResultsError(f"{folder}: {what}")
+        for dataset, each in wanted:
+            print_table(tabulate_wins(found, dataset, each))
+            print()
 
 
 _NEEDED = {"--rope": "--bayes", "--fail-on": "--baseline", "--margin": "--baseline", "--time-margin": "--baseline"}

@@ -55,6 +55,7 @@ def trial_keys(
         "method": [method, spec.plain(), [component.version() for component in spec.components()]],
         "metrics": sorted([m.label, m.name, m.params] for m in experiment.metrics),  # their order changes no value
         "own metrics": own,
+        "labels": [experiment.by_label, experiment.keep_top],
         "seed": experiment.seed,
         "share": experiment.share,
         "separate": None if experiment.share else separated(spec.learner).version(),

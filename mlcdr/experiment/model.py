@@ -16,10 +16,12 @@ from pydantic.json_schema import WithJsonSchema
 
 from mlcdr.data.files import Part, short_name
 from mlcdr.data.forms import OPENML
+from mlcdr.errors import suggest_name
 from mlcdr.experiment.splits import SplitSpec, seed_of
 from mlcdr.experiment.tune import TuneSpec
 from mlcdr.methods.component_changes import with_parameter
 from mlcdr.methods.registry import Component
+from mlcdr.metrics import BY_LABEL
 
 FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "threshold", "instance_space")
 """What a method is made of, in the order of the line; and what wraps the line."""
@@ -64,6 +66,13 @@ _Label = Annotated[_Line, AfterValidator(_label)]
 
 # What a component looks like in JSON is `schema()`'s to say, which knows the registered names.
 _Part = Annotated[InstanceOf[Component], WithJsonSchema({})]
+
+
+def _label_metric(name: str) -> str:
+    name = {"accuracy": "jaccard"}.get(name, name)
+    if name not in BY_LABEL:
+        raise ValueError(f"{name!r} is no metric of single labels{suggest_name(name, BY_LABEL)}; {', '.join(BY_LABEL)}")
+    return name
 
 
 class _Spec(BaseModel):
@@ -264,6 +273,19 @@ class Experiment(_Spec):
         Field(min_length=1, description="Names of metrics, or {name: {option: value, as: label}}."),
         BeforeValidator(_tuple),
     ]
+    by_label: Annotated[
+        tuple[Annotated[str, AfterValidator(_label_metric)], ...],
+        BeforeValidator(_tuple),
+        Field(description=f"Metrics of each label by itself, for labels.csv: {', '.join(BY_LABEL)}."),
+    ] = ()
+    keep_top: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            description="So many of the highest scores of each row are kept, for metrics and `keep: {scores: true}`: "
+            "what needs the others (coverage, AUC …) is then not defined.",
+        ),
+    ] = None
     sweep: Annotated[
         dict[str, Annotated[tuple[Any, ...], Field(min_length=1), BeforeValidator(_tuple)]],
         Field(
@@ -379,6 +401,10 @@ class Experiment(_Spec):
         splits = {key: v for key, v in self.splits.model_dump().items() if v != () and v is not None}
         result["splits"] = {key: list(v) if isinstance(v, tuple) else v for key, v in splits.items()}
         result["metrics"] = [spec.plain() for spec in self.metrics]
+        if self.by_label:
+            result["by_label"] = list(self.by_label)
+        if self.keep_top is not None:
+            result["keep_top"] = self.keep_top
         if self.sweep:
             result["sweep"] = {path: list(values) for path, values in self.sweep.items()}
         result["methods"] = {name: spec.plain() for name, spec in self.methods.items()}

@@ -7,7 +7,7 @@ its scores (`mlcdr.experiment.keys`), so a rerun does what is missing and nothin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mlcdr.experiment.data_source import DividedData
@@ -53,6 +53,7 @@ class Score:
     """What came of a trial: values by metric label, or the traceback of what went wrong.
 
     `chosen`: the parameters that were tuned, as (path, text); `tried`: the points of the search, with the criterion.
+    `of_labels`: metric → value of each label (NaN: not defined).
     """
 
     key: str
@@ -60,6 +61,7 @@ class Score:
     error: str | None = None
     chosen: tuple[tuple[str, str], ...] = ()
     tried: tuple[tuple[tuple[tuple[str, str], ...], float], ...] = ()
+    of_labels: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 def plan(experiment: Experiment, data: DividedData) -> list[Trial]:

@@ -31,10 +31,12 @@ from markupsafe import Markup
 
 from mlcdr import __version__
 from mlcdr.compare import comparison, diagrams
+from mlcdr.compare.by_label import tabulate_parts
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment
 from mlcdr.report import svg
 from mlcdr.results.failures import Place, gather_failures, list_places
+from mlcdr.results.labels import LabelScores, read_label_scores
 from mlcdr.results.manifest import Manifest, open_manifest, read_manifest
 from mlcdr.results.metric_facts import explain_missing
 from mlcdr.results.ranking import is_among_best
@@ -257,6 +259,7 @@ def _title(found: Results, metric: str) -> str:
 def _datasets(found: Results, manifest: Manifest) -> list[dict[str, Any]]:
     tuned = _tuned(found)
     panels = _panels(found)
+    of_labels = read_label_scores(found.folder) or LabelScores({}, {})
     shown = []
     for k, dataset in enumerate(found.datasets):
         measured = dataset in found.with_results
@@ -276,6 +279,7 @@ def _datasets(found: Results, manifest: Manifest) -> list[dict[str, Any]]:
                 ],
                 "numbers": _markup(_numbers(found, dataset)) if measured else None,
                 "tuned": _markup(chosen) if chosen else None,
+                "labels": _markup(tabulate_parts(of_labels, dataset)) if dataset in of_labels.frequencies else None,
                 "searches": _searches(found, dataset),
             }
         )

@@ -34,7 +34,7 @@ def import_cells(path: Path) -> tuple[tuple[str, ...], dict[Key, Cell]]:
     """
     if not is_regular_file(path):
         raise NoResults(_missing(path))
-    paths, rows = _read_table(path, _SUMMARY)
+    paths, rows = read_table(path, _SUMMARY)
     cells: dict[Key, Cell] = {}
     seen: set[Key] = set()
     for line, (dataset, method, *point, metric, mean, std, se, n) in rows:
@@ -44,7 +44,7 @@ def import_cells(path: Path) -> tuple[tuple[str, ...], dict[Key, Cell]]:
             raise ResultsError(f"{path}:{line}: a second row for {what}")
         seen.add(key)
         numbers = [
-            _number(path, line, name, text, gaps=True)
+            read_number(path, line, name, text, gaps=True)
             for name, text in zip(_SUMMARY[1:], (mean, std, se, n), strict=True)
         ]
         if math.isinf(numbers[0]):
@@ -70,13 +70,13 @@ def import_splits(path: Path) -> SplitScores:
     """
     if not is_regular_file(path):
         raise NoResults(_missing(path))
-    paths, rows = _read_table(path, _SCORES)
+    paths, rows = read_table(path, _SCORES)
     values: dict[Key, dict[int, float]] = {}
     for line, (dataset, method, *point, split, metric, value) in rows:
         by_split = values.setdefault((dataset, method, tuple(point), metric), {})
         if not (split.isdecimal() and len(split) < 10):
             raise ResultsError(f"{path}:{line}: column split: {split!r} is not the number of a split")
-        by_split[int(split)] = _number(path, line, "value", value)
+        by_split[int(split)] = read_number(path, line, "value", value)
     return SplitScores(paths, values).defined()
 
 
@@ -90,7 +90,7 @@ def import_choices(path: Path) -> Choices:
     """
     if not is_regular_file(path):
         return Choices((), {})
-    paths, rows = _read_table(path, _CHOSEN)
+    paths, rows = read_table(path, _CHOSEN)
     counts: dict[Key, Counter[str]] = {}
     for _, (dataset, method, *point, _, parameter, value) in rows:
         counts.setdefault((dataset, method, tuple(point), parameter), Counter())[value] += 1
@@ -101,7 +101,7 @@ def _missing(path: Path) -> str:
     return f"{path}: missing; run the experiment again (only what is not done yet will run)"
 
 
-def _read_table(path: Path, last: tuple[str, ...]) -> tuple[tuple[str, ...], Iterator[tuple[int, list[str]]]]:
+def read_table(path: Path, last: tuple[str, ...]) -> tuple[tuple[str, ...], Iterator[tuple[int, list[str]]]]:
     """The swept paths of a CSV file with the columns `dataset, method, <swept> …, *last`; and its rows by line."""
     rows = _read_rows(path)
     header = tuple(next(rows, (1, []))[1])
@@ -135,7 +135,7 @@ def _read_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         raise ResultsError(f"{path}:{reader.line_num}: not readable as CSV: {error}") from error
 
 
-def _number(path: Path, line: int, column: str, text: str, gaps: bool = False) -> float:
+def read_number(path: Path, line: int, column: str, text: str, gaps: bool = False) -> float:
     """A column's number; with `gaps`, NaN where there is nothing, or that."""
     try:
         value = float(text or "nan")

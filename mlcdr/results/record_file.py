@@ -67,6 +67,12 @@ CREATE TABLE tried (                     -- the points of a trial's search
     value  REAL,                         -- of the criterion; NULL: it could not be fitted and measured
     PRIMARY KEY (key, number)
 ) WITHOUT ROWID;
+CREATE TABLE label_scores (              -- metrics of each label by itself
+    key    TEXT NOT NULL REFERENCES trials (key) ON DELETE CASCADE,
+    metric TEXT NOT NULL,
+    scores TEXT NOT NULL,                -- JSON: a number for each label; null: not defined
+    PRIMARY KEY (key, metric)
+) WITHOUT ROWID;
 CREATE TABLE planned (                   -- the trials of the last run's plan, in its order
     position INTEGER PRIMARY KEY,
     key      TEXT NOT NULL UNIQUE,
@@ -409,6 +415,12 @@ def seconds(value: Any) -> bool:
 def score(value: Any) -> bool:
     """A number, or NULL where a metric is not defined."""
     return value is None or isinstance(value, float)
+
+
+def numbers(value: Any) -> bool:
+    """A list of numbers, with null where one is not defined, as JSON."""
+    number = r"(null|-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?)"
+    return isinstance(value, str) and re.fullmatch(rf"\[({number}(, {number})*)?\]", value) is not None
 
 
 def status(value: Any) -> bool:

@@ -187,6 +187,7 @@ class Store:
         values: list[tuple[Any, ...]] = []
         choices: list[tuple[Any, ...]] = []
         searched: list[tuple[Any, ...]] = []
+        of_labels: list[tuple[Any, ...]] = []
         for score in scores:
             trial = trials[score.key]
             status = "failed" if score.values is None else "done"
@@ -194,6 +195,9 @@ class Store:
             for metric, value in (score.values or {}).items():
                 values.append((score.key, metric, None if math.isnan(value) else value))
             choices += [(score.key, path, value) for path, value in score.chosen]
+            for metric, each in score.of_labels.items():
+                text = json.dumps([None if math.isnan(value) else value for value in each])
+                of_labels.append((score.key, metric, text))
             for number, (point, value) in enumerate(score.tried):
                 text = json.dumps(dict(point), ensure_ascii=False)
                 searched.append((score.key, number, text, None if math.isnan(value) else value))
@@ -204,6 +208,7 @@ class Store:
             )
             self._db.executemany("INSERT INTO scores (key, metric, value) VALUES (?,?,?)", values)
             self._db.executemany("INSERT INTO choices (key, path, value) VALUES (?,?,?)", choices)
+            self._db.executemany("INSERT INTO label_scores (key, metric, scores) VALUES (?,?,?)", of_labels)
             self._db.executemany("INSERT INTO tried (key, number, point, value) VALUES (?,?,?,?)", searched)
             if crashed:
                 self._db.executemany(
@@ -228,6 +233,12 @@ class Store:
         """The scores of finished trials among `keys`: key → metric → value (None: not defined)."""
         query = "SELECT key, metric, value FROM scores JOIN trials USING (key) WHERE status = 'done'"
         return _of_each(keys, self._rows("scores", query, cells.text, cells.text, cells.score))
+
+    def label_scores(self, keys: Sequence[str]) -> dict[str, dict[str, list[float | None]]]:
+        """The metrics of each label of finished trials among `keys`: key → metric → values (None: not defined)."""
+        query = "SELECT key, metric, scores FROM label_scores JOIN trials USING (key)"
+        found = _of_each(keys, self._rows("label_scores", query, cells.text, cells.text, cells.numbers))
+        return {key: {metric: json.loads(text) for metric, text in of.items()} for key, of in found.items()}
 
     def choices(self, keys: Sequence[str]) -> dict[str, dict[str, str]]:
         """What finished trials among `keys` tuned: key → path → value, as a config would write it."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mlcdr.results.labels import COLUMNS
 from mlcdr.results.scores import LARGEST, summarise
 from mlcdr.whole_files import write_atomically
 
@@ -68,6 +69,27 @@ def write_chosen(
         for parameter, value in chosen.items()
     ]
     _write(path, ["dataset", "method", *kept, "split", "parameter", "value"], rows)
+
+
+def write_labels(
+    path: Path,
+    trials: Sequence[Trial],
+    scores: Mapping[str, Mapping[str, Sequence[float | None]]],
+    swept: Sequence[str],
+    labels: Mapping[str, Sequence[tuple[str, float]]],
+) -> None:
+    """`labels.csv` (`mlcdr.results.labels`); `labels`: data set → (name, frequency) of each label."""
+    rows = []
+    for trial in trials:
+        point = dict(trial.point)
+        start = [trial.dataset, trial.method, *(point.get(each, "") for each in swept), trial.split]
+        for metric, values in scores.get(trial.key, {}).items():
+            rows += [
+                [*start, label, metric, f"{value:.12g}", f"{frequency:.12g}"]
+                for (label, frequency), value in zip(labels[trial.dataset], values, strict=True)
+                if value is not None
+            ]
+    _write(path, ["dataset", "method", *swept, *COLUMNS], rows)
 
 
 def _defined(values: Mapping[str, float | None], metrics: Sequence[str]) -> Iterator[tuple[str, float]]:

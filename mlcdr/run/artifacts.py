@@ -6,7 +6,8 @@ later computes what is missing, and changes no score on record. `kept/index.csv`
 
 `split0-KEY.npz` has arrays that any NumPy reads without pickles: `rows` (the test rows in the data set), `labels` (n×K,
 predicted), `truth` (n×K), `label_names`, and, of a method with scores, `scores` (n×K): how far each lies above its
-threshold. `split0-KEY.skops` or `.joblib` is the model (`mlcdr.run.models`).
+threshold; with `keep_top: m` these are the m highest of each row (n×m), and `score_labels` (n×m) their labels.
+`split0-KEY.skops` or `.joblib` is the model (`mlcdr.run.models`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import KeepSpec
 from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.metrics.outcome import highest
 from mlcdr.run.models import ENDINGS, Model, write_model
 from mlcdr.whole_files import TEMPORARY_PREFIX, check_within, is_regular_file, write_atomically
 
@@ -51,12 +53,13 @@ class Keeping:
     folder: Path
     scores: bool
     models: bool
+    keep_top: int | None = None
 
     @classmethod
-    def of(cls, spec: KeepSpec, results: Path) -> Keeping | None:
+    def of(cls, spec: KeepSpec, results: Path, keep_top: int | None = None) -> Keeping | None:
         """That of an experiment; None where nothing is to be kept."""
         wanted = spec.scores or spec.models
-        return cls(results.resolve() / FOLDER, spec.scores, spec.models) if wanted else None
+        return cls(results.resolve() / FOLDER, spec.scores, spec.models, keep_top) if wanted else None
 
     def _stem(self, trial: Trial) -> Path:
         return self.folder / _name(trial.dataset) / _name(trial.method) / f"split{trial.split}-{trial.key}"
@@ -97,6 +100,8 @@ class Keeping:
             }
             if model.has_scores:
                 arrays["scores"] = model.decision_function(X)
+                if self.keep_top is not None:
+                    arrays["score_labels"], arrays["scores"] = highest(arrays["scores"], self.keep_top)
             image = io.BytesIO()
             np.savez_compressed(image, **arrays)
             write_atomically(self.scores_file(trial), image.getvalue())

@@ -31,7 +31,7 @@ from mlcdr.experiment.tune import Point
 from mlcdr.methods.component_changes import separated
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.contracts import LabelSpace, as_dense, is_fitted_to_scores, warm_up
-from mlcdr.metrics import Counts, Outcome, Scores, evaluate, find
+from mlcdr.metrics import BY_LABEL, Counts, Outcome, Scores, evaluate, evaluate_labels, find
 from mlcdr.numerics.memo import Memo, metered
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
@@ -56,6 +56,8 @@ class Group:
     seed: int
     share: bool = True
     keeping: Keeping | None = None
+    by_label: tuple[str, ...] = ()
+    keep_top: int | None = None
 
 
 def groups(
@@ -64,7 +66,8 @@ def groups(
     """The trials by split, in order of the splits."""
     metrics = tuple((m.label, m.name, m.params) for m in experiment.metrics)
     for of_split in group_by(sorted(trials, key=lambda trial: trial.split), lambda trial: trial.split):
-        yield Group(source, of_split[0].split, tuple(of_split), metrics, experiment.seed, experiment.share, keeping)
+        group = Group(source, of_split[0].split, tuple(of_split), metrics, experiment.seed, experiment.share, keeping)
+        yield replace(group, by_label=experiment.by_label, keep_top=experiment.keep_top)
 
 
 @dataclass(frozen=True)
@@ -213,11 +216,23 @@ def _run_tuned(trials: Sequence[Trial], group: Group, context: _Context, rows: _
         families = families_of(specs, n_labels) if group.share else specs
         points = zip(specs, families, strict=True)
         tried = [replace(trials[0], key=str(i), spec=spec, family=family) for i, (spec, family) in enumerate(points)]
-        found = {s.key: s.values or {} for s in _run_all(tried, replace(group, metrics=metrics), _Rows(moments, X, Y))}
+        found = {
+            s.key: s.values or {}
+            for s in _run_all(tried, replace(group, metrics=metrics, by_label=()), _Rows(moments, X, Y))
+        }
         return [found[trial.key].get("criterion", math.nan) for trial in tried]
 
     def choose_from(moments: Moments, name: str) -> list[Choice]:
-        return choose(specs, tune, moments, dataset, (group.seed, name), criterion, measure, group.share)
+        return choose(
+            specs,
+            tune,
+            moments,
+            dataset,
+            (group.seed, name),
+            criterion,
+            measure,
+            group.share and group.keep_top is None,
+        )
 
     try:
         criterion = tune.criterion(group.metrics)
@@ -279,7 +294,7 @@ def _run_family(trials: Sequence[Trial], group: Group, rows: _Rows, seconds: flo
         start = time.perf_counter()
         output = estimator.output(rows.X_test)
         output_seconds = time.perf_counter() - start
-        wanted = {find(name).needs for _, name, _ in group.metrics}
+        wanted = {find(name).needs for _, name, _ in group.metrics} | {BY_LABEL[name].needs for name in group.by_label}
         space, code = estimator.label_space_, code_part(family)
         parameter = size_parameter(code) if code is not None else ""
         learned = is_fitted_to_scores(estimator.threshold)
@@ -310,14 +325,15 @@ def _run_family(trials: Sequence[Trial], group: Group, rows: _Rows, seconds: flo
             )
             if wanted & {"scores", "top", "any"}:
                 found = estimator.scores(rows.X_test, output, size)
-                outcome = replace(outcome, scores=None if found is None else Scores(rows.Y_test, found))
+                outcome = replace(outcome, scores=None if found is None else Scores(rows.Y_test, found, group.keep_top))
             if bound is not None:
                 last = (output.shape[1] if size is None else space.size_of(size)) - 1
                 outcome = replace(outcome, encoding_error=float(bound[0][last]), prediction_error=float(bound[1][last]))
             values = evaluate(outcome, {label: (name, options) for label, name, options in group.metrics})
             if rows.keep is not None:
                 rows.keep(trial, estimator.settled(size))
-            scores.append(Score(trial.key, values))
+            of_labels = {name: tuple(each.tolist()) for name, each in evaluate_labels(outcome, group.by_label).items()}
+            scores.append(Score(trial.key, values, of_labels=of_labels))
         except BaseException as error:
             scores.append(Score(trial.key, None, _explain(error)))
     return scores

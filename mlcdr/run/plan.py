@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mlcdr.config.loading import experiment_yaml
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.data_source import DataSource, DividedData
@@ -25,12 +27,13 @@ from mlcdr.run.listener import Listener
 
 @dataclass(frozen=True)
 class Part:
-    """One data set of a run: where it comes from, what the manifest says of it, and its trials."""
+    """One data set of a run: where it comes from, what the manifest says of it, its trials and labels, with shares."""
 
     name: str
     source: DataSource
     facts: dict[str, Any]
     trials: list[Trial]
+    labels: Sequence[tuple[str, float]] = ()
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,9 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
         "label_density": counted["density"],
         "notices": list(dataset.notices),
     }
-    return Part(dataset.name, data.source, facts, plan(experiment, data)), data
+    shares = np.asarray(dataset.Y.mean(axis=0)).ravel().tolist() if experiment.by_label else []
+    labels = tuple(zip(dataset.label_names, shares, strict=False))
+    return Part(dataset.name, data.source, facts, plan(experiment, data), labels), data
 
 
 @dataclass(frozen=True)
@@ -189,7 +194,7 @@ def survey(experiment: Experiment, out: Path, listener: Listener | None = None) 
     """
     folder = out / experiment.name
     experiment_yaml(experiment)  # what is too long for a run is so for its plan
-    record, keeping = kept(folder), Keeping.of(experiment.keep, folder)
+    record, keeping = kept(folder), Keeping.of(experiment.keep, folder, experiment.keep_top)
     datasets = []
     shared: dict[str, None] = {}
     for spec in experiment.datasets:

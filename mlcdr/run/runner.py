@@ -72,7 +72,7 @@ def run(
     resolved = experiment_yaml(experiment)  # what cannot be read back later is refused now
     plan: RunPlan | None = None
     with threadpool_limits(1), protect_process(), Store(report.folder, fresh) as store:
-        keeping = Keeping.of(experiment.keep, folder)
+        keeping = Keeping.of(experiment.keep, folder, experiment.keep_top)
         try:
             with stop_on_signals():
                 made = plan_run(experiment, keeping, store, listener, failed_only)

@@ -20,7 +20,7 @@ from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.store import Store, place
-from mlcdr.results.tabulate import write_chosen, write_scores, write_summary
+from mlcdr.results.tabulate import write_chosen, write_labels, write_scores, write_summary
 from mlcdr.run.artifacts import Keeping
 from mlcdr.run.plan import RunPlan
 from mlcdr.whole_files import write_atomically
@@ -96,6 +96,9 @@ def write_results(
     write_summary(folder / "summary.csv", trials, scores, *columns)
     if any(spec.tune is not None and not spec.shown for spec in experiment.methods.values()):
         write_chosen(folder / "chosen.csv", trials, store.choices(list(plan.trials)), swept)
+    if experiment.by_label:
+        of_labels = store.label_scores(list(plan.trials))
+        write_labels(folder / "labels.csv", trials, of_labels, swept, {part.name: part.labels for part in plan.parts})
     report.seconds = time.monotonic() - report.clock
     manifest = _manifest(experiment, plan, report)
     if keeping is not None:

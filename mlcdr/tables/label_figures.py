@@ -1,0 +1,56 @@
+"""Figures of `labels.csv`: each metric of single labels against how frequent they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from mlcdr.results.labels import LabelScores
+from mlcdr.results.results import Results
+from mlcdr.tables import layouts, styles
+from mlcdr.tables.figures import STYLE, save
+from mlcdr.whole_files import check_within
+
+_BINS = 8  # points of a line, at most
+_SIZE = (5.2, 3.4)  # inches
+
+
+def write_all(results: Results, found: LabelScores) -> list[Path]:
+    """Write `figures/labels_DATASET_METRIC` for each data set and metric, as SVG and PNG.
+
+    Raises
+    ------
+    ResultsError
+        When a file cannot be written.
+    """
+    written = []
+    for dataset, metric in found.means:
+        stem = results.folder / "figures" / f"labels_{layouts.file_name(dataset)}_{metric}"
+        figure = draw(found, dataset, metric)
+        written += save(figure, check_within(results.folder, stem), f"{results.name}: {metric} by label, {dataset}")
+    return written
+
+
+def draw(found: LabelScores, dataset: str, metric: str) -> Figure:
+    """A point for each label and method, and a line through the means of labels that are about as frequent."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=_SIZE, layout="constrained")
+        axes = figure.add_subplot()
+        shares = found.frequencies[dataset]
+        for k, (method, values) in enumerate(found.means[dataset, metric].items()):
+            labels = [label for label in shares if label in values]
+            x, y = np.array([[shares[label], values[label]] for label in labels]).T
+            axes.plot(x, y, ".", color=styles.colour(k), alpha=0.3, markersize=3, markeredgewidth=0)
+            bins = np.array_split(np.arange(len(labels)), min(_BINS, len(labels)))
+            means = [(x[some].mean(), y[some].mean()) for some in bins]
+            axes.plot(*np.array(means).T, label=method.replace("$", r"\$"), **styles.curve(k))
+        if min(shares.values()) > 0:
+            axes.set_xscale("log")
+        axes.set_xlabel("share of instances that have the label")
+        axes.set_ylabel(metric.replace("_", " "))
+        axes.set_title(dataset.replace("$", r"\$"))
+        figure.legend(loc="outside right upper", frameon=False)
+        return figure

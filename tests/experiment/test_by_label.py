@@ -1,0 +1,137 @@
+"""Metrics of each label by itself, from the config to labels.csv, figures, the report and the comparison; keep_top."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import average_precision_score, f1_score
+
+from mlcdr.compare.by_label import tabulate_wins
+from mlcdr.config.loading import experiment_from
+from mlcdr.data.dataset import load_dataset
+from mlcdr.errors import ConfigError, ResultsError
+from mlcdr.report import report as page
+from mlcdr.results.labels import LabelScores, read_label_scores
+from mlcdr.run.runner import RunReport, run
+from mlcdr.tables import figures, label_figures
+from tests import small
+from tests.small import FOUR
+
+METHODS = {"PLST": FOUR["PLST"], "Guess": {"learner": "tests.small.Guess"}}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> RunReport:
+    folder = tmp_path_factory.mktemp("by_label")
+    config = small.plain(
+        small.write_dataset(folder / "data"),
+        by_label=["f1", "average_precision"],
+        keep={"scores": True},
+        methods=METHODS,
+        metrics=["macro_f1", "macro_average_precision"],
+    )
+    return run(experiment_from(config), folder / "out")
+
+
+def test_labels_csv_has_what_scikit_learn_finds_of_each_label(done: RunReport) -> None:
+    assert not done.failures
+    found = pd.read_csv(done.folder / "labels.csv", dtype={small.SIZES: str}, keep_default_na=False)
+    assert list(found.columns[-5:]) == ["split", "label", "metric", "value", "frequency"]
+    dataset = load_dataset(done.folder.parent.parent / "data" / "tiny.arff")
+    shares = dict(zip(dataset.label_names, np.asarray(dataset.Y.mean(axis=0)).ravel(), strict=True))
+    assert found["frequency"].tolist() == pytest.approx([shares[label] for label in found["label"]])
+    index = pd.read_csv(done.folder / "kept" / "index.csv", dtype={small.SIZES: str}, keep_default_na=False)
+    checked = set()
+    for _, line in index.iterrows():
+        arrays = np.load(done.folder / "kept" / line["scores"])
+        here = found[(found["method"] == line["method"]) & (found["split"] == line["split"])]
+        here = here[here[small.SIZES] == line[small.SIZES]]
+        for k, label in enumerate(dataset.label_names):
+            own = here[here["label"] == label].set_index("metric")["value"]
+            y, p = arrays["truth"][:, k], arrays["labels"][:, k]
+            if y.any() or p.any():
+                assert own["f1"] == pytest.approx(f1_score(y, p), abs=1e-11)
+            else:
+                assert "f1" not in own
+            if "scores" in arrays and y.any():
+                expected = average_precision_score(y, arrays["scores"][:, k])
+                assert own["average_precision"] == pytest.approx(expected, abs=1e-11)
+                checked.add(line["method"])
+            else:
+                assert "average_precision" not in own
+    assert checked == {"PLST"}, "a method without scores has none"
+
+
+def test_a_second_run_computes_nothing_and_writes_the_same(done: RunReport) -> None:
+    before = (done.folder / "labels.csv").read_bytes()
+    from mlcdr.config.loading import load_experiment
+
+    again = run(load_experiment(done.folder / "experiment.yaml"), done.folder.parent)
+    assert again.computed == 0
+    assert (done.folder / "labels.csv").read_bytes() == before
+
+
+def test_winners_and_thirds_as_counted_by_hand() -> None:
+    frequencies = {"d": {"a": 0.5, "b": 0.4, "c": 0.2, "e": 0.1}}
+    values = {"A": {"a": 0.9, "b": 0.5, "c": 0.3}, "B": {"a": 0.8, "b": 0.5, "c": 0.7, "e": 0.1}}
+    found = LabelScores({("d", "f1"): values, ("d", "log_loss"): values}, frequencies)
+    assert found.parts["d"] == {"head": ("a", "b"), "middle": ("c",), "tail": ("e",)}
+    assert found.winners("d", "f1") == {"a": "A", "c": "B"}  # b is a tie, e has one method only
+    assert found.winners("d", "log_loss") == {"a": "B", "c": "A"}
+    assert found.mean("d", "f1", "A", "head") == pytest.approx(0.7)
+    assert np.isnan(found.mean("d", "f1", "A", "tail"))
+    sheet = tabulate_wins(found, "d", "f1")
+    assert [cell.plain for cell in sheet.rows[1]] == ["B", "1", "0", "1", "0", "c"]
+    assert "Of 4 labels, 2 have no single winner." in sheet.notes[0]
+
+
+def test_commands_and_report_show_the_labels(  # type: ignore[no-untyped-def]
+    done: RunReport, mlcdr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = mlcdr("compare", "--by-label", str(done.folder), "--metric", "f1")
+    assert shown.code == 0
+    assert "tiny: f1 by label" in shown.out
+    assert mlcdr("compare", "--by-label", str(done.folder), "--metric", "auc").code == 2
+    monkeypatch.setattr(figures, "write_all", lambda *_: [])  # which take seconds
+    monkeypatch.setattr(label_figures, "save", lambda figure, stem, _: [stem, len(figure.axes[0].lines)])
+    drawn = mlcdr("plot", str(done.folder)).out.split()
+    assert [Path(each).name for each in drawn[::2]] == ["labels_tiny_f1", "labels_tiny_average_precision"]
+    assert drawn[1::2] == ["6", "4"], "points and a line of PLST at two sizes and, with label sets alone, of Guess"
+    assert "Labels of tiny by frequency" in page.render(done.folder)
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("d,A,0,a,f1,x,0.5", "column value: 'x' is not a number"),
+        ("d,A,0,a,f1,inf,0.5", "column value: 'inf' is not a number"),
+        ("d,A,0,a,os.system,0.5,0.5", "is no metric of single labels"),
+        ("d,A,0,a,f1,0.5,7", "column frequency: '7' is no share"),
+    ],
+)
+def test_a_broken_file_is_refused_in_a_line(row: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text(f"dataset,method,split,label,metric,value,frequency\n{row}\n")
+    with pytest.raises(ResultsError, match=r"labels\.csv:2: ") as caught:
+        read_label_scores(tmp_path)
+    assert told in str(caught.value)
+    assert read_label_scores(tmp_path / "none") is None
+
+
+def test_with_keep_top_only_the_highest_scores_are_kept(tmp_path: Path) -> None:
+    arff = small.write_dataset(tmp_path / "data")
+    plain = small.plain(arff, metrics=["p@1", "p@3", "coverage"], keep={"scores": True}, sweep={})
+    plain["methods"] = {"PLST": FOUR["PLST"]}
+    whole = run(experiment_from({**plain, "name": "whole"}), tmp_path / "out")
+    few = run(experiment_from({**plain, "name": "few", "keep_top": 3}), tmp_path / "out")
+    values = [pd.read_csv(each.folder / "scores.csv").set_index(["split", "metric"])["value"] for each in (whole, few)]
+    assert "coverage" not in values[1].index.get_level_values("metric")
+    assert values[0].drop("coverage", level="metric").equals(values[1])
+    path = next((few.folder / "kept").rglob("*.npz"))
+    arrays = np.load(path)
+    assert arrays["scores"].shape == arrays["score_labels"].shape == (15, 3)
+    assert (np.diff(arrays["scores"], axis=1) <= 0).all()
+    with pytest.raises(ConfigError, match="did you mean 'f1'"):
+        experiment_from({**plain, "by_label": ["f11"]})
