@@ -231,7 +231,7 @@ def _run_tuned(trials: Sequence[Trial], group: Group, context: _Context, rows: _
             (group.seed, name),
             criterion,
             measure,
-            group.share and group.keep_top is None,
+            group.share and group.keep_top is None,  # what shares a kernel sees all scores
         )
 
     try:
