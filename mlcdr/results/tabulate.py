@@ -76,6 +76,7 @@ def write_labels(
     trials: Sequence[Trial],
     scores: Mapping[str, Mapping[str, Sequence[float | None]]],
     swept: Sequence[str],
+    metrics: Sequence[str],
     labels: Mapping[str, Sequence[tuple[str, float]]],
 ) -> None:
     """`labels.csv` (`mlcdr.results.labels`); `labels`: data set → (name, frequency) of each label."""
@@ -83,10 +84,11 @@ def write_labels(
     for trial in trials:
         point = dict(trial.point)
         start = [trial.dataset, trial.method, *(point.get(each, "") for each in swept), trial.split]
-        for metric, values in scores.get(trial.key, {}).items():
+        found = scores.get(trial.key, {})
+        for metric in (each for each in metrics if each in found):
             rows += [
                 [*start, label, metric, f"{value:.12g}", f"{frequency:.12g}"]
-                for (label, frequency), value in zip(labels[trial.dataset], values, strict=True)
+                for (label, frequency), value in zip(labels[trial.dataset], found[metric], strict=True)
                 if value is not None
             ]
     _write(path, ["dataset", "method", *swept, *COLUMNS], rows)

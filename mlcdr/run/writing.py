@@ -98,7 +98,8 @@ def write_results(
         write_chosen(folder / "chosen.csv", trials, store.choices(list(plan.trials)), swept)
     if experiment.by_label:
         of_labels = store.label_scores(list(plan.trials))
-        write_labels(folder / "labels.csv", trials, of_labels, swept, {part.name: part.labels for part in plan.parts})
+        labels = {part.name: part.labels for part in plan.parts}
+        write_labels(folder / "labels.csv", trials, of_labels, swept, experiment.by_label, labels)
     report.seconds = time.monotonic() - report.clock
     manifest = _manifest(experiment, plan, report)
     if keeping is not None:
