@@ -16,7 +16,7 @@ solvers. What one split's methods can share (a factorisation, X⁺Y, ZᵀHZ) is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -535,25 +535,14 @@ class CodeMoments(Moments):
         def encode_rows(X: Any, Y: Any) -> Rows:
             return X, Y @ matrix - offset @ matrix if sp.issparse(Y) else (Y - offset) @ matrix
 
-        return cls(
-            labels.n,
-            labels.mean_x,
-            (labels.mean_y - offset) @ matrix,
-            labels._xx,
-            lambda: labels.xy @ matrix if labels.cross is None else labels.cross.times(matrix),
-            lambda: matrix.T @ (labels.yy @ matrix if labels.cross is None else labels.label_operator()(matrix)),
-            labels._rows_by(encode_rows),
-            labels._spread,
-            labels.centred,
-            labels.memo,
-            labels.part_of,
-            labels._kept,
-            labels.variances,
-            labels._unlabelled,
-            _labels=labels,
-            _offset=offset,
-            _matrix=matrix,
-        )
+        changes: dict[str, Any] = {
+            "mean_y": (labels.mean_y - offset) @ matrix,
+            "_xy": lambda: labels.xy @ matrix if labels.cross is None else labels.cross.times(matrix),
+            "_yy": lambda: matrix.T @ (labels.yy @ matrix if labels.cross is None else labels.label_operator()(matrix)),
+            "_rows": labels._rows_by(encode_rows),
+        }
+        of_labels = {each.name: getattr(labels, each.name) for each in fields(Moments)}
+        return cls(**of_labels | changes, _labels=labels, _offset=offset, _matrix=matrix)
 
     @property
     def labels(self) -> Moments:

@@ -143,12 +143,6 @@ class PolytreeChain(DirectedChain):
                 tables.append(np.stack([log_expit(-z), log_expit(z)], axis=1))
             yield tree, tables
 
-    def _answer(self, X: Any) -> tuple[Array, NDArray[Any]]:
-        if self.variant == "text":
-            return super()._answer(X)
-        scores = self._scores(X)
-        return scores, scores > 0
-
     def _labels(self, X: Any) -> NDArray[Any]:
         if self.variant == "published_code":
             return self._scores(X) > 0

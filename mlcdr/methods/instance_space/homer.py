@@ -6,7 +6,6 @@ number of labels"; Sun 2017, Algorithm 8.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -20,8 +19,8 @@ from sklearn.utils._param_validation import Interval
 
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance, of_label_sets
 from mlcdr.methods.constraints import COUNT, SEED, one_of, parameter
-from mlcdr.methods.contracts import fit_label_sets, has_decision_function
-from mlcdr.methods.multilabel import Array, MetaClassifier
+from mlcdr.methods.contracts import fit_label_sets
+from mlcdr.methods.multilabel import Array, MetaClassifier, answer
 from mlcdr.numerics.moments import Moments
 
 Indices = NDArray[np.intp]
@@ -121,48 +120,29 @@ class HOMER(MetaClassifier):
         balanced = self.clustering == "balanced"
         return clusters(gram, rng.permutation(n)[:k], balanced, self.steps)
 
-    def _visits(self, X: Any) -> Iterator[tuple[Node, Indices, Mask]]:
-        """The nodes that rows come to, from the root on: which rows, and which children are predicted for them."""
+    def _answer(self, X: Any) -> tuple[Array, Mask]:
+        """Scores and label sets (n×K), from the root on: a node's rows, then those of them that go to its children."""
+        scores = np.empty((X.shape[0], self._n_labels))
+        labels = np.zeros(scores.shape, dtype=bool)
         waiting = [(self.root_, np.arange(X.shape[0]))]
         while waiting:
             node, rows = waiting.pop()
-            predicted = np.asarray(node.model.predict(X[rows])).reshape(len(rows), len(node.children)) > 0
-            yield node, rows, predicted
-            for child, chosen in zip(node.children, predicted.T, strict=True):
-                if isinstance(child, Node) and child.model is not None and chosen.any():
-                    waiting.append((child, rows[chosen]))
-
-    def _scores(self, X: Any) -> Array:
-        scores = np.empty((X.shape[0], self._n_labels))
-        for node, rows, predicted in self._visits(X):
-            margins = _margins(node.model, X[rows], predicted)
-            for i, child in enumerate(node.children):
-                if isinstance(child, Node):  # what is predicted there is written over where the child is come to
-                    margins[predicted[:, i], i] = -0.5
-                scores[np.ix_(rows, np.array(_below(child)))] = margins[:, i, None]
-        return scores
-
-    def _labels(self, X: Any) -> NDArray[Any]:
-        labels = np.zeros((X.shape[0], self._n_labels), dtype=bool)
-        for node, rows, predicted in self._visits(X):
-            for i, child in enumerate(node.children):
+            margins, predicted = answer(node.model, X[rows], len(node.children))
+            margins = np.where((margins > 0) == predicted, margins, predicted - 0.5)  # some do not go by the sign
+            for i, (child, chosen) in enumerate(zip(node.children, predicted.T, strict=True)):
                 if not isinstance(child, Node):
-                    labels[rows, child] = predicted[:, i]
-        return labels
+                    labels[rows, child] = chosen
+                else:  # what is predicted there is written over where the child is come to
+                    margins[chosen, i] = -0.5
+                    if child.model is not None and chosen.any():
+                        waiting.append((child, rows[chosen]))
+                scores[np.ix_(rows, np.array(_below(child)))] = margins[:, i, None]
+        return scores, labels
 
 
 def _below(child: Node | int) -> list[int]:
     """The labels of a child, which is a node or a label."""
     return [k for each in child.children for k in _below(each)] if isinstance(child, Node) else [child]
-
-
-def _margins(model: Any, X: Any, predicted: Mask) -> NDArray[Any]:
-    """A model's scores, positive where it predicts (±½ where it has none, or does not go by their sign)."""
-    without = predicted - 0.5
-    if not has_decision_function(model):
-        return without
-    scores = np.asarray(model.decision_function(X), dtype=np.float64).reshape(predicted.shape)
-    return np.asarray(np.where((scores > 0) == predicted, scores, without))
 
 
 def clusters(gram: Array, start: Indices, balanced: bool, steps: int) -> list[Indices]:
