@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -76,14 +76,14 @@ class Meter:
     seconds: float = float("nan")
 
 
-@dataclass
 class _Frame:
     """An open measurement: time passed, time of it spent on memoised values, and the memoised values used."""
 
-    start: float = field(default_factory=time.perf_counter)
-    seconds: float = 0.0
-    elsewhere: float = 0.0
-    needs: set[_Cost] = field(default_factory=set)
+    def __init__(self) -> None:
+        self.start = time.perf_counter()
+        self.seconds = 0.0
+        self.elsewhere = 0.0
+        self.needs: set[_Cost] = set()
 
     @property
     def alone(self) -> float:
