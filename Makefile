@@ -91,13 +91,13 @@ audit: $(READY)
 	$(BIN)/pip install --quiet --retries 1 --timeout 10 --constraint constraints.txt pip-audit || echo "not audited: pip-audit cannot be installed here"
 	$(BIN)/python -m tests.audit
 
-# The papers' data sets but the embedded yeast, downloaded and checked; not needed where MLCDR_DATASETS has them.
+# The papers' data sets and fixed folds, downloaded and checked; not needed where MLCDR_DATASETS and MLCDR_FOLDS have them.
 data: $(READY)
-	$(BIN)/mlcdr datasets fetch bibtex corel5k emotions enron genbase medical scene
+	$(BIN)/mlcdr datasets fetch --all --folds
 
 # What `mlcdr reproduce` lists: reproduce-PAPER-TABLE[-VARIANT], such as reproduce-chen-lin-2012-table3,
 # reproduce-sun-2017-table4-large (with the large data sets), reproduce-sun-2017-figures6-small (in minutes).
-# Fixed folds need MLCDR_FOLDS, the folder that holds NAME.5fold.csv.
+# Data sets and fixed folds that are not here: make data.
 reproduce-%: $(READY)
 	$(BIN)/mlcdr reproduce $* --jobs $(JOBS)
 

@@ -218,11 +218,30 @@ def test_data_sets_that_are_not_there_take_one_line(only_embedded: Path, mlcdr: 
     assert line.endswith("`mlcdr datasets fetch enron medical emotions scene bibtex corel5k` downloads them")
     assert not Path("results").exists()
     by_hand = next(entry.name for entry in sources.entries() if not entry.fetchable)
-    assert recipes.how_to_get(["scene", by_hand]) == (
-        f"`mlcdr datasets fetch scene` downloads them; `mlcdr datasets info {by_hand}` says how to get {by_hand}"
+    assert sources.how_to_get(["scene", by_hand]) == (
+        f"`mlcdr datasets fetch scene` downloads it; `mlcdr datasets info {by_hand}` says how to get {by_hand}"
     )
     wrong = mlcdr("reproduce", "mlc_toolbox/ridge_5fold", "--set", "splits.paht=1")
     assert (wrong.code, wrong.out) == (2, "")
+
+
+def test_missing_folds_are_in_that_line(
+    only_embedded: Path, mlcdr: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MLCDR_FOLDS", raising=False)
+    monkeypatch.setenv("MLCDR_CACHE", str(only_embedded / "cache"))
+    done = mlcdr("reproduce", "mlc_toolbox/ridge_5fold")
+    (line,) = done.err.splitlines()
+    assert line.endswith(
+        "and the folds of emotions, yeast; `mlcdr datasets fetch emotions yeast --folds` downloads them"
+    )
+
+
+def test_the_data_sets_of_a_paper() -> None:
+    names = ["emotions", "yeast", "scene", "enron", "medical", "genbase", "bibtex", "corel5k"]
+    assert recipes.data_sets_of("chen-lin-2012") == recipes.data_sets_of("chen_lin_2012") == names
+    with pytest.raises(UserError, match=r"^no configs of a paper 'chen_lin_2013'; did you mean 'chen_lin_2012'\?"):
+        recipes.data_sets_of("chen_lin_2013")
 
 
 # -------------------------------------------------------------------- an installed package

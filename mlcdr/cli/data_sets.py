@@ -38,12 +38,32 @@ def info(name: Annotated[str, typer.Argument(help="A name from the catalogue, or
     print_facts(facts)
 
 
-def fetch(names: Annotated[list[str], typer.Argument(metavar="NAME")]) -> None:
-    """Download data sets to the user's cache and check them against the catalogue."""
-    from mlcdr.data import catalog
+def fetch(
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME")] = None,
+    paper: Annotated[str | None, typer.Option(help="All that the configs of a paper name: chen_lin_2012.")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="All that can be downloaded.")] = False,
+    folds: Annotated[bool, typer.Option("--folds", help="Also the fixed folds (NAME.5fold.csv).")] = False,
+) -> None:
+    """Download data sets to the user's cache and check them against the catalogue.
 
-    for name in names:
-        print(f"{name}: {catalog.fetch(name, progress=sys.stderr.isatty())}")
+    A download that was cut is resumed. $MLCDR_MIRROR, a folder or an address that has the files as
+    OWNER/REPOSITORY/COMMIT/PATH, stands in for the public hosts.
+    """
+    from mlcdr.data import catalog
+    from mlcdr.data.sources import how_to_get
+
+    if bool(names) + bool(paper) + all_ != 1:
+        raise typer.BadParameter("give names of data sets, or --paper, or --all", param_hint="NAME")
+    chosen = names or []
+    if not names:
+        from mlcdr.reproduce import recipes
+
+        several = recipes.data_sets_of(paper) if paper else [known.name for known in catalog.entries()]
+        chosen = [name for name in several if catalog.entry(name).fetchable]
+        if by_hand := [name for name in several if name not in chosen]:
+            print_notice(how_to_get(by_hand))
+    for name, folder in catalog.fetch(chosen, sys.stderr.isatty(), folds=folds).items():
+        print(f"{name}: {folder}")
 
 
 def verify(

@@ -91,6 +91,7 @@ def _compare_with_printed(table_name: str, folders: list[Path]) -> int:
 
 def _list_recipes() -> None:
     """List each table and figure that can be reproduced, its printed cells, data sets and options."""
+    from mlcdr.data.sources import how_to_get
     from mlcdr.reproduce import published, recipes
 
     known = recipes.recipes().values()
@@ -114,7 +115,7 @@ def _list_recipes() -> None:
     print_columns(rows)
     needed = recipes.missing([each.outline for each in known])
     if needed:
-        print_notice(f"not available: {', '.join(needed)}; {recipes.how_to_get(needed)}")
+        print_notice(f"not available: {', '.join(needed)}; {how_to_get(needed)}")
 
 
 def reproduction_status(

@@ -9,8 +9,9 @@ from pydantic import BaseModel, ValidationError
 
 from mlcdr.config.problems import Problems, describe_finding, near
 from mlcdr.config.yaml_reader import KeyPath
-from mlcdr.data.files import Part, is_path, locate
+from mlcdr.data.files import NotFetchedError, Part, is_path, locate
 from mlcdr.data.forms import OPTIONS, SOURCES, check_form_options, option_problems
+from mlcdr.data.sources import how_to_get
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.errors import DataError, UserError, describe
 from mlcdr.experiment.model import DatasetSpec, LayoutSpec, MetricSpec
@@ -74,6 +75,7 @@ def unify_names(specs: Sequence[DatasetSpec], part: Part, look_up: bool, problem
     result: list[DatasetSpec] = []
     names: set[str] = set()
     listed: dict[Any, str] = {}
+    absent: dict[KeyPath, NotFetchedError] = {}
     for i, spec in enumerate(specs):
         files = None
         name = spec.short_name(part) if spec.name.isprintable() else ""  # else it has been reported
@@ -81,6 +83,8 @@ def unify_names(specs: Sequence[DatasetSpec], part: Part, look_up: bool, problem
             try:
                 files = locate(spec.source, part)
                 check_form_options(files.paths[0], files.form, spec.params)
+            except NotFetchedError as error:
+                absent["datasets", i] = error
             except DataError as error:
                 problems.add(("datasets", i), str(error))
         if name and name.casefold() in names:
@@ -95,7 +99,20 @@ def unify_names(specs: Sequence[DatasetSpec], part: Part, look_up: bool, problem
                 problems.add(("datasets", i), f"{files.xml} names the labels; leave out the option `labels`")
         names.add(name.casefold())
         result.append(spec if is_path(spec.name) or not name else spec.model_copy(update={"name": name}))
+    add_absent(problems, ("datasets",), absent)
     return result
+
+
+def add_absent(
+    problems: Problems, path: KeyPath, absent: Mapping[KeyPath, NotFetchedError], folds: bool = False
+) -> None:
+    """Report what can be downloaded in one line, of which one command brings all."""
+    if len(absent) == 1:
+        problems.add(*next((where, str(error)) for where, error in absent.items()))
+    elif absent:
+        names = [error.name for error in absent.values()]
+        what = "the folds of " if folds else ""
+        problems.add(path, f"{what}{', '.join(names)} are not in the data folders; {how_to_get(names, folds)}")
 
 
 def read_metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:

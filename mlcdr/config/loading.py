@@ -23,12 +23,20 @@ from mlcdr.config.consistency import (
     check_sweep,
     check_tuning,
 )
-from mlcdr.config.entries import read_dataset, read_layout, read_metric, settle_metric, unify_metric, unify_names
+from mlcdr.config.entries import (
+    add_absent,
+    read_dataset,
+    read_layout,
+    read_metric,
+    settle_metric,
+    unify_metric,
+    unify_names,
+)
 from mlcdr.config.methods import read_method
 from mlcdr.config.overrides import apply_overrides
 from mlcdr.config.problems import Problems, dotted
 from mlcdr.config.yaml_reader import MAX_BYTES, MAX_RESOLVED, Document, KeyPath, Place, dump_yaml, read_yaml
-from mlcdr.data.files import Part
+from mlcdr.data.files import NotFetchedError, Part
 from mlcdr.errors import ConfigError, DataError, describe, report_memory
 from mlcdr.experiment.model import LABELLED, Experiment, KeepSpec, LimitsSpec, MethodSpec
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, find_fold_file
@@ -161,11 +169,15 @@ def _read_entries(problems: Problems, folder: Path, look_up: bool) -> dict[str, 
         with contextlib.suppress(ValidationError):
             folds = FromFile.model_validate(data.get("splits"))
             data["splits"] = folds.settled(folder, names).model_dump()
-            for name in names if look_up else ():
+            absent: dict[KeyPath, NotFetchedError] = {}
+            for i, name in enumerate(names if look_up else ()):
                 try:
                     find_fold_file(folds.beside(folder), name)
+                except NotFetchedError as error:
+                    absent["splits", "path", i] = error
                 except DataError as error:
                     problems.add(("splits", "path"), str(error))
+            add_absent(problems, ("splits", "path"), absent, folds=True)
     return data
 
 

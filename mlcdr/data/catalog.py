@@ -1,26 +1,24 @@
 """The catalogue of data sets: list them, describe one, download it, verify it. Nothing here prints results.
 
-Downloads go to the user's cache folder, file by file, each checked against its SHA-256 before it is written.
+Downloads go to the user's cache folder, each file checked against its SHA-256 before it is written.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
+from mlcdr.data.download import Downloader
 from mlcdr.data.files import cache_folder, find_folder, locate, sha256
-from mlcdr.data.sources import Entry, SourceFile, entries, entry, find, public_root
+from mlcdr.data.sources import Entry, SourceFile, entries, entry, find, hosts
 from mlcdr.errors import DataError
 from mlcdr.whole_files import write_atomically
 
 __all__ = ["Check", "Entry", "entries", "fetch", "find", "find_folder", "info", "verify"]
 
-_LOCAL = ("localhost", "127.0.0.1", "::1")
-_SECONDS = 60  # without a byte from the server
+_AT_ONCE = 4
 
 
 class Check(NamedTuple):
@@ -69,7 +67,7 @@ def info(name: str) -> dict[str, Any]:
             "page": known.page,
             "note": known.note,
             "fetchable": known.fetchable,
-            "urls": [f"{public_root()}/{file.path}" for file in known.files],
+            "urls": [file.address(hosts()[0]) for file in known.files],
             "expected": dict(known.statistics),
             "expected_from": "measured" if known.measured else "mulan",
         }
@@ -120,94 +118,105 @@ def verify(name: str) -> list[Check]:
     return checks
 
 
-def fetch(name: str, progress: bool = True, *, folder: Path | str | None = None, source: str | None = None) -> Path:
-    """Download a data set's files; those already there with the right content are left alone.
+def fetch(names: Sequence[str], progress: bool = True, *, folds: bool = False) -> dict[str, Path]:
+    """Download the files of data sets, several at once; those already there with the right content are left alone.
+
+    $MLCDR_MIRROR, a folder or an address, stands in for the catalogue's hosts: it has OWNER/REPOSITORY/COMMIT/PATH.
 
     Parameters
     ----------
-    name : str
-        A name of the catalogue.
+    names : sequence of str
+        Names of the catalogue.
     progress : bool
-        Show a progress bar for each file (on standard error).
-    folder : path, optional
-        The folder to hold the data set's folder; `datasets` in the user's cache by default.
-    source : str, optional
-        Another address in place of the public root ($MLCDR_SOURCE does the same): https, or http on this machine.
+        Show one progress bar (on standard error).
+    folds : bool
+        Also the fixed folds of those that have some, as CSV files in `folds` in the user's cache.
 
     Returns
     -------
-    Path
-        The data set's folder.
+    dict
+        The folder of each data set by its name.
 
     Raises
     ------
     DataError
-        Not in the catalogue, no checksum recorded, address not allowed, no connection, a broken or redirected download,
-        wrong content, a folder that cannot be written. A file that is incomplete or wrong is not kept.
+        Not in the catalogue, no checksum recorded, an address that is not allowed; or (after all others have come) what
+        did not come, in one line for each reason. Of a data set all files are written or none, and none whose content
+        is not the catalogue's; what has come of the others is kept for the next time.
     ResultsError
         A file that cannot be written.
     """
-    known = entry(name)
-    target = Path(folder if folder is not None else cache_folder() / "datasets") / known.name
-    if not known.files:
-        raise DataError(
-            f"{known.name}: no checksum of its public files is recorded, so they are not downloaded; get them from "
-            f"{known.page} and put {known.name}.arff and {known.name}.xml into {target}"
-        )
-    root = (source or os.environ.get("MLCDR_SOURCE") or public_root()).rstrip("/")
-    address = urlsplit(root)
-    if address.scheme != "https" and not (address.scheme == "http" and address.hostname in _LOCAL):
-        raise DataError(f"{root}: data sets are fetched over https only (http from this machine itself)")
+    root, fold_folder = cache_folder() / "datasets", cache_folder() / "folds"
+    chosen = list({known.name: known for known in map(entry, names)}.values())
+    for known in chosen:
+        if not known.files:
+            raise DataError(
+                f"{known.name}: no checksum of its public files is recorded, so they are not downloaded; get them from "
+                f"{known.page} and put {known.name}.arff and {known.name}.xml into {root / known.name}"
+            )
+    groups = [(known.name, {root / known.name / file.name: file for file in known.files}) for known in chosen]
+    if folds:
+        for known in chosen:
+            groups += [(f"folds of {known.name}", {fold_folder / file.name: file for file in known.folds.values()})]
+    absent = [
+        (what, {path: file for path, file in files.items() if not _is_there(path, file)}) for what, files in groups
+    ]
+    _download_all([(what, files) for what, files in absent if files], progress)
+    if folds:
+        from mlcdr.data.folds import write_fold_csv
+    for known in chosen if folds else ():
+        for file in known.folds.values():
+            write_fold_csv(fold_folder / file.name)
+    return {known.name: root / known.name for known in chosen}
+
+
+def _is_there(path: Path, file: SourceFile) -> bool:
     try:
-        target.mkdir(parents=True, exist_ok=True)
-        for file in known.files:
-            path = target / file.name
-            if not (path.is_file() and sha256(path) == file.sha256):
-                path.unlink(missing_ok=True)  # of an interrupted or other download
-                write_atomically(path, _download(f"{root}/{file.path}", file, progress))
-    except OSError as error:
-        raise DataError(f"{target}: cannot be written: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            target.rmdir()  # if nothing came: an empty folder would pass for a data set
-    return target
+        return sha256(path) == file.sha256
+    except OSError:
+        return False
 
 
-def _download(url: str, file: SourceFile, progress: bool) -> bytes:
-    """The content of a public file, checked."""
-    import requests
+def _download_all(groups: Sequence[tuple[str, Mapping[Path, SourceFile]]], progress: bool) -> None:
+    """Download groups of files, each wholly or not at all; a group is what one line of an error names."""
+    if not groups:
+        return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    content = bytearray()
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    n_bytes = sum(file.n_bytes for _, files in groups for file in files.values())
+    failures: dict[str, list[str]] = {}
+    with Progress(*columns, console=Console(stderr=True), disable=not progress) as bars:
+        bar = bars.add_task(f"{len(groups)} to fetch", total=n_bytes)
+        downloader = Downloader(lambda n: bars.advance(bar, n))
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            running = {pool.submit(_download, files, downloader): what for what, files in groups}
+            try:
+                for number, done in enumerate(as_completed(running), 1):
+                    bars.update(bar, description=f"{number} of {len(groups)} fetched")
+                    try:
+                        done.result()
+                    except DataError as error:
+                        failures.setdefault(str(error), []).append(running[done])
+            except BaseException:
+                downloader.stop()
+                pool.shutdown(cancel_futures=True)
+                raise
+    if failures:
+        raise DataError("\n".join(f"{', '.join(names)}: not fetched: {why}" for why, names in failures.items()))
+
+
+def _download(files: Mapping[Path, SourceFile], downloader: Downloader) -> None:
+    """Download some files, and write them when all have come."""
+    come: dict[Path, bytes] = {}
     try:
-        with (
-            Progress(console=Console(stderr=True), disable=not progress) as bars,
-            requests.get(url, stream=True, timeout=_SECONDS, allow_redirects=False) as response,
-        ):
-            if response.is_redirect:  # it could leave https, and raw files need none
-                to = response.headers["Location"]
-                raise DataError(f"{url}: the server redirects to {to}, which is not followed; nothing was kept")
-            if not response.ok:
-                raise DataError(f"{url}: the server answers {response.status_code}; nothing was kept")
-            bar = bars.add_task(file.name, total=file.n_bytes)
-            for piece in response.iter_content(1 << 16):
-                content += piece
-                if len(content) > file.n_bytes:
-                    larger = f"the content has more than the {file.n_bytes} bytes expected"
-                    raise DataError(f"{url}: {larger}; nothing was kept")
-                bars.update(bar, completed=len(content))
-    except requests.RequestException as error:
-        raise DataError(f"{url}: cannot be downloaded ({_reason(error)}); nothing was kept, try again") from error
-    if hashlib.sha256(content).hexdigest() != file.sha256:
-        raise DataError(f"{url}: the content does not have the SHA-256 {file.sha256}; nothing was kept")
-    return bytes(content)
-
-
-def _reason(error: Exception) -> str:
-    text = str(error)
-    if "IncompleteRead" in text or "Connection broken" in text:
-        return "the connection was cut"
-    if "Max retries exceeded" in text or "ConnectionError" in type(error).__name__:
-        return "no connection to the server"
-    return text.splitlines()[0][:200] if text else type(error).__name__
+        for path, file in files.items():
+            come[path] = downloader.get(file)
+    except DataError:
+        for path, content in come.items():
+            downloader.keep(files[path], content)
+        raise
+    for path, content in come.items():
+        write_atomically(path, content)
+        downloader.forget(files[path])

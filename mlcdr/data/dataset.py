@@ -21,6 +21,7 @@ from mlcdr.data.encoding import Missing, encode
 from mlcdr.data.files import DataFiles, Part, is_path, locate, names_beside, sha256, suffix
 from mlcdr.data.forms import FORMS, MAPPINGS, OPENML, check_form_options, option_problems
 from mlcdr.data.labels import meka_label_count, read_label_xml
+from mlcdr.data.published import find_published, read_published
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.data.synthetic import checksum as checksum_of
 from mlcdr.data.table import Matrix, Table, find_columns
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from mlcdr.data.frames import Tags
 
 # The modules of this package that find files, but do not read data from them.
-_NOT_READERS = ("catalog.py", "files.py", "forms.py", "sources.py", "synthetic.py")
+_NOT_READERS = ("catalog.py", "download.py", "files.py", "folds.py", "forms.py", "sources.py", "synthetic.py")
 
 
 @functools.cache
@@ -280,6 +281,9 @@ _MADE = {"synthetic": _generate, "function": _call, "openml": _fetch_openml}
 def _checksum(files: DataFiles, missing: Missing, part: Part, options: Mapping[str, Any]) -> str:
     said = json.dumps(options, sort_keys=True, default=list)
     whole = hashlib.sha256(f"mlcdr {loader_version()} {missing} {part} {said}\n".encode())
+    known = sources.find(files.name)
+    if known is not None and known.matlab is not None:
+        whole.update(f"{known.matlab}\n".encode())
     for path in (*files.paths, *names_beside(files), *([files.xml] if files.xml else [])):
         try:
             whole.update(f"{suffix(path.name)} {sha256(path)}\n".encode())
@@ -292,6 +296,10 @@ Parsed: TypeAlias = tuple[Matrix, Matrix, dict[str, Any]]
 
 
 def _parse(files: DataFiles, missing: Missing, part: Part, options: Mapping[str, Any]) -> Parsed:
+    published = find_published(files.name, files.paths[0])
+    if published is not None:
+        X, Y, facts = read_published(files.paths[0], published, files.xml)
+        return X, Y, facts | ({} if part == "predefined" else {"n_train": None})
     if files.form in ("npz", "mat", "svmlight"):
         from mlcdr.data.arrays import read_arrays
 

@@ -13,12 +13,20 @@ from typing import Literal
 import platformdirs
 
 from mlcdr.data.forms import FORMS, SUFFIXES, describe_unknown
-from mlcdr.data.sources import close_names, find
+from mlcdr.data.sources import close_names, find, how_to_get
 from mlcdr.errors import DataError
 
 Part = Literal["full", "predefined"]
 
 _SUFFIX = re.compile(r"[-_](train|test|sparse)$", re.IGNORECASE)
+
+
+class NotFetchedError(DataError):
+    """A data set of the catalogue, or its folds, that can be downloaded and are in no folder here."""
+
+    def __init__(self, message: str, name: str):
+        self.name = name
+        super().__init__(message)
 
 
 @dataclass(frozen=True)
@@ -148,6 +156,9 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
                 incomplete = incomplete or error
     except OSError as error:  # a name too long, a folder that may not be read
         raise DataError(f"{error.filename or name_or_path}: cannot be read: {error.strerror or error}") from None
+    if incomplete is None and (known := find(name)) is not None:
+        message = f"data set {known.name!r} is in none of {', '.join(map(str, folders))}; {how_to_get([known.name])}"
+        raise NotFetchedError(message, known.name) if known.fetchable else DataError(message)
     raise incomplete or DataError(_describe_missing(name_or_path, folders))
 
 
@@ -169,14 +180,9 @@ def find_folder(name: str) -> Path | None:
 
 
 def _describe_missing(name: str, folders: list[Path]) -> str:
-    searched = ", ".join(map(str, folders))
-    known = find(name)
-    if known is not None:
-        command, what = ("fetch", "downloads it") if known.fetchable else ("info", "says how to get it")
-        return f"data set {name!r} is in none of {searched}; `mlcdr datasets {command} {known.name}` {what}"
     close = close_names(name)
     hint = f"; did you mean {close[0]}?" if close else "; give a path, or put its folder into one of them"
-    return f"unknown data set {name!r}: not in {searched}{hint}"
+    return f"unknown data set {name!r}: not in {', '.join(map(str, folders))}{hint}"
 
 
 def _list_folders(folders: list[Path], name: str) -> Iterator[Path]:
@@ -230,6 +236,8 @@ def _choose_in_folder(folder: Path, name: str, part: Part) -> DataFiles:
             return DataFiles(name, split, xml)
         if full and known and known.test_first:
             return DataFiles(name, full, xml, known.test_first)
+        if full and known and known.matlab and known.matlab.n_train and part == "predefined":
+            return DataFiles(name, full, xml)
     wanted = f"{name}-train.arff and {name}-test.arff"
     if part == "full":
         wanted = f"{name}.arff, or {wanted}"

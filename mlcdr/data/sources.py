@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import difflib
 import functools
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import yaml
 
 from mlcdr.errors import DataError
+
+CATALOGUE = Path(__file__).parent / "catalog.yaml"
 
 
 @dataclass(frozen=True)
@@ -20,22 +24,50 @@ class SourceFile:
     Attributes
     ----------
     name : str
-        Its name in the data set's folder here.
-    path : str
-        Its path below the source (`COMMIT/FOLDER/...`).
+        Its name here.
+    repository, commit, path : str
+        Where it is public: `OWNER/REPOSITORY`, and its path there.
     sha256 : str
         SHA-256 (hex) of its content.
     n_bytes : int
-        Its size; a longer download is stopped.
+        Its size.
     embedded : str or None
         SHA-256 of the file of that name in this source tree, where that has other bytes (the same data).
     """
 
     name: str
+    repository: str
+    commit: str
     path: str
     sha256: str
     n_bytes: int
     embedded: str | None = None
+
+    def address(self, host: str) -> str:
+        """Its address at a host: `host` with `{repository}`, `{commit}`, `{path}` and `{sha256}` filled in."""
+        return host.format(repository=self.repository, commit=self.commit, path=quote(self.path), sha256=self.sha256)
+
+
+@dataclass(frozen=True)
+class MatlabNames:
+    """What a MATLAB file of `data` (n×d) and `target` (K×n) does not say itself.
+
+    Attributes
+    ----------
+    features : str
+        The first feature's name, from whose number the others count on.
+    labels : str or tuple of str
+        As `features`, or all names; empty where an XML has them.
+    leading_labels : int
+        If not 0: so many first columns of [data, targetᵀ] are the labels.
+    n_train : int or None
+        If the file has a train and a test part: the rows of the first.
+    """
+
+    features: str
+    labels: str | tuple[str, ...] = ""
+    leading_labels: int = 0
+    n_train: int | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +84,10 @@ class Entry:
         Whether the statistics were counted on the files; else they are those that Mulan's page prints (3 decimals).
     files : tuple of SourceFile
         The files to download; empty where no checksum of them is recorded.
+    folds : dict
+        Number of folds → the MATLAB file of ten divisions into so many.
+    matlab : MatlabNames or None
+        Set if the data are in a MATLAB file.
     test_first : int or None
         Set if the full file is the test file (that many rows) followed by the train file.
     """
@@ -64,6 +100,8 @@ class Entry:
     measured: bool
     note: str = ""
     files: tuple[SourceFile, ...] = ()
+    folds: Mapping[int, SourceFile] = field(default_factory=dict)
+    matlab: MatlabNames | None = None
     test_first: int | None = None
 
     @property
@@ -73,34 +111,50 @@ class Entry:
 
 
 @functools.cache
-def _catalogue() -> tuple[str, dict[str, Entry]]:
-    """The root of the public source, and all entries by name."""
+def _catalogue(path: Path) -> tuple[tuple[str, ...], dict[str, Entry]]:
+    """The hosts, and all entries by name."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    raw = yaml.load((Path(__file__).parent / "catalog.yaml").read_text(encoding="utf-8"), Loader=loader)
-    entries = {}
-    for name, facts in raw["entries"].items():
-        measured = facts["statistics"].pop("from") == "measured"
-        files = []
-        for file in facts.pop("files", ()):
-            folder = f"{file.pop('commit', raw['commit'])}/{raw['folder']}"
-            files.append(SourceFile(**file | {"path": f"{folder}/{file['path']}"}))
-        entries[name] = Entry(name=name, measured=measured, files=tuple(files), **facts)
-    return raw["root"], entries
+    raw = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+    entries = {name: read_entry(name, facts, raw["repositories"]) for name, facts in raw["entries"].items()}
+    return tuple(raw["hosts"]), entries
 
 
-def public_root() -> str:
-    """The address below which every `SourceFile.path` lies."""
-    return _catalogue()[0]
+def read_entry(name: str, facts: Mapping[str, Any], repositories: Mapping[str, Mapping[str, str]]) -> Entry:
+    """An entry as the catalogue has it."""
+
+    def file(said: Mapping[str, Any], **own: str) -> SourceFile:
+        said = {"from": "mulan", "name": Path(said["path"]).name} | dict(said) | own
+        public = repositories[said.pop("from")]
+        place = {"repository": public["repository"], "commit": public["commit"]}
+        return SourceFile(**said | place | {"path": f"{public['folder']}/{said['path']}"})
+
+    statistics, folds = dict(facts["statistics"]), facts.get("folds", {})
+    made: dict[str, Any] = {
+        "measured": statistics.pop("from") == "measured",
+        "statistics": statistics,
+        "files": tuple(file(each) for each in facts.get("files", ())),
+        "folds": {k: file({"from": "toolbox", **folds[k]}, name=f"{name}.{k}fold.mat") for k in folds},
+    }
+    if "matlab" in facts:
+        labels = facts["matlab"].get("labels", "")
+        labels = tuple(labels) if isinstance(labels, list) else labels
+        made["matlab"] = MatlabNames(**{**facts["matlab"], "labels": labels})
+    return Entry(name=name, **{**facts, **made})
+
+
+def hosts() -> tuple[str, ...]:
+    """Where files are asked for, in order: each for `SourceFile.address`."""
+    return _catalogue(CATALOGUE)[0]
 
 
 def entries() -> tuple[Entry, ...]:
     """All entries, in the catalogue's order."""
-    return tuple(_catalogue()[1].values())
+    return tuple(_catalogue(CATALOGUE)[1].values())
 
 
 def entry_names() -> list[str]:
     """The names of all entries (lower case)."""
-    return list(_catalogue()[1])
+    return list(_catalogue(CATALOGUE)[1])
 
 
 def close_names(name: str) -> list[str]:
@@ -110,7 +164,18 @@ def close_names(name: str) -> list[str]:
 
 def find(name: str) -> Entry | None:
     """The entry of that name (without case), None if the catalogue has none."""
-    return _catalogue()[1].get(name.casefold())
+    return _catalogue(CATALOGUE)[1].get(name.casefold())
+
+
+def how_to_get(names: Sequence[str], folds: bool = False) -> str:
+    """What to type to get data sets of the catalogue, or also their folds."""
+    known = [found for name in names if (found := find(name)) is not None]
+    fetchable = [each.name for each in known if each.fetchable]
+    command = " ".join(["mlcdr datasets fetch", *fetchable, *["--folds"] * folds])
+    said = [f"`{command}` downloads {'them' if len(fetchable) > 1 else 'it'}"] if fetchable else []
+    by_hand = [each.name for each in known if not each.fetchable]
+    said += [f"`mlcdr datasets info {name}` says how to get {name if len(known) > 1 else 'it'}" for name in by_hand]
+    return "; ".join(said)
 
 
 def entry(name: str) -> Entry:

@@ -27,6 +27,8 @@ from typing import Annotated, Any, Literal, overload
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, field_validator
 
+from mlcdr.data.files import NotFetchedError, cache_folder
+from mlcdr.data.sources import find, how_to_get
 from mlcdr.errors import ConfigError, DataError, escape_control_characters
 
 Seed = Annotated[int, Field(ge=0, description="Non-negative whole number that all randomness is derived from.")]
@@ -147,7 +149,8 @@ class FromFile(_Spec):
         Field(
             min_length=1,
             description="CSV file; `{dataset}` stands for the data set's name. A relative path is looked up, for each "
-            "data set, beside the config, in the working directory, then in the folders of $MLCDR_FOLDS.",
+            "data set, beside the config, in the working directory, in the folders of $MLCDR_FOLDS, then in the user's "
+            "cache, where `mlcdr datasets fetch NAME --folds` puts the published NAME.5fold.csv.",
         ),
     ]
     column: Annotated[str, Field(min_length=1, description="The column that holds the fold numbers 0, 1, 2 ...")] = (
@@ -414,25 +417,28 @@ def _from_file(spec: FromFile, name: str, n: int) -> Splits:
 
 
 def find_fold_file(spec: FromFile, dataset_name: str) -> Path:
-    """The file of folds for a data set: in one of `spec.folders`, the working directory, a folder of $MLCDR_FOLDS.
+    """The file of folds for a data set: in `spec.folders`, the working directory, $MLCDR_FOLDS, the user's cache.
 
     Raises
     ------
     DataError
-        If there is none; names every place looked at.
+        If there is none; names every place looked at (`NotFetchedError` for folds that can be downloaded).
     """
     wanted = spec.file_for(dataset_name)
     named = [folder for folder in os.environ.get("MLCDR_FOLDS", "").split(os.pathsep) if folder]
-    places = dict.fromkeys(Path(folder) / wanted for folder in (*spec.folders, ".", *named))  # an absolute one is one
+    folders = [*spec.folders, ".", *named, str(cache_folder() / "folds")]
+    places = dict.fromkeys(Path(folder) / wanted for folder in folders)  # an absolute one is one
     for place in places:
         if _is_file(place):
             return place
     first, *others = places
-    raise DataError(
-        f"{first}: no such file (the folds of {dataset_name})"
-        + (f"; nor {', '.join(map(str, others))}" if others else "")
-        + ("; $MLCDR_FOLDS may name folders to look in" if not named and not wanted.is_absolute() else "")
-    )
+    nor = f"; nor {', '.join(map(str, others))}" if others else ""
+    message = f"{first}: no such file (the folds of {dataset_name}){nor}"
+    known = find(dataset_name)
+    if known is not None and wanted.name in {f"{known.name}.{k}fold.csv" for k in known.folds}:
+        raise NotFetchedError(f"{message}; {how_to_get([known.name], folds=True)}", known.name)
+    hint = "" if named or wanted.is_absolute() else "; $MLCDR_FOLDS may name folders to look in"
+    raise DataError(f"{message}{hint}")
 
 
 def _is_file(path: Path) -> bool:

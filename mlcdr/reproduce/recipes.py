@@ -26,10 +26,11 @@ from functools import cached_property
 from pathlib import Path
 
 from mlcdr.config.loading import load_experiment, load_outline
-from mlcdr.data.files import Part, checkout_folder, data_folders, locate
-from mlcdr.data.sources import find
+from mlcdr.data.files import NotFetchedError, Part, checkout_folder, data_folders, locate
+from mlcdr.data.sources import entries, find, how_to_get
 from mlcdr.errors import ConfigError, DataError, UserError, suggest_name
 from mlcdr.experiment.model import Experiment
+from mlcdr.experiment.splits import FromFile, find_fold_file
 from mlcdr.reproduce import published
 from mlcdr.tables import layouts
 
@@ -234,20 +235,48 @@ def require_data(experiments: Sequence[Experiment], target: str) -> None:
     DataError
         When some are not at hand.
     """
-    names = missing(experiments)
-    if names:
+    names, of_folds = missing(experiments), _missing_folds(experiments)
+    if names or of_folds:
         looked = ", ".join(str(folder) for folder in data_folders())
-        raise DataError(f"{target} needs {', '.join(names)}, in none of {looked}; {how_to_get(names)}")
+        needs = [f"{', '.join(names)}, in none of {looked}"] if names else []
+        needs += [f"the folds of {', '.join(of_folds)}"] if of_folds else []
+        get = how_to_get(list(dict.fromkeys([*names, *of_folds])), bool(of_folds))
+        raise DataError(f"{target} needs {', and '.join(needs)}; {get}")
 
 
-def how_to_get(names: Sequence[str]) -> str:
-    """What to type to get data sets of the catalogue."""
-    entries = [entry for name in names if (entry := find(name)) is not None]
-    fetchable = [entry.name for entry in entries if entry.fetchable]
-    by_hand = [entry.name for entry in entries if not entry.fetchable]
-    ways = [f"`mlcdr datasets fetch {' '.join(fetchable)}` downloads them"] if fetchable else []
-    ways += [f"`mlcdr datasets info {name}` says how to get {name}" for name in by_hand]
-    return "; ".join(ways)
+def _missing_folds(experiments: Sequence[Experiment]) -> list[str]:
+    """The data sets of some experiments whose fixed folds can be downloaded and are not at hand."""
+    names: dict[str, None] = {}
+    for experiment in experiments:
+        folds = experiment.splits
+        for spec in experiment.datasets:
+            try:
+                if isinstance(folds, FromFile):
+                    find_fold_file(folds, spec.name)
+            except NotFetchedError as error:
+                names[error.name] = None
+            except DataError:
+                pass  # the config's own check says so, with its line
+    return list(names)
+
+
+def data_sets_of(paper: str) -> list[str]:
+    """The data sets of the catalogue that a paper's configs name, in the catalogue's order.
+
+    Raises
+    ------
+    UserError
+        When there is no such paper; names those there are.
+    """
+    named: dict[str, set[str]] = {}
+    for each in recipes().values():
+        names = {known.name for spec in each.outline.datasets if (known := find(spec.name)) is not None}
+        named.setdefault(each.name.partition("/")[0], set()).update(names)
+    by_plain = {_plain_name(name): names for name, names in named.items()}
+    found = by_plain.get(_plain_name(paper))
+    if found is None:
+        raise UserError(f"no configs of a paper {paper!r}{suggest_name(paper, named)} (known: {', '.join(named)})")
+    return [known.name for known in entries() if known.name in found]
 
 
 def printed_cells(recipe: Recipe) -> int:

@@ -135,7 +135,7 @@ def mistake(text: str, folder: Path) -> float:
 
 def peak(name: str) -> float:
     """The peak of memory while the first file of a data set is read, as a multiple of its matrix."""
-    command = [sys.executable, "-c", PEAK, str(locate(name).arffs[0]), str(locate("flags").arffs[0])]
+    command = [sys.executable, "-c", PEAK, str(locate(name).paths[0]), str(locate("flags").paths[0])]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -166,7 +166,7 @@ def main() -> int:
         print(f"{'' if value <= mark else 'MISSED '}{what}: {value:.3g} {unit} (mark: {mark:g})", flush=True)
 
     for name in ("delicious", "bibtex"):
-        (path,) = locate(name).arffs
+        (path,) = locate(name).paths
         loop, read = least(lambda p=path: splitting(p), 9), least(lambda p=path: read_arff(p), 9)
         add(f"{name} parsed, beside the splitting loop", read / loop, 4, "times")
     for name in ("scene", "bibtex", "tmc2007-500"):

@@ -9,4 +9,4 @@ import pytest
 def _private_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLCDR_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("MLCDR_DATASETS", raising=False)
-    monkeypatch.delenv("MLCDR_SOURCE", raising=False)
+    monkeypatch.delenv("MLCDR_MIRROR", raising=False)

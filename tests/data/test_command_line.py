@@ -1,4 +1,4 @@
-"""Data sets through the command line: mistakes in files, downloads from a local server, the check of what is there."""
+"""Data sets through the command line: mistakes in files, and figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from mlcdr.config.loading import experiment_yaml
 from tests import small
-from tests.data.test_catalog import Server, server  # noqa: F401  (a fixture)
 from tests.data.test_malformed import ARFF, BINARY, DATA, XML, A
 from tests.small import Outcome
 
@@ -40,44 +39,6 @@ def test_a_malformed_file_gives_one_line(
         assert line.startswith("error: ")
         assert message.removesuffix("of d") in line
     assert not Path("results/small/scores.csv").exists()
-
-
-def test_fetch_and_verify(
-    server: Server,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-    mlcdr: Callable[..., Outcome],
-) -> None:
-    monkeypatch.setenv("MLCDR_SOURCE", server.url)
-    fetched = mlcdr("datasets", "fetch", "tiny")
-    assert (fetched.code, fetched.err) == (0, "")
-    folder = Path(fetched.out.removeprefix("tiny: ").strip())
-    assert sorted(path.name for path in folder.iterdir()) == ["tiny.arff", "tiny.xml"]
-    assert len(server.requests) == 2
-
-    right = mlcdr("datasets", "verify", "tiny")
-    assert (right.code, right.out, right.err) == (0, "tiny: OK (7 checks passed)\n", "")
-    assert "tiny: OK (7 checks passed)" in mlcdr("datasets", "verify").out.splitlines()
-
-    with (folder / "tiny.arff").open("a") as file:
-        file.write("1,4\n")
-    wrong = mlcdr("datasets", "verify", "tiny")
-    assert wrong.code == 1
-    lines = wrong.out.splitlines()
-    assert lines[0] == "tiny: differs (3 of 7 checks failed)"
-    assert "  n_instances: expected 2, found 3" in lines
-    assert any(line.startswith("  sha256 of tiny.arff: expected ") for line in lines)
-
-
-def test_a_failed_download_gives_one_line(
-    server: Server,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-    mlcdr: Callable[..., Outcome],
-) -> None:
-    monkeypatch.setenv("MLCDR_SOURCE", server.url)
-    server.trouble = "cut"
-    done = mlcdr("datasets", "fetch", "tiny")
-    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
-    assert done.err.startswith(f"error: {server.url}/c/d/tiny.arff: ")
 
 
 def test_plot_draws_a_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]) -> None:

@@ -209,9 +209,9 @@ def test_messages_for_data_sets_that_are_not_found(tmp_path: Path, monkeypatch: 
     with pytest.raises(DataError, match=r"unknown data set 'yeats'.* did you mean yeast\?$"):
         load_dataset("yeats")
     with pytest.raises(
-        DataError, match=r"data set 'CAL500' is in none of .*`mlcdr datasets info cal500` says how to get it"
+        DataError, match=r"data set 'mediamill' is in none of .*`mlcdr datasets info mediamill` says how to get it"
     ):
-        load_dataset("CAL500")
+        load_dataset("MediaMill")
     with pytest.raises(DataError, match=r"^\./none\.arff: no such file or folder$"):
         load_dataset("./none.arff")
     (tmp_path / "datasets" / "partial").mkdir(parents=True)
@@ -316,7 +316,16 @@ def test_the_loaders_version_is_that_of_its_source(tmp_path: Path) -> None:
         seen.add(dataset.loader_version(copy))
         assert len(seen) == i + 2 - sum(
             each <= name
-            for each in ("catalog.py", "catalog.yaml", "files.py", "forms.py", "sources.py", "synthetic.py")
+            for each in (
+                "catalog.py",
+                "catalog.yaml",
+                "download.py",
+                "files.py",
+                "folds.py",
+                "forms.py",
+                "sources.py",
+                "synthetic.py",
+            )
         )
 
 

@@ -280,7 +280,10 @@ def test_the_one_name_of_a_data_set(load, tmp_path, monkeypatch):
             "[yeast, emotions]",
             r"f\.yaml:3: datasets\.1: data set 'emotions' is .*; `mlcdr datasets fetch emotions` d.*",
         ),
-        ("[CAL500]", r"f\.yaml:3: datasets\.0: .* is in none of .*; `mlcdr datasets info cal500` says how to get it"),
+        (
+            "[MediaMill]",
+            r"f\.yaml:3: datasets\.0: .* is in none of .*; `mlcdr datasets info mediamill` says how to get it",
+        ),
         ("\n  - yeast\n  - none/x.arff", r"f\.yaml:5: datasets\.1: none/x\.arff: no such file or folder"),
         ("[~nobody-of-that-name/x]", r"f\.yaml:3: datasets\.0: ~nobody-of-that-name/x: .*"),
         (f"[{'x' * 300}.arff]", r"f\.yaml:3: datasets\.0: x+\.arff: .*"),

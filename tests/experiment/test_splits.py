@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from mlcdr.data.files import cache_folder
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.experiment.splits import (
     FromFile,
@@ -214,7 +215,8 @@ def test_a_fold_file_is_looked_up_for_each_data_set(tmp_path, monkeypatch):
         find_fold_file(spec.beside(beside), "d")
     file = "d.2fold.csv"
     assert str(caught.value) == (
-        f"{beside}/{file}: no such file (the folds of d); nor {file}, {named}/{file}, {more}/{file}"
+        f"{beside}/{file}: no such file (the folds of d); nor {file}, {named}/{file}, {more}/{file}, "
+        f"{cache_folder()}/folds/{file}"
     )
     # what is kept of the places finds the same from anywhere
     settled = spec.settled(beside, ["a", "b", "c"])
