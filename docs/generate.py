@@ -422,8 +422,8 @@ def papers() -> str:
 
 def _described(recipe: recipes.Recipe) -> str:
     experiment = recipe.experiment
-    splits = {k: v for k, v in experiment.splits.model_dump().items() if k not in ("folders", "seed") and v != ()}
-    protocol = ", ".join(f"{key} {value}" for key, value in splits.items() if key != "kind" and value is not None)
+    splits = experiment.splits.plain()
+    protocol = ", ".join(f"{key} {v}" for key, v in splits.items() if key not in ("kind", "folders", "seed"))
     said = (experiment.description or experiment.name).rstrip(".")
     sets = len(experiment.datasets)
     several = "data set" if sets == 1 else "data sets"

@@ -40,6 +40,9 @@ MODULES = {
     "mlcdr/methods/thresholds.py": "tests/methods/test_thresholds.py",
     "mlcdr/compare/statistics.py": "tests/reporting/test_statistics.py tests/reporting/test_significance.py",
     "mlcdr/experiment/splits.py": "tests/experiment/test_splits.py tests/experiment/test_labelled.py",
+    "mlcdr/experiment/division.py": "tests/experiment/test_splits.py tests/experiment/test_labelled.py",
+    "mlcdr/experiment/fold_files.py": "tests/experiment/test_splits.py",
+    "mlcdr/experiment/stratification.py": "tests/experiment/test_stratification.py",
     "mlcdr/experiment/keys.py": "tests/experiment/test_keys.py",
     "mlcdr/experiment/trials.py": "tests/experiment/test_trials.py",
     "mlcdr/results/store.py": "tests/experiment/test_store.py tests/experiment/test_tune.py "

@@ -65,8 +65,10 @@ def all_different(configs: list[Path], names: list[str]) -> None:
 
 def size(experiment: Experiment) -> str:
     """`1 data set × 4 methods (20 points) × 100 splits`, or `× 1 split of each fold of the file`."""
+    from mlcdr.experiment.splits import number_of_splits
+
     points = sum(map(experiment.n_points, experiment.methods))
-    splits = getattr(experiment.splits, "repeats", 1) * getattr(experiment.splits, "folds", 1)
+    splits = number_of_splits(experiment.splits)
     several = "" if experiment.splits.kind != "file" else " of each fold of the file"
     counts = [(len(experiment.datasets), "data set"), (len(experiment.methods), "method"), (splits, "split")]
     sets, methods_, splits_ = (f"{number} {what}{'s' * (number != 1)}" for number, what in counts)

@@ -289,7 +289,8 @@ def _cells(results: Results) -> dict[Key, Mapping[int, float]]:
 def _refuse_unlike(old: Results, new: Results) -> None:
     """The splits must be the same rows: the same spec but for how many there are, on the same data."""
     rows, new_rows = (
-        each.experiment.splits.model_dump(exclude={"repeats", "folders"}, exclude_none=True) for each in (old, new)
+        {key: value for key, value in each.experiment.splits.plain().items() if key not in ("repeats", "folders")}
+        for each in (old, new)
     )
     if rows != new_rows:
         specs = ", ".join(f"{key}: {value}" for key, value in rows.items() if new_rows.get(key) != value)
@@ -317,13 +318,13 @@ def _test_to_train(results: Results, dataset: str, cells: Mapping[Key, Mapping[i
     spec = results.experiment.splits
     if isinstance(spec, KFold):
         return 1 / (spec.folds - 1)
-    if isinstance(spec, Shuffle):
-        size = spec.train_size
+    if isinstance(spec, Shuffle) and not isinstance(size := spec.train_size, str):
         if isinstance(size, float):
             return (1 - size) / size
         n = int(results.facts(dataset)["n_instances"])
-        return (n - int(size)) / int(size)
-    n_splits = 1 + max(max(found) for key, found in cells.items() if key[0] == dataset)
-    repeats = spec.repeats if isinstance(spec, FromFile) else 1
+        return (n - size) / size
+    if not isinstance(spec, FromFile):
+        return 1.0  # how many rows the train file has is not known here
+    n_splits, repeats = 1 + max(max(found) for key, found in cells.items() if key[0] == dataset), spec.repeats
     folds = n_splits // repeats if n_splits % repeats == 0 and n_splits > repeats else n_splits  # else: broken off
     return 1 / (folds - 1) if folds > 1 else 1.0

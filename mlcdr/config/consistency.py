@@ -14,7 +14,7 @@ from mlcdr.config.yaml_reader import KeyPath
 from mlcdr.data.files import Part
 from mlcdr.data.sources import entry_names
 from mlcdr.experiment.model import LABELLED, Experiment, LayoutSpec, MethodSpec, method_text
-from mlcdr.experiment.splits import read_labelled
+from mlcdr.experiment.splits import number_of_splits, read_labelled
 from mlcdr.experiment.tune import TuneSpec, listed
 from mlcdr.methods.declarations import RENAMED
 
@@ -182,7 +182,7 @@ def _check_repeated(values: Sequence[Any], here: KeyPath, problems: Problems) ->
 
 def check_size(experiment: Experiment, problems: Problems) -> None:
     """More trials than can be planned are refused before any of them is made."""
-    splits = getattr(experiment.splits, "repeats", 1) * getattr(experiment.splits, "folds", 1)
+    splits = number_of_splits(experiment.splits)
     points = sum(map(experiment.n_points, experiment.methods))
     trials = len(experiment.datasets) * points * splits
     if trials > MAX_TRIALS:

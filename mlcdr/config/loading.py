@@ -39,7 +39,7 @@ from mlcdr.config.yaml_reader import MAX_BYTES, MAX_RESOLVED, Document, KeyPath,
 from mlcdr.data.files import NotFetchedError, Part
 from mlcdr.errors import ConfigError, DataError, describe, report_memory
 from mlcdr.experiment.model import LABELLED, Experiment, KeepSpec, LimitsSpec, MethodSpec
-from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, find_fold_file
+from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
 from mlcdr.experiment.tune import TuneSpec
 
 
@@ -172,7 +172,7 @@ def _read_entries(problems: Problems, folder: Path, look_up: bool) -> dict[str, 
             absent: dict[KeyPath, NotFetchedError] = {}
             for i, name in enumerate(names if look_up else ()):
                 try:
-                    find_fold_file(folds.beside(folder), name)
+                    folds.beside(folder).find(name)
                 except NotFetchedError as error:
                     absent["splits", "path", i] = error
                 except DataError as error:

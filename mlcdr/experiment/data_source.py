@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from mlcdr.data.dataset import Dataset, load_dataset
-from mlcdr.errors import DataError
+from mlcdr.errors import ConfigError, DataError, suggest_name
+from mlcdr.experiment.division import Integers, Split, Splits, make_splits
 from mlcdr.experiment.keys import digest
 from mlcdr.experiment.model import DatasetSpec
-from mlcdr.experiment.splits import Shuffle, Split, Splits, SplitSpec, hide_labels, make_splits, seed_of
+from mlcdr.experiment.splits import KFold, Shuffle, SplitSpec
+from mlcdr.methods.contracts import as_dense
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,10 @@ class DataSource:
         n_train = dataset.n_train
         if isinstance(self.splits, Shuffle) and self.splits.train_size == "predefined":  # of the full file's rows
             n_train = load_dataset(self.name, **{**dict(self.options), "part": "predefined"}).n_train
-        splits = make_splits(self.splits, dataset.name, dataset.n_instances, n_train)
+        groups = None
+        if isinstance(self.splits, Shuffle | KFold) and self.splits.groups is not None:
+            groups = number_groups(dataset, self.splits.groups)
+        splits = make_splits(self.splits, dataset.name, dataset.n_instances, n_train, dataset.Y, groups)
         found = replace(self, stamp=digest([dataset.checksum, splits[0].identity]))
         if self.stamp and found != self:
             raise DataError(f"{self.name}: the data set or its folds changed while the run was going on; run again")
@@ -90,7 +97,32 @@ class DividedData:
         ConfigError
             When there are fewer training rows.
         """
-        split = self.splits[index]
-        return (
-            split if labelled is None else hide_labels(split, labelled, seed_of(self.source.splits), self.dataset.name)
-        )
+        return self.splits.hiding(labelled)[index]
+
+    def identities(self, labelled: float | int | None = None) -> list[dict[str, Any]]:
+        """The identity of each split; only the first split is made.
+
+        Raises
+        ------
+        ConfigError
+            As `split`.
+        """
+        splits = self.splits.hiding(labelled)
+        return [splits[0].identity, *map(splits.identity, range(1, len(splits)))]
+
+
+def number_groups(dataset: Dataset, feature: str) -> Integers:
+    """The number of each row's group (n), from 0: rows with the same value of a feature, numeric or nominal.
+
+    Raises
+    ------
+    ConfigError
+        When the data set has no such feature.
+    """
+    names = dataset.feature_names
+    columns = [j for j, name in enumerate(names) if name == feature or name.startswith(f"{feature}=")]
+    if not columns:
+        hint = suggest_name(feature, dict.fromkeys(name.partition("=")[0] for name in names))
+        raise ConfigError([f"splits.groups: {dataset.name} has no feature {feature!r}{hint}"])
+    values = as_dense(dataset.X[:, columns])
+    return np.unique(values, axis=0, return_inverse=True)[1].ravel()

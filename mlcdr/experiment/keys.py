@@ -18,10 +18,11 @@ from mlcdr.metrics import target
 
 COMPUTING = (
     "experiment/data_source.py",
+    "experiment/division.py",
     "experiment/estimators.py",
     "experiment/families.py",
     "experiment/outputs.py",
-    "experiment/splits.py",
+    "experiment/stratification.py",
     "run/computing.py",
 )
 """The files of this package that decide every trial's scores, beside those that its components and metrics use."""

@@ -398,8 +398,7 @@ class Experiment(_Spec):
         if self.description:
             result["description"] = self.description
         result["datasets"] = [spec.plain() for spec in self.datasets]
-        splits = {key: v for key, v in self.splits.model_dump().items() if v != () and v is not None}
-        result["splits"] = {key: list(v) if isinstance(v, tuple) else v for key, v in splits.items()}
+        result["splits"] = self.splits.plain()
         result["metrics"] = [spec.plain() for spec in self.metrics]
         if self.by_label:
             result["by_label"] = list(self.by_label)

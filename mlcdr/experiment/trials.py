@@ -77,7 +77,7 @@ def plan(experiment: Experiment, data: DividedData) -> list[Trial]:
         for point, spec, family in zip(points, specs, families, strict=True):
             labelled = read_labelled(point.get(LABELLED))
             if str(labelled) not in identities:
-                identities[str(labelled)] = [data.split(i, labelled).identity for i in range(len(data.splits))]
+                identities[str(labelled)] = data.identities(labelled)
             shown = tuple((path, method_text(value)) for path, value in point.items())
             program = program_version(spec)
             trials += [

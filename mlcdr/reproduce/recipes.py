@@ -30,7 +30,7 @@ from mlcdr.data.files import NotFetchedError, Part, checkout_folder, data_folder
 from mlcdr.data.sources import entries, find, how_to_get
 from mlcdr.errors import ConfigError, DataError, UserError, suggest_name
 from mlcdr.experiment.model import Experiment
-from mlcdr.experiment.splits import FromFile, find_fold_file
+from mlcdr.experiment.splits import FromFile
 from mlcdr.reproduce import published
 from mlcdr.tables import layouts
 
@@ -198,7 +198,7 @@ def _small(recipe: Recipe, known: dict[str, Recipe]) -> Step:
     plain = [spec.plain() for spec in experiment.datasets if spec.name in kept]
     changes = [f"datasets={json.dumps(plain)}", f"name={experiment.name}_{SMALL}"]
     reduced = [f"{len(kept)} of {len(named)} data sets ({', '.join(kept)})"]
-    repeats = getattr(experiment.splits, "repeats", 1)
+    repeats = experiment.splits.repeats
     if repeats > 1:
         fewer = max(1, min(repeats // 5, _MAX_REPEATS))
         changes.append(f"splits.repeats={fewer}")
@@ -252,7 +252,7 @@ def _missing_folds(experiments: Sequence[Experiment]) -> list[str]:
         for spec in experiment.datasets:
             try:
                 if isinstance(folds, FromFile):
-                    find_fold_file(folds, spec.name)
+                    folds.find(spec.name)
             except NotFetchedError as error:
                 names[error.name] = None
             except DataError:

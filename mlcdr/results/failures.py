@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlcdr.experiment.model import Experiment, method_text
-from mlcdr.experiment.splits import KFold, Shuffle
+from mlcdr.experiment.splits import number_of_splits
 from mlcdr.results.record import Failure, read_failures
 
 Place = tuple[str, str, tuple[tuple[str, str], ...], int]
@@ -46,7 +46,7 @@ def gather_failures(
     ResultsError
         When the record cannot be read.
     """
-    splits = _number_of_splits(experiment)
+    splits = None if experiment.splits.kind == "file" else number_of_splits(experiment.splits)
     found: dict[tuple[str, str, str], list[Failure]] = {}
     for failure in read_failures(folder):
         place = (failure.dataset, failure.method, tuple(sorted(failure.point)), failure.split)
@@ -66,14 +66,6 @@ def _has_point(experiment: Experiment, failure: Failure) -> bool:
     drawn = shown.candidates(experiment.seed) if shown else []
     values = experiment.sweep | {path: [point[path] for point in drawn] for path in (shown.grid if shown else ())}
     return all(value in map(method_text, values.get(path, ())) for path, value in failure.point)
-
-
-def _number_of_splits(experiment: Experiment) -> int | None:
-    """How many splits the experiment has; None where files decide it."""
-    splits = experiment.splits
-    if isinstance(splits, KFold):
-        return splits.folds * splits.repeats
-    return splits.repeats if isinstance(splits, Shuffle) else None
 
 
 def list_places(failures: Sequence[Failure]) -> list[tuple[str, str]]:

@@ -21,11 +21,11 @@ import numpy as np
 
 from mlcdr.errors import UserError
 from mlcdr.experiment.data_source import DataSource, DividedData
+from mlcdr.experiment.division import Split
 from mlcdr.experiment.estimators import build, features_kept, seeded
 from mlcdr.experiment.families import code_part, families_of, size_parameter
 from mlcdr.experiment.keys import digest, program_version
 from mlcdr.experiment.model import Experiment, MethodSpec, method_text
-from mlcdr.experiment.splits import Split
 from mlcdr.experiment.trials import Score, Trial, by_family, group_by
 from mlcdr.experiment.tune import Point
 from mlcdr.methods.component_changes import separated

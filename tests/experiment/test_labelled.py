@@ -14,7 +14,8 @@ from mlcdr.config.loading import experiment_from, experiment_yaml
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.data_source import DataSource
-from mlcdr.experiment.splits import SplitSpec, hide_labels, make_splits
+from mlcdr.experiment.division import make_splits
+from mlcdr.experiment.splits import SplitSpec
 from mlcdr.experiment.trials import plan
 from mlcdr.reproduce.judging import Rules
 from mlcdr.reproduce.published import PublishedCell, _Finder
@@ -63,7 +64,7 @@ def test_rows_are_chosen_at_random_anew_for_each_split_and_seed():
     assert all(np.array_equal(a.train, b.train) for a, b in zip(one, again, strict=True))
     assert not np.array_equal(one[0].train, other[0].train)
     whole = splits_of(**KINDS["kfold"])
-    places = {tuple(np.searchsorted(w.train, hide_labels(w, 5, 1, "some").train)) for w in whole}
+    places = {tuple(np.searchsorted(w.train, h.train)) for w, h in zip(whole, whole.hiding(5), strict=True)}
     assert len(places) == len(whole)
 
 

@@ -14,17 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from mlcdr.data.files import cache_folder
 from mlcdr.errors import ConfigError, DataError
-from mlcdr.experiment.splits import (
-    FromFile,
-    KFold,
-    Predefined,
-    Shuffle,
-    SplitSpec,
-    find_fold_file,
-    make_splits,
-    n_training_rows,
-    seed_sequence,
-)
+from mlcdr.experiment.division import make_splits, n_training_rows, seed_sequence
+from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, SplitSpec
 
 parse = TypeAdapter(SplitSpec).validate_python
 
@@ -209,10 +200,10 @@ def test_a_fold_file_is_looked_up_for_each_data_set(tmp_path, monkeypatch):
     for name, places in {"a": (beside, working), "b": (working, named), "c": (more,), "d": ()}.items():
         for place in places:
             (place / f"{name}.2fold.csv").write_text("fold\n0\n1\n")
-    found = {name: find_fold_file(spec.beside(beside), name).resolve().parent for name in "abc"}
+    found = {name: spec.beside(beside).find(name).resolve().parent for name in "abc"}
     assert found == {"a": beside, "b": working, "c": more}
     with pytest.raises(DataError) as caught:
-        find_fold_file(spec.beside(beside), "d")
+        spec.beside(beside).find("d")
     file = "d.2fold.csv"
     assert str(caught.value) == (
         f"{beside}/{file}: no such file (the folds of d); nor {file}, {named}/{file}, {more}/{file}, "
@@ -223,9 +214,9 @@ def test_a_fold_file_is_looked_up_for_each_data_set(tmp_path, monkeypatch):
     assert settled.folders == (str(beside), str(working))
     assert spec.settled(beside, ["c"]).folders == ()
     monkeypatch.chdir(tmp_path)
-    assert {name: find_fold_file(settled, name).parent for name in "abc"} == found
+    assert {name: settled.find(name).parent for name in "abc"} == found
     with pytest.raises(DataError, match=r"^/none/d\.csv: no such file \(the folds of d\)$"):
-        find_fold_file(FromFile(kind="file", path="/none/{dataset}.csv").beside(beside), "d")
+        FromFile(kind="file", path="/none/{dataset}.csv").beside(beside).find("d")
 
 
 @pytest.mark.parametrize(

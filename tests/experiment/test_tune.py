@@ -12,7 +12,8 @@ import pytest
 from mlcdr.config.loading import experiment_from
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.data_source import DataSource
-from mlcdr.experiment.splits import KFold, make_splits
+from mlcdr.experiment.division import make_splits
+from mlcdr.experiment.splits import KFold
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.ridge import Ridge

@@ -22,7 +22,8 @@ from mlcdr.data.arff import read_arff
 from mlcdr.data.dataset import load_dataset
 from mlcdr.data.labels import read_label_xml
 from mlcdr.errors import ConfigError, DataError, UserError, escape_control_characters
-from mlcdr.experiment.splits import FromFile, make_splits
+from mlcdr.experiment.division import make_splits
+from mlcdr.experiment.splits import FromFile
 
 ROWS = 6  # of the data set that the folds are read for
 

@@ -1,0 +1,286 @@
+"""Which rows train and which rows test, and which of the former lose their labels, of one data set.
+
+`make_splits` makes them of what a config asks for (`mlcdr.experiment.splits`).
+
+`labelled: 30%` hides the labels of all training rows but a random 30 %: methods that use rows without labels get them
+as such, others do not see them. `Splits.hiding` does it, for a share that is swept too (`sweep: {splits.labelled: …}`).
+
+Randomness. Every random split has a `SeedSequence` of its own, made of the seed, the data set's name and the number of
+the repeat (see `seed_sequence`). Split 7 is therefore the same whether 10 or 100 splits are asked for, in whatever
+order, and whatever other data sets the experiment has. The permutation is the stable argsort of raw 64-bit words of
+PCG64: NumPy guarantees the words (NEP 19), but not the stream of `Generator.permutation`, so numbers cannot change with
+a release of NumPy.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any, overload
+
+import numpy as np
+
+from mlcdr.errors import ConfigError, DataError
+from mlcdr.experiment import fold_files
+from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, seed_of
+from mlcdr.experiment.stratification import Integers, count_evidence, deal, part_sizes
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One division of a data set's rows.
+
+    Attributes
+    ----------
+    index : int
+        Number of the split, from 0.
+    train, test : ndarray of int64
+        Row numbers, ascending, disjoint (ascending, so that reading rows runs through memory once).
+    identity : dict
+        Plain data that determines this split of a given data set, and nothing else (not how many splits there are):
+        made to be a part of a trial's key.
+    unlabelled : ndarray of int64
+        The training rows whose labels are hidden, likewise; all three together are all rows.
+    """
+
+    index: int
+    train: Integers
+    test: Integers
+    identity: dict[str, Any]
+    unlabelled: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Splits(Sequence[Split]):
+    """All splits of one data set, each made when asked for: `len(splits)`, `splits[i]`, iteration.
+
+    Attributes
+    ----------
+    identities : sequence of mapping
+        Of each split, `labelled` left out of account.
+    tested : sequence of int
+        The parts of a repeat that test, in turn.
+    parts : callable
+        The part of each row in a repeat, by the repeat's number.
+    hidden_by : (seed, data set's name)
+        What the rows that keep their labels are drawn from.
+    labelled : float or int, optional
+        How many training rows keep their labels, as a share or a number.
+    """
+
+    identities: Sequence[Mapping[str, Any]]
+    tested: Sequence[int]
+    parts: Callable[[int], Integers]
+    hidden_by: tuple[int, str]
+    labelled: float | int | None = None
+    _latest: dict[int, Integers] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.identities)
+
+    @overload
+    def __getitem__(self, index: int) -> Split: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Split]: ...
+    def __getitem__(self, index: int | slice) -> Split | Sequence[Split]:
+        """Split number `index` (negative counts from the end), or a list of them for a slice.
+
+        Raises
+        ------
+        ConfigError
+            When more rows are to keep their labels than there are.
+        """
+        numbers = range(len(self))[index]
+        return self._make(numbers) if isinstance(numbers, int) else [self._make(i) for i in numbers]
+
+    def hiding(self, labelled: float | int | None) -> "Splits":
+        """The same splits with the labels of all training rows hidden but those of a random part, `labelled` of them.
+
+        A share is rounded half up, to 1 row at least. The parts of one split are nested: they begin one random order.
+        """
+        return self if labelled is None else replace(self, labelled=labelled)
+
+    def identity(self, index: int) -> dict[str, Any]:
+        """The identity of a split; its rows are not made."""
+        identity = dict(self.identities[index])
+        if self.labelled is not None:
+            seed, name = self.hidden_by
+            identity |= {"labelled": self.labelled, "labelled_seed": seed, "labelled_of": [name, index]}
+        return identity
+
+    def _make(self, index: int) -> Split:
+        repeat, turn = divmod(index, len(self.tested))
+        part = self._latest.get(repeat)
+        if part is None:
+            part = self.parts(repeat)
+            self._latest.clear()  # its other splits come next, if it has any
+            self._latest[repeat] = part
+        tests = part == self.tested[turn]
+        train, test, identity = np.flatnonzero(~tests), np.flatnonzero(tests), self.identity(index)
+        if self.labelled is None:
+            return Split(index, train, test, identity)
+        seed, name = self.hidden_by
+        n = len(train)
+        kept = max(1, n_training_rows(self.labelled, n))
+        if kept > n:
+            raise ConfigError([f"splits.labelled: {kept} rows of the {n} that train on {name}"])
+        order = np.argsort(_words(n, seed, name, "labelled", index), kind="stable")
+        return Split(index, train[np.sort(order[:kept])], test, identity, train[np.sort(order[kept:])])
+
+
+def make_splits(
+    spec: Shuffle | KFold | Predefined | FromFile,
+    dataset_name: str,
+    n_instances: int,
+    n_train: int | None = None,
+    labels: Any = None,
+    groups: Integers | None = None,
+) -> Splits:
+    """Row numbers of every split that `spec` asks for on one data set.
+
+    Parameters
+    ----------
+    spec : Shuffle, KFold, Predefined or FromFile
+        The validated `splits` of a config.
+    dataset_name : str
+        The data set's name: seeds the randomness and fills `{dataset}` in a file's path.
+    n_instances : int
+        Rows of the data set.
+    n_train : int, optional
+        For `predefined`, be it the kind or the train_size: how many rows, from the first, are the train file's
+        (`Dataset.n_train`).
+    labels : array (n×K of {0, 1}, dense or CSR), optional
+        For `stratified`.
+    groups : array (n), optional
+        For `groups`: the number of each row's group, from 0.
+
+    Raises
+    ------
+    ConfigError
+        If the data set has too few rows, or groups, for what is asked.
+    DataError
+        If there is no predefined split, or the fold file is missing or wrong (message begins with `file:line`).
+    """
+    if isinstance(spec, Shuffle | KFold):
+        splits = _draw(spec, dataset_name, n_instances, n_train, labels, groups)
+    elif isinstance(spec, Predefined):
+        size = _predefined_size(dataset_name, n_instances, n_train, "kind")
+        identity = {"kind": "predefined", "train_size": size}
+        splits = _fixed(spec, dataset_name, [identity], np.repeat([1, 0], [size, n_instances - size]))
+    else:
+        part = fold_files.read(spec.find(dataset_name), spec.column, dataset_name, n_instances)
+        # The numbers and not the bytes: another line ending or column beside them is the same split.
+        content = hashlib.sha256(part.astype("<i8").tobytes()).hexdigest()
+        folds = range(int(part.max()) + 1)
+        splits = _fixed(spec, dataset_name, [{"kind": "file", "sha256": content, "fold": fold} for fold in folds], part)
+    return splits.hiding(spec.labelled)
+
+
+def _fixed(spec: Predefined | FromFile, name: str, identities: Sequence[dict[str, Any]], part: Integers) -> Splits:
+    """Splits that have the same rows in every repeat."""
+    repeated = [{**identity, **({"repeat": r} if r else {})} for r in range(spec.repeats) for identity in identities]
+    return Splits(repeated, range(len(identities)), lambda repeat: part, (seed_of(spec), name))
+
+
+def _draw(
+    spec: Shuffle | KFold, name: str, n: int, n_train: int | None, labels: Any, groups: Integers | None
+) -> Splits:
+    """Splits drawn at random: the parts of a shuffle are its training and test rows, those of a k-fold its folds."""
+    identity: dict[str, Any] = {"kind": spec.kind, "seed": spec.seed, "dataset": name}
+    identity |= {key: value for key, value in spec.plain().items() if key in ("stratified", "groups")}
+    if isinstance(spec, Shuffle):
+        k = _training_rows(spec, name, n, n_train)
+        shares, tested = [k, n - k], [1]
+        identities = [{**identity, "train_size": k, "index": index} for index in range(spec.repeats)]
+    else:
+        shares, tested = [1] * spec.folds, [*range(spec.folds)]
+        if spec.folds > n:
+            raise ConfigError([f"splits.folds: {spec.folds} folds of the {n} rows of {name}; at most {n} are possible"])
+        repeats = [{**identity, "folds": spec.folds, "repeat": repeat} for repeat in range(spec.repeats)]
+        identities = [{**each, "fold": fold} for each in repeats for fold in tested]
+    if not (spec.stratified or spec.groups):
+
+        def shuffle(repeat: int) -> Integers:
+            order = np.argsort(_words(n, spec.seed, name, repeat), kind="stable")
+            part = np.empty(n, dtype=np.int64)
+            part[order] = np.repeat(np.arange(len(shares)), part_sizes(shares, n))
+            return part
+
+        return Splits(identities, tested, shuffle, (spec.seed, name))
+    group_of_row = np.arange(n) if groups is None else groups
+    counts, sizes = count_evidence(labels if spec.stratified else None, spec.stratified == "pairs", group_of_row)
+    if len(sizes) < len(shares):
+        raise ConfigError(
+            [f"splits.groups: {spec.groups} makes {len(sizes)} groups of {name}, too few for {len(shares)} parts"]
+        )
+
+    def stratify(repeat: int) -> Integers:
+        return deal(counts, sizes, shares, _words(len(sizes), spec.seed, name, repeat))[group_of_row]
+
+    return Splits(identities, tested, stratify, (spec.seed, name))
+
+
+def _words(n: int, seed: int, *names: str | int) -> np.ndarray:
+    return np.random.PCG64(seed_sequence(seed, *names)).random_raw(n)
+
+
+def seed_sequence(seed: int, *names: str | int) -> np.random.SeedSequence:
+    """The independent source of randomness that belongs to `names` (data set, split number, method ...).
+
+    A text enters by its SHA-256, a number as itself, both as the spawn key of a `SeedSequence` with entropy `seed`; so
+    no source depends on how many others there are, nor on the order in which they are asked for.
+
+    Examples
+    --------
+    >>> first, again, other = (seed_sequence(2012, "yeast", split) for split in (0, 0, 1))
+    >>> first.generate_state(2).tolist() == again.generate_state(2).tolist() != other.generate_state(2).tolist()
+    True
+    """
+    key = tuple(
+        name if isinstance(name, int) else int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big")
+        for name in names
+    )
+    return np.random.SeedSequence(seed, spawn_key=key)
+
+
+def n_training_rows(train_size: float, n_instances: int) -> int:
+    """Training rows of `n_instances`: a fraction is taken of them and rounded half up, a whole number is meant as such.
+
+    The fraction counts as the decimal that was written (0.145 of 100 rows are 14.5, hence 15, though the binary number
+    0.145 is a little less).
+
+    Examples
+    --------
+    >>> n_training_rows(0.9, 2417), n_training_rows(0.145, 100), n_training_rows(1500, 2417)
+    (2175, 15, 1500)
+    """
+    if isinstance(train_size, int):
+        return train_size
+    return int(Decimal(repr(train_size)) * n_instances + Decimal("0.5"))
+
+
+def _training_rows(spec: Shuffle, name: str, n: int, n_train: int | None) -> int:
+    if spec.train_size == "predefined":
+        return _predefined_size(name, n, n_train, "train_size")
+    k = n_training_rows(spec.train_size, n)
+    if not 0 < k < n:
+        raise ConfigError(
+            [
+                f"splits.train_size: {spec.train_size} of the {n} rows of {name} leaves "
+                f"{max(n - k, 0)} rows for testing and {k} for training; both need at least one"
+            ]
+        )
+    return k
+
+
+def _predefined_size(name: str, n: int, n_train: int | None, key: str) -> int:
+    """How many rows are the train file's."""
+    if n_train is None:
+        instead = "use shuffle, kfold or file" if key == "kind" else "give a number of rows or a fraction"
+        raise DataError(
+            f"{name}: splits.{key}: predefined needs a train and a test file, and this data set has one file only; "
+            f"{instead}"
+        )
+    if not 0 < n_train < n:
+        raise DataError(f"{name}: splits.{key}: predefined: {n_train} of {n} rows train; both files need at least one")
+    return n_train
