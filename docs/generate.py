@@ -208,6 +208,17 @@ def _sentence(text: str) -> str:
 # -------------------------------------------------------------------- the config
 
 
+SPLITS = """[Choose splits](how-to/splits.md) has examples, and what stratified folds are worth.
+
+**Seeds.** Whatever is drawn is drawn from the `seed` (0 for `predefined` and `file`), the data set's name and what it
+is for: the rows of a repeat from (seed, data set, number of the repeat), those that keep their labels from (seed, data
+set, `labelled`, number of the split), the folds of `tune` from (seed, data set and number of the split), and what a
+method draws from (seed, data set, number of the split, name of the method, parameter). So a split is the same however
+many repeats, data sets and methods there are, in any order and on any number of workers; the same data under another
+name are divided otherwise. `mlcdr datasets splits NAME --to FILE` writes folds for `kind: file` and other programs.
+"""
+
+
 def config() -> str:
     """The keys of an experiment file, out of its JSON schema."""
     whole = schema()
@@ -223,6 +234,7 @@ def config() -> str:
         "## Keys\n",
         _keys(whole["properties"], required, known),
         "## splits\n",
+        SPLITS,
     ]
     for name in ("Shuffle", "KFold", "Predefined", "FromFile"):
         spec = known[name]

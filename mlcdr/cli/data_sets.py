@@ -1,4 +1,4 @@
-"""`mlcdr datasets …`: list the data sets, describe one, download, verify, tabulate, draw."""
+"""`mlcdr datasets …`: list the data sets, describe one, download, verify, divide, tabulate, draw."""
 
 from __future__ import annotations
 
@@ -138,3 +138,34 @@ def datasets_plot(
 
     for path in data_figures.write_all(load_dataset(name), out, order, projection):
         print(escape_control_characters(str(path)))
+
+
+def datasets_splits(
+    names: Annotated[list[str], typer.Argument(metavar="NAME")],
+    folds: Annotated[int, typer.Option(metavar="N", min=2, help="Number of folds.")] = 10,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="As `seed` of a config's splits.")] = 1,
+    groups: Annotated[
+        str | None, typer.Option(metavar="FEATURE", help="Keep rows with the same value of a feature together.")
+    ] = None,
+    stratified: Annotated[
+        Literal["blind", "labels", "pairs"], typer.Option(metavar="BY", help="What --to writes: blind, labels or pairs.")
+    ] = "labels",
+    to: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the folds for `splits: {kind: file}`; {dataset} is the name."),
+    ] = None,
+) -> None:
+    """Compare folds drawn blindly with stratified ones, and write them: how far shares of labels are off."""
+    from mlcdr.experiment import fold_files
+    from mlcdr.experiment.splits import FromFile, KFold
+    from mlcdr.tables import split_shares
+
+    if to is not None and len(names) > 1 and "{dataset}" not in str(to):
+        raise typer.BadParameter("{dataset} must be in the name of the file", param_hint="--to")
+    asked = KFold(kind="kfold", folds=folds, seed=seed, groups=groups)
+    drawn = [split_shares.draw_folds(name, asked) for name in names]
+    print_table(split_shares.render(drawn))
+    for dataset, found in drawn if to is not None else ():
+        path = FromFile(kind="file", path=str(to)).file_for(dataset.name)
+        fold_files.write(path, found[stratified])
+        print_notice(f"written: {path}")

@@ -1,0 +1,79 @@
+"""How evenly folds share out labels, drawn blindly and stratified: the table of `mlcdr datasets splits`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mlcdr.data.dataset import Dataset
+from mlcdr.experiment.data_source import DataSource
+from mlcdr.experiment.model import DatasetSpec
+from mlcdr.experiment.splits import KFold
+from mlcdr.experiment.stratification import label_pairs
+from mlcdr.tables.sheet import Sheet, text
+
+KINDS: dict[str, bool | Literal["pairs"]] = {"blind": False, "labels": True, "pairs": "pairs"}
+"""What folds are stratified by, and how `splits.stratified` of a config says it."""
+
+
+def draw_folds(name: str, folds: KFold) -> tuple[Dataset, dict[str, NDArray[np.int64]]]:
+    """A data set, and the fold of each of its rows (n) for each of `KINDS`.
+
+    Raises
+    ------
+    UserError
+        When the data set cannot be had, or divided so.
+    """
+    source = DataSource.of(DatasetSpec(name=name), folds)
+    dataset = source.load()
+    found = {}
+    for kind, stratified in KINDS.items():
+        asked = replace(source, splits=folds.model_copy(update={"stratified": stratified}))
+        found[kind] = np.zeros(dataset.n_instances, dtype=np.int64)
+        for split in asked.divide(dataset).splits:
+            found[kind][split.test] = split.index
+    return dataset, found
+
+
+def measure_deviation(labels: Any, fold: NDArray[np.int64]) -> tuple[float, int]:
+    """How far the shares of labels (n×L of {0, 1}, CSR) in each fold are from those in all rows.
+
+    Returns
+    -------
+    float, int
+        |share in the fold − share in all rows|, the mean over folds and labels; and how many of (fold, label) have no
+        row. Labels without any row are left out.
+    """
+    n, sizes = len(fold), np.bincount(fold)
+    rows = sparse.csr_array((np.ones(n), (fold, np.arange(n))))
+    counts = (rows @ sparse.csr_array(labels, dtype=np.float64)).toarray()
+    counts = counts[:, counts.any(axis=0)]
+    deviation = np.abs(counts / sizes[:, None] - counts.sum(axis=0) / n)
+    return float(deviation.mean()) if deviation.size else 0.0, int((counts == 0).sum())
+
+
+def render(drawn: Sequence[tuple[Dataset, Mapping[str, NDArray[np.int64]]]]) -> Sheet:
+    """The deviations of what `draw_folds` gives for some data sets."""
+    rows, groups = [], []
+    for dataset, folds in drawn:
+        groups.append(len(rows))
+        labels = sparse.csr_array(dataset.Y)
+        pairs = label_pairs(labels)
+        for kind, fold in folds.items():
+            sizes = np.bincount(fold)
+            size = "–".join(dict.fromkeys(f"{each:,}" for each in (sizes.min(), sizes.max())))
+            measured = (measure_deviation(each, fold) for each in (labels, pairs))
+            cells = [cell for share, empty in measured for cell in (f"{100 * share:.3f}", f"{empty:,}")]
+            rows.append(tuple(map(text, (dataset.name if kind == "blind" else "", kind, size, *cells))))
+    header = ("Dataset", "Stratified by", "Rows of a fold", "Labels: off by %", "empty", "Pairs: off by %", "empty")
+    notes = (
+        "Off by: |share in a fold − share in all rows| of a label, or of a pair of labels that some row has, in "
+        "percentage points; the mean over labels and folds.",
+        "Empty: labels (pairs) that no row of a fold has, counted over all folds.",
+    )
+    return Sheet(text("Labels in folds"), tuple(map(text, header)), tuple(rows), 2, tuple(groups[1:]), notes)
