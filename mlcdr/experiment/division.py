@@ -22,6 +22,7 @@ import numpy as np
 
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.experiment import fold_files
+from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, seed_of
 from mlcdr.experiment.stratification import Integers, count_evidence, deal, part_sizes
 
@@ -222,25 +223,6 @@ def _draw(
 
 def _words(n: int, seed: int, *names: str | int) -> np.ndarray:
     return np.random.PCG64(seed_sequence(seed, *names)).random_raw(n)
-
-
-def seed_sequence(seed: int, *names: str | int) -> np.random.SeedSequence:
-    """The independent source of randomness that belongs to `names` (data set, split number, method ...).
-
-    A text enters by its SHA-256, a number as itself, both as the spawn key of a `SeedSequence` with entropy `seed`; so
-    no source depends on how many others there are, nor on the order in which they are asked for.
-
-    Examples
-    --------
-    >>> first, again, other = (seed_sequence(2012, "yeast", split) for split in (0, 0, 1))
-    >>> first.generate_state(2).tolist() == again.generate_state(2).tolist() != other.generate_state(2).tolist()
-    True
-    """
-    key = tuple(
-        name if isinstance(name, int) else int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big")
-        for name in names
-    )
-    return np.random.SeedSequence(seed, spawn_key=key)
 
 
 def n_training_rows(train_size: float, n_instances: int) -> int:

@@ -6,8 +6,8 @@ from typing import Any
 
 from sklearn.base import is_classifier
 
-from mlcdr.experiment.division import seed_sequence
 from mlcdr.experiment.model import MethodSpec
+from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.trials import Trial
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.contracts import declared, fitted_attribute, may_have_seed, seed_name

@@ -22,6 +22,7 @@ COMPUTING = (
     "experiment/estimators.py",
     "experiment/families.py",
     "experiment/outputs.py",
+    "experiment/seeds.py",
     "experiment/stratification.py",
     "run/computing.py",
 )

@@ -33,7 +33,7 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from mlcdr.errors import describe
-from mlcdr.experiment.splits import seed_sequence
+from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.metrics import METRICS, Metric, find, hint, resolve, target
 
 ALL_SIZES = "_all_dims"

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from mlcdr.experiment.division import Splits, make_splits, seed_sequence
+from mlcdr.experiment.division import Splits, make_splits
 from mlcdr.experiment.families import at_all_sizes, families_of
 from mlcdr.experiment.model import MethodSpec
+from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.splits import KFold
 from mlcdr.experiment.tune import Criterion, Point, TuneSpec
 from mlcdr.methods.contracts import as_dense

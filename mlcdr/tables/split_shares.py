@@ -15,7 +15,7 @@ from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.model import DatasetSpec
 from mlcdr.experiment.splits import KFold
 from mlcdr.experiment.stratification import label_pairs
-from mlcdr.tables.sheet import Sheet, text
+from mlcdr.tables.sheet import Sheet, Text, text
 
 KINDS: dict[str, bool | Literal["pairs"]] = {"blind": False, "labels": True, "pairs": "pairs"}
 """What folds are stratified by, and how `splits.stratified` of a config says it."""
@@ -59,7 +59,8 @@ def measure_deviation(labels: Any, fold: NDArray[np.int64]) -> tuple[float, int]
 
 def render(drawn: Sequence[tuple[Dataset, Mapping[str, NDArray[np.int64]]]]) -> Sheet:
     """The deviations of what `draw_folds` gives for some data sets."""
-    rows, groups = [], []
+    rows: list[tuple[Text, ...]] = []
+    groups = []
     for dataset, folds in drawn:
         groups.append(len(rows))
         labels = sparse.csr_array(dataset.Y)

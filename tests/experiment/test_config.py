@@ -444,7 +444,8 @@ LINE = "must be one line of text without spaces around it"
         (
             "repeats: 10",
             "repeat: 10, repeats: 1",
-            "4: splits.repeat: unknown key; did you mean 'repeats'? (known: kind, repeats, train_size, seed, labelled)",
+            "4: splits.repeat: unknown key; did you mean 'repeats'? "
+            "(known: kind, repeats, train_size, seed, stratified, groups, labelled)",
         ),
         ("0.9, seed", "1.5, seed", f"4: splits.train_size: {FRACTION}, found 1.5"),
         ("0.9, seed", ".nan, seed", f"4: splits.train_size: {FRACTION}, found nan"),
@@ -453,8 +454,8 @@ LINE = "must be one line of text without spaces around it"
         (SHUFFLE, "{kind: kfold, folds: 1, seed: 1}", "4: splits.folds: must be at least 2, found 1"),
         (
             SHUFFLE,
-            "{kind: predefined, repeats: 3}",
-            "4: splits.repeats: unknown key (known: kind, labelled)",
+            "{kind: predefined, stratified: true}",
+            "4: splits.stratified: unknown key (known: kind, repeats, labelled)",
         ),
         (SHUFFLE, "{kind: file, path: ''}", "4: splits.path: must not be empty"),
         # metrics
@@ -771,7 +772,10 @@ def test_the_longest_key_wins(load):
         ("=3", "--set =3: expected key.path=value"),
         ("splits.repeats=0", "--set splits.repeats: must be at least 1, found 0"),
         ("splits={kind: kfold, seed: 1}", "--set splits: splits.folds: this key is missing"),
-        ("splits.foo=1", "--set splits.foo: unknown key (known: kind, repeats, train_size, seed, labelled)"),
+        (
+            "splits.foo=1",
+            "--set splits.foo: unknown key (known: kind, repeats, train_size, seed, stratified, groups, labelled)",
+        ),
         ("foo.bar=1", f"--set foo.bar: foo: unknown key (known: {TOP})"),
         ("splits..seed=1", "--set splits..seed: a key is empty; expected key.path=value"),
         (

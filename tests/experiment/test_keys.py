@@ -8,8 +8,8 @@ from pathlib import Path
 import mlcdr
 from mlcdr.experiment import keys
 
-EXPERIMENT = ("data_source.py", "division.py", "estimators.py", "families.py", "outputs.py", "stratification.py")
-COMPUTING = (*(f"experiment/{name}" for name in EXPERIMENT), "run/computing.py")
+EXPERIMENT = ("data_source", "division", "estimators", "families", "outputs", "seeds", "stratification")
+COMPUTING = (*(f"experiment/{name}.py" for name in EXPERIMENT), "run/computing.py")
 CHOOSING = ("experiment/tune.py", "numerics/held_out.py", "run/choose.py", "run/choose_kernel.py")
 
 

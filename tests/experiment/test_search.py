@@ -14,7 +14,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import HalvingGridSearchCV
 
-from mlcdr.experiment.splits import seed_sequence
+from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.tune import Distribution, TuneSpec
 from mlcdr.report import report as report_page
 from mlcdr.run.runner import run

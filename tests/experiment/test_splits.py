@@ -14,7 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from mlcdr.data.files import cache_folder
 from mlcdr.errors import ConfigError, DataError
-from mlcdr.experiment.division import make_splits, n_training_rows, seed_sequence
+from mlcdr.experiment.division import make_splits, n_training_rows
+from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, SplitSpec
 
 parse = TypeAdapter(SplitSpec).validate_python
