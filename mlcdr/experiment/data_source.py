@@ -12,7 +12,7 @@ from mlcdr.errors import ConfigError, DataError, suggest_name
 from mlcdr.experiment.division import Integers, Split, Splits, make_splits
 from mlcdr.experiment.keys import digest
 from mlcdr.experiment.model import DatasetSpec
-from mlcdr.experiment.splits import KFold, Shuffle, SplitSpec
+from mlcdr.experiment.splits import KFold, Shuffle, SplitSpec, seed_of
 from mlcdr.methods.contracts import as_dense
 
 
@@ -98,6 +98,25 @@ class DividedData:
             When there are fewer training rows.
         """
         return self.splits.hiding(labelled)[index]
+
+    def folds(self, n_folds: int, rows: Integers, name: str) -> Splits:
+        """The folds of some rows by which a method is tuned: stratified, or of whole groups, where the splits are.
+
+        `name` is what they are drawn from, with the seed.
+
+        Raises
+        ------
+        ConfigError
+            When there are fewer rows, or groups, than folds.
+        """
+        spec, groups = self.source.splits, None
+        folds = KFold(kind="kfold", folds=n_folds, seed=seed_of(spec))
+        if isinstance(spec, Shuffle | KFold):
+            folds = folds.model_copy(update={"stratified": spec.stratified, "groups": spec.groups})
+        if folds.groups is not None:
+            groups = np.unique(number_groups(self.dataset, folds.groups)[rows], return_inverse=True)[1]
+        labels = self.dataset.Y[rows] if folds.stratified else None
+        return make_splits(folds, name, len(rows), labels=labels, groups=groups)
 
     def identities(self, labelled: float | int | None = None) -> list[dict[str, Any]]:
         """The identity of each split; only the first split is made.

@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from mlcdr.experiment.division import Splits, make_splits
+from mlcdr.experiment.division import Integers, Splits
 from mlcdr.experiment.families import at_all_sizes, families_of
 from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.seeds import seed_sequence
-from mlcdr.experiment.splits import KFold
 from mlcdr.experiment.tune import Criterion, Point, TuneSpec
 from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.moments import Moments
@@ -55,7 +54,8 @@ def choose(
     tune: TuneSpec,
     moments: Moments,
     dataset: str,
-    folds_of: tuple[int, str],
+    drawn_from: tuple[int, str],
+    fold: Callable[[Integers], Splits],
     criterion: Criterion,
     measure: Measure,
     share: bool,
@@ -71,8 +71,10 @@ def choose(
         Of the rows that the choice may see, with their rows.
     dataset : str
         Which data set's grid.
-    folds_of : (seed, name)
-        What the folds, and what optuna proposes, are drawn from.
+    drawn_from : (seed, name)
+        What the rows that halving begins with, and what optuna proposes, are drawn from.
+    fold : callable
+        The folds of some of the rows, by their numbers among those of the moments.
     criterion : Criterion
         What to choose by.
     measure : callable
@@ -85,7 +87,7 @@ def choose(
     ConfigError
         When there are fewer rows than folds.
     """
-    seed, name = folds_of
+    seed, name = drawn_from
     if tune.n_points(dataset) == 1:  # a setting of this data set's own, and nothing to be chosen
         return [Choice(tune.candidates(seed, dataset)[0])] * len(specs)
     wanted = [[spec] for spec in specs]
@@ -98,9 +100,9 @@ def choose(
     def try_points(points: Sequence[tuple[int, Point]], n_rows: int) -> None:
         """Measure each (number in `wanted`, point) on some of the rows."""
         rows = moments if n_rows == moments.n else moments.without(np.sort(order[n_rows:]))
+        folds = fold(np.sort(order[:n_rows]))
         flat = [without_tune(spec, point) for g, point in points for spec in wanted[g]]
-        splits = make_splits(KFold(kind="kfold", folds=tune.n_folds, seed=seed), name, rows.n)
-        values = np.reshape(_sum_over_folds(flat, rows, splits, criterion, measure, share), (len(points), -1))
+        values = np.reshape(_sum_over_folds(flat, rows, folds, criterion, measure, share), (len(points), -1))
         for (g, point), at_sizes in zip(points, values, strict=True):
             tried[g][repr(point)], totals[g][repr(point)] = point, math.fsum(at_sizes)
 

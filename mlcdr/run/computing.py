@@ -21,7 +21,7 @@ import numpy as np
 
 from mlcdr.errors import UserError
 from mlcdr.experiment.data_source import DataSource, DividedData
-from mlcdr.experiment.division import Split
+from mlcdr.experiment.division import Integers, Split, Splits
 from mlcdr.experiment.estimators import build, features_kept, seeded
 from mlcdr.experiment.families import code_part, families_of, size_parameter
 from mlcdr.experiment.keys import digest, program_version
@@ -200,11 +200,11 @@ def _run_rows(trials: Sequence[Trial], group: Group, context: _Context) -> list[
         rows = replace(rows, keep=partial(group.keeping.keep, **test))
     scores = _run_all([t for t in trials if t.family.tune is None], group, rows)
     for tuned in by_family([t for t in trials if t.family.tune is not None]):
-        scores += _run_tuned(tuned, group, context, rows)
+        scores += _run_tuned(tuned, group, context, rows, split.train)
     return scores
 
 
-def _run_tuned(trials: Sequence[Trial], group: Group, context: _Context, rows: _Rows) -> list[Score]:
+def _run_tuned(trials: Sequence[Trial], group: Group, context: _Context, rows: _Rows, train: Integers) -> list[Score]:
     """Choose the parameters of a family's trials, then run them; a choice for the split is a part of the fit's time."""
     tune, dataset = trials[0].family.tune, trials[0].dataset
     assert tune is not None
@@ -222,26 +222,22 @@ def _run_tuned(trials: Sequence[Trial], group: Group, context: _Context, rows: _
         }
         return [found[trial.key].get("criterion", math.nan) for trial in tried]
 
-    def choose_from(moments: Moments, name: str) -> list[Choice]:
-        return choose(
-            specs,
-            tune,
-            moments,
-            dataset,
-            (group.seed, name),
-            criterion,
-            measure,
-            group.share and group.keep_top is None,  # what shares a kernel sees all scores
-        )
+    def choose_from(moments: Moments, numbers: Integers, name: str) -> list[Choice]:
+        def fold(rows: Integers) -> Splits:
+            return context.data.folds(tune.n_folds, numbers[rows], name)
+
+        share = group.share and group.keep_top is None  # what shares a kernel sees all scores
+        return choose(specs, tune, moments, dataset, (group.seed, name), fold, criterion, measure, share)
 
     try:
         criterion = tune.criterion(group.metrics)
         with metered() as choosing:
             if tune.scope == "dataset":
                 key = digest([trials[0].method, *(spec.plain() for spec in specs)])
-                choices = context.choices.get(key, lambda: choose_from(context.moments, f"{dataset}, tuning"))
+                every = np.arange(context.dataset.n_instances)
+                choices = context.choices.get(key, lambda: choose_from(context.moments, every, f"{dataset}, tuning"))
             else:
-                choices = choose_from(rows.moments, f"{dataset}, split {group.split}, tuning")
+                choices = choose_from(rows.moments, train, f"{dataset}, split {group.split}, tuning")
     except BaseException as error:
         return [Score(trial.key, None, _explain(error)) for trial in trials]
     # A choice that serves all splits is recorded with what it tried by one of them.
