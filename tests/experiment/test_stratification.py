@@ -233,6 +233,31 @@ def test_rows_of_a_group_have_the_same_value_of_a_feature(tmp_path):
         rows_to_test(arff, {"kind": "kfold", "folds": 4, "seed": 1, "groups": "site"})
 
 
+def test_folds_of_tuning_are_made_as_the_splits_are(arff):
+    rows = np.r_[0:20, 25:60]
+    kfold = {"kind": "kfold", "folds": 3, "seed": 3}
+    for more in ({}, {"stratified": "pairs"}):
+        data = small.read_data(small.experiment(arff, splits={**kfold, **more}))
+        expected = make_splits(parse({**kfold, "folds": 4, **more}), "x", 55, labels=data.dataset.Y[rows])
+        assert [split.test.tolist() for split in data.folds(4, rows, "x")] == [
+            split.test.tolist() for split in expected
+        ]
+    data = small.read_data(
+        small.experiment(arff, splits={**kfold, "groups": "y"}, datasets=[str(grouped(arff.parent))])
+    )
+    for split in data.folds(2, rows[:40], "x"):
+        years = [set(data.dataset.X[rows[part], 0]) for part in (split.train, split.test)]
+        assert years[0].isdisjoint(years[1])
+
+
+def grouped(folder: Path) -> Path:
+    """60 rows with a feature `y` of six values."""
+    path = folder / "grouped.arff"
+    rows = "".join(f"{i % 6},{i % 2}\n" for i in range(60))
+    path.write_text(f"@relation 'grouped: -C -1'\n@attribute y numeric\n@attribute label {{0,1}}\n@data\n{rows}")
+    return path
+
+
 def test_what_a_config_says_and_what_is_written_back(arff):
     right = {"kind": "kfold", "folds": 3, "repeats": 1, "seed": 1}
     with pytest.raises(ConfigError, match=r"splits.stratified: must be `true`, `false` or `pairs`, found 'labels'"):
