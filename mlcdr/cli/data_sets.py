@@ -148,7 +148,12 @@ def datasets_splits(
         str | None, typer.Option(metavar="FEATURE", help="Keep rows with the same value of a feature together.")
     ] = None,
     stratified: Annotated[
-        Literal["blind", "labels", "pairs"], typer.Option(metavar="BY", help="What --to writes: blind, labels or pairs.")
+        str,
+        typer.Option(
+            metavar="BY",
+            callback=one_of("blind", "labels", "pairs"),
+            help="What --to writes: folds drawn blind, stratified by labels, or by pairs.",
+        ),
     ] = "labels",
     to: Annotated[
         Path | None,
