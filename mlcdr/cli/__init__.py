@@ -75,9 +75,7 @@ datasets_app.command("list")(data_sets.list_datasets)
 datasets_app.command("info")(data_sets.info)
 datasets_app.command("fetch", short_help="Download data sets, checked against the catalogue.")(data_sets.fetch)
 datasets_app.command("verify", short_help="Compare available data sets with the catalogue.")(data_sets.verify)
-datasets_app.command("splits", short_help="Labels in folds, blind and stratified; writes folds.")(
-    data_sets.datasets_splits
-)
+datasets_app.command("splits", short_help="Labels in folds, blind and stratified.")(data_sets.datasets_splits)
 datasets_app.command("table", short_help="Sizes and label statistics, counted on the data.")(data_sets.datasets_table)
 datasets_app.command("plot", short_help="Draw the labels of a data set.")(data_sets.datasets_plot)
 
