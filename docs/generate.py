@@ -8,6 +8,7 @@ would be written now.
 
 from __future__ import annotations
 
+import csv
 import inspect
 import json
 import re
@@ -23,7 +24,7 @@ from mlcdr.cli import app
 from mlcdr.config.schema import schema
 from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.methods import declarations, registry
-from mlcdr.metrics import METRICS
+from mlcdr.metrics import BY_LABEL, METRICS
 from mlcdr.reproduce import judging, published, recipes
 from mlcdr.tables import layouts
 
@@ -194,7 +195,27 @@ def metrics() -> str:
             values = ", ".join(f"`{value}`" for value in metric.list_allowed(option))
             parts.append(f"- `{option}`: {values} (default {shown})")
         parts.append("")
-    return page("Metrics", *parts)
+    parts += [
+        "## Each label by itself\n",
+        "With `by_label: [f1, average_precision]` a run writes `labels.csv`: dataset, ",
+    ]
+    parts[-1] += (
+        "method, split, label, metric, value and frequency (the share of all rows). `mlcdr plot` draws each metric "
+    )
+    parts[-1] += (
+        "against the frequency, `mlcdr report` has the means over the more and less frequent thirds of the labels, "
+    )
+    parts[-1] += "and `mlcdr compare --by-label` which labels each method wins. There are:\n"
+    parts += [f"- `{each.name}`: {each.description}" for each in BY_LABEL.values()]
+    parts += [
+        "\n## The same elsewhere\n",
+        "What the metrics of other programs are called here, or why they are missing.\n",
+    ]
+    with (FOLDER / "metrics_elsewhere.csv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    named = [[f"`{row[0]}`" if row[0] != "none" else "none", *row[1:]] for row in rows]
+    parts += ["| " + " | ".join(map(_cell, row)) + " |" for row in (header, ["---"] * len(header), *named)]
+    return page("Metrics", *parts, "")
 
 
 def _cell(text: str) -> str:

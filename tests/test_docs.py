@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import itertools
 import re
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from mlcdr.methods import declarations
+from mlcdr.metrics import METRICS
 from mlcdr.reproduce import recipes
 from mlcdr.tables import layouts
 from tests import pages
@@ -224,3 +226,13 @@ def test_the_architecture_page_names_what_there_is() -> None:
         assert (ROOT / file).is_file(), file
     rooms = {path.name for path in (ROOT / "mlcdr").iterdir() if (path / "__init__.py").is_file()}
     assert rooms <= set(re.findall(r"\b\w+\b", text.partition("## The way")[0]))
+
+
+def test_every_metric_has_a_row_beside_those_of_other_programs() -> None:
+    with (ROOT / "docs" / "metrics_elsewhere.csv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert {len(row) for row in rows} == {len(header)}
+    assert all(row[-1] for row in rows if row[0] == "none"), "a metric that is missing has a reason"
+    named = {name for row in rows for name in row[0].split("; ")} - {"none", "by_label"}
+    computed = {m.name for m in METRICS.values() if m.needs in ("labels", "scores", "top", "probabilities")}
+    assert named == computed | {"fit_seconds", "predict_seconds"}

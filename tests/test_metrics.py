@@ -66,6 +66,8 @@ def test_other_statistics_of_labels_agree_with_scikit_learn(Y, P):
         assert value(name, Y, P, zero_division=0, beta=2) == pytest.approx(theirs, abs=EXACT), name
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of labels that are constant
+        recalls = [sk.recall_score(1 - y, 1 - p, zero_division=0) for y, p in zip(Y.T, P.T, strict=True)]
+        assert value("macro_specificity", Y, P) == pytest.approx(np.mean(recalls), abs=EXACT)
         for name, score in (
             ("mcc", sk.matthews_corrcoef),
             ("kappa", sk.cohen_kappa_score),
@@ -147,7 +149,7 @@ def test_an_option_that_changes_what_counts_at_0_has_a_convention_of_its_own() -
 BOUND = {"encoding_error", "prediction_error", "loss_bound"}
 TIMES = {"fit_seconds", "predict_seconds", "execution_seconds"}
 OF_SETS = {"hamming_score", "exact_match", "accuracy", "precision", "recall", "f1", "hamming_loss", "zero_one_loss"}
-STATISTICS = ("precision", "recall", "f1", "jaccard", "balanced_accuracy", "kappa", "mcc")
+STATISTICS = ("precision", "recall", "specificity", "f1", "jaccard", "balanced_accuracy", "kappa", "mcc")
 OF_SETS |= {f"{average}_{name}" for average in ("macro", "micro") for name in STATISTICS}
 TOP = {"one_error", "precision_at_k", "recall_at_k", "ndcg_at_k", "psp_at_k", "psndcg_at_k"}
 RANKINGS = {"coverage", "ranking_loss", "label_ranking_average_precision", "r_precision", "example_auc"}

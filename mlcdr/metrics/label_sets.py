@@ -30,6 +30,10 @@ def _recall(hits: Array, predicted: Array, true: Array, cells: int) -> tuple[Any
     return hits, true
 
 
+def _specificity(hits: Array, predicted: Array, true: Array, cells: int) -> tuple[Any, Any]:
+    return cells - predicted - true + hits, cells - true
+
+
 def _f(hits: Array, predicted: Array, true: Array, cells: int, beta: float = 1) -> tuple[Any, Any]:
     return (1 + beta**2) * hits, predicted + beta**2 * true
 
@@ -61,6 +65,7 @@ def _mcc(hits: Array, predicted: Array, true: Array, cells: int) -> tuple[Any, A
 _STATISTICS: Mapping[str, tuple[Statistic, str, str]] = {
     "precision": (_precision, "|Y∩P| / |P|", "TP / |P|"),
     "recall": (_recall, "|Y∩P| / |Y|", "TP / |Y|"),
+    "specificity": (_specificity, "", "TN / (n−|Y|)"),
     "f1": (_f, "2|Y∩P| / (|Y|+|P|)", "2TP / (|P|+|Y|)"),
     "jaccard": (_jaccard, "|Y∩P| / |Y∪P|", "TP / (|P|+|Y|−TP)"),
     "balanced_accuracy": (_balanced_accuracy, "", "½ (TP/|Y| + TN/(n−|Y|))"),
@@ -114,6 +119,7 @@ _EMPTY = "An instance with an empty denominator {zero_division}."
 _EITHER: Mapping[str, str] = {
     "precision": "A label that is never predicted",
     "recall": "A label that is never true in the test set",
+    "specificity": "A label that is always true in the test set",
     "kappa": "A label that is constant, and predicted to be so,",
     "mcc": "A label that is always or never true or predicted in the test set",
 }
