@@ -41,8 +41,7 @@ class Friedman:
     statistic, p : float
         χ²_F with `df` degrees of freedom, and its p-value.
     f, f_p, f_critical : float
-        F_F with `df` and `f_df` degrees of freedom, its p-value, and the value it must exceed at level `alpha`.
-    corrected_for_ties : bool
+        F_F with `df` and `f_df` degrees of freedom, its p-value, and the value it must exceed at the level asked for.
     """
 
     n_methods: int
@@ -52,8 +51,6 @@ class Friedman:
     f: float
     f_p: float
     f_critical: float
-    alpha: float
-    corrected_for_ties: bool
 
     @property
     def df(self) -> int:
@@ -220,7 +217,7 @@ def friedman(values: np.ndarray, higher_is_better: bool, correct_ties: bool = Tr
         f = math.inf if math.isclose(chi2, most, rel_tol=1e-12) else (n - 1) * chi2 / (most - chi2)
         f_p = float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
         critical = float(stats.f.isf(alpha, k - 1, (k - 1) * (n - 1)))
-    return Friedman(k, n, chi2, float(stats.chi2.sf(chi2, k - 1)), f, f_p, critical, alpha, correct_ties)
+    return Friedman(k, n, chi2, float(stats.chi2.sf(chi2, k - 1)), f, f_p, critical)
 
 
 def critical_difference(n_methods: int, n_blocks: int, alpha: float = 0.05) -> float:

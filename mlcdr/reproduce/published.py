@@ -100,7 +100,6 @@ class ComparedCell:
     published: PublishedCell
     ours: float
     ours_se: float
-    published_mean: float
     published_se: float
     difference: float
     z: float
@@ -371,7 +370,7 @@ def _judge(cell: PublishedCell, ours: Cell | None, rules: Rules) -> ComparedCell
     mean = float(cell.mean) if cell.mean else nan
     if ours is None:
         verdict: Verdict = "not run" if cell.mean else "n/a"
-        return ComparedCell(cell, nan, nan, mean, cell.standard_error(nan, rules), nan, nan, verdict)
+        return ComparedCell(cell, nan, nan, cell.standard_error(nan, rules), nan, nan, verdict)
     published_se = cell.standard_error(ours.n, rules)
     difference = ours.mean - mean
     if rules.spread == "printed":
@@ -388,7 +387,7 @@ def _judge(cell: PublishedCell, ours: Cell | None, rules: Rules) -> ComparedCell
     else:
         verdict = "undecided" if math.isnan(z) else "differs"
     setting = ",".join(value for _, value in ours.setting)
-    return ComparedCell(cell, ours.mean, ours.se, mean, published_se, difference, z, verdict, setting)
+    return ComparedCell(cell, ours.mean, ours.se, published_se, difference, z, verdict, setting)
 
 
 def _shown(row: ComparedCell) -> tuple[str | Text, ...]:

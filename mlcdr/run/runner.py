@@ -92,7 +92,7 @@ def run(
             report.interrupted = True
             listener.notice(f"{error}; what was finished is kept")
         if plan is not None:
-            write_results(experiment, plan, store, keeping, report, fresh)
+            write_results(experiment, plan, store, keeping, report)
             store.end("interrupted" if report.interrupted else "finished")
     return report
 

@@ -72,11 +72,9 @@ class RunReport:
 
 
 def write_results(
-    experiment: Experiment, plan: RunPlan, store: Store, keeping: Keeping | None, report: RunReport, fresh: bool
+    experiment: Experiment, plan: RunPlan, store: Store, keeping: Keeping | None, report: RunReport
 ) -> None:
     """Write all files of the results folder but the record, and complete the report by what is on record.
-
-    `fresh`: whether runs before this one no longer count.
 
     Raises
     ------
@@ -104,7 +102,7 @@ def write_results(
     manifest = _manifest(experiment, plan, report)
     if keeping is not None:
         manifest["kept"] = keeping.write_index(trials, swept)
-    manifest["computed_by"] = _history(folder, fresh, manifest)
+    manifest["computed_by"] = _history(folder, manifest)
     write_atomically(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -142,13 +140,13 @@ def _manifest(experiment: Experiment, plan: RunPlan, report: RunReport) -> dict[
     }
 
 
-def _history(folder: Path, fresh: bool, manifest: dict[str, Any]) -> list[dict[str, Any]]:
+def _history(folder: Path, manifest: dict[str, Any]) -> list[dict[str, Any]]:
     """One entry for each run that computed trials of this folder and ended by itself, the last one last.
 
     What stands above it in the manifest is of the last run alone, which may have computed nothing.
     """
     try:
-        earlier = [] if fresh else read_manifest(folder)["computed_by"]
+        earlier = read_manifest(folder)["computed_by"]
     except (ResultsError, KeyError):
         earlier = []
     if not isinstance(earlier, list):  # another program wrote it
