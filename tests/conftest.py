@@ -103,6 +103,9 @@ def configs_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("load_experiment", "load_outline"):
         monkeypatch.setattr(recipes, name, once(name))
+    if ("names",) not in _READ:
+        _READ["names",] = recipes.published.names()
+    monkeypatch.setattr(recipes.published, "names", lambda: list(_READ["names",]))
 
 
 @pytest.fixture

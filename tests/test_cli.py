@@ -287,7 +287,8 @@ def test_a_method_beside_the_config_is_found(here: Path) -> None:
     )
     path = save(here, "mine", methods={"PLST": FOUR["PLST"]})
     path.write_text(path.read_text().replace("learner: least_squares", "learner: {my_methods.Mine: {n_neighbors: 1}}"))
-    done = prepared.command("run", path, "-j", "2", cwd=here)
+    limited = ("--set", "limits.seconds=500")  # which a worker computes
+    done = prepared.command("run", path, "-j", "1", *limited, cwd=here)
     assert done.returncode == 0, done.stderr
     assert "8 trials, all newly computed" in done.stderr
     (here / "my_methods.py").write_text((here / "my_methods.py").read_text() + "    more = 1\n")

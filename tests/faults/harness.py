@@ -227,7 +227,7 @@ def _at_random(run: Run, early: bool, workers: bool, rng: random.Random) -> bool
         found = (path.exists() and recorded(path)) or 0
         if not early and found >= there + more and (not workers or run.workers()):
             break
-        time.sleep(0.01)
+        time.sleep(0.02)
     time.sleep(rng.uniform(0.0, 0.05))
     return run.process.poll() is None
 

@@ -11,7 +11,7 @@ from tests.faults import harness
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 
 
-@pytest.mark.parametrize("number", [5, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [3, pytest.param(25, marks=pytest.mark.slow)])
 def test_runs_killed_at_random_moments(tmp_path: Path, number: int) -> None:
     harness.prepare(tmp_path)
     tally = harness.kill_runs(tmp_path, number, seed=1)

@@ -266,7 +266,10 @@ class Own(ClassifierMixin, BaseEstimator):
 
 @pytest.mark.parametrize(
     ("edited", "told"),
-    [(SOURCE.format(constant=1), "the source code of Own"), ("1 +", "cannot be imported: SyntaxError")],
+    [
+        (SOURCE.format(constant=1), "the source code of Own"),
+        pytest.param("1 +", "cannot be imported: SyntaxError", marks=pytest.mark.slow),
+    ],
     ids=["edited", "broken"],
 )
 def test_a_method_edited_before_a_worker_starts_is_a_failure_that_says_so(
