@@ -490,7 +490,7 @@ def test_datasets_info_says_nothing_of_what_there_is_not(here: Path, mlcdr: Call
     assert not [line for line in done.out.splitlines() if line.endswith(("None", "[]", "True", "False"))]
     assert "notices" not in done.out
     assert re.search(r"^  cardinality: \d\.\d{0,5}$", done.out, re.M), done.out  # no digits that nobody asked for
-    catalogued = mlcdr("datasets", "info", "mediamill").out  # nowhere at hand, and nowhere to be downloaded
+    catalogued = mlcdr("datasets", "info", "bookmarks").out  # nowhere at hand, and nowhere to be downloaded
     assert "fetchable: no\n" in catalogued
     assert "folder" not in catalogued
 
