@@ -219,7 +219,7 @@ def metrics() -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return " ".join(text.split()).replace("|", "\\|")
 
 
 def _sentence(text: str) -> str:

@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PrivateAttr
 from pydantic.json_schema import WithJsonSchema
@@ -52,6 +52,9 @@ def _tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
+_Item = TypeVar("_Item")
+_Several = Annotated[tuple[_Item, ...], Field(min_length=1), BeforeValidator(_tuple)]
+
 _Line = Annotated[str, AfterValidator(_one_line)]
 
 
@@ -76,7 +79,8 @@ def _label_metric(name: str) -> str:
 
 
 class _Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    # a field's docstring is its description in the schema
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
 
 class DatasetSpec(_Spec):
@@ -195,8 +199,11 @@ class LayoutSpec(_Spec):
 class KeepSpec(_Spec):
     """What is kept of each trial beside its scores."""
 
-    scores: Annotated[bool, Field(description="The scores and label sets of the test rows, as npz files.")] = False
-    models: Annotated[bool, Field(description="The fitted models, which `mlcdr predict` puts to other data.")] = False
+    scores: bool = False
+    """The scores and label sets of the test rows, as npz files."""
+
+    models: bool = False
+    """The fitted models, which `mlcdr predict` puts to other data."""
 
 
 _UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -220,16 +227,11 @@ def _bytes(text: str) -> int:
 class LimitsSpec(_Spec):
     """What a trial may take before it is ended: one fit, and the trials that it serves."""
 
-    seconds: Annotated[
-        float | None,
-        BeforeValidator(lambda value: float(value) if type(value) is int else value),
-        Field(gt=0, le=1e9, allow_inf_nan=False, description="Of time, by the wall clock."),
-    ] = None
-    memory: Annotated[
-        str | None,
-        AfterValidator(lambda text: None if text is None else _memory(text)),
-        Field(description="Of memory that its process has in use (resident), with the data set: `2 GB`."),
-    ] = None
+    seconds: Annotated[float | None, Field(gt=0, le=1e9, allow_inf_nan=False)] = None
+    """Of time, by the wall clock."""
+
+    memory: Annotated[str, AfterValidator(_memory)] | None = None
+    """Of memory that its process has in use (resident), with the data set: `2 GB`."""
 
     @property
     def any(self) -> bool:
@@ -258,66 +260,53 @@ class Experiment(_Spec):
 
     _places: _Places = PrivateAttr(default_factory=_Places)
 
-    name: Annotated[str, AfterValidator(_folder_name), Field(description="Names the results folder.")]
-    description: Annotated[str, Field(description="What the experiment shows; free text.")] = ""
-    datasets: Annotated[
-        tuple[DatasetSpec, ...],
-        Field(
-            min_length=1, description="Names or paths of data sets, or {name: {missing: mean}}, or {synthetic: {…}}."
-        ),
-        BeforeValidator(_tuple),
-    ]
-    splits: Annotated[SplitSpec, Field(description="How rows are divided for training and testing.")]
-    metrics: Annotated[
-        tuple[MetricSpec, ...],
-        Field(min_length=1, description="Names of metrics, or {name: {option: value, as: label}}."),
-        BeforeValidator(_tuple),
-    ]
+    name: Annotated[str, AfterValidator(_folder_name)]
+    """Names the results folder."""
+
+    description: str = ""
+    """What the experiment shows; free text."""
+
+    datasets: _Several[DatasetSpec]
+    """Names or paths of data sets, or {name: {missing: mean}}, or {synthetic: {…}}."""
+
+    splits: SplitSpec
+    """How rows are divided for training and testing."""
+
+    metrics: _Several[MetricSpec]
+    """Names of metrics, or {name: {option: value, as: label}}."""
+
     by_label: Annotated[
         tuple[Annotated[str, AfterValidator(_label_metric)], ...],
         BeforeValidator(_tuple),
         Field(description=f"Metrics of each label by itself, for labels.csv: {', '.join(BY_LABEL)}."),
     ] = ()
-    keep_top: Annotated[
-        int | None,
-        Field(
-            ge=1,
-            description="So many of the highest scores of each row are kept, for metrics and `keep: {scores: true}`: "
-            "what needs the others (coverage, AUC …) is then not defined.",
-        ),
-    ] = None
-    sweep: Annotated[
-        dict[str, Annotated[tuple[Any, ...], Field(min_length=1), BeforeValidator(_tuple)]],
-        Field(
-            description="Parameters to vary: key path (label_space.n_components) → list of values; "
-            "and `splits.labelled`, the training rows that keep their labels."
-        ),
-    ] = {}
-    methods: Annotated[
-        dict[_Label, MethodSpec],
-        Field(min_length=1, description="The methods to compare: a name of yours → its parts."),
-    ]
-    share: Annotated[
-        bool,
-        Field(
-            description="Whether the methods, points and outputs of a split share work. `false` times each of them as "
-            "a program that fits every output by itself; the scores stay the same (where outputs are independent)."
-        ),
-    ] = True
-    keep: Annotated[
-        KeepSpec,
-        Field(description="What is kept of each trial beside its scores: `{scores: true, models: true}`."),
-    ] = KeepSpec()
-    limits: Annotated[
-        LimitsSpec,
-        Field(description="What a trial may take before it is ended and recorded: `{seconds: 600, memory: 4 GB}`."),
-    ] = LimitsSpec()
-    tables: Annotated[
-        tuple[LayoutSpec, ...], BeforeValidator(_tuple), Field(description="Tables to write when the run ends.")
-    ] = ()
-    figures: Annotated[
-        tuple[LayoutSpec, ...], BeforeValidator(_tuple), Field(description="Figures to draw when the run ends.")
-    ] = ()
+
+    keep_top: Annotated[int | None, Field(ge=1)] = None
+    """So many of the highest scores of each row are kept, for metrics and `keep: {scores: true}`: what needs the others
+    (coverage, AUC …) is then not defined."""
+
+    sweep: dict[str, _Several[Any]] = {}
+    """Parameters to vary: key path (label_space.n_components) → list of values; and `splits.labelled`, the training
+    rows that keep their labels."""
+
+    methods: Annotated[dict[_Label, MethodSpec], Field(min_length=1)]
+    """The methods to compare: a name of yours → its parts."""
+
+    share: bool = True
+    """Whether the methods, points and outputs of a split share work. `false` times each of them as a program that fits
+    every output by itself; the scores stay the same (where outputs are independent)."""
+
+    keep: KeepSpec = KeepSpec()
+    """What is kept of each trial beside its scores: `{scores: true, models: true}`."""
+
+    limits: LimitsSpec = LimitsSpec()
+    """What a trial may take before it is ended and recorded: `{seconds: 600, memory: 4 GB}`."""
+
+    tables: Annotated[tuple[LayoutSpec, ...], BeforeValidator(_tuple)] = ()
+    """Tables to write when the run ends."""
+
+    figures: Annotated[tuple[LayoutSpec, ...], BeforeValidator(_tuple)] = ()
+    """Figures to draw when the run ends."""
 
     def written_at(self, places: Mapping[str, str]) -> "Experiment":
         """The same experiment with the place (`file:line`) of each of its key paths (`methods.CPLST.learner`)."""

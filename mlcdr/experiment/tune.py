@@ -163,40 +163,31 @@ class Criterion:
 class TuneSpec(BaseModel):
     """How a method's parameters are chosen; see the module's text."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
-    grid: Annotated[
-        dict[str, Values],
-        Field(
-            min_length=1,
-            description="Key path of the method → list of values, or {log2: [from, to, step]}, {log10: …}, "
-            "{integers: [from, to]}; to draw from, {uniform: [from, to]} or {loguniform: [from, to]}.",
-        ),
-    ]
-    grids: Annotated[
-        dict[str, dict[str, Values]],
-        Field(description="Data set → the grid that it has in place of `grid`; over the same paths."),
-    ] = {}
-    search: Annotated[
-        Literal["grid", "random", "halving", "optuna"],
-        Field(
-            description="Which points are tried: all of the grid; `points` drawn at random; these, or all, on few rows "
-            "and ever fewer of them on ever more rows; `points` that optuna proposes one after another."
-        ),
-    ] = "grid"
-    points: Annotated[int | None, Field(ge=1, le=MAX_DRAWN, description="How many points are tried.")] = None
-    scope: Annotated[
-        Literal["split", "dataset", "test"],
-        Field(description="What the choice is made for, and may see: a training set, all rows, or the test rows."),
-    ] = "split"
-    metric: Annotated[
-        str | None,
-        Field(
-            description="One of the experiment's metrics, or any by its name, to choose by (hamming_loss); ending in "
-            f"`{ALL_SIZES}`, summed over all sizes of the code."
-        ),
-    ] = None
-    folds: Annotated[int | None, Field(ge=2, description="Folds of the cross-validation (5).")] = None
+    grid: Annotated[dict[str, Values], Field(min_length=1)]
+    """Key path of the method → list of values, or {log2: [from, to, step]}, {log10: …}, {integers: [from, to]}; to draw
+    from, {uniform: [from, to]} or {loguniform: [from, to]}."""
+
+    grids: dict[str, dict[str, Values]] = {}
+    """Data set → the grid that it has in place of `grid`; over the same paths."""
+
+    search: Literal["grid", "random", "halving", "optuna"] = "grid"
+    """Which points are tried: all of the grid; `points` drawn at random; these, or all, on few rows and ever fewer of
+    them on ever more rows; `points` that optuna proposes one after another."""
+
+    points: Annotated[int | None, Field(ge=1, le=MAX_DRAWN)] = None
+    """How many points are tried."""
+
+    scope: Literal["split", "dataset", "test"] = "split"
+    """What the choice is made for, and may see: a training set, all rows, or the test rows."""
+
+    metric: str | None = None
+    """One of the experiment's metrics, or any by its name, to choose by (hamming_loss); ending in `_all_dims`, summed
+    over all sizes of the code."""
+
+    folds: Annotated[int | None, Field(ge=2)] = None
+    """Folds of the cross-validation (5)."""
 
     @model_validator(mode="before")
     @classmethod
