@@ -191,8 +191,8 @@ def unify_metric(spec: LayoutSpec, metrics: Sequence[MetricSpec]) -> LayoutSpec:
     return spec.model_copy(update={"metric": meant}) if meant in labels else spec
 
 
-def read_layout(written: Any, path: KeyPath, problems: Problems, folder: Path) -> LayoutSpec:
-    """A table or a figure from `name` or `{layout: name, metric: name}`; a layout's file may stand in `folder`."""
+def read_layout(written: Any, path: KeyPath, problems: Problems, folder: Path | None = None) -> LayoutSpec:
+    """A table or a figure from `name` or `{layout: name, metric: name}`; its file may stand in a `folder`."""
     places = {key: (*path, key) if isinstance(written, dict) else path for key in ("layout", "metric")}
     if isinstance(written, str):
         written = {"layout": written}
@@ -207,7 +207,7 @@ def read_layout(written: Any, path: KeyPath, problems: Problems, folder: Path) -
         hints = [near("layout", [key]) and f"; is {key!r} meant?" for key in options]
         problems.add(path, f"the key `layout` is missing{''.join(hints)}")
         return LayoutSpec.model_construct(layout="", metric=metric if isinstance(metric, str) else None)
-    if isinstance(layout, str) and layout.endswith((".yaml", ".yml")):
+    if folder is not None and isinstance(layout, str) and layout.endswith((".yaml", ".yml")):
         layout = beside(layout, folder)
     return _built(LayoutSpec, places, problems, layout=layout, metric=metric, options=options)
 

@@ -45,7 +45,11 @@ from mlcdr.experiment.tune import TuneSpec
 
 @report_memory
 def load_experiment(
-    path: str | Path, overrides: Sequence[str] = (), look_up: bool = True, also: Check | None = None
+    path: str | Path,
+    overrides: Sequence[str] = (),
+    look_up: bool = True,
+    also: Check | None = None,
+    import_classes: bool = True,
 ) -> Experiment:
     """Read and check an experiment file.
 
@@ -60,6 +64,9 @@ def load_experiment(
         `key.path=value` texts, put in before anything is checked.
     look_up : bool
         Whether the data sets and fold files must be there, as a run needs them.
+    import_classes : bool
+        Whether classes of components may be imported. Else what only a class can tell is not checked, and a component
+        that only its class could read is a stand-in.
     also : callable, optional
         Finds problems of the tables and figures, of which nothing is known here: `tables.0: what is wrong` for each.
 
@@ -70,7 +77,7 @@ def load_experiment(
         only the class of a component can tell (one of your own, or of scikit-learn) is reported when nothing else is
         wrong: to import it takes a second, and the rest is reported at once.
     """
-    return _checked(read_yaml(path), overrides, Path(path).resolve().parent, look_up, also)
+    return _checked(read_yaml(path), overrides, Path(path).resolve().parent, look_up, also, import_classes)
 
 
 def experiment_from(
@@ -85,21 +92,6 @@ def experiment_from(
     """
     plain = json.loads(json.dumps(data))  # a copy of our own, which overrides may change
     return _checked(Document(plain, {(): Place(source)}), overrides, Path.cwd(), look_up)
-
-
-def load_outline(path: str | Path) -> Experiment:
-    """The experiment of a file as far as it can be read without the classes of its components, or its data sets.
-
-    What only a class can tell is not checked, and a component that only its class could read is a stand-in.
-
-    Raises
-    ------
-    ConfigError
-        As `load_experiment`.
-    """
-    problems = Problems(read_yaml(path))
-    entries = _read_entries(problems, Path(path).resolve().parent, look_up=False)
-    return _judge(entries, problems, (), None)
 
 
 def experiment_yaml(experiment: Experiment) -> str:
@@ -123,7 +115,12 @@ def experiment_yaml(experiment: Experiment) -> str:
 
 
 def _checked(
-    document: Document, overrides: Sequence[str], folder: Path, look_up: bool, also: Check | None = None
+    document: Document,
+    overrides: Sequence[str],
+    folder: Path,
+    look_up: bool,
+    also: Check | None = None,
+    import_classes: bool = True,
 ) -> Experiment:
     problems = Problems(document)
     if not isinstance(document.data, dict):
@@ -132,6 +129,8 @@ def _checked(
     misdirected = apply_overrides(document, overrides)
     entries = _read_entries(problems, folder, look_up)
     experiment = _judge(entries, problems, misdirected, also)
+    if not problems.complete and not import_classes:
+        return experiment
     if not problems.complete:  # to import a class takes a second, so that is done if all else is right
         problems.importing = True
         experiment = _judge(entries, problems, misdirected, also)
@@ -250,10 +249,8 @@ def _known_keys(location: KeyPath) -> Iterable[str]:
     kinds: dict[Any, type[BaseModel]] = {"shuffle": Shuffle, "kfold": KFold, "predefined": Predefined, "file": FromFile}
     if location[:1] == ("splits",):
         return kinds[location[1]].model_fields
-    if location[:1] == ("keep",):
-        return KeepSpec.model_fields
-    if location[:1] == ("limits",):
-        return LimitsSpec.model_fields
+    if location in (("keep",), ("limits",)):
+        return (KeepSpec if location == ("keep",) else LimitsSpec).model_fields
     if "tune" in location:
         return TuneSpec.model_fields
     return MethodSpec.model_fields if location else [*Experiment.model_fields, "defaults"]

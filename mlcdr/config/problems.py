@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from mlcdr.config.yaml_reader import Document, KeyPath, Place
+from mlcdr.config.yaml_reader import Document, KeyPath, Place, dotted
 from mlcdr.errors import ConfigError, describe, join_words, suggest_name
 
 MAX_PROBLEMS = 500
@@ -87,14 +87,29 @@ def _line(place: Place, key: str, message: str) -> str:
     return ": ".join(parts)
 
 
-def dotted(path: KeyPath) -> str:
-    """The key path as text: `methods.CPLST.learner`."""
-    return ".".join(text if (text := str(step)).isprintable() else repr(step) for step in path)
-
-
 def near(name: object, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` if one of `known` is close to `name`, else nothing."""
     return suggest_name(str(name), known)
+
+
+_LIMITS = {
+    "greater_than": ("gt", "more than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
+_EXPECTED = {
+    "bool": "true or false",
+    "float": "a number",
+    "finite_number": "a finite number",
+    "int": "a whole number",
+    "string_type": "text",
+    "dict": "a mapping (`key: value`)",
+    "model": "a mapping (`key: value`)",
+    "tuple": "a list",
+    "list": "a list",
+}
+"""Pydantic's kind of finding, or how it begins → what is right."""
 
 
 def describe_finding(item: Any, known: Iterable[str] = ()) -> str:
@@ -112,33 +127,15 @@ def describe_finding(item: Any, known: Iterable[str] = ()) -> str:
         return f"unknown kind {context['tag']!r}{near(context['tag'], tags)} (one of: {', '.join(tags)})"
     if kind == "value_error":
         return str(context["error"])
-    if kind == "greater_than_equal":
-        return f"must be at least {context['ge']}, found {value}"
     if kind in ("too_short", "string_too_short"):
         return "must not be empty"
     if kind == "literal_error":
         known = [each.strip("'") for each in re.findall(r"'[^']*'|[^\s,']+", context["expected"]) if each != "or"]
         return f"must be one of {', '.join(known)}, found {describe(value)}{near(value, known)}"
-    if kind in ("greater_than", "less_than", "less_than_equal"):
-        limit = {"greater_than": "gt", "less_than": "lt", "less_than_equal": "le"}[kind]
-        words = {"gt": "more than", "lt": "less than", "le": "at most"}[limit]
+    if kind in _LIMITS:
+        limit, words = _LIMITS[kind]
         return f"must be {words} {context[limit]}, found {describe(value)}"
-    expected = {
-        "bool_type": "true or false",
-        "bool_parsing": "true or false",
-        "float_type": "a number",
-        "float_parsing": "a number",
-        "finite_number": "a finite number",
-        "int_from_float": "a whole number",
-        "int_parsing": "a whole number",
-        "int_type": "a whole number",
-        "string_type": "text",
-        "dict_type": "a mapping (`key: value`)",
-        "model_type": "a mapping (`key: value`)",
-        "model_attributes_type": "a mapping (`key: value`)",
-        "tuple_type": "a list",
-        "list_type": "a list",
-    }.get(kind)
+    expected = _EXPECTED.get(kind) or _EXPECTED.get(kind.partition("_")[0])
     if expected is None:
         return f"{item['msg'][0].lower()}{item['msg'][1:]}, found {describe(value)}"
     hint = " (put it in quotes)" if expected == "text" and isinstance(value, bool | int | float) else ""

@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from mlcdr.config.entries import name_and_options
+from mlcdr.config.entries import name_and_options, read_layout
 from mlcdr.config.problems import Problems
 from mlcdr.config.yaml_reader import KeyPath, read_yaml
 from mlcdr.errors import ConfigError, describe
-from mlcdr.experiment.model import FAMILIES, DatasetSpec, Experiment, LayoutSpec, MethodSpec, MetricSpec
+from mlcdr.experiment.model import FAMILIES, DatasetSpec, Experiment, MethodSpec, MetricSpec
 from mlcdr.methods.registry import Component
 
 
@@ -41,7 +41,7 @@ def read_recorded(path: Path) -> Experiment:
     if not isinstance(document.data, dict):
         raise ConfigError([f"{path}: holds no experiment (a mapping with `datasets:`, `methods:` …)"])
     data = {"name": path.parent.name} | {key: value for key, value in document.data.items() if value is not None}
-    readers = {"datasets": _dataset, "metrics": _metric, "tables": _layout, "figures": _layout}
+    readers = {"datasets": _dataset, "metrics": _metric, "tables": read_layout, "figures": read_layout}
     for key, read in readers.items():
         if isinstance(data.get(key), list):
             data[key] = tuple(read(item, (key, i), problems) for i, item in enumerate(data[key]))
@@ -65,18 +65,6 @@ def _metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
     label = str(options.get("as", name))
     params = {key: value for key, value in options.items() if key != "as"}
     return MetricSpec.model_construct(name=name, params=params, label=label)
-
-
-def _layout(written: Any, path: KeyPath, problems: Problems) -> LayoutSpec:
-    entry = {"layout": written} if isinstance(written, str) else written
-    if not isinstance(entry, dict) or not isinstance(entry.get("layout"), str):
-        problems.add(path, f"must be the name of a layout, or `{{layout: name, …}}`, found {describe(written)}")
-        return LayoutSpec.model_construct(layout="")
-    metric = entry.get("metric")
-    if metric is not None and not isinstance(metric, str):
-        problems.add((*path, "metric"), f"must be text, found {describe(metric)}")
-    options = {key: value for key, value in entry.items() if key not in ("layout", "metric")}
-    return LayoutSpec.model_construct(layout=entry["layout"], metric=metric, options=options)
 
 
 def _method(written: Any, path: KeyPath, problems: Problems) -> Any:

@@ -51,8 +51,7 @@ _EXPLANATIONS = [
     (r"character '\\t' that cannot start", "a tab cannot indent; use spaces"),
     (r"mapping values are not allowed", "`: ` cannot stand here; a wrong indentation, or text that needs quotes"),
     (r"could not find expected ':'", "expected `key: value`; a missing colon, or a wrong indentation"),
-    (r"unexpected end of stream", "a quote is opened here and never closed"),
-    (r"unexpected document separator", "a quote is opened here and never closed"),
+    (r"unexpected (end of stream|document separator)", "a quote is opened here and never closed"),
     (r"sequence entries are not allowed", "`- ` cannot stand here; put the list's items on lines of their own"),
     (
         r"expected '<document start>'",
@@ -71,7 +70,7 @@ _EXPLANATIONS = [
     (r"unknown escape character", "unknown escape in double quotes; write \\\\ for a backslash, or use single quotes"),
     (r"expected alphabetic or numeric character", "`&` and `*` begin the name of an anchor; put text in quotes"),
 ]
-_AT_ITS_BEGINNING = {r"could not find expected ':'", r"unexpected end of stream", r"unexpected document separator"}
+_AT_ITS_BEGINNING = {r"could not find expected ':'", r"unexpected (end of stream|document separator)"}
 
 
 class Place(NamedTuple):
@@ -352,7 +351,7 @@ class _Composer:
             if key in result:
                 first = self.places[(*path, key)]
                 where = f", first on line {first.line}" if first.line else ""
-                self.problems.append((place, f"{_dotted((*path, key))}: repeated key{where}; keep one"))
+                self.problems.append((place, f"{dotted((*path, key))}: repeated key{where}; keep one"))
             else:
                 self.places[(*path, key)] = place
             merging |= key == "<<" and event.style is None
@@ -395,8 +394,9 @@ def _kind(value: object) -> str:
     return {str: "str", bool: "bool", int: "int", float: "float", type(None): "null"}[type(value)]
 
 
-def _dotted(path: KeyPath) -> str:
-    return ".".join(map(str, path))
+def dotted(path: KeyPath) -> str:
+    """The key path as text: `methods.CPLST.learner`."""
+    return ".".join(text if (text := str(step)).isprintable() else repr(step) for step in path)
 
 
 class _Dumper(yaml.SafeDumper):

@@ -56,14 +56,17 @@ def features_kept(estimator: ComposedClassifier) -> dict[str, Any]:
     is not kept); the dimensions and the clusters of an instance space.
     """
     whole = estimator.learner_
-    if declared(whole, "decomposes_instances"):
-        facts = {"cluster_instances": "cluster_sizes_", "cluster_labels": "cluster_n_labels_"}
-        facts["n_dimensions"] = "n_components_"
-        part = whole
-    else:
-        facts = {"n_dimensions": "n_components_"}
-        facts |= {"eigenvalue_share": "eigenvalue_share_", "objective": "final_objective_"}
-        steps = [step for step in estimator.feature_steps_ if step is not estimator.label_space_]
-        part = steps[-1] if steps else None
-    found = {fact: fitted_attribute(part, name) for fact, name in facts.items()}
+    steps = [step for step in estimator.feature_steps_ if step is not estimator.label_space_]
+    part = whole if declared(whole, "decomposes_instances") else steps[-1] if steps else None
+    found = {fact: fitted_attribute(part, name) for fact, name in _FACTS.items()}
     return {fact: value for fact, value in found.items() if value is not None}
+
+
+_FACTS = {
+    "n_dimensions": "n_components_",
+    "eigenvalue_share": "eigenvalue_share_",
+    "objective": "final_objective_",
+    "cluster_instances": "cluster_sizes_",
+    "cluster_labels": "cluster_n_labels_",
+}
+"""Of a metric that shows it: what fitting leaves in a part."""

@@ -243,10 +243,6 @@ class LimitsSpec(_Spec):
         """`memory` as a number."""
         return None if self.memory is None else _bytes(self.memory)
 
-    def plain(self) -> dict[str, Any]:
-        """As a config writes it."""
-        return {key: value for key, value in self.model_dump().items() if value is not None}
-
 
 class _Places(dict[str, str]):
     """Where the keys of an experiment were written, which is no part of what it is: any two are equal."""
@@ -383,30 +379,24 @@ class Experiment(_Spec):
 
     def resolved(self) -> dict[str, Any]:
         """The experiment as plain data in a config's own form, defaults of the splits written out; reads back equal."""
-        result: dict[str, Any] = {"name": self.name}
-        if self.description:
-            result["description"] = self.description
-        result["datasets"] = [spec.plain() for spec in self.datasets]
-        result["splits"] = self.splits.plain()
-        result["metrics"] = [spec.plain() for spec in self.metrics]
-        if self.by_label:
-            result["by_label"] = list(self.by_label)
-        if self.keep_top is not None:
-            result["keep_top"] = self.keep_top
-        if self.sweep:
-            result["sweep"] = {path: list(values) for path, values in self.sweep.items()}
-        result["methods"] = {name: spec.plain() for name, spec in self.methods.items()}
-        if not self.share:
-            result["share"] = False
-        if self.keep != KeepSpec():
-            result["keep"] = {key: True for key in ("scores", "models") if getattr(self.keep, key)}
-        if self.limits.any:
-            result["limits"] = self.limits.plain()
-        for key in ("tables", "figures"):
-            layouts = [spec.plain() for spec in getattr(self, key)]
-            if layouts:
-                result[key] = layouts
-        return result
+        whole: dict[str, Any] = {
+            "name": self.name,
+            "description": self.description,
+            "datasets": [spec.plain() for spec in self.datasets],
+            "splits": self.splits.plain(),
+            "metrics": [spec.plain() for spec in self.metrics],
+            "by_label": list(self.by_label),
+            "keep_top": self.keep_top,
+            "sweep": {path: list(values) for path, values in self.sweep.items()},
+            "methods": {name: spec.plain() for name, spec in self.methods.items()},
+            "share": None if self.share else False,
+            "keep": self.keep.model_dump(exclude_defaults=True),
+            "limits": self.limits.model_dump(exclude_defaults=True),
+            "tables": [spec.plain() for spec in self.tables],
+            "figures": [spec.plain() for spec in self.figures],
+        }
+        needed = [key for key, field in Experiment.model_fields.items() if field.is_required()]
+        return {key: value for key, value in whole.items() if key in needed or value not in (None, "", [], {})}
 
 
 def method_text(value: Any) -> str:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from mlcdr.config.loading import load_experiment, load_outline
+from mlcdr.config.loading import load_experiment
 from mlcdr.data.files import NotFetchedError, Part, checkout_folder, data_folders, locate
 from mlcdr.data.sources import entries, find, how_to_get
 from mlcdr.errors import ConfigError, DataError, UserError, suggest_name
@@ -71,7 +71,7 @@ class Recipe:
     @cached_property
     def outline(self) -> Experiment:
         """The experiment without its components' classes, which may need an extra that is not installed."""
-        return load_outline(self.path)
+        return load_experiment(self.path, look_up=False, import_classes=False)
 
     def lacks(self) -> list[str]:
         """Why the experiment cannot be run here, whatever data sets are at hand: an extra that is not installed."""

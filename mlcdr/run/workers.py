@@ -46,18 +46,8 @@ _REST = 1.0  # seconds between two looks at whether workers live, and at whether
 _PREPARING = 600.0  # seconds that a worker has to import, compile and read, before the clock of its task starts
 _BEGUN = "begun"  # what a worker sends then
 _STARTS = 3  # workers in a row that die before they have begun anything
-_ONE_THREAD = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "BLIS_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "NUMBA_NUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-    ),
-    "1",
-)
+_LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM", "NUMBA_NUM", "NUMEXPR_NUM")
+_ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
 
 
 @dataclass(frozen=True)
