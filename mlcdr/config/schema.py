@@ -12,6 +12,7 @@ from mlcdr.experiment.tune import SHORT_FORMS
 from mlcdr.methods import registry
 from mlcdr.methods.declarations import Declaration
 from mlcdr.metrics import METRICS, Numbers
+from mlcdr.metrics.names import ALIASES
 
 _GRID_VALUES = {
     "anyOf": [
@@ -22,6 +23,7 @@ _GRID_VALUES = {
         ),
     ]
 }
+_AT_K = r"^[A-Za-z]+(@|_at_)[1-9]\d*$"
 _DOTTED = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$"
 
 
@@ -138,8 +140,15 @@ def _metric() -> dict[str, Any]:
         inner["description"] = metric.description
         scalar = {"type": ["string", "number", "boolean"]}
         properties[name] = {"anyOf": [inner, scalar]} if metric.parameters else inner
-    names = {"type": "string", "enum": list(METRICS)}
-    return {"title": "metric", "anyOf": [names, _one_key(properties, additionalProperties=False)]}
+    names = [
+        {"type": "string", "enum": [*METRICS, *ALIASES]},
+        *({"type": "string", "pattern": pattern} for pattern in (_AT_K, _DOTTED)),
+    ]
+    others = dict.fromkeys((_AT_K, _DOTTED, "^(" + "|".join(ALIASES) + ")$"), {})
+    return {
+        "title": "metric",
+        "anyOf": [*names, _one_key(properties, patternProperties=others, additionalProperties=False)],
+    }
 
 
 def _numbers(allowed: Numbers) -> dict[str, Any]:
