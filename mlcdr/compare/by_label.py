@@ -20,7 +20,7 @@ def tabulate_wins(found: LabelScores, dataset: str, metric: str) -> Sheet:
         listed = ", ".join(own[:_MOST]) + (f" and {len(own) - _MOST} more" if len(own) > _MOST else "")
         rows.append(tuple(map(text, (method, str(len(own)), *map(str, counts), listed or DASH))))
     n = len(found.frequencies[dataset])
-    note = f"Of {n} labels, {n - len(won)} have no single winner. {_describe(found, dataset)}"
+    note = f"{len(won)} of {n} labels have a single winner. {_describe(found, dataset)}"
     header = ("Method", "Labels won", *PARTS, "Most frequent of them")
     return Sheet(text(f"{dataset}: {metric} by label"), tuple(map(text, header)), tuple(rows), 1, (), (note,), (5,))
 

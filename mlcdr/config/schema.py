@@ -144,7 +144,7 @@ def _metric() -> dict[str, Any]:
         {"type": "string", "enum": [*METRICS, *ALIASES]},
         *({"type": "string", "pattern": pattern} for pattern in (_AT_K, _DOTTED)),
     ]
-    others = dict.fromkeys((_AT_K, _DOTTED, "^(" + "|".join(ALIASES) + ")$"), {})
+    others: dict[str, Any] = {pattern: {} for pattern in (_AT_K, _DOTTED, "^(" + "|".join(ALIASES) + ")$")}
     return {
         "title": "metric",
         "anyOf": [*names, _one_key(properties, patternProperties=others, additionalProperties=False)],

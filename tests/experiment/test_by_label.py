@@ -85,7 +85,7 @@ def test_winners_and_thirds_as_counted_by_hand() -> None:
     assert np.isnan(found.mean("d", "f1", "A", "tail"))
     sheet = tabulate_wins(found, "d", "f1")
     assert [cell.plain for cell in sheet.rows[1]] == ["B", "1", "0", "1", "0", "c"]
-    assert "Of 4 labels, 2 have no single winner." in sheet.notes[0]
+    assert "2 of 4 labels have a single winner." in sheet.notes[0]
 
 
 def test_commands_and_report_show_the_labels(  # type: ignore[no-untyped-def]
