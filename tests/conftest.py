@@ -88,21 +88,17 @@ def configs_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each config that comes with mlcdr is read once for all tests: there are 89, and they take four seconds."""
     from mlcdr.reproduce import recipes
 
-    def once(name: str) -> Callable:
-        read = getattr(recipes, name)
+    read = recipes.load_experiment
 
-        def remembered(path: Path, *overrides: Any, **options: Any) -> Any:
-            if overrides:
-                return read(path, *overrides, **options)
-            key = (name, path, path.read_bytes(), *options.items())
-            if key not in _READ:
-                _READ[key] = read(path, **options)
-            return _READ[key]
+    def remembered(path: Path, *overrides: Any, **options: Any) -> Any:
+        if overrides:
+            return read(path, *overrides, **options)
+        key = (path, path.read_bytes(), *options.items())
+        if key not in _READ:
+            _READ[key] = read(path, **options)
+        return _READ[key]
 
-        return remembered
-
-    for name in ("load_experiment", "load_outline"):
-        monkeypatch.setattr(recipes, name, once(name))
+    monkeypatch.setattr(recipes, "load_experiment", remembered)
     if ("names",) not in _READ:
         _READ["names",] = recipes.published.names()
     monkeypatch.setattr(recipes.published, "names", lambda: list(_READ["names",]))
