@@ -138,7 +138,7 @@ def test_variants_stand_apart_and_other_folders_do_not_count(tmp_path):
         ("as_stated", ["chen_lin_2012_table3_as_stated"]),
         ("small", ["chen_lin_2012_table3_small"]),
     ]
-    (note,) = [n for each in found if each.variant == "small" for n in each.notes if "not what" in n]
+    (note,) = [n for each in found if each.variant == "small" for n in each.notes if "differs from the config" in n]
     assert "splits.repeats: 100 (config: 20)" in note, "compared with the reduction, not with the config"
     (small / "summary.csv").write_text("")
     assert "`chen_lin_2012_table3_small` cannot be compared: " in reproduction.status(tmp_path).markdown()
