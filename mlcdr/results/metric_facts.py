@@ -9,7 +9,8 @@ from mlcdr.errors import join_words
 from mlcdr.experiment.model import Experiment
 from mlcdr.metrics import METRICS
 
-_WORDS = {"hamming": "Hamming", "f1": "F1"}
+_WORDS = {"hamming": "Hamming", "brier": "Brier", "f1": "F1", "auc": "AUC", "mcc": "MCC"}
+_WORDS |= {"ndcg": "nDCG", "psp": "PSP", "psndcg": "PSnDCG"}
 _SHARED = (
     "work that methods share is charged in full to each of them; the outputs of one method share it. What is known of "
     "the whole data set (its sums, and which features depend on others) is charged to none."
