@@ -137,7 +137,8 @@ def run(page: Path, folder: Path) -> Iterator[Shown]:
                 yield shown
         elif named := _FILE.match(block["body"]):
             (session.cwd / named[1]).parent.mkdir(parents=True, exist_ok=True)
-            (session.cwd / named[1]).write_text(block["body"], encoding="utf-8")
+            body = block["body"].removeprefix(named[0]) if named[1].endswith(".csv") else block["body"]  # no comments
+            (session.cwd / named[1]).write_text(body, encoding="utf-8")
 
 
 def commands(body: str, first_line: int = 1) -> list[Shown]:

@@ -67,16 +67,17 @@ app.command("test", short_help="Check your methods against required properties."
 
 datasets_app = typer.Typer(
     help="The papers' data sets: list them, describe one, download, verify.",
-    short_help="Data sets: list, info, fetch, verify, splits …",
+    short_help="Data sets: list, info, fetch, export, plot …",
     no_args_is_help=True,
 )
 app.add_typer(datasets_app, name="datasets")
 datasets_app.command("list")(data_sets.list_datasets)
-datasets_app.command("info")(data_sets.info)
+datasets_app.command("info", short_help="Describe a data set, and what is made of its files.")(data_sets.info)
 datasets_app.command("fetch", short_help="Download data sets, checked against the catalogue.")(data_sets.fetch)
 datasets_app.command("verify", short_help="Compare available data sets with the catalogue.")(data_sets.verify)
 datasets_app.command("splits", short_help="Labels in folds, blind and stratified.")(data_sets.datasets_splits)
 datasets_app.command("table", short_help="Sizes and label statistics, counted on the data.")(data_sets.datasets_table)
+datasets_app.command("export", short_help="Write a data set in another form.")(data_sets.datasets_export)
 datasets_app.command("plot", short_help="Draw the labels of a data set.")(data_sets.datasets_plot)
 
 

@@ -13,7 +13,38 @@ from mlcdr.cli.printing import join_file_names, print_columns, print_facts, prin
 from mlcdr.errors import escape_control_characters
 
 # Keys of `Dataset.statistics` that are printed as words.
-_WORDS = {"unlabelled": "instances without labels", "empty_labels": "labels without instances"}
+_WORDS = {
+    "unlabelled": "instances without labels",
+    "empty_labels": "labels without instances",
+    "distinct": "distinct label sets",
+    "unique": "label sets of one instance",
+    "mean_ir": "MeanIR",
+    "cv_ir": "CVIR",
+    "scumble": "SCUMBLE",
+    "zeros": "zeros among the values",
+    "constant": "constant columns",
+    "duplicate": "columns equal to another",
+}
+
+Options = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="An option of the data set, e.g. labels=-6 or separator=';'. Repeatable."
+    ),
+]
+
+
+def _read_options(settings: list[str] | None) -> dict[str, Any]:
+    """The options of a data set, each value read as YAML, as in a config."""
+    from mlcdr.config.yaml_reader import read_yaml_text
+
+    options = {}
+    for text in settings or ():
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--set")
+        options[key] = read_yaml_text(value, f"--set {key}", numbered=False).data
+    return options
 
 
 def list_datasets() -> None:
@@ -25,14 +56,17 @@ def list_datasets() -> None:
         sizes = [str(entry.statistics.get(key, "?")) for key in ("n_instances", "n_features", "n_labels")]
         available = "yes" if files.find_folder(entry.name) else "fetch" if entry.fetchable else "by hand"
         rows.append((entry.name, entry.domain, *sizes, available))
+    rows += [(each.name, "your own", "", "", "", str(each.paths[0].parent)) for each in files.list_own()]
     print_columns(rows)
 
 
-def info(name: Annotated[str, typer.Argument(help="A name from the catalogue, or a path.")]) -> None:
-    """Print what is known about a data set."""
+def info(
+    name: Annotated[str, typer.Argument(help="A name from the catalogue, or a path.")], settings: Options = None
+) -> None:
+    """Print what is known about a data set, and what is made of its files."""
     from mlcdr.data import catalog
 
-    facts: dict[str, Any] = catalog.info(name)
+    facts: dict[str, Any] = catalog.info(name, **_read_options(settings))
     for key in ("expected", "statistics"):
         facts = facts | {key: {_WORDS.get(fact, fact): value for fact, value in facts.get(key, {}).items()}}
     print_facts(facts)
@@ -116,6 +150,34 @@ def datasets_table(
         print_notice(f"written: {join_file_names(made.write(out / layouts.stem(layout)), out)}")
 
 
+def datasets_export(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set, or the path of its file.")],
+    form: Annotated[str, typer.Option("--format", help="arff, meka, csv, svmlight, xmc, npz or parquet.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("exported"),
+    settings: Options = None,
+) -> None:
+    """Write a data set, and its division for training and testing if it has one, in another form."""
+    from mlcdr.data.dataset import load_dataset
+    from mlcdr.data.export import WRITERS, export
+    from mlcdr.errors import DataError
+
+    if form not in WRITERS:
+        raise typer.BadParameter(f"{form!r} is not one of {', '.join(WRITERS)}", param_hint="--format")
+    options = _read_options(settings)
+    dataset = load_dataset(name, **options)
+    written = export(dataset, form, out)
+    try:
+        divided = load_dataset(name, part="predefined", **options)
+    except DataError:
+        divided = None  # it has no division
+    if divided is not None:
+        for part, rows in (("train", slice(divided.n_train)), ("test", slice(divided.n_train, None))):
+            written += export(divided.rows(rows), form, out, part)
+    print("\n".join(dict.fromkeys(map(str, written))))
+    if form in ("csv", "parquet"):
+        print_notice(f"in a config: {{{written[0]}: {{labels: {-dataset.n_labels}}}}}")
+
+
 def datasets_plot(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A data set, or the path of its ARFF file.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("figures"),
@@ -131,12 +193,13 @@ def datasets_plot(
         str,
         typer.Option(callback=one_of("opls", "pca"), help="opls (supervised) or pca."),
     ] = "opls",
+    settings: Options = None,
 ) -> None:
     """Draw figures of a data set's labels: correlations, imbalance, label sets, and a projection."""
     from mlcdr.data.dataset import load_dataset
     from mlcdr.tables import data_figures
 
-    for path in data_figures.write_all(load_dataset(name), out, order, projection):
+    for path in data_figures.write_all(load_dataset(name, **_read_options(settings)), out, order, projection):
         print(escape_control_characters(str(path)))
 
 

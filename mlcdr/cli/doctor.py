@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_info
 
 from mlcdr import __version__
 from mlcdr.data import catalog
-from mlcdr.data.files import cache_folder, checkout_folder, data_folders
+from mlcdr.data.files import cache_folder, checkout_folder, data_folders, list_own
 from mlcdr.errors import UserError
 from mlcdr.methods.registry import BUILT_IN, resolve
 from mlcdr.reproduce import recipes
@@ -127,6 +127,8 @@ def _check_data() -> list[Finding]:
     findings.append(
         Finding("data sets", f"{len(held)} of the {len(known)} in the catalogue: {', '.join(held)}", "yeast" in held)
     )
+    if own := [each.name for each in list_own()]:
+        findings.append(Finding("your data sets", ", ".join(own)))
     cache = cache_folder()
     parsed = list((cache / "parsed").glob("*.npz")) if (cache / "parsed").is_dir() else []
     size = sum(path.stat().st_size for path in parsed) / 1e6

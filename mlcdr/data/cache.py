@@ -7,7 +7,6 @@ cannot be written is no error.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import warnings
 import zipfile
@@ -20,8 +19,7 @@ from scipy import sparse
 
 from mlcdr.data.encoding import Matrix, check_indices
 from mlcdr.data.files import cache_folder
-from mlcdr.errors import ResultsError
-from mlcdr.whole_files import write_atomically
+from mlcdr.whole_files import make_temporary_path
 
 
 def _path(checksum: str) -> Path:
@@ -54,10 +52,17 @@ def save(checksum: str, X: Matrix, Y: Matrix, facts: dict[str, Any]) -> None:
     header = {"checksum": checksum, "facts": facts, "shapes": [X.shape, Y.shape], "sparse": bool(sparse.issparse(X))}
     arrays = dict(_arrays("X", X)) | dict(_arrays("Y", Y))
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    content = io.BytesIO()
-    np.savez(content, allow_pickle=False, **arrays)
-    with contextlib.suppress(ResultsError):
-        write_atomically(path, content.getvalue())
+    temporary = make_temporary_path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("xb") as file:  # not by way of memory, which has the matrices already
+            np.savez(file, allow_pickle=False, **arrays)
+        temporary.replace(path)
+    except OSError:
+        return
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def load(checksum: str) -> tuple[Matrix, Matrix, dict[str, Any]] | None:

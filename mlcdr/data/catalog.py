@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from mlcdr.data.download import Downloader
 from mlcdr.data.files import cache_folder, find_folder, locate, sha256
+from mlcdr.data.forms import OPENML, SOURCES
 from mlcdr.data.sources import Entry, SourceFile, entries, entry, find, hosts
 from mlcdr.errors import DataError
 from mlcdr.whole_files import write_atomically
@@ -34,20 +35,22 @@ class Check(NamedTuple):
         return bool(self.expected == self.found)
 
 
-def info(name: str) -> dict[str, Any]:
+def info(name: str, **options: Any) -> dict[str, Any]:
     """Everything known about a data set, as plain data.
 
     Parameters
     ----------
     name : str
         A name of the catalogue, or of a data set found in the data folders, or a path.
+    **options
+        Of `load_dataset`, such as `labels`.
 
     Returns
     -------
     dict
         name, domain, citation, page, note, fetchable, urls, expected (statistics), expected_from ("measured" or
         "mulan"): empty where the catalogue has no such entry. If the files are here also folder, and what they hold:
-        statistics, labels, notices, checksum.
+        statistics (and those of `describe_dataset`), labels (instances and IRLbl), notices, checksum.
 
     Raises
     ------
@@ -55,8 +58,9 @@ def info(name: str) -> dict[str, Any]:
         Neither in the catalogue nor in the data folders, or files that cannot be read.
     """
     known = find(name)
-    folder = find_folder(name)
-    if known is None and folder is None:
+    elsewhere = name.startswith(OPENML) or not options.keys().isdisjoint(SOURCES)
+    folder = None if elsewhere else find_folder(name)
+    if known is None and folder is None and not elsewhere:
         locate(name)  # raises, naming the folders
     facts: dict[str, Any] = {"name": name}
     if known is not None:
@@ -72,13 +76,15 @@ def info(name: str) -> dict[str, Any]:
             "expected_from": "measured" if known.measured else "mulan",
         }
     facts["folder"] = None if folder is None else str(folder)
-    if folder is not None:
+    if folder is not None or elsewhere:
         from mlcdr.data.dataset import load_dataset  # numpy and scipy only where data are read
+        from mlcdr.data.description import describe_dataset, imbalance_ratios
 
-        data = load_dataset(name)
+        data = load_dataset(name, **options)
+        each = zip(data.label_names, data.Y.sum(axis=0), imbalance_ratios(data.Y), strict=True)
         facts |= {
-            "statistics": data.statistics(),
-            "labels": list(data.label_names),
+            "statistics": data.statistics() | describe_dataset(data),
+            "labels": {label: f"{int(count)} instances, IRLbl {ratio:.3g}" for label, count, ratio in each},
             "notices": list(data.notices),
             "checksum": data.checksum,
         }

@@ -33,7 +33,17 @@ if TYPE_CHECKING:
     from mlcdr.data.frames import Tags
 
 # The modules of this package that find files, but do not read data from them.
-_NOT_READERS = ("catalog.py", "download.py", "files.py", "folds.py", "forms.py", "sources.py", "synthetic.py")
+_NOT_READERS = (
+    "catalog.py",
+    "description.py",
+    "download.py",
+    "export.py",
+    "files.py",
+    "folds.py",
+    "forms.py",
+    "sources.py",
+    "synthetic.py",
+)
 
 
 @functools.cache
@@ -157,6 +167,10 @@ class Dataset:
         Y, label_names = (Y.to_numpy(), list(Y.columns)) if hasattr(Y, "columns") else (Y, label_names)
         return _dataset(name, "", *_of_arrays(Arrays(place, X, Y, feature_names, label_names).checked(missing)))
 
+    def rows(self, index: Any) -> Dataset:
+        """The data set of some rows, which has no division."""
+        return replace(self, X=self.X[index], Y=self.Y[index], n_train=None)
+
     def statistics(self) -> dict[str, Any]:
         """The usual statistics of a multi-label data set.
 
@@ -237,7 +251,7 @@ def load_dataset(
     checksum = _checksum(files, missing, part, options)
     stored = cache.load(checksum)
     if stored is None:
-        stored = _parse(files, missing, part, options)
+        stored = read_files(files, missing, part, options)
         cache.save(checksum, *stored)
     return _dataset(files.name, checksum, *stored)
 
@@ -295,7 +309,8 @@ def _checksum(files: DataFiles, missing: Missing, part: Part, options: Mapping[s
 Parsed: TypeAlias = tuple[Matrix, Matrix, dict[str, Any]]
 
 
-def _parse(files: DataFiles, missing: Missing, part: Part, options: Mapping[str, Any]) -> Parsed:
+def read_files(files: DataFiles, missing: Missing, part: Part, options: Mapping[str, Any]) -> Parsed:
+    """X, Y and the facts of a data set's files, past the cache; options and errors as of `load_dataset`."""
     published = find_published(files.name, files.paths[0])
     if published is not None:
         X, Y, facts = read_published(files.paths[0], published, files.xml)

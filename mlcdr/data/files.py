@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -177,6 +178,18 @@ def find_folder(name: str) -> Path | None:
         return locate(name).paths[0].parent
     except DataError:
         return None
+
+
+def list_own() -> list[DataFiles]:
+    """The data sets in the data folders that the catalogue does not know, each once, in the order of the folders."""
+    found: dict[str, DataFiles] = {}
+    for folder in data_folders():
+        children = sorted(folder.iterdir()) if folder.is_dir() else []
+        for child in children:
+            if child.is_dir() and find(child.name) is None and child.name.casefold() not in found:
+                with contextlib.suppress(DataError, OSError):
+                    found[child.name.casefold()] = _choose_in_folder(child, child.name, "full")
+    return list(found.values())
 
 
 def _describe_missing(name: str, folders: list[Path]) -> str:

@@ -25,7 +25,8 @@ from mlcdr.data.arff import NUMBER
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.encoding import BINARY, MANY_ROWS
 from mlcdr.data.files import cache_folder
-from mlcdr.data.packed import open_data
+from mlcdr.data.forms import PACKED
+from mlcdr.data.packed import check_plain, open_data
 from mlcdr.data.table import Table, find_columns
 from mlcdr.data.text import Line, fail, list_values, quote
 from mlcdr.errors import DataError
@@ -126,8 +127,11 @@ class _CsvFile:
         """The file's rows; the columns `texts` as they are written, gaps and all in that of `tags`."""
         names = self.names()
         gaps: Any = list(MISSING) if tags is None else {name: list(MISSING) for name in names if name != tags}
+        plain = not self.path.name.lower().endswith(PACKED)  # pandas reads a file faster than a stream of ours
+        if plain and self.encoding != "utf-16":
+            check_plain(self.path)
         try:
-            with self.open() as file, warnings.catch_warnings():
+            with self.path.open("rb") if plain else self.open() as file, warnings.catch_warnings():
                 warnings.simplefilter("error", pd.errors.ParserWarning)
                 warnings.simplefilter("ignore", pd.errors.DtypeWarning)
                 frame = pd.read_csv(
@@ -277,13 +281,13 @@ def as_table(
             head.fail(f"separator: is for one column of tags, but labels: means {len(columns)} columns")
         tags = _split_tags(frame.iloc[:, columns[0]], options["separator"], find)
         frame, columns = frame.drop(columns=names[columns[0]]), []
-    attributes, coded = [], {}
+    attributes, coded, numbers = [], {}, []
     for j, name in enumerate(frame.columns):
         column, codes = _Column(name, frame.iloc[:, j], find), None
-        if column.values.dtype.kind in "biuf":  # nullable numbers of pandas as well
-            column.check_numbers()
-        else:
+        if column.values.dtype.kind not in "biuf":  # nullable numbers of pandas as well
             coded[j], codes = column.codes(name in categories)
+        else:
+            numbers.append(column)
         attributes.append(Attribute(name, codes, False, head.number))
     if coded:
         frame = pd.concat({j: coded.get(j, frame.iloc[:, j]) for j in range(len(attributes))}, axis=1)
@@ -291,6 +295,10 @@ def as_table(
         values: Any = sparse.csr_array(frame.sparse.to_coo(), dtype=np.float64)
     else:
         values = frame.to_numpy(np.float64, na_value=np.nan)
+        if max(values.max(), -values.min()) < _LARGEST:  # neither gaps nor large numbers
+            numbers = []
+    for column in numbers:
+        column.check_numbers()
     return Framed(_FrameTable(path, tuple(attributes), values, find), columns, tags)
 
 
@@ -306,11 +314,10 @@ class _Column(NamedTuple):
 
     def check_numbers(self) -> None:
         values = self.values
-        if values.dtype.kind in "iu":
-            wrong = ((values > _LARGEST) | (values < -_LARGEST)).to_numpy(bool, na_value=False)
-            if wrong.any():
-                self._fail_large(wrong.argmax(), values.iloc[wrong.argmax()])
-        elif values.dtype.kind == "f":
+        if values.dtype.kind in "iu" and (values.max() > _LARGEST or values.min() < -_LARGEST):
+            row = ((values > _LARGEST) | (values < -_LARGEST)).to_numpy(bool, na_value=False).argmax()
+            self._fail_large(row, values.iloc[row])
+        elif values.dtype.kind == "f" and (np.isinf(values.max()) or np.isinf(values.min())):
             wrong = np.isinf(values.to_numpy(np.float64, na_value=np.nan))
             if wrong.any():
                 self.fail(wrong.argmax(), "has a value that is infinite, or too large for a 64-bit number")

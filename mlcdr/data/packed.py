@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from mlcdr.data.text import Line, fail, fail_unreadable
 from mlcdr.errors import DataError
@@ -24,22 +24,33 @@ class _Checked(io.RawIOBase):
 
     def __init__(self, path: Path, file: BinaryIO, most: float, plain: bool):
         self._path, self._file, self._most, self._plain = path, file, most, plain
-        self._size, self._lines = 0, 1
+        self._size = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        piece = self._file.read(len(buffer))
-        self._size += len(piece)
+        n: int = self._file.readinto(buffer)  # type: ignore[attr-defined]
+        self._size += n
         if self._size > self._most:
             fail(self._path, f"unpacks to more than {GROWTH} times its size; unpack it first if that is no mistake")
-        if self._plain and b"\0" in piece:
-            number = self._lines + piece.count(b"\n", 0, piece.index(b"\0"))
-            Line(self._path, number).fail("a NUL byte; it is text in UTF-8 (`encoding: utf-16` reads CSV of that kind)")
-        self._lines += piece.count(b"\n")
-        buffer[: len(piece)] = piece
-        return len(piece)
+        if self._plain and b"\0" in bytes(buffer[:n]):
+            _fail_at_nul(self._path)
+        return n
+
+
+def _fail_at_nul(path: Path) -> NoReturn:
+    with open_data(path, plain=False) as file:
+        number = next(number for number, raw in enumerate(file, 1) if b"\0" in raw)
+    Line(path, number).fail("a NUL byte; it is text in UTF-8 (`encoding: utf-16` reads CSV of that kind)")
+
+
+def check_plain(path: Path) -> None:
+    """Refuse a file that is not packed for a NUL byte, as `open_data` does."""
+    with path.open("rb") as file:
+        while piece := file.read(1 << 18):
+            if b"\0" in piece:
+                _fail_at_nul(path)
 
 
 @contextlib.contextmanager
@@ -53,7 +64,7 @@ def open_data(path: Path, plain: bool = True) -> Iterator[io.BufferedReader]:
     """
     try:
         with contextlib.ExitStack() as stack:
-            file: BinaryIO = stack.enter_context(path.open("rb"))
+            file: Any = stack.enter_context(path.open("rb"))
             most, suffix = float("inf"), path.suffix.lower()
             if suffix in (".gz", ".xz", ".zip"):
                 most = max(FREE_BYTES, GROWTH * path.stat().st_size)

@@ -200,17 +200,18 @@ def draw_label_sets(dataset: Dataset) -> Figure:
     axes["sets"].set_title(f"(a) {'Label sets' if every else f'The {_MOST} most frequent label sets'}")
     ranks = axes["ranks"]
     ranks.plot(np.arange(1, len(found.counts) + 1), found.counts, color=styles.COLOURS[0], drawstyle="steps-mid")
-    ranks.set(xscale="log", yscale="log", title="(b) All label sets")
-    ranks.set(xlabel="Label set, by frequency", ylabel="Instances with it")
+    once = found.counts.max() == 1  # as in cal500
+    ranks.set(xscale="log", yscale="linear" if once else "log", title="(b) All label sets")
+    ranks.set(xlabel="Label set, by frequency", ylabel="Instances")
+    if once:
+        ranks.set(ylim=(0, 2), yticks=(0, 1, 2))
     for axis in (ranks.xaxis, ranks.yaxis):
         axis.set_major_formatter("{x:,.0f}")
     many, heights = axes["sizes"], np.bincount(sizes)
     many.bar(np.arange(len(heights)), heights, width=0.9, color=styles.COLOURS[0])
     many.xaxis.set_major_locator(MaxNLocator(integer=True))
     many.grid(False, axis="x")
-    many.set(
-        title=f"(c) Labels per instance: mean {sizes.mean():.2f}", xlabel="Labels of an instance", ylabel="Instances"
-    )
+    many.set(title=f"(c) Sizes: mean {sizes.mean():.2f}", xlabel="Labels of an instance", ylabel="Instances")
     note = f"{len(found.sets):,} different label sets in {dataset.n_instances:,} instances"
     single = int((found.counts == 1).sum())
     write_heading(figure, f"{shorten_name(dataset.name)}: label sets", f"{note}; {single:,} of them occur once.")
@@ -223,11 +224,11 @@ def _draw_bars(ax: Axes, names: Sequence[str], counts: Any, n: int) -> None:
     ax.set_yticks(range(len(names)), [shorten_name(name, _LONGEST) for name in names], parse_math=False)
     ax.set_ylim(len(names) - 0.4, -0.6)
     for k, count in enumerate(counts):
-        ax.annotate(
-            f"{count:,} ({count / n:.0%})", (count, k), (3, 0), textcoords="offset points", va="center", fontsize=6.5
-        )
+        text = f"{count:,} ({'<1%' if 0 < count < 0.005 * n else f'{count / n:.0%}'})"
+        ax.annotate(text, (count, k), (3, 0), textcoords="offset points", va="center", fontsize=6.5)
     ax.set_xlim(0, max(1.0, 1.3 * max(counts, default=1)))
     ax.set_xlabel("Instances")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.tick_params(axis="y", length=0)
     ax.grid(False, axis="y")
 
@@ -261,7 +262,8 @@ def draw_projection(dataset: Dataset, projection: str = "opls") -> Figure:
     figure = _new_figure(150, 105)
     ax = figure.subplots()
     size = float(np.clip(9000 / max(dataset.n_instances, 1), 2.0, 16.0))
-    coloured = min(_COLOURED, len(found.sets))
+    several = len(found.sets) if len(found.sets) <= _COLOURED else int((found.counts > 1).sum())
+    coloured = min(_COLOURED, several)  # a colour for one point says nothing
     legend: list[tuple[Any, str]] = []
     look: dict[str, Any]
     for k in range(coloured):
@@ -271,7 +273,7 @@ def draw_projection(dataset: Dataset, projection: str = "opls") -> Figure:
         legend.append((ax.scatter(at[:, 0], at[:, 1], s=size, alpha=0.8, rasterized=True, zorder=2, **look), name))
     rest = Z[found.of_rows >= coloured]
     if len(rest):
-        others = f"{len(found.sets) - coloured:,} other sets ({len(rest):,})"
+        others = f"{len(found.sets) - coloured:,} {'other ' * bool(coloured)}sets ({len(rest):,})"
         look = {"color": _QUIET, "linewidths": 0, "zorder": 1}
         legend.append((ax.scatter(rest[:, 0], rest[:, 1], s=0.6 * size, rasterized=True, **look), others))
     ax.set(xlabel=called[0], ylabel=called[1])

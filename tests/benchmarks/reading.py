@@ -7,6 +7,8 @@ On one BLAS thread, CPU seconds, the least of several runs:
 parse     `read_arff` of delicious and bibtex, beside a loop that reads the file's lines as text and splits each row at
           its commas, and does nothing else;
 memory    the peak of resident memory while an ARFF is read, over what was there before, beside the parsed matrix;
+forms     a CSV file of 20,000×110 numbers and an svmlight file of 20,000×5,000 (1 %), read, checked and encoded, beside
+          the readers of pandas and scikit-learn; and the peak of memory of `load_dataset`, beside the matrices;
 cached    `load_dataset` from the cache of parsed data;
 metrics   every label metric of one fold of bibtex (1479 × 159), from one pass of counts;
 help      `mlcdr --help`, a process of its own, everything included;
@@ -32,25 +34,39 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from mlcdr.data.arff import read_arff
-from mlcdr.data.dataset import load_dataset
+from mlcdr.data.dataset import load_dataset, read_files
 from mlcdr.data.files import locate
 from mlcdr.metrics import METRICS, Counts, Outcome
 
-PEAK = """
+MOST = """
 import sys
 from pathlib import Path
 from scipy import sparse
-from mlcdr.data.arff import read_arff
 def most():  # of this program; ru_maxrss is at least that of the process which started it
     status = Path("/proc/self/status").read_text()
     return 1024 * int(status.split("VmHWM:")[1].split()[0])
+def size(a):
+    return a.data.nbytes + a.indices.nbytes + a.indptr.nbytes if sparse.issparse(a) else a.nbytes
+"""
+PEAK = f"""{MOST}
+from mlcdr.data.arff import read_arff
 read_arff(sys.argv[2])
 base = most()
 values = read_arff(sys.argv[1]).values
-size = values.data.nbytes + values.indices.nbytes + values.indptr.nbytes if sparse.issparse(values) else values.nbytes
-print((most() - base) / size)
+print((most() - base) / size(values))
+"""
+PEAK_OF_FORM = f"""{MOST}
+from mlcdr.data.dataset import load_dataset
+options = {{'labels': -10}} if sys.argv[1].endswith('csv') else {{}}
+load_dataset(sys.argv[2], **options)
+base = most()
+made = load_dataset(sys.argv[1], missing='zero', **options)  # otherwise than it is in the cache
+print((most() - base) / (size(made.X) + size(made.Y)))
 """
 
 RUN = """
@@ -139,6 +155,32 @@ def peak(name: str) -> float:
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
+def forms(folder: Path) -> dict[str, tuple[float, float]]:
+    """Of CSV and svmlight: times the CPU of the readers that are used, and the peak beside the matrices."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(20_000, 100)), (rng.random((20_000, 10)) < 0.2).astype(int)
+    columns = [pd.DataFrame(each).add_prefix(name) for name, each in (("x", X), ("y", Y))]
+    many = sparse.random_array((20_000, 5_000), density=0.01, rng=rng, format="csr")
+    found = {}
+    for ending, label in ((".csv", "CSV"), (".svm", "svmlight")):
+        path, small = folder / f"all{ending}", folder / f"few{ending}"
+        if ending == ".csv":
+            pd.concat(columns, axis=1).to_csv(path, index=False)
+        else:
+            dump_svmlight_file(many, Y, str(path), multilabel=True)
+        small.write_text("".join(path.read_text().splitlines(keepends=True)[:100]))
+        options = {"labels": -10} if ending == ".csv" else {}
+        theirs = least(
+            lambda p=path, e=ending: pd.read_csv(p) if e == ".csv" else load_svmlight_file(p, multilabel=True)
+        )
+
+        command = [sys.executable, "-c", PEAK_OF_FORM, str(path), str(small)]
+        peak_of = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        ours = least(lambda p=path, o=options: read_files(locate(str(p)), "error", "full", o))
+        found[label] = ours / theirs, peak_of
+    return found
+
+
 def all_metrics() -> float:
     """CPU seconds of every label metric on a prediction of the size of a fold of bibtex."""
     rng = np.random.default_rng(0)
@@ -171,6 +213,10 @@ def main() -> int:
         add(f"{name} parsed, beside the splitting loop", read / loop, 4, "times")
     for name in ("scene", "bibtex", "tmc2007-500"):
         add(f"peak of memory reading {name}, beside its matrix", peak(name), 4, "times")
+    with tempfile.TemporaryDirectory() as temporary:
+        for form, (times, beside) in forms(Path(temporary)).items():
+            add(f"{form} read, checked and encoded, beside the reader of pandas or scikit-learn", times, 1.5, "times")
+            add(f"peak of memory reading {form}, beside its matrices", beside, 4, "times")
     for name in ("delicious", "bibtex"):
         load_dataset(name)
         add(f"{name} loaded from the cache", 1000 * least(lambda n=name: load_dataset(n)), 30, "ms")

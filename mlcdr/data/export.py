@@ -1,0 +1,171 @@
+"""A data set written as files of a form, so that they are read back as the same values, names, order and division."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+from scipy import sparse
+
+from mlcdr.data.dataset import Dataset
+from mlcdr.errors import DataError
+from mlcdr.whole_files import write_atomically
+
+_ROWS = 1000  # made dense, or text, at a time
+
+
+def export(dataset: Dataset, form: str, folder: Path, part: str = "") -> list[Path]:
+    """Write a data set into a folder.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    form : str
+        One of `WRITERS`.
+    folder : Path
+    part : {"", "train", "test"}
+        What the files' names say that the rows are.
+
+    Returns
+    -------
+    list of Path
+        The files: of the data, then those beside it that hold names.
+
+    Raises
+    ------
+    DataError
+        Names that the form cannot hold.
+    ResultsError
+        When a file cannot be written.
+    """
+    stem = re.sub(r"[^\w.-]", "_", dataset.name)
+    ending, write, beside = WRITERS[form]
+    if set(dataset.feature_names) & set(dataset.label_names) and form not in ("npz", "svmlight", "xmc"):
+        raise DataError(f"{dataset.name}: a feature and a label have the same name, which a table cannot have")
+    files = {f"{stem}{part and f'-{part}'}{ending}": write(dataset)} | {
+        stem + end: content(dataset) for end, content in beside.items()
+    }
+    for name, content in files.items():
+        write_atomically(folder / name, content)
+    return [folder / name for name in files]
+
+
+def _blocks(dataset: Dataset) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Dense X and Y of some rows at a time."""
+    for start in range(0, dataset.n_instances, _ROWS):
+        parts = (each[start : start + _ROWS] for each in (dataset.X, dataset.Y))
+        X, Y = (part.toarray() if sparse.issparse(part) else part for part in parts)
+        yield X, Y
+
+
+def _arff(dataset: Dataset, relation: Callable[[Dataset], str] = lambda dataset: dataset.name) -> str:
+    import arff
+
+    attributes: list[Any] = [(name, "REAL") for name in dataset.feature_names]
+    attributes += [(name, ["0", "1"]) for name in dataset.label_names]
+    rows: list[Any] = []
+    for X, Y in _blocks(dataset):
+        for values, labels in zip(X.tolist(), Y, strict=True):
+            row = [*values, *("1" if label else "0" for label in labels)]
+            if sparse.issparse(dataset.X):
+                rows.append({j: value for j, value in enumerate(row) if value not in (0, "0")})
+            else:
+                rows.append(row)
+    content = {"relation": relation(dataset), "attributes": attributes, "data": rows or [[]]}
+    return str(arff.dumps(content))
+
+
+def _meka(dataset: Dataset) -> str:
+    return _arff(dataset, lambda dataset: f"{dataset.name}: -C {-dataset.n_labels}")
+
+
+def _xml(dataset: Dataset) -> str:
+    labels = "".join(f"<label name={quoteattr(name)}></label>\n" for name in dataset.xml_label_names)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="http://mulan.sourceforge.net/labels">\n{labels}</labels>\n'
+
+
+def _csv(dataset: Dataset) -> str:
+    text = io.StringIO()
+    for k, frame in enumerate(_frames(dataset)):
+        frame.to_csv(text, index=False, header=not k)
+    return text.getvalue()
+
+
+def _parquet(dataset: Dataset) -> bytes:
+    import pandas as pd
+
+    content = io.BytesIO()
+    pd.concat(list(_frames(dataset)), ignore_index=True).to_parquet(content)
+    return content.getvalue()
+
+
+def _frames(dataset: Dataset) -> Iterator[Any]:
+    import pandas as pd
+
+    for X, Y in _blocks(dataset):
+        parts = (pd.DataFrame(X, columns=dataset.feature_names), pd.DataFrame(Y, columns=dataset.label_names))
+        yield pd.concat(parts, axis=1)
+
+
+def _npz(dataset: Dataset) -> bytes:
+    arrays: dict[str, Any] = {}
+    for key, matrix in (("X", dataset.X), ("Y", dataset.Y)):
+        if sparse.issparse(matrix):
+            arrays |= {f"{key}_{part}": getattr(matrix, part) for part in ("data", "indices", "indptr", "shape")}
+        else:
+            arrays[key] = matrix
+    names = {"feature_names": np.array(dataset.feature_names), "label_names": np.array(dataset.label_names)}
+    content = io.BytesIO()
+    np.savez_compressed(content, allow_pickle=False, **arrays, **names)
+    return content.getvalue()
+
+
+def _svmlight(dataset: Dataset) -> str:
+    """Indices from 1; an entry of 0 in a row that would be empty, since readers skip blank lines."""
+    return "".join(f"{row or '1:0'}\n" for row in _svm_rows(dataset, 1))
+
+
+def _xmc(dataset: Dataset) -> str:
+    header = f"{dataset.n_instances} {dataset.n_features} {dataset.n_labels}\n"
+    return header + "".join(f"{row}\n" for row in _svm_rows(dataset, 0))
+
+
+def _svm_rows(dataset: Dataset, base: int) -> Iterator[str]:
+    X, Y = sparse.csr_array(dataset.X), sparse.csr_array(dataset.Y)
+    for i in range(dataset.n_instances):
+        labels = Y.indices[Y.indptr[i] : Y.indptr[i + 1]]
+        at = slice(X.indptr[i], X.indptr[i + 1])
+        entries = zip((X.indices[at] + base).tolist(), X.data[at].tolist(), strict=True)
+        yield " ".join(
+            [*([",".join(map(str, labels.tolist()))] if len(labels) else []), *(f"{j}:{v!r}" for j, v in entries)]
+        )
+
+
+def _lines(names: tuple[str, ...]) -> str:
+    for name in names:
+        if name != name.strip() or not name.isprintable():
+            raise DataError(
+                f"{name!r} cannot be a line of a file of names: blanks around it, or a character that is not shown"
+            )
+    return "".join(f"{name}\n" for name in names)
+
+
+_NAMES: dict[str, Callable[[Dataset], str]] = {
+    ".features.txt": lambda dataset: _lines(dataset.feature_names),
+    ".labels.txt": lambda dataset: _lines(dataset.label_names),
+}
+WRITERS: dict[str, tuple[str, Callable[[Dataset], str | bytes], dict[str, Callable[[Dataset], str]]]] = {
+    "arff": (".arff", _arff, {".xml": _xml}),
+    "meka": (".arff", _meka, {}),
+    "csv": (".csv", _csv, {}),
+    "svmlight": (".svm", _svmlight, _NAMES),
+    "xmc": (".txt", _xmc, _NAMES),
+    "npz": (".npz", _npz, {}),
+    "parquet": (".parquet", _parquet, {}),
+}
+"""Of each form to write: the file's ending, what is in it, and the files beside it by their endings."""

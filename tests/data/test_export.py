@@ -1,0 +1,118 @@
+"""Data sets written in other forms, read back, and read by other software; what `info` prints of their labels."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file
+
+from mlcdr.data.dataset import Dataset, load_dataset
+from mlcdr.data.description import describe_dataset, imbalance_ratios, scumble
+from mlcdr.data.export import WRITERS, export
+from mlcdr.data.files import data_folders, list_own
+from mlcdr.errors import DataError
+
+SHARED = os.environ.get("MLCDR_DATASETS", "")  # the tests of this folder see their own only
+
+RNG = np.random.default_rng(5)
+VALUES = RNG.normal(size=(9, 4)) * 10.0 ** RNG.integers(-8, 8, size=(9, 4)) * (RNG.random((9, 4)) < 0.6)
+LABELS = RNG.random((9, 3)) < 0.4
+VALUES[4], LABELS[4] = 0, 0  # a row of nothing
+VALUES[8, 3], LABELS[8] = 0.1, 1
+NAMES = {"feature_names": ["a b", "c,'d'", 'e"f\\', "é{1}%"], "label_names": ["x & y", "<z>", "TAG_m\\'u"]}
+DENSE = Dataset.of(VALUES, LABELS, name="mine", **NAMES)
+SPARSE = Dataset.of(sparse.csr_array(VALUES), LABELS, name="mine", **NAMES)
+
+
+def _dense(matrix: object) -> np.ndarray:
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+def _assert_equal(found: Dataset, wanted: Dataset) -> None:
+    np.testing.assert_array_equal(_dense(found.X), _dense(wanted.X))
+    np.testing.assert_array_equal(_dense(found.Y), _dense(wanted.Y))
+    assert (found.feature_names, found.label_names) == (wanted.feature_names, wanted.label_names)
+    assert (found.name, found.n_train) == (wanted.name, wanted.n_train)
+
+
+def _read(path: Path, wanted: Dataset, **options: object) -> Dataset:
+    said = {"labels": -wanted.n_labels} if path.suffix in (".csv", ".parquet") else {}
+    return load_dataset(path, **said, **options)
+
+
+@pytest.mark.parametrize("dataset", [DENSE, SPARSE], ids=["dense", "sparse"])
+def test_every_form_by_way_of_every_other(dataset: Dataset, tmp_path: Path) -> None:
+    """Each pair of forms: written in the first, read, written in the second, read: the same."""
+    for first in WRITERS:
+        path, *_ = export(dataset, first, tmp_path / first)
+        between = _read(path, dataset)
+        _assert_equal(between, dataset)
+        for second in WRITERS:
+            path, *_ = export(between, second, tmp_path / f"{first}-{second}")
+            _assert_equal(_read(path, dataset), dataset)
+
+
+def test_a_division_is_kept(tmp_path: Path) -> None:
+    for form in WRITERS:
+        for part, rows in (("train", slice(6)), ("test", slice(6, None))):
+            path, *_ = export(DENSE.rows(rows), form, tmp_path / form, part)
+        found = _read(path, DENSE, part="predefined")
+        assert found.n_train == 6
+        np.testing.assert_array_equal(_dense(found.X), VALUES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", WRITERS)
+def test_all_data_sets_at_hand(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLCDR_DATASETS", SHARED)
+    names = [path.parent.name for folder in SHARED.split(os.pathsep) for path in Path(folder).glob("*/*.xml") if folder]
+    for name in names or ["yeast"]:
+        dataset = load_dataset(name, missing="mean")
+        path, *beside = export(dataset, form, tmp_path)
+        _assert_equal(_read(path, dataset), dataset)
+        for each in (path, *beside):
+            each.unlink()
+
+
+def test_other_software_reads_what_is_written(tmp_path: Path) -> None:
+    frame = pd.read_csv(export(DENSE, "csv", tmp_path)[0])
+    np.testing.assert_array_equal(frame.to_numpy(), np.hstack([VALUES, LABELS]))
+    assert tuple(frame.columns) == DENSE.feature_names + DENSE.label_names
+    X, _ = load_svmlight_file(str(export(SPARSE, "svmlight", tmp_path)[0]), multilabel=True)
+    np.testing.assert_array_equal(X.toarray(), VALUES)
+    with np.load(export(SPARSE, "npz", tmp_path)[0]) as stored:
+        assert set(stored) == {f"{m}_{p}" for m in "XY" for p in ("data", "indices", "indptr", "shape")} | NAMES.keys()
+
+
+def test_names_that_a_form_cannot_hold(tmp_path: Path) -> None:
+    same = Dataset.of(VALUES, LABELS, feature_names=list("abcd"), label_names=list("xya"))
+    with pytest.raises(DataError, match="a feature and a label have the same name"):
+        export(same, "csv", tmp_path)
+    broken = Dataset.of(VALUES, LABELS, feature_names=["a\nb", "c", "d", "e"])
+    with pytest.raises(DataError, match=r"^'a\\nb' cannot be a line"):
+        export(broken, "svmlight", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_imbalance_and_scumble_by_their_formulas() -> None:
+    Y = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]], dtype=np.uint8)
+    np.testing.assert_allclose(imbalance_ratios(Y), [1, 2, 4, np.nan])
+    # the instances' 1 − geometric mean / mean of IRLbl: of {1, 2} twice, of {1, 4}, and 0 for one label or none
+    wanted = (2 * (1 - np.sqrt(2) / 1.5) + (1 - 2 / 2.5)) / 5
+    assert scumble(Y) == pytest.approx(wanted)
+    assert scumble(sparse.csr_array(Y)) == pytest.approx(wanted)
+    X = np.array([[1.0, 0, 0, 3, 3], [1, 0, 0, 4, 4], [1, 0, 0, 3, 3], [1, 0, 0, 3, 3], [1, 0, 0, 0, 0]])
+    for values in (X, sparse.csr_array(X)):
+        facts = describe_dataset(Dataset.of(values, Y))
+        assert (facts["constant"], facts["duplicate"], facts["unique"], facts["zeros"]) == (3, 2, 3, 12 / 25)
+
+
+def test_your_own_data_sets_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLCDR_DATASETS", str(tmp_path))
+    export(DENSE, "csv", tmp_path / "mine")
+    (tmp_path / "empty").mkdir()
+    assert data_folders()[0] == tmp_path
+    assert [(each.name, each.form) for each in list_own()] == [("mine", "csv")]
