@@ -1,5 +1,9 @@
 """The JSON schema of an experiment file, for editors: what pydantic knows, and the names that are registered."""
 
+import ast
+import inspect
+import itertools
+from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -7,8 +11,8 @@ from mlcdr.config.entries import SYNTHETIC
 from mlcdr.data.forms import OPTIONS, Option
 from mlcdr.data.synthetic import OPTIONS as OF_SYNTHETIC
 from mlcdr.data.synthetic import Synthetic
-from mlcdr.experiment.model import FAMILIES, LABELLED, Experiment
-from mlcdr.experiment.tune import SHORT_FORMS
+from mlcdr.experiment.model import FAMILIES, LABELLED, Experiment, KeepSpec, LimitsSpec
+from mlcdr.experiment.tune import SHORT_FORMS, TuneSpec
 from mlcdr.methods import registry
 from mlcdr.methods.declarations import Declaration
 from mlcdr.metrics import METRICS, Numbers
@@ -32,6 +36,10 @@ def schema() -> dict[str, Any]:
     result = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Experiment.model_json_schema()}
     result["title"] = "mlcdr experiment"
     definitions = result["$defs"]
+    for described in (Experiment, KeepSpec, LimitsSpec, TuneSpec):
+        properties = (result if described is Experiment else definitions[described.__name__])["properties"]
+        for name, text in _field_docstrings(described):
+            properties[name]["description"] = text
     definitions["DatasetSpec"] = _dataset()
     definitions["MetricSpec"] = _metric()
     definitions["LayoutSpec"] = _layout()
@@ -56,6 +64,15 @@ def schema() -> dict[str, Any]:
     definitions["TuneSpec"]["properties"]["grid"] |= grid
     definitions["TuneSpec"]["properties"]["grids"]["additionalProperties"] = grid
     return result
+
+
+def _field_docstrings(cls: type) -> Iterator[tuple[str, str]]:
+    """The docstring below each field of a class; pydantic would look for them whenever mlcdr starts."""
+    (body,) = (node.body for node in ast.parse(inspect.getsource(cls)).body if isinstance(node, ast.ClassDef))
+    for field, below in itertools.pairwise(body):
+        text = below.value if isinstance(below, ast.Expr) else None
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Constant) and isinstance(text.value, str):
+            yield ast.unparse(field.target), inspect.cleandoc(text.value)
 
 
 def _one_key(properties: dict[str, Any], **more: Any) -> dict[str, Any]:

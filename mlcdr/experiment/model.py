@@ -79,8 +79,7 @@ def _label_metric(name: str) -> str:
 
 
 class _Spec(BaseModel):
-    # a field's docstring is its description in the schema
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class DatasetSpec(_Spec):

@@ -163,7 +163,7 @@ class Criterion:
 class TuneSpec(BaseModel):
     """How a method's parameters are chosen; see the module's text."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     grid: Annotated[dict[str, Values], Field(min_length=1)]
     """Key path of the method → list of values, or {log2: [from, to, step]}, {log10: …}, {integers: [from, to]}; to draw
