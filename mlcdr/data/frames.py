@@ -26,7 +26,7 @@ from mlcdr.data.arff_header import Attribute
 from mlcdr.data.encoding import BINARY, MANY_ROWS
 from mlcdr.data.files import cache_folder
 from mlcdr.data.forms import PACKED
-from mlcdr.data.packed import check_plain, open_data
+from mlcdr.data.packed import FREE_BYTES, GROWTH, check_plain, open_data
 from mlcdr.data.table import Table, find_columns
 from mlcdr.data.text import Line, fail, list_values, quote
 from mlcdr.errors import DataError
@@ -234,12 +234,30 @@ def _no_line(path: Path, row: int) -> Line:
 
 
 def _read_arrow(form: str, path: Path) -> pd.DataFrame:
+    """Read a Parquet or Feather file batch by batch, so that one that unpacks to absurdly much is refused on the way."""
     try:
-        return pd.read_parquet(path) if form == "parquet" else pd.read_feather(path)
+        import pyarrow
+        from pyarrow import ipc, parquet
     except ImportError:
         return fail(path, "is read by pyarrow, which is not installed: pip install 'mlcdr[parquet]'")
+    most, batches, size = max(FREE_BYTES, GROWTH * path.stat().st_size), [], 0
+    try:
+        if form == "parquet":
+            file = parquet.ParquetFile(path)
+            schema, found = file.schema_arrow, file.iter_batches(batch_size=1024)
+        else:
+            file = ipc.open_file(path)
+            schema, found = file.schema, map(file.get_batch, range(file.num_record_batches))
+        for batch in found:
+            size += batch.nbytes
+            if size > most:
+                break
+            batches.append(batch)
+        else:
+            return pyarrow.Table.from_batches(batches, schema).to_pandas()
     except Exception as error:  # what pyarrow raises of a damaged file is not to be listed
         return fail(path, f"no {form} file, or a damaged one ({type(error).__name__}: {str(error).strip()[:100]})")
+    return fail(path, f"unpacks to more than {GROWTH} times its size")
 
 
 def as_table(
