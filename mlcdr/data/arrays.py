@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcdr.data.arff import NUMBER
-from mlcdr.data.encoding import Missing, fill
+from mlcdr.data.encoding import Missing, check_indices, fill
 from mlcdr.data.files import stem
 from mlcdr.data.packed import FREE_BYTES, GROWTH, open_data
 from mlcdr.data.table import Matrix
@@ -91,7 +91,7 @@ def _matrix(path: Path, name: str, values: Any) -> Matrix:
     try:
         if sparse.issparse(values):
             matrix = sparse.csr_array(values, dtype=np.float64, copy=True)
-            matrix.check_format(full_check=True)
+            check_indices(matrix)
             matrix.sum_duplicates()
             matrix.eliminate_zeros()
             matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
@@ -156,7 +156,7 @@ def _read_npz(path: Path, options: Mapping[str, Any]) -> Arrays:
                 elif set(parts) <= set(stored):
                     data, indices, indptr, shape = (stored[part] for part in parts)
                     found[key] = sparse.csr_array((data, indices, indptr), shape=tuple(int(each) for each in shape))
-                    found[key].check_format(full_check=True)
+                    check_indices(found[key])
                 else:
                     fail(path, f"has no array {quote(name)}, nor its CSR parts; it has {', '.join(stored) or 'none'}")
             names = [list(map(str, stored[key])) if key in stored else () for key in ("feature_names", "label_names")]

@@ -234,7 +234,7 @@ def _no_line(path: Path, row: int) -> Line:
 
 
 def _read_arrow(form: str, path: Path) -> pd.DataFrame:
-    """Read a Parquet or Feather file batch by batch, so that one that unpacks to absurdly much is refused on the way."""
+    """Read a Parquet or Feather file in batches, so that one that unpacks to absurdly much is refused on the way."""
     try:
         import pyarrow
         from pyarrow import ipc, parquet

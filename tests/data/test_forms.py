@@ -18,7 +18,7 @@ from sklearn.datasets import dump_svmlight_file, make_multilabel_classification
 
 from mlcdr.config.imports import Imports
 from mlcdr.config.loading import experiment_from
-from mlcdr.data import packed
+from mlcdr.data import frames, packed
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.methods.registry import judging_imports
@@ -276,6 +276,14 @@ def _arrow(kind: str = "parquet", **columns: Any) -> bytes:
         return file.getvalue()
 
 
+def _zeros(kind: str) -> bytes:
+    """Two million rows of zeros, which take less than a 250th of their size."""
+    options = {"compression": "zstd"} if kind == "feather" else {}
+    with io.BytesIO() as file:
+        getattr(pd.DataFrame({"a": np.zeros(2_000_000)}), f"to_{kind}")(file, **options)
+        return file.getvalue()
+
+
 def _zip(*names: str) -> bytes:
     with io.BytesIO() as file:
         with zipfile.ZipFile(file, "w") as archive:
@@ -492,6 +500,8 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "infinity": ("c.feather", _arrow("feather", a=np.inf), TAGS, ": row 1: column 'a' has a value that is infinite"),
     "gap in parquet": ("c.parquet", _arrow(a=[None, *X[1:, 0]]), TAGS, ": row 1: attribute 'a' has no value"),
     "labels not said": ("c.parquet", _arrow(), {}, ": which of the columns {a, b,c,"),
+    "parquet that grows": ("c.parquet", _zeros("parquet"), TAGS, ": unpacks to more than 250 times its size"),
+    "feather that grows": ("c.feather", _zeros("feather"), TAGS, ": unpacks to more than 250 times its size"),
     # NumPy
     "empty npz": ("c.npz", b"", {}, ": no .npz of numbers, or a damaged one (EOFError"),
     "cut npz": ("c.npz", _npz()[:-30], {}, ": no .npz of numbers, or a damaged one (BadZipFile"),
@@ -532,6 +542,12 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
         _npz(X=None, X_data=[1.0], X_indices=[9], X_indptr=[0, 1], X_shape=[1, 2]),
         {},
         ": no .npz of numbers, or a damaged one (ValueError: ",
+    ),
+    "pointers beyond": (
+        "c.npz",
+        _npz(X=None, X_data=[1.0], X_indices=[0], X_indptr=[0, 10**6, 0], X_shape=[2, 2]),
+        {},
+        ": no .npz of numbers, or a damaged one (ValueError: its index pointers",
     ),
     "columns without end": (
         "c.npz",
@@ -610,7 +626,8 @@ def test_a_hundred_malformed_files_at_least() -> None:
 def test_what_is_refused(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, with the file and, in text, the line."""
     name, content, options, message = REFUSED[case]
-    monkeypatch.setattr(packed, "FREE_BYTES", 1 << 20)
+    for module in (packed, frames):
+        monkeypatch.setattr(module, "FREE_BYTES", 1 << 20)
     path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(DataError) as raised:
