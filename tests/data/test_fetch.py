@@ -18,7 +18,8 @@ from mlcdr.data import catalog, download, sources
 from mlcdr.data.dataset import load_dataset
 from mlcdr.data.files import cache_folder
 from mlcdr.errors import DataError
-from mlcdr.experiment.splits import FromFile, make_splits
+from mlcdr.experiment.division import make_splits
+from mlcdr.experiment.splits import FromFile
 from tests import small
 from tests.data.public import Server, serve, write_repositories
 from tests.small import Outcome
