@@ -45,7 +45,8 @@ def plot(
     found = open_results(folder)
     if metric and not layout:
         raise typer.BadParameter("needs --layout NAME", param_hint="--metric")
-    asked = [LayoutSpec(layout=each, options={"metrics": metric} if metric else {}) for each in layout or ()]
+    options = {"metrics": [found.metric_named(each) for each in metric]} if metric else {}
+    asked = [LayoutSpec(layout=each, options=options) for each in layout or ()]
     asked = asked or list(found.experiment.figures) or figures.choose_figures(found)
     written = figures.write_all(found, asked)
     of_labels = None if layout else read_label_scores(folder)
@@ -157,11 +158,13 @@ def compare(
 def _compare_labels(folders: list[Path], metric: str | None) -> None:
     """Print which labels each method of a folder wins."""
     from mlcdr.compare.by_label import tabulate_wins
+    from mlcdr.metrics.names import label_of
     from mlcdr.results.labels import read_label_scores
 
     for folder in folders:
         found = read_label_scores(folder)
-        wanted = [key for key in found.means if metric in (None, key[1])] if found else []
+        label = label_of(metric) if metric else None
+        wanted = [key for key in found.means if label in (None, key[1])] if found else []
         if found is None or not wanted:
             what = (
                 f"no {metric} by label" if found else "no labels.csv; add `by_label: [f1]` to the config and run again"

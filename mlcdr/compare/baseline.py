@@ -26,7 +26,7 @@ import numpy as np
 
 from mlcdr.compare.significance import ALPHA
 from mlcdr.compare.statistics import corrected_t, holm, paired_differences, wilcoxon
-from mlcdr.errors import ResultsError, escape_control_characters, join_words, suggest_name
+from mlcdr.errors import ResultsError, escape_control_characters, join_words
 from mlcdr.experiment.splits import FromFile, KFold, Shuffle
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
@@ -185,9 +185,8 @@ def compare(
         When the runs have no cell in common, or their splits or data are not the same, so that nothing is paired.
     """
     _refuse_unlike(old, new)
-    if metric is not None and metric not in old.metrics:
-        hint = suggest_name(metric, old.metrics)
-        raise ResultsError(f"{old.folder}: no metric {metric!r}{hint} (measured: {', '.join(old.metrics)})")
+    if metric is not None:
+        metric = old.metric_named(metric)
     one, other = _cells(old), _cells(new)
     wanted = [key for key in one if metric in (None, key[3])]
     common = [key for key in wanted if one[key].keys() & other.get(key, {}).keys()]

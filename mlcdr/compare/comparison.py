@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from mlcdr.compare.significance import Significance, assess, record
-from mlcdr.errors import ResultsError, join_words, suggest_name
+from mlcdr.errors import join_words
 from mlcdr.results.metric_facts import MetricFacts, explain_missing, list_notes
 from mlcdr.results.ranking import is_among_best, rank_means
 from mlcdr.results.results import Results
@@ -127,10 +127,7 @@ def compare(results: Results, metric: str, rope: float | None = None) -> Compari
     ResultsError
         When the folder does not have that metric.
     """
-    if metric not in results.metrics:
-        hint = suggest_name(metric, results.metrics)
-        raise ResultsError(f"{results.folder}: no metric {metric!r}{hint} (measured: {', '.join(results.metrics)})")
-    return _Comparer(results, metric, rope).comparison()
+    return _Comparer(results, results.metric_named(metric), rope).comparison()
 
 
 def compare_all(results: Results, rope: float | None = None) -> list[Comparison]:

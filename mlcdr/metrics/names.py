@@ -90,6 +90,12 @@ def resolve(written: str) -> tuple[str, dict[str, Any]]:
     return ALIASES.get(folded, folded if folded in METRICS else written), {}
 
 
+def label_of(written: str) -> str:
+    """The label that a metric of this name, or of another name for it, has in results; a name that is none as it is."""
+    name, options = resolve(written)
+    return METRICS[name].label_of(options) if name in METRICS else written
+
+
 def hint(written: str) -> str:
     """The end of a message on an unknown metric: what is meant by it, or has a similar name."""
     meant = MEANINGS.get(written.casefold())

@@ -17,8 +17,9 @@ from typing import Any
 
 from mlcdr.config.recorded import read_recorded
 from mlcdr.data.files import Part
-from mlcdr.errors import ConfigError, ResultsError, report_memory
+from mlcdr.errors import ConfigError, ResultsError, report_memory, suggest_name
 from mlcdr.experiment.model import Experiment, method_text
+from mlcdr.metrics import names
 from mlcdr.results.best import Best, Repetitions, Setting, choose_best, tuned_paths
 from mlcdr.results.failures import Place
 from mlcdr.results.imports import import_cells, import_choices, import_splits
@@ -108,6 +109,22 @@ class Results:
             When they cannot be read.
         """
         return self.read_splits()
+
+    def metric_named(self, written: str) -> str:
+        """The label of a metric in these results, from the label itself or from another name of the metric (`lrap`).
+
+        Raises
+        ------
+        ResultsError
+            When it was not measured.
+        """
+        if written in self.metrics:
+            return written
+        label = names.label_of(written)
+        if label not in self.metrics:
+            hint = suggest_name(written, self.metrics)
+            raise ResultsError(f"{self.folder}: no metric {written!r}{hint} (measured: {', '.join(self.metrics)})")
+        return label
 
     def metric_facts(self, metric: str) -> MetricFacts:
         """The printed name and the direction of a metric."""

@@ -130,5 +130,6 @@ def test_every_metric(tmp_path):
     assert [c.average_ranks["A"] for c in both] == [1.0, 2.0]
     assert "\x1b[1m0.1000 ± 0.1000" in both[0].terminal(80, colour=True)
     assert max(map(len, both[0].terminal(80).splitlines())) <= 80
+    assert comparison.compare(got, "jaccard").metric == "accuracy"  # another name of it
     with pytest.raises(ResultsError, match="no metric 'acuracy'; did you mean 'accuracy'"):
         comparison.compare(got, "acuracy")
