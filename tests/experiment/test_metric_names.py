@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from mlcdr.compare.comparison import compare
 from mlcdr.config.loading import experiment_from
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.model import LayoutSpec
-from mlcdr.metrics import METRICS, resolve
+from mlcdr.metrics import METRICS, names, resolve
 from mlcdr.metrics.names import ALIASES
 from mlcdr.results.results import open_results
 from mlcdr.run.runner import run
@@ -102,6 +103,20 @@ def test_a_metric_of_ones_own_is_measured_tuned_by_tabled_and_compared(arff: Pat
     assert "small: predicted" in tables.render(found, found.experiment.tables[0]).sheet.terminal(200)
     # all of α = 10⁶ is the mean, by which least is predicted
     assert {value for counts in found.choices.counts.values() for value in counts} == {"0.001"}
+
+
+def test_a_metric_of_a_package_is_found_by_its_entry_point(
+    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    point = EntryPoint("predicted_share", OWN[::-1].replace(".", ":", 1)[::-1], "mlcdr.metric")
+    monkeypatch.setattr(names, "entry_points", lambda group: [point] * (group == point.group))
+    names.offered.cache_clear()
+    try:
+        report = run(experiment_from(small.plain(arff, metrics=["hamming_loss", point.name])), tmp_path / "out")
+        assert not report.failures
+        assert open_results(report.folder).metrics == ("hamming_loss", point.name)
+    finally:
+        names.offered.cache_clear()
 
 
 def test_a_metric_that_a_method_cannot_have_is_a_dash_with_a_note(arff: Path, tmp_path: Path) -> None:
