@@ -53,4 +53,6 @@ def draw(found: LabelScores, dataset: str, metric: str) -> Figure:
         axes.set_ylabel(metric.replace("_", " "))
         axes.set_title(dataset.replace("$", r"\$"))
         figure.legend(loc="outside right upper", frameon=False)
+        count = min(_BINS, len(shares))
+        figure.supxlabel(f"Points: labels; lines: means of {count} groups of labels of similar frequency", fontsize=7)
         return figure
