@@ -557,7 +557,7 @@ def test_plot_without_figures_draws_what_fits(here: Path, mlcdr: Callable[..., O
     assert sorted(Path(line).name for line in chosen.out.splitlines()) == ["boxes.png", "boxes.svg"]
     for wrong, told in (
         (["--metric", "hamming_loss"], "needs --layout NAME"),
-        (["--layout", "boxes", "--metric", "exact_match"], "needs the metric exact_match"),
+        (["--layout", "boxes", "--metric", "exact_match"], "no metric 'exact_match' (measured: "),
         (["--layout", "boxen"], "unknown layout 'boxen'; did you mean 'boxes'?"),
         (["--layout", "time"], "needs a time among the metrics"),
         (["--layout", "heatmap"], "a heat map needs two swept parameters"),
