@@ -31,10 +31,10 @@ def value(name, Y, P, **options):
 
 @pytest.mark.parametrize(("Y", "P"), list(pairs()))
 def test_agrees_with_scikit_learn(Y, P):
-    assert value("hamming_loss", Y, P) == pytest.approx(sk.hamming_loss(Y, P))
-    assert value("hamming_score", Y, P) == pytest.approx(1 - sk.hamming_loss(Y, P))
-    assert value("exact_match", Y, P) == pytest.approx(sk.accuracy_score(Y, P))
-    assert value("zero_one_loss", Y, P) == pytest.approx(1 - sk.accuracy_score(Y, P))
+    assert value("hamming_loss", Y, P) == pytest.approx(sk.hamming_loss(Y, P), abs=EXACT)
+    assert value("hamming_score", Y, P) == pytest.approx(1 - sk.hamming_loss(Y, P), abs=EXACT)
+    assert value("exact_match", Y, P) == pytest.approx(sk.accuracy_score(Y, P), abs=EXACT)
+    assert value("zero_one_loss", Y, P) == pytest.approx(1 - sk.accuracy_score(Y, P), abs=EXACT)
     theirs = {
         "macro_precision": lambda z: sk.precision_score(Y, P, average="macro", zero_division=z),
         "macro_recall": lambda z: sk.recall_score(Y, P, average="macro", zero_division=z),
@@ -51,12 +51,12 @@ def test_agrees_with_scikit_learn(Y, P):
     }
     for name, score in theirs.items():
         for z in (0, 1):
-            assert value(name, Y, P, zero_division=z) == pytest.approx(score(z)), (name, z)
+            assert value(name, Y, P, zero_division=z) == pytest.approx(score(z), abs=EXACT), (name, z)
     for name in ("precision", "recall", "f1", "macro_f1", "macro_precision", "macro_recall"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a mean over nothing
             skipped = theirs[name](np.nan)
-        assert value(name, Y, P, zero_division="skip") == pytest.approx(skipped, nan_ok=True), name
+        assert value(name, Y, P, zero_division="skip") == pytest.approx(skipped, nan_ok=True, abs=EXACT), name
 
 
 @pytest.mark.parametrize(("Y", "P"), list(pairs()))
@@ -75,9 +75,11 @@ def test_other_statistics_of_labels_agree_with_scikit_learn(Y, P):
         ):
             theirs = [score(y, p) for y, p in zip(Y.T, P.T, strict=True)]
             if name == "kappa":
-                assert value("macro_kappa", Y, P, zero_division=1) == pytest.approx(np.nan_to_num(theirs, nan=1).mean())
+                assert value("macro_kappa", Y, P, zero_division=1) == pytest.approx(
+                    np.nan_to_num(theirs, nan=1).mean(), abs=EXACT
+                )
                 assert value("macro_kappa", Y, P, zero_division="skip") == pytest.approx(
-                    np.nanmean(theirs), nan_ok=True
+                    np.nanmean(theirs), nan_ok=True, abs=EXACT
                 )
             assert value(f"macro_{name}", Y, P) == pytest.approx(np.nan_to_num(theirs).mean(), abs=EXACT), name
             whole = score(Y.ravel(), P.ravel())

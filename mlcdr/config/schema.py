@@ -116,9 +116,9 @@ _KINDS: dict[str, dict[str, Any]] = {
 
 def _data_option(option: Option) -> dict[str, Any]:
     if option.choices:
-        return {"enum": list(option.choices), "description": option.says}
+        return {"enum": list(option.choices), "description": option.description}
     kinds = [_KINDS[kind] for kind in option.kinds]
-    return {**(kinds[0] if len(kinds) == 1 else {"anyOf": kinds}), "description": option.says}
+    return {**(kinds[0] if len(kinds) == 1 else {"anyOf": kinds}), "description": option.description}
 
 
 def _dataset() -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The cache of parsed data sets: one `.npz` per content checksum, never pickled, and checked when it is read.
 
-Without it data sets are parsed again, nothing else: a file that cannot be read is written anew, and a folder that
+Without it data sets are parsed again, nothing else: a file that cannot be read is written again, and a folder that
 cannot be written is no error.
 """
 

@@ -68,10 +68,10 @@ OPENML = "openml:"
 
 
 class Option(NamedTuple):
-    """An option of a data set: the kinds of its values, what it says, and its values where only some are allowed."""
+    """An option of a data set: the kinds of its values, what it means, and its values where only some are allowed."""
 
     kinds: tuple[str, ...]
-    says: str
+    description: str
     choices: tuple[str, ...] = ()
 
 

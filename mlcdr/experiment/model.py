@@ -121,7 +121,7 @@ class MethodSpec(_Spec):
     """What fills the line x → feature space → learner → label space → threshold; only the learner is required.
 
     A dual space stands for the last step of the feature space and for the label space. An instance space wraps what the
-    other parts make: they are fitted in each of its parts anew. `tune` leaves some parameters to be chosen.
+    other parts make: they are fitted in each of its parts again. `tune` leaves some parameters to be chosen.
     """
 
     feature_space: Annotated[tuple[_Part, ...], BeforeValidator(_tuple)] = ()

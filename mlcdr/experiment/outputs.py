@@ -16,7 +16,7 @@ is in the list it holds for that very class, not for what is derived from it.
 
 Not so: trees and forests of all kinds, whose splits serve all outputs at once, neural networks, partial least squares,
 Gaussian processes (one kernel is fitted to all outputs), chains. That changes no result: what is not known to be
-independent is fitted anew for each number of dimensions.
+independent is fitted again for each number of dimensions.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ class KFold(_Spec):
 
     kind: Literal["kfold"]
     folds: Annotated[int, Field(ge=2, description="Number of folds; each tests once in a repeat.")]
-    repeats: Annotated[int, Field(ge=1, description="How often the rows are shuffled and dealt anew.")] = 1
+    repeats: Annotated[int, Field(ge=1, description="How often the rows are shuffled and dealt again.")] = 1
     seed: Seed
     stratified: Stratified = False
     groups: Groups = None
@@ -157,7 +157,7 @@ class Predefined(_Spec):
 class FromFile(_Spec):
     """Folds read from a CSV file with a header: one row for each row of the data set, in its order.
 
-    They are the same in every repeat; what a method draws at random is drawn anew, and so are the rows that keep their
+    They are the same in every repeat; what a method draws at random is drawn again, and so are the rows that keep their
     labels (`labelled`).
     """
 

@@ -150,7 +150,7 @@ class ComposedClassifier(LabelSetClassifier):
     def threshold_of(self, n_components: float | int | None = None) -> Any:
         """The threshold (None: a classifier's own decision) for scores decoded from `n_components` of the dimensions.
 
-        One that is fitted is so for each number of dimensions anew: the scores differ. The codes of the training
+        One that is fitted is so for each number of dimensions again: the scores differ. The codes of the training
         instances, and what was fitted, are kept.
         """
         if self._decided is not None:

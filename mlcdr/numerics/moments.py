@@ -361,7 +361,7 @@ class Moments:
 
     def with_labels(self, inputs: Sequence[int], targets: Sequence[int]) -> Moments:
         """The moments of the labels `targets`, with the labels `inputs` as features behind the others: all blocks of S,
-        C and T, nothing is summed anew. Of an input that is constant on these rows exact zeros are left, not rounding.
+        C and T, nothing is summed again. Of an input that is constant on these rows exact zeros are left, not rounding.
         """
         self._check_plain("labels become features before the features are uncentred or the labels mapped")
         if not len(inputs):
@@ -429,7 +429,7 @@ class Moments:
         return mapped
 
     def select_features(self, index: NDArray[np.intp]) -> Moments:
-        """The moments of the features `index` (ascending): blocks of S and C; sums anew where d > n and rows are there.
+        """The moments of the features `index` (ascending): blocks of S and C; new sums where d > n and rows are there.
 
         What is factorised of them is not shared. Sparse rows stay sparse.
         """

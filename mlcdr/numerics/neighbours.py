@@ -2,7 +2,7 @@
 
 Squared distances come a block of queries at a time, by ‖a‖² + ‖b‖² − 2ab, which rounds to about 1e-16 of the squared
 lengths. That decides all but the rows that lie, as far as it can tell, as far away as the k-th: of these the distance
-is computed anew, as Σ(a−b)², and where it is still the same to 12 digits, the rows that come first are taken. Whole
+is computed again, as Σ(a−b)², and where it is still the same to 12 digits, the rows that come first are taken. Whole
 numbers are exact in the first place. So a query's neighbours do not depend on blocks, nor on whether the rows are
 sparse.
 """
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _BLOCK = 1 << 22  # distances at a time
-_PAIRS = 1 << 22  # numbers at a time where distances are computed anew
+_PAIRS = 1 << 22  # numbers at a time where distances are computed again
 _ROUNDING = 1e-12  # of the squared lengths, and of a distance
 _EXACT = 2.0**50  # sums of whole numbers below this are exact
 

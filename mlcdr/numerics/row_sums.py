@@ -1,7 +1,7 @@
 """The centred sums S, C and T (see `Moments`) from rows: of all of them, of those left over, of weighted ones.
 
 Each class has the means, and functions that compute a sum when it is needed. What cancels in a quick sum is summed
-anew from the rows (`sums.ExactColumns`), so that what is constant leaves exact zeros.
+again from the rows (`sums.ExactColumns`), so that what is constant leaves exact zeros.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mlcdr.numerics.sums import ExactColumns
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-# A feature that keeps less than this share of its sum of squares when rows are taken away is summed anew.
+# A feature that keeps less than this share of its sum of squares when rows are taken away is summed again.
 _CANCELLED = 1e-4
 
 
@@ -68,7 +68,7 @@ class RowsLeft:
     """Of the rows of X (n×d) and Y (n×K) that stay when others go, from the sums of all rows and the rows that go.
 
     With A the left-out rows less x̄ and one row more, their sum over √(n − |index|), S becomes S − AᵀA, and C and T
-    likewise; the extra row moves the centre to the new mean. Features of which little is left by that are summed anew
+    likewise; the extra row moves the centre to the new mean. Features of which little is left by that are summed again
     over the rows that stay; labels that are constant there get exact zeros. Cost: |index|·d² and a copy for S.
 
     Parameters
@@ -165,7 +165,7 @@ def _subtract_spread(X_out: Any, mean: Array, shift: Array, spread: Array) -> Ar
 def _find_weakened(
     X: Any, X_out: Any, left: Array, spread: Array, keep: NDArray[np.bool_], entries: Callable[[], Index]
 ) -> ExactColumns:
-    """The features to sum anew when the rows `X_out` go: little or nothing of them is left in the others."""
+    """The features to sum again when the rows `X_out` go: little or nothing of them is left in the others."""
     weak = left < _CANCELLED * spread
     if not sp.issparse(X):
         return ExactColumns(X, np.flatnonzero(weak), np.zeros(0, dtype=np.intp), keep)
@@ -225,7 +225,7 @@ def after_subtraction(lower: Array, before: Array) -> Array:
     Raises
     ------
     linalg.IllConditioned
-        When so little of a feature is left that its rounding error counts: its rows must be summed anew.
+        When so little of a feature is left that its rounding error counts: its rows must be summed again.
     """
     left = np.diag(lower)
     constant = left <= 1e-14 * before

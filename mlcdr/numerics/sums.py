@@ -1,7 +1,7 @@
 """Sums over the rows of a dense or sparse matrix: means, scatter and cross products, safe against cancellation.
 
 Σ(a−ā)(a−ā)ᵀ of a sparse matrix is its raw product less n āāᵀ, so that it stays sparse; where that, or taking rows away,
-leaves little of a column, the column is summed anew (`ExactColumns`). All sums are in double precision, whatever the
+leaves little of a column, the column is summed again (`ExactColumns`). All sums are in double precision, whatever the
 matrix holds.
 """
 
@@ -21,7 +21,7 @@ Mask = NDArray[np.bool_]
 
 _ROWS = 2048  # made dense at a time
 _COLUMNS = 256
-_OFFSET = 1e-3  # a sparse column whose spread is a smaller part of its raw sum of squares is summed anew
+_OFFSET = 1e-3  # a sparse column whose spread is a smaller part of its raw sum of squares is summed again
 
 
 def total(a: Any) -> Array:
@@ -133,7 +133,7 @@ def outer(a: Any, mean: Array) -> Array:
 
 @dataclass(frozen=True)
 class ExactColumns:
-    """Columns of `a` (n×d) to be summed anew over the rows of `keep` (all: None): rounding hides them in quick sums.
+    """Columns of `a` (n×d) to be summed again over the rows of `keep` (all: None): rounding hides them in quick sums.
 
     A column that is constant on those rows gets exact zeros, so that its rounding error does not pass for a feature.
 

@@ -254,7 +254,7 @@ class LinearLinks:
 
     @classmethod
     def _one_by_one(cls, ridge: Ridge, moments: Moments, order: list[int]) -> LinearLinks:
-        """A chain as a program has it that solves each link anew, from the rows."""
+        """A chain as a program has it that solves each link again, from the rows."""
         X, Y = moments.rows()
         rows, Y = ridge.rows(X), dense(Y)[:, order]
         width, d = rows.shape[1], X.shape[1]

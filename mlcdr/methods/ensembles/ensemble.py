@@ -28,9 +28,9 @@ _SEEDS = np.iinfo(np.int32).max
 class Ensemble(MetaClassifier):
     """m members, each a clone of one classifier, fitted to some of the instances and some of the features.
 
-    Both are drawn without replacement, for each member anew. A label is predicted where half of the members or more
-    predict it; its score is the share of the votes less ½ (and a quarter of a vote more, so that an even vote is above
-    0). Every `random_state` in a member is drawn anew, so that chains of random order are of different orders. Cost: m
+    Both are drawn without replacement, separately for each member. A label is predicted where half of the members or
+    more predict it; its score is the share of votes less ½ (and a quarter of a vote more, so that an even vote is above
+    0). Every `random_state` in a member is drawn again, so that chains of random order are of different orders. Cost: m
     fits of the member, to fewer instances and features.
 
     The author's programs of the thesis swap the two shares (`variant: published_code`): 50 % of the instances and 75 %

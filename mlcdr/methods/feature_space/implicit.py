@@ -25,7 +25,7 @@ class ImplicitFeatureSpace(LinearFeatureSpace):
     4nd (or 4 nnz(X)) for a product and a few times m products; to the same accuracy, but for clusters. "auto" is
     implicit where min(n, d) ≥ 5000, the rows are at hand, and n_components is a number that means at most a tenth of
     min(n, d) dimensions; and dense wherever implicit does not converge, or overlooks some of an eigenvalue that repeats
-    ("implicit" raises then). The implicit solver iterates for each m anew; `eigenvalues_` are the m found then, and
+    ("implicit" raises then). The implicit solver iterates for each m again; `eigenvalues_` are the m found then, and
     `n_positive_` counts these, but `eigenvalue_share_` is of all there are, since tr G is known.
 
     Parameters

@@ -31,7 +31,7 @@ class READER(FeatureSelector):
     Laplacians of their graphs of p neighbours (`heat_graph`, (6.13); `label_graph`, (6.16)).
 
     algorithm "constrained" (Algorithm 12): U = [W; V] are the k eigenvectors of E u = λ F u with the largest λ, (6.25);
-    then F is weighted anew. The E-orthonormal U of the text, UᵀEU = I, lower Tr(UᵀFU), so that Σ√(‖·‖² + ε), which is
+    then F is weighted again. The E-orthonormal U of the text, UᵀEU = I, lower Tr(UᵀFU), so that Σ√(‖·‖² + ε), which is
     the objective but for 1.5e-8 a row (`numerics.row_sparse`), does not rise after the first iteration (Theorem 5). The
     author's program scales U to UᵀFU = I (`variant`): an F that changes is no constraint, and its objective does rise
     at times. Neither converges to *the* optimum: UᵀEU = I is no convex set. It is less than (6.17) requires, too, where
@@ -39,7 +39,7 @@ class READER(FeatureSelector):
     none.
 
     algorithm "alternating" (Algorithm 13) has no constraint: V and then W are solved for in turn, (6.37), and weighted
-    anew. The optimum of that is W = V = 0. What is found on the way there depends on the start, W uniform in [0, 1],
+    again. The optimum of that is W = V = 0. What is found on the way there depends on the start, W uniform in [0, 1],
     and on `tol`. The objective does not rise from the first iteration on (in the sense above); the first one may raise
     it, since the weights begin at 1. The printed algorithm has XW − Y (of other widths) where (6.37) has XW − V, and α
     where that has α²: with H_M of the rows of αW, as Theorem 4 has it, the latter is α/2‖W_j‖, and is taken. An

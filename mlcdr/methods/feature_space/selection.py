@@ -60,7 +60,7 @@ class FeatureSelector(SelectorMixin, SupervisedStep):
             params.pop("n_features")
         key = ("feature scores", type(self), *sorted((name, repr(value)) for name, value in params.items()))
         if "random_state" in params and not isinstance(params["random_state"], Integral):
-            self.scores_, learned = self._find_scores(moments)  # what is drawn anew each time is not to be kept
+            self.scores_, learned = self._find_scores(moments)  # what is drawn again each time is not to be kept
         else:
             self.scores_, learned = moments.once(key, lambda: self._find_scores(moments))
         for name, value in learned.items():

@@ -52,7 +52,7 @@ class ReaderLE(EmbeddingParameters, LinearLabelSpace):
     with X̃ (N×d) and Ỹ = [Y; Y_u] (N×K) of labelled rows, then unlabelled ones, and their graphs as for READER. By
     Algorithm 14: from Y_u = 0, in turn U = [W; P] are k generalised eigenvectors, and Y_u = K₁Y + K₂X_uWPᵀ rounded,
     (7.8), which is (M_u + γL_uu)⁻¹(M_uX_uWPᵀ − γL_ulY): a sparse system, with M = c/2‖(X̃W − ỸP)_i‖ (the printed c² does
-    not follow from (7.3)). L_y is then made anew.
+    not follow from (7.3)). L_y is then made again.
 
     Theorem 6 does not hold: rounding, the new graph, and PPᵀ taken for I in (7.8) may each raise the objective. It ends
     when neither Y_u nor the objective (by `tol`) changes, or after `max_iter` rounds. And since a small code costs

@@ -396,7 +396,7 @@ def _prune(  # type: ignore[no-untyped-def]
             left[v], right[v] = left[branch], right[branch]
             below_nodes[0] = v
             pending = 1
-            while pending > 0:  # the rows go down anew
+            while pending > 0:  # the rows go down again
                 pending -= 1
                 u = below_nodes[pending]
                 if feature[u] < 0:

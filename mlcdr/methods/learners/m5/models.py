@@ -16,9 +16,9 @@ from mlcdr.methods.learners.m5.grow import Grown
 
 RIDGE = 1e-8  # added to the diagonal of the standardised features' Gram matrix
 LARGEST = 1.5  # a standardised coefficient above this means collinear features
-DOUBTFUL = 1e6  # an inverse is computed anew when a feature with a variance inflation above this leaves it
+DOUBTFUL = 1e6  # an inverse is computed again when a feature with a variance inflation above this leaves it
 DENSE = 0.25  # share of non-zeros from which a node's features are centred before they are multiplied
-EXACT = 1e-3  # share of the targets' squares below which an error is summed anew, row by row
+EXACT = 1e-3  # share of the targets' squares below which an error is summed again, row by row
 ROWS = 32  # are multiplied together
 TOGETHER = 32  # pivots of an inverse
 OFFSET = 100.0  # as they are where a mean is this many standard deviations away from 0
