@@ -74,7 +74,7 @@ def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
     For tests of what the run makes of its workers; how they are started is left to others.
     """
-    from mlcdr.run import workers
+    from mlcdr.execution import workers
 
     if "fork" in multiprocessing.get_all_start_methods():
         monkeypatch.setattr(workers, "get_context", lambda _: Forks())

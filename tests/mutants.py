@@ -38,7 +38,7 @@ MODULES = {
     "mlcdr/metrics/outcome.py": "tests/test_metrics.py tests/test_ranking_metrics.py",
     "mlcdr/metrics/ranking.py": "tests/test_ranking_metrics.py",
     "mlcdr/methods/thresholds.py": "tests/methods/test_thresholds.py",
-    "mlcdr/compare/statistics.py": "tests/reporting/test_statistics.py tests/reporting/test_significance.py",
+    "mlcdr/comparison/statistics.py": "tests/reporting/test_statistics.py tests/reporting/test_significance.py",
     "mlcdr/experiment/splits.py": "tests/experiment/test_splits.py tests/experiment/test_labelled.py",
     "mlcdr/experiment/division.py": "tests/experiment/test_splits.py tests/experiment/test_labelled.py",
     "mlcdr/experiment/fold_files.py": "tests/experiment/test_splits.py",

@@ -26,7 +26,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 IMPORTED = (
     "mlcdr.cli",
-    "mlcdr.run.runner",
+    "mlcdr.execution.runner",
     "mlcdr.cli.progress",
     "mlcdr.results.results",
     "mlcdr.tables.tables",
@@ -40,7 +40,7 @@ def _without_faulthandler(target: Callable, *args: Any) -> None:
 
 
 class Forks:
-    """What `mlcdr.run.workers` uses of loky's context, but each process is a fork."""
+    """What `mlcdr.execution.workers` uses of loky's context, but each process is a fork."""
 
     def __init__(self) -> None:
         self._context = multiprocessing.get_context("fork")
@@ -182,7 +182,7 @@ def _become(request: dict[str, Any], tell: int) -> None:
     sys.path[0] = request["cwd"]
     sys.argv = ["mlcdr", *request["arguments"]]
     if request["forked"]:
-        from mlcdr.run import workers
+        from mlcdr.execution import workers
 
         workers.get_context = lambda _: Forks()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which may be ignored where the tests run

@@ -14,9 +14,9 @@ import pytest
 
 from mlcdr.config.loading import experiment_from, experiment_yaml, load_experiment
 from mlcdr.errors import ResultsError
+from mlcdr.execution.plan import survey
+from mlcdr.execution.runner import run
 from mlcdr.results.record import Run, duration, kept, progress
-from mlcdr.run.plan import survey
-from mlcdr.run.runner import run
 from tests import prepared, small
 from tests.experiment.test_store import dies
 from tests.faults.harness import until
@@ -131,7 +131,7 @@ def test_while_it_runs_and_when_it_is_killed(here: Path, mlcdr: Callable[..., Ou
 
 
 def test_a_run_that_an_error_ended(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlcdr.run import writing
+    from mlcdr.execution import writing
 
     def no_space(*_: object) -> None:
         raise ResultsError("scores.csv: cannot be written: No space\nleft on device")

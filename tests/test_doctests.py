@@ -19,7 +19,7 @@ MODULES = [
 
 
 def test_some_docstrings_have_examples() -> None:
-    assert {"mlcdr.numerics.linalg", "mlcdr.experiment.seeds", "mlcdr.compare.statistics"} <= set(MODULES)
+    assert {"mlcdr.numerics.linalg", "mlcdr.experiment.seeds", "mlcdr.comparison.statistics"} <= set(MODULES)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -16,9 +16,9 @@ from mlcdr.config.yaml_reader import MAX_BYTES, read_yaml_text
 from mlcdr.data import cache
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError, DataError, UserError, escape_control_characters
+from mlcdr.execution.artifacts import _name
+from mlcdr.execution.models import load_model
 from mlcdr.methods.registry import Component, UnknownComponent
-from mlcdr.run.artifacts import _name
-from mlcdr.run.models import load_model
 from tests.small import Outcome, write_dataset
 
 PACKAGE = Path(__file__).parents[1] / "mlcdr"
@@ -63,7 +63,7 @@ def test_nothing_in_the_package_unpickles_evaluates_or_starts_a_shell() -> None:
                 assert said.get("shell", "False") == "False", path
                 if ast.unparse(node.func) == "np.load":
                     assert "allow_pickle" in said, path
-    assert trusting == ["run/models.py"]
+    assert trusting == ["execution/models.py"]
 
 
 @pytest.mark.parametrize("tag", ["!!python/object/apply:os.mkdir [{}]", "!!python/name:os.mkdir", "!!python/module:os"])

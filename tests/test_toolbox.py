@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from mlcdr.config.loading import load_experiment
+from mlcdr.execution.runner import run
 from mlcdr.experiment.estimators import build
-from mlcdr.run.runner import run
 
 CONFIG = Path(__file__).parents[1] / "configs" / "mlc_toolbox" / "ridge_5fold.yaml"
 ROWS = {

@@ -40,8 +40,8 @@ def plan(
     trust: Trust = False,
 ) -> None:
     """Print what `run` would compute of an experiment, without computing it."""
+    from mlcdr.execution.plan import survey
     from mlcdr.results.record import duration
-    from mlcdr.run.plan import survey
 
     found = survey(load(config, set_, trust), out)
     rows: list[tuple[str, ...]] = [

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mlcdr.run.listener import Listener
+from mlcdr.execution.listener import Listener
 
 
 @contextmanager

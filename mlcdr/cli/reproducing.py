@@ -37,7 +37,7 @@ def reproduce(
         _list_recipes()
         return
     from mlcdr.cli.progress import make_listener
-    from mlcdr.run.runner import run as run_experiment
+    from mlcdr.execution.runner import run as run_experiment
 
     if facts := recipes.data_table(target):
         data_sets.datasets_table(None, layout=facts, published=facts, out=None)

@@ -115,7 +115,7 @@ def compare(
 
     Methods of several folders are compared together. `--baseline OLD NEW` compares two runs split by split.
     """
-    from mlcdr.compare import comparison
+    from mlcdr.comparison import comparison
     from mlcdr.reproduce import reproduction
     from mlcdr.results import joining
     from mlcdr.results.results import open_results
@@ -143,7 +143,7 @@ def compare(
         print_table(each)
         print()
     if out:
-        from mlcdr.compare import diagrams
+        from mlcdr.comparison import diagrams
 
         out.mkdir(parents=True, exist_ok=True)
         written = [
@@ -157,7 +157,7 @@ def compare(
 
 def _compare_labels(folders: list[Path], metric: str | None) -> None:
     """Print which labels each method of a folder wins."""
-    from mlcdr.compare.by_label import tabulate_wins
+    from mlcdr.comparison.by_label import tabulate_wins
     from mlcdr.metrics.names import label_of
     from mlcdr.results.labels import read_label_scores
 
@@ -195,7 +195,7 @@ def _compare_with_baseline(
     old: Path, new: Path, metric: str | None, margin: float, time_margin: float, fail: bool
 ) -> int:
     """Compare a run with an earlier one; returns the exit code."""
-    from mlcdr.compare import baseline
+    from mlcdr.comparison import baseline
     from mlcdr.results.results import open_results
 
     found = baseline.compare(open_results(old), open_results(new), metric, margin, time_margin)
@@ -219,7 +219,7 @@ def predict(
 ) -> None:
     """Predict label sets and scores of a data set with a saved model (`keep: {models: true}`), as CSV."""
     from mlcdr.data.dataset import load_dataset
-    from mlcdr.run.models import load_model, predictions
+    from mlcdr.execution.models import load_model, predictions
     from mlcdr.whole_files import write_atomically
 
     import_from_here()

@@ -15,9 +15,9 @@ from mlcdr.errors import ResultsError, UserError, escape_control_characters
 from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:
+    from mlcdr.execution.runner import RunReport
     from mlcdr.experiment.model import Experiment
     from mlcdr.experiment.trials import Trial
-    from mlcdr.run.runner import RunReport
 
 
 def run(
@@ -37,7 +37,7 @@ def run(
     experiments = [load_to_run(config, set_, quiet) for config in configs]
     all_different(configs, [experiment.name for experiment in experiments])
     from mlcdr.cli.progress import make_listener
-    from mlcdr.run.runner import run as run_experiment
+    from mlcdr.execution.runner import run as run_experiment
 
     worst = 0
     for experiment in experiments:
@@ -57,7 +57,7 @@ def retry(
 ) -> None:
     """Compute the failed trials of a results folder again; `run` also computes the pending ones."""
     from mlcdr.cli.progress import make_listener
-    from mlcdr.run.runner import run as run_experiment
+    from mlcdr.execution.runner import run as run_experiment
 
     config = folder / "experiment.yaml"
     if not is_regular_file(config):

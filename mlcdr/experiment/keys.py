@@ -24,11 +24,11 @@ COMPUTING = (
     "experiment/outputs.py",
     "experiment/seeds.py",
     "experiment/stratification.py",
-    "run/computing.py",
+    "execution/computing.py",
 )
 """The files of this package that decide every trial's scores, beside those that its components and metrics use."""
 
-CHOOSING = ("experiment/tune.py", "numerics/held_out.py", "run/choose.py", "run/choose_kernel.py")
+CHOOSING = ("experiment/tune.py", "numerics/held_out.py", "execution/choose.py", "execution/choose_kernel.py")
 """Those that decide the scores of a trial that is tuned."""
 
 

@@ -30,8 +30,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from mlcdr import __version__
-from mlcdr.compare import comparison, diagrams
-from mlcdr.compare.by_label import tabulate_parts
+from mlcdr.comparison import comparison, diagrams
+from mlcdr.comparison.by_label import tabulate_parts
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment
 from mlcdr.report import svg

@@ -20,12 +20,12 @@ import scipy.linalg
 from threadpoolctl import threadpool_limits
 
 from mlcdr.config.loading import experiment_from
+from mlcdr.execution.computing import Computer, groups
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
 from mlcdr.experiment.trials import plan
 from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.moments import Moments
-from mlcdr.run.computing import Computer, groups
 from tests.benchmarks.table3 import timed
 
 SHARES = ("20%", "40%", "60%", "80%", "100%")

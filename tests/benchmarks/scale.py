@@ -69,8 +69,8 @@ def bookmarks(n: int = 87_856, d: int = 2_150, k: int = 208) -> dict[str, Any]:
     """Ten folds of five methods."""
     from mlcdr.config.loading import experiment_from
     from mlcdr.data.dataset import Dataset
+    from mlcdr.execution import computing
     from mlcdr.experiment import data_source, trials
-    from mlcdr.run import computing
 
     X, Y = made(n, d, k, per_row=180, labels_per_row=2.2)
     names = tuple(map(str, range(d))), tuple(map(str, range(k)))
@@ -164,8 +164,8 @@ def stream(n: int = 10_000_000, d: int = 50, k: int = 10, rows: int = 10_000) ->
 def cluster() -> dict[str, Any]:
     """One run on 1 and 2 workers, and what the simulation needs to know."""
     from mlcdr.config.loading import experiment_from
+    from mlcdr.execution import computing
     from mlcdr.experiment import data_source, trials
-    from mlcdr.run import computing
     from tests.experiment.test_machines import Cluster
 
     plain = {
@@ -216,8 +216,8 @@ def _nothing(i: int) -> int:
 
 
 def _run_on(running: Any, experiment: Any, folder: Path) -> dict[str, float]:
+    from mlcdr.execution.runner import run
     from mlcdr.results.manifest import read_manifest
-    from mlcdr.run.runner import run
 
     run(experiment.model_copy(update={"name": "warm"}), folder, backend="dask", scheduler=running.address)
     start = time.perf_counter()

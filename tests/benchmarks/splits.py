@@ -24,10 +24,10 @@ from scipy import sparse
 
 from mlcdr.config.loading import experiment_from
 from mlcdr.data.dataset import load_dataset
+from mlcdr.execution.runner import run
 from mlcdr.experiment.division import make_splits
 from mlcdr.experiment.splits import KFold
 from mlcdr.experiment.stratification import label_pairs
-from mlcdr.run.runner import run
 from mlcdr.tables.split_shares import KINDS, measure_deviation
 
 FOLDS, SEEDS, REPEATS = 10, 3, 10

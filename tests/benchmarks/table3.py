@@ -28,12 +28,12 @@ from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_limits
 
 from mlcdr.config.loading import experiment_from
+from mlcdr.execution.computing import Computer, groups
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.trials import plan
 from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
-from mlcdr.run.computing import Computer, groups
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 SPLITS = {"yeast": (30, 5), "enron": (10, 3), "bibtex": (5, 2)}  # in each round, and rounds (one loop in each)

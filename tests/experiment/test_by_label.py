@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from sklearn.metrics import average_precision_score, f1_score
 
-from mlcdr.compare.by_label import tabulate_wins
+from mlcdr.comparison.by_label import tabulate_wins
 from mlcdr.config.loading import experiment_from
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError, ResultsError
+from mlcdr.execution.runner import RunReport, run
 from mlcdr.report import report as page
 from mlcdr.results.labels import LabelScores, read_label_scores
-from mlcdr.run.runner import RunReport, run
 from mlcdr.tables import figures, label_figures
 from tests import small
 from tests.small import FOUR

@@ -10,7 +10,7 @@ import pytest
 from mlcdr.config.data_checks import compare_with_data
 from mlcdr.config.loading import experiment_from
 from mlcdr.errors import UserError
-from mlcdr.run.runner import run
+from mlcdr.execution.runner import run
 from tests.small import FOUR, SIZES, plain, write_dataset
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from mlcdr.errors import ConfigError
+from mlcdr.execution.runner import run
 from mlcdr.experiment.estimators import build, seeded
 from mlcdr.experiment.model import Experiment
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance
@@ -16,7 +17,6 @@ from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.instance_space.cbmlc import CBMLC
 from mlcdr.methods.instance_space.clmlc import CLMLC
-from mlcdr.run.runner import run
 from tests.small import experiment, planned, write_dataset
 
 CHAIN = {"classifier_chain": {"estimator": {"ridge": {"alpha": 0.1}}, "order": "random"}}

@@ -14,9 +14,9 @@ from sklearn.metrics import brier_score_loss, f1_score, label_ranking_loss
 
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ResultsError
-from mlcdr.run.models import load_model
-from mlcdr.run.plan import survey
-from mlcdr.run.runner import RunReport, run
+from mlcdr.execution.models import load_model
+from mlcdr.execution.plan import survey
+from mlcdr.execution.runner import RunReport, run
 from tests import small
 from tests.small import FOUR, SIZES
 

@@ -9,8 +9,8 @@ import mlcdr
 from mlcdr.experiment import keys
 
 EXPERIMENT = ("data_source", "division", "estimators", "families", "outputs", "seeds", "stratification")
-COMPUTING = (*(f"experiment/{name}.py" for name in EXPERIMENT), "run/computing.py")
-CHOOSING = ("experiment/tune.py", "numerics/held_out.py", "run/choose.py", "run/choose_kernel.py")
+COMPUTING = (*(f"experiment/{name}.py" for name in EXPERIMENT), "execution/computing.py")
+CHOOSING = ("experiment/tune.py", "numerics/held_out.py", "execution/choose.py", "execution/choose_kernel.py")
 
 
 def of_files(*names: str) -> str:

@@ -13,14 +13,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from mlcdr.config.loading import experiment_from, experiment_yaml
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ConfigError
+from mlcdr.execution import computing
+from mlcdr.execution.computing import Computer, groups
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.division import make_splits
 from mlcdr.experiment.splits import SplitSpec
 from mlcdr.experiment.trials import plan
 from mlcdr.reproduce.judging import Rules
 from mlcdr.reproduce.published import PublishedCell, _Finder
-from mlcdr.run import computing
-from mlcdr.run.computing import Computer, groups
 from tests import small
 
 PATH = "splits.labelled"

@@ -19,13 +19,13 @@ from typing import Any
 import pytest
 
 from mlcdr.errors import UserError
+from mlcdr.execution import computing
+from mlcdr.execution.dask_backend import DaskCluster, _Work
+from mlcdr.execution.executors import ExecutorLost
+from mlcdr.execution.listener import Listener
+from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment import trials
 from mlcdr.results.manifest import read_manifest
-from mlcdr.run import computing
-from mlcdr.run.dask_backend import DaskCluster, _Work
-from mlcdr.run.executors import ExecutorLost
-from mlcdr.run.listener import Listener
-from mlcdr.run.runner import RunReport, run
 from tests import small
 from tests.small import FOUR, Gate, Outcome
 
@@ -322,7 +322,7 @@ def test_a_lost_scheduler_ends_the_run_and_a_new_one_goes_on(
 def test_a_worker_of_another_version_is_refused(
     quiet: Cluster, arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mlcdr.run.dask_backend.PROGRAM", "edited")
+    monkeypatch.setattr("mlcdr.execution.dask_backend.PROGRAM", "edited")
     with pytest.raises(UserError, match=r"worker tcp://\S+ differ, restart the workers: mlcdr \S+ \(edited\) and"):
         run(small.experiment(arff), tmp_path, backend="dask", scheduler=quiet.address)
 
@@ -336,14 +336,14 @@ def test_where_there_is_no_scheduler(arff: Path, tmp_path: Path, monkeypatch: py
     (tmp_path / "scheduler.json").write_text("[1")
     with pytest.raises(UserError, match="neither an address"):
         DaskCluster(str(tmp_path / "scheduler.json")).n_threads()
-    monkeypatch.setattr("mlcdr.run.dask_backend.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("mlcdr.execution.dask_backend.CONNECT_SECONDS", 0.5)
     with pytest.raises(UserError, match="no scheduler answers"):
         DaskCluster("tcp://127.0.0.1:1").n_threads()
     assert not (tmp_path / "small").exists()
 
 
 def test_a_scheduler_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlcdr.run.dask_backend.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("mlcdr.execution.dask_backend.CONNECT_SECONDS", 0.5)
     refused = pytest.raises(UserError, match=r"^--scheduler tcp://127\.0\.0\.1:\d+: no scheduler answers")
     with socket.create_server(("127.0.0.1", 0)) as mute, refused:
         DaskCluster(f"tcp://127.0.0.1:{mute.getsockname()[1]}").n_threads()
@@ -371,7 +371,7 @@ import json, os, sys
 from pathlib import Path
 from distributed import Client
 from mlcdr.config.loading import load_experiment
-from mlcdr.run.runner import run
+from mlcdr.execution.runner import run
 
 with Client(scheduler_file="scheduler.json", set_as_default=False, timeout=60) as client:
     client.wait_for_workers(2, timeout=120)

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from mlcdr.cli.components import methods
-from mlcdr.compare.comparison import compare
+from mlcdr.comparison.comparison import compare
 from mlcdr.config.loading import experiment_from
 from mlcdr.errors import ConfigError
+from mlcdr.execution.runner import run
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.metrics import METRICS, names, resolve
 from mlcdr.metrics.names import ALIASES
 from mlcdr.results.results import open_results
-from mlcdr.run.runner import run
 from mlcdr.tables import tables
 from tests import small
 from tests.small import FOUR

@@ -18,12 +18,12 @@ from sklearn.base import ClassifierMixin
 from mlcdr.config.loading import experiment_from, experiment_yaml
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import UserError
+from mlcdr.execution.models import Model, load_model, write_model
 from mlcdr.experiment.estimators import build
 from mlcdr.methods import registry
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.multilabel import MultilabelClassifier
 from mlcdr.numerics.moments import Moments
-from mlcdr.run.models import Model, load_model, write_model
 from tests import small
 from tests.small import Outcome
 

@@ -17,12 +17,12 @@ import pytest
 from mlcdr import processes
 from mlcdr.config.loading import experiment_from, load_experiment
 from mlcdr.errors import DataError, ResultsError
+from mlcdr.execution.computing import Computer, GroupResult
+from mlcdr.execution.executors import ThisProcess
+from mlcdr.execution.listener import Listener
+from mlcdr.execution.runner import RunReport, run
 from mlcdr.experiment import data_source
 from mlcdr.results.manifest import read_manifest
-from mlcdr.run.computing import Computer, GroupResult
-from mlcdr.run.executors import ThisProcess
-from mlcdr.run.listener import Listener
-from mlcdr.run.runner import RunReport, run
 from tests import prepared, small
 from tests.small import FOUR, SIZES, Guess
 

@@ -14,10 +14,10 @@ from sklearn.dummy import DummyRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import HalvingGridSearchCV
 
+from mlcdr.execution.runner import run
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.tune import Distribution, TuneSpec
 from mlcdr.report import report as report_page
-from mlcdr.run.runner import run
 from tests.experiment.test_tune import ALPHAS, Noting, arff, config, dense, plain_criterion, tuned
 from tests.small import FOUR
 

@@ -23,6 +23,8 @@ from mlcdr import processes
 from mlcdr.config.loading import experiment_yaml, load_experiment
 from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import DataError
+from mlcdr.execution import computing
+from mlcdr.execution.computing import Computer, groups
 from mlcdr.experiment import estimators
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
@@ -33,8 +35,6 @@ from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.registry import Component
-from mlcdr.run import computing
-from mlcdr.run.computing import Computer, groups
 from tests import small
 from tests.small import FOUR, SIZES
 

@@ -11,15 +11,15 @@ import pytest
 
 from mlcdr.config.loading import experiment_from
 from mlcdr.errors import ConfigError
+from mlcdr.execution import choose_kernel
+from mlcdr.execution.listener import Listener
+from mlcdr.execution.runner import run
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.division import make_splits
 from mlcdr.experiment.splits import KFold
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.ridge import Ridge
-from mlcdr.run import choose_kernel
-from mlcdr.run.listener import Listener
-from mlcdr.run.runner import run
 from tests import small
 from tests.small import FOUR, SIZES
 
@@ -280,7 +280,7 @@ def test_a_point_that_fails_is_not_chosen(arff: Path, tmp_path: Path) -> None:
 
 def test_a_grid_of_one_point_is_a_setting(arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a data set, perhaps; nothing is fitted to choose it, and a run that fails says why."""
-    from mlcdr.run import choose
+    from mlcdr.execution import choose
 
     monkeypatch.setattr(choose, "_sum_over_folds", lambda *_: pytest.fail("there is nothing to choose"))
     tune = {"grid": {"feature_space.n_components": [2]}, "grids": {"tiny": {"feature_space.n_components": [3]}}}

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from mlcdr.errors import ConfigError, UserError
+from mlcdr.execution import workers
+from mlcdr.execution.computing import Group, groups
+from mlcdr.execution.runner import RunReport, run
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.record import progress
-from mlcdr.run import workers
-from mlcdr.run.computing import Group, groups
-from mlcdr.run.runner import RunReport, run
 from tests import small
 from tests.faults.harness import processes, until
 from tests.small import FOUR, Outcome

@@ -31,7 +31,7 @@ METHODS = {"PLST": small.FOUR["PLST"], "Bad": {"learner": "tests.small.Failing"}
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a config and its results, in which a method failed."""
     from mlcdr.config.loading import experiment_yaml, load_experiment
-    from mlcdr.run.runner import run
+    from mlcdr.execution.runner import run
 
     place = tmp_path_factory.mktemp("hostile")
     arff = small.write_dataset(place / "data", n=40)
@@ -486,7 +486,7 @@ def test_what_could_not_be_read_is_refused_before_it_is_run(folder: Path, monkey
     from mlcdr.config import loading
     from mlcdr.config.loading import load_experiment
     from mlcdr.errors import ConfigError
-    from mlcdr.run.runner import run
+    from mlcdr.execution.runner import run
 
     experiment = load_experiment("e.yaml")
     monkeypatch.setattr(loading, "MAX_RESOLVED", 300)

@@ -25,12 +25,12 @@ import pytest
 from mlcdr import processes
 from mlcdr.config.loading import experiment_yaml
 from mlcdr.errors import ConfigError
+from mlcdr.execution import workers
+from mlcdr.execution.computing import Computer, GroupResult
+from mlcdr.execution.listener import Listener
+from mlcdr.execution.runner import RunReport, run
 from mlcdr.results.record import progress
 from mlcdr.results.store import Store
-from mlcdr.run import workers
-from mlcdr.run.computing import Computer, GroupResult
-from mlcdr.run.listener import Listener
-from mlcdr.run.runner import RunReport, run
 from tests import small
 from tests.faults.harness import until
 from tests.small import FOUR, Guess

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
 from mlcdr.errors import ConfigError
+from mlcdr.execution.computing import Computer, groups
 from mlcdr.experiment import estimators
 from mlcdr.experiment.estimators import build
 from mlcdr.experiment.trials import plan
@@ -24,7 +25,6 @@ from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.thresholds import Maximise
 from mlcdr.numerics.moments import Moments
-from mlcdr.run.computing import Computer, groups
 from tests import small
 from tests.methods.problems import NAMES, as_sparse, problem
 

@@ -433,9 +433,9 @@ def test_a_config_hears_of_it_at_once():
 
 def test_the_printed_cells_of_emotions(real_dataset):
     """Chen & Lin 2012, Table 5, with the parameters that cross-validation finds: within three standard errors."""
+    from mlcdr.execution.computing import Computer, groups
     from mlcdr.experiment.data_source import DataSource
     from mlcdr.experiment.trials import plan
-    from mlcdr.run.computing import Computer, groups
 
     dataset = real_dataset("emotions")
     ridge = {"kernel_ridge": {"gamma": 2.0**-17, "alpha": 2.0**-14}}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mlcdr.compare import baseline
+from mlcdr.comparison import baseline
 from mlcdr.errors import ResultsError
 from mlcdr.results.results import open_results
 from tests.reporting.results_folders import PATH, experiment, write_folder

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from mlcdr.compare import comparison
+from mlcdr.comparison import comparison
 from mlcdr.errors import ResultsError
 from mlcdr.reproduce import published
 from mlcdr.reproduce.judging import rules_for

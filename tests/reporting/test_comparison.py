@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from mlcdr.compare import comparison
+from mlcdr.comparison import comparison
 from mlcdr.errors import ResultsError
 from mlcdr.results.results import open_results
 from tests.reporting.results_folders import PATH, as_printed, experiment, published, write_folder

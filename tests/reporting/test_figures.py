@@ -9,8 +9,8 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
-from mlcdr.compare.comparison import compare
-from mlcdr.compare.diagrams import draw_critical_difference, draw_matrix
+from mlcdr.comparison.comparison import compare
+from mlcdr.comparison.diagrams import draw_critical_difference, draw_matrix
 from mlcdr.errors import ResultsError
 from mlcdr.results.results import open_results
 from mlcdr.tables import figures, layouts

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mlcdr.compare import comparison
+from mlcdr.comparison import comparison
 from mlcdr.errors import ResultsError
 from mlcdr.results.joining import join
 from mlcdr.results.results import open_results

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcdr.compare import diagrams
-from mlcdr.compare.comparison import compare, compare_all
+from mlcdr.comparison import diagrams
+from mlcdr.comparison.comparison import compare, compare_all
 from mlcdr.report import svg
 from mlcdr.results.results import open_results
 from mlcdr.tables import styles

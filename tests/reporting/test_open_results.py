@@ -11,10 +11,10 @@ import pytest
 
 from mlcdr.config.loading import experiment_from
 from mlcdr.errors import ResultsError
+from mlcdr.execution.runner import run
 from mlcdr.results.manifest import open_manifest
 from mlcdr.results.results import import_results, open_results
 from mlcdr.results.scores import NoResults
-from mlcdr.run.runner import run
 from tests import small
 
 GRID = {"learner": "ridge", "tune": {"grid": {"learner.alpha": [0.1, 10]}, "scope": "test"}}

@@ -17,7 +17,7 @@ from html.parser import HTMLParser
 import pytest
 import yaml
 
-from mlcdr.compare import diagrams
+from mlcdr.comparison import diagrams
 from mlcdr.errors import ResultsError
 from mlcdr.report import report
 from mlcdr.results.results import open_results

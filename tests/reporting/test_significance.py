@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from mlcdr.compare import comparison, diagrams
-from mlcdr.compare.significance import assess
+from mlcdr.comparison import comparison, diagrams
+from mlcdr.comparison.significance import assess
 from mlcdr.results.results import open_results
 from tests.reporting.results_folders import experiment, write_folder
 from tests.reporting.test_statistics import DEMSAR

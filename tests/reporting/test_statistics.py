@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mlcdr.compare import statistics as module
+from mlcdr.comparison import statistics as module
 
 # Demšar (2006), Table 6: AUC of C4.5, C4.5+m, C4.5+cf and C4.5+m+cf on fourteen data sets.
 DEMSAR = np.array(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from mlcdr.compare import comparison
+from mlcdr.comparison import comparison
 from mlcdr.errors import ResultsError
 from mlcdr.results.results import open_results
 from mlcdr.tables import tables

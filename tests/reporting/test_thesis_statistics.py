@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from mlcdr.compare import statistics
+from mlcdr.comparison import statistics
 from mlcdr.reproduce import published
 from tests.reporting.results_folders import published as rows_of
 

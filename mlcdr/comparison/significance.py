@@ -1,6 +1,6 @@
 """The tests of all methods under one metric over several data sets, in words and as a table of pairs.
 
-The tests themselves are in `mlcdr.compare.statistics`. All are at level 0.05. With `FEW` data sets or fewer
+The tests themselves are in `mlcdr.comparison.statistics`. All are at level 0.05. With `FEW` data sets or fewer
 numbers are given but no verdict on all methods together: the tests' distributions do not hold there, and they have
 little power. How many points of a sweep each data set has does not help: they are not independent of one another.
 """
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlcdr.compare import statistics
-from mlcdr.compare.statistics import Friedman, Pairwise, Posterior
+from mlcdr.comparison import statistics
+from mlcdr.comparison.statistics import Friedman, Pairwise, Posterior
 from mlcdr.errors import join_words
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, signed, text
 from mlcdr.tables.text_format import number

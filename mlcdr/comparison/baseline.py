@@ -2,7 +2,7 @@
 
 Two runs are paired cell by cell (data set, method, point, metric) over the splits that both have; every other source
 of variation is then common to both. A metric of a cell is *worse* if its mean over the splits lost more than `margin`
-times the old mean, by the corrected resampled t test (`mlcdr.compare.statistics.corrected_t`: the training sets of
+times the old mean, by the corrected resampled t test (`mlcdr.comparison.statistics.corrected_t`: the training sets of
 the splits overlap), one-sided at level 0.05 with Holm's correction over all cells that changed (of metrics, and of
 times). A time is worse if the geometric mean of new over old exceeds `time_margin`, by the same test of the logarithms.
 *Better* is the same the other way round. Cells that are the same number in every split are unchanged and take no part
@@ -24,8 +24,8 @@ from typing import Literal
 
 import numpy as np
 
-from mlcdr.compare.significance import ALPHA
-from mlcdr.compare.statistics import corrected_t, holm, paired_differences, wilcoxon
+from mlcdr.comparison.significance import ALPHA
+from mlcdr.comparison.statistics import corrected_t, holm, paired_differences, wilcoxon
 from mlcdr.errors import ResultsError, escape_control_characters, join_words
 from mlcdr.experiment.splits import FromFile, KFold, Shuffle
 from mlcdr.results.metric_facts import MetricFacts

@@ -23,8 +23,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mlcdr.compare.comparison import Comparison
-from mlcdr.compare.significance import ALPHA, FEW, Significance, record
+from mlcdr.comparison.comparison import Comparison
+from mlcdr.comparison.significance import ALPHA, FEW, Significance, record
 from mlcdr.tables import layouts, styles
 from mlcdr.tables.figures import STYLE, save
 from mlcdr.tables.sheet import DASH, signed

@@ -33,12 +33,12 @@ from joblib.externals.loky.backend import get_context
 from threadpoolctl import threadpool_limits
 
 from mlcdr.errors import UserError
+from mlcdr.execution.computing import Computer, Group, GroupResult
+from mlcdr.execution.executors import ExecutorLost
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.model import LimitsSpec
 from mlcdr.experiment.trials import Score, by_family
 from mlcdr.processes import ENDING_SIGNALS, block_signals, close_in_forks, raise_if_stopped
-from mlcdr.run.computing import Computer, Group, GroupResult
-from mlcdr.run.executors import ExecutorLost
 from mlcdr.standard_streams import protect_streams
 
 _LOOK = 0.05  # seconds between two looks at the memory of a worker

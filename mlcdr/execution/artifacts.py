@@ -7,7 +7,7 @@ later computes what is missing, and changes no score on record. `kept/index.csv`
 `split0-KEY.npz` has arrays that any NumPy reads without pickles: `rows` (the test rows in the data set), `labels` (n×K,
 predicted), `truth` (n×K), `label_names`, and, of a method with scores, `scores` (n×K): how far each lies above its
 threshold; with `keep_top: m` these are the m highest of each row (n×m), and `score_labels` (n×m) their labels.
-`split0-KEY.skops` or `.joblib` is the model (`mlcdr.run.models`).
+`split0-KEY.skops` or `.joblib` is the model (`mlcdr.execution.models`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ResultsError
+from mlcdr.execution.models import ENDINGS, Model, write_model
 from mlcdr.experiment.model import KeepSpec
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.metrics.outcome import highest
-from mlcdr.run.models import ENDINGS, Model, write_model
 from mlcdr.whole_files import TEMPORARY_PREFIX, check_within, is_regular_file, write_atomically
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ are left out of the average ranks, and the notes name them. A method without any
 without the swept parameter has one number, which stands (and is ranked) at every point. W/T/L are a method's wins, ties
 and losses against each of the others in the same places.
 
-The notes end in tests of significance (`mlcdr.compare.significance`) over the places that are ranked, if they are of
+The notes end in tests of significance (`mlcdr.comparison.significance`) over the places that are ranked, if they are of
 two data sets or more: the points of one data set are no evidence about another.
 """
 
@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mlcdr.compare.significance import Significance, assess, record
+from mlcdr.comparison.significance import Significance, assess, record
 from mlcdr.errors import join_words
 from mlcdr.results.metric_facts import MetricFacts, explain_missing, list_notes
 from mlcdr.results.ranking import is_among_best, rank_means

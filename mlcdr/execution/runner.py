@@ -10,16 +10,16 @@ from threadpoolctl import threadpool_limits
 
 from mlcdr.config.loading import experiment_yaml
 from mlcdr.errors import UserError
+from mlcdr.execution.artifacts import Keeping, forget
+from mlcdr.execution.dask_backend import DaskCluster
+from mlcdr.execution.executors import Executor, ExecutorLost, ThisProcess
+from mlcdr.execution.listener import Listener
+from mlcdr.execution.plan import RunPlan, plan_run
+from mlcdr.execution.workers import LocalWorkers
+from mlcdr.execution.writing import RunReport, write_results
 from mlcdr.experiment.model import Experiment, LimitsSpec
 from mlcdr.processes import Stop, protect_process, raise_if_stopped, stop_on_signals
 from mlcdr.results.store import Store
-from mlcdr.run.artifacts import Keeping, forget
-from mlcdr.run.dask_backend import DaskCluster
-from mlcdr.run.executors import Executor, ExecutorLost, ThisProcess
-from mlcdr.run.listener import Listener
-from mlcdr.run.plan import RunPlan, plan_run
-from mlcdr.run.workers import LocalWorkers
-from mlcdr.run.writing import RunReport, write_results
 from mlcdr.whole_files import write_atomically
 
 BACKENDS = ("loky", "dask")
@@ -39,7 +39,7 @@ def run(
 
     Every group is computed with one BLAS thread, whatever `jobs` is: the parallel work is over splits, and the numbers
     do not depend on the machine's number of cores. A single job is computed in this process, unless there are limits,
-    or a trial has crashed before; otherwise workers compute, any of which may die (`mlcdr.run.workers`).
+    or a trial has crashed before; otherwise workers compute, any of which may die (`mlcdr.execution.workers`).
 
     Parameters
     ----------

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 
 from mlcdr.errors import UserError
+from mlcdr.execution.artifacts import Keeping
+from mlcdr.execution.choose import Choice, choose, without_tune
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.division import Integers, Split, Splits
 from mlcdr.experiment.estimators import build, features_kept, seeded
@@ -36,8 +38,6 @@ from mlcdr.numerics.memo import Memo, metered
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
 from mlcdr.processes import protect_process, raise_if_stopped
-from mlcdr.run.artifacts import Keeping
-from mlcdr.run.choose import Choice, choose, without_tune
 
 _FRAMES = -50  # of each traceback that is recorded: the last
 _LONGEST = 20_000  # characters of an error that is recorded

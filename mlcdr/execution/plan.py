@@ -15,14 +15,14 @@ import numpy as np
 
 from mlcdr.config.loading import experiment_yaml
 from mlcdr.errors import ConfigError
+from mlcdr.execution.artifacts import Keeping
+from mlcdr.execution.computing import Group, groups
+from mlcdr.execution.listener import Listener
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.model import DatasetSpec, Experiment
 from mlcdr.experiment.trials import Trial, plan
 from mlcdr.results.record import Kept, duration, kept
 from mlcdr.results.store import Store, place
-from mlcdr.run.artifacts import Keeping
-from mlcdr.run.computing import Group, groups
-from mlcdr.run.listener import Listener
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from threadpoolctl import threadpool_info
 
 from mlcdr import __version__
 from mlcdr.errors import ResultsError
+from mlcdr.execution.artifacts import Keeping
+from mlcdr.execution.plan import RunPlan
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.store import Store, place
 from mlcdr.results.tabulate import write_chosen, write_labels, write_scores, write_summary
-from mlcdr.run.artifacts import Keeping
-from mlcdr.run.plan import RunPlan
 from mlcdr.whole_files import write_atomically
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "pandas", "threadpoolctl")

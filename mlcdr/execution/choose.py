@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcdr.execution import choose_kernel
 from mlcdr.experiment.division import Integers, Splits
 from mlcdr.experiment.families import at_all_sizes, families_of
 from mlcdr.experiment.model import MethodSpec
@@ -23,7 +24,6 @@ from mlcdr.experiment.tune import Criterion, Point, TuneSpec
 from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
-from mlcdr.run import choose_kernel
 
 Measure = Callable[[Sequence[MethodSpec], Moments, Any, Any], list[float]]
 """(specs, moments to fit them from, test rows X and Y) → the criterion of each; NaN where one failed."""

@@ -27,12 +27,12 @@ from threadpoolctl import threadpool_limits
 
 from mlcdr import __version__
 from mlcdr.errors import ConfigError, UserError
+from mlcdr.execution.computing import Computer, Group, GroupResult
+from mlcdr.execution.executors import ExecutorLost
+from mlcdr.execution.writing import installed_version
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.keys import PROGRAM
 from mlcdr.experiment.trials import Score
-from mlcdr.run.computing import Computer, Group, GroupResult
-from mlcdr.run.executors import ExecutorLost
-from mlcdr.run.writing import installed_version
 
 if TYPE_CHECKING:
     from distributed import Client, Future

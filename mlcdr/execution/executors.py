@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Protocol
 
+from mlcdr.execution.computing import Computer, Group, GroupResult
 from mlcdr.experiment.data_source import DividedData
-from mlcdr.run.computing import Computer, Group, GroupResult
 
 
 class ExecutorLost(Exception):
