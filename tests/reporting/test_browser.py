@@ -49,8 +49,8 @@ def written(root):
     return {name: report.write(folder) for name, folder in made.items()}
 
 
-EVERY = {"best": 4, "many": 2 + 7 * 2, "failed": 3}
-"""The pages, and how many figures each has: diagrams, and curves of each data set and metric."""
+EVERY = {"best": 4 + 8, "many": 2 + 7 * 2, "failed": 3}
+"""The pages, and how many figures each has: diagrams, curves, and the points tried."""
 
 
 def many(root):
