@@ -21,6 +21,7 @@ from typing import Any
 import typer
 
 from mlcdr.cli import app
+from mlcdr.cli.help import describe_usage, spell
 from mlcdr.config.schema import schema
 from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.methods import declarations, registry
@@ -384,8 +385,8 @@ def commands() -> str:
     ]
     for name, command in _all_commands(root, ""):
         about = inspect.cleandoc(command.help or "").replace("\n", " ").replace("  ", "\n\n")
-        usage = " ".join([f"mlcdr {name}", *(_usage(p) for p in command.params if p.name != "help")])
-        rows = [f"- `{_spelt(p)}`: {p.help}" for p in command.params if getattr(p, "help", None) and p.name != "help"]
+        usage = " ".join([f"mlcdr {name}", *(describe_usage(p) for p in command.params if p.name != "help")])
+        rows = [f"- `{spell(p)}`: {p.help}" for p in command.params if getattr(p, "help", None) and p.name != "help"]
         parts.append(
             f"## mlcdr {name}\n\n    {usage}\n\n{_escaped(about)}\n" + ("\n" + "\n".join(rows) + "\n" if rows else "")
         )
@@ -398,24 +399,6 @@ def _all_commands(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
             yield from _all_commands(command, f"{prefix}{name} ")
         else:
             yield f"{prefix}{name}", command
-
-
-def _spelt(parameter: Any) -> str:
-    if parameter.param_type_name == "argument":
-        return str(parameter.metavar or parameter.name.upper())
-    return ", ".join(parameter.opts) + _value(parameter)
-
-
-def _value(option: Any) -> str:
-    return "" if option.is_flag else f" {option.metavar or option.name.upper()}"
-
-
-def _usage(parameter: Any) -> str:
-    if parameter.param_type_name == "argument":
-        name = _spelt(parameter) + ("..." if parameter.nargs == -1 else "")
-        return name if parameter.required else f"[{name}]"
-    longest = max(parameter.opts, key=len)
-    return f"[{longest}{_value(parameter)}]{'...' if parameter.multiple else ''}"
 
 
 # -------------------------------------------------------------------- what comes of the papers

@@ -7,10 +7,12 @@ import pty
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from mlcdr import __version__, cli
@@ -63,13 +65,42 @@ def test_the_module_is_the_command(here: Path) -> None:
     assert (done.returncode, done.stdout) == (0, f"mlcdr {__version__}\n")
 
 
-def test_every_command_has_help() -> None:
-    commands = [*cli.app.registered_commands, *cli.datasets_app.registered_commands]
-    assert all(command.callback and command.callback.__doc__ for command in commands)
-    for name in [command.name or command.callback.__name__ for command in cli.app.registered_commands]:
-        result = CliRunner().invoke(cli.app, [name, "--help"])
-        assert result.exit_code == 0
-        assert "Usage" in result.output
+def list_commands(group: Any, name: str = "mlcdr") -> Iterator[tuple[str, Any]]:
+    """Every command with what is typed for it, those of groups too."""
+    for each, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from list_commands(command, f"{name} {each}")
+        else:
+            yield f"{name} {each}", command
+
+
+COMMANDS = dict(list_commands(get_command(cli.app)))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_plain_help(name: str) -> None:
+    short, long = (CliRunner().invoke(cli.app, [*name.split()[1:], option]) for option in ("-h", "--help"))
+    assert short.exit_code == long.exit_code == 0
+    assert short.output == long.output
+    assert long.output.startswith("Usage: ")
+    assert len(max(long.output.splitlines(), key=len)) <= 80
+    assert re.search(r"-h, --help +Show this message and exit", long.output)
+    assert not re.search("[\x1b\u2500-\u257f<>]", long.output), "no colours, boxes or names of Python types"
+    assert COMMANDS[name].help
+
+
+def test_help_breaks_lines_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = CliRunner().invoke(cli.app, ["run", "--help"]).output.split()
+    monkeypatch.setenv("COLUMNS", "50")
+    narrow = CliRunner().invoke(cli.app, ["run", "--help"]).output
+    assert narrow.split() == words
+    assert len(max(narrow.splitlines(), key=len)) <= 50
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_parameter_says_what_it_takes(name: str) -> None:
+    for parameter in COMMANDS[name].params:
+        assert getattr(parameter, "is_flag", False) or parameter.metavar, (name, parameter.name)
 
 
 # -------------------------------------------------------------------- mistakes and their lines

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from mlcdr.cli import components, configs, data_sets, reproducing, results, running
+from mlcdr.cli.help import NAMES, Group, add_command
 from mlcdr.errors import UserError, escape_control_characters
 from mlcdr.processes import Stop, record_ctrl_c
 from mlcdr.standard_streams import describe_failure, protect_streams
@@ -38,47 +39,50 @@ def _options(
 app = typer.Typer(
     name="mlcdr",
     help="Reproduce, compare and extend multi-label dimension reduction.",
+    cls=Group,
+    context_settings=NAMES,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 app.callback()(_options)
-app.command(short_help="Run experiments; finished trials are not repeated.")(running.run)
-app.command(short_help="Run the experiments of a published table.")(reproducing.reproduce)
-app.command(short_help="Find the mistakes in an experiment file.")(configs.check)
-app.command(short_help="Show what `run` would compute, without running it.")(configs.plan)
-app.command(short_help="Show the progress of a run, or how it ended.")(running.status)
-app.command(short_help="Compute failed trials again.")(running.retry)
-app.command(short_help="Write a first experiment file.")(configs.new)
-app.command(short_help="Print the JSON schema of experiment files.")(configs.schema)
-app.command(short_help="Write the tables of results again and print them.")(results.table)
-app.command(short_help="Draw the figures of results again.")(results.plot)
-app.command(short_help="Write one HTML page with all results.")(results.report)
-app.command(short_help="Compare methods, published tables, earlier runs.")(results.compare)
-app.command("reproduction-status", short_help="Show how well results match published tables.")(
-    reproducing.reproduction_status
+add_command(app, "run", running.run, "Run experiments; finished trials are not repeated.")
+add_command(app, "reproduce", reproducing.reproduce, "Run the experiments of a published table.")
+add_command(app, "check", configs.check, "Find the mistakes in an experiment file.")
+add_command(app, "plan", configs.plan, "Show what `run` would compute, without running it.")
+add_command(app, "status", running.status, "Show the progress of a run, or how it ended.")
+add_command(app, "retry", running.retry, "Compute failed trials again.")
+add_command(app, "new", configs.new, "Write a first experiment file.")
+add_command(app, "schema", configs.schema, "Print the JSON schema of experiment files.")
+add_command(app, "table", results.table, "Write the tables of results again and print them.")
+add_command(app, "plot", results.plot, "Draw the figures of results again.")
+add_command(app, "report", results.report, "Write one HTML page with all results.")
+add_command(app, "compare", results.compare, "Compare methods, published tables, earlier runs.")
+add_command(
+    app, "reproduction-status", reproducing.reproduction_status, "Show how well results match published tables."
 )
-app.command(short_help="Predict with a saved model, as CSV.")(results.predict)
-app.command(short_help="List the components of methods, or describe one.")(components.methods)
-app.command(short_help="List the metrics.")(components.metrics)
-app.command(short_help="Check the installation, data folders and plug-ins.")(components.doctor)
-app.command("test", short_help="Check your methods against required properties.")(components.check_methods)
+add_command(app, "predict", results.predict, "Predict with a saved model, as CSV.")
+add_command(app, "methods", components.methods, "List the components of methods, or describe one.")
+add_command(app, "metrics", components.metrics, "List the metrics.")
+add_command(app, "doctor", components.doctor, "Check the installation, data folders and plug-ins.")
+add_command(app, "test", components.check_methods, "Check your methods against required properties.")
 
 datasets_app = typer.Typer(
     help="The papers' data sets: list them, describe one, download, verify.",
     short_help="Data sets: list, info, fetch, export, plot …",
+    cls=Group,
     no_args_is_help=True,
 )
 app.add_typer(datasets_app, name="datasets")
-datasets_app.command("list")(data_sets.list_datasets)
-datasets_app.command("info", short_help="Describe a data set, and what is made of its files.")(data_sets.info)
-datasets_app.command("fetch", short_help="Download data sets, checked against the catalogue.")(data_sets.fetch)
-datasets_app.command("verify", short_help="Compare available data sets with the catalogue.")(data_sets.verify)
-datasets_app.command("splits", short_help="Labels in folds, blind and stratified.")(data_sets.datasets_splits)
-datasets_app.command("table", short_help="Sizes and label statistics, counted on the data.")(data_sets.datasets_table)
-datasets_app.command("export", short_help="Write a data set in another form.")(data_sets.datasets_export)
-datasets_app.command("plot", short_help="Draw the labels of a data set.")(data_sets.datasets_plot)
+add_command(datasets_app, "list", data_sets.list_datasets)
+add_command(datasets_app, "info", data_sets.info, "Describe a data set, and what is made of its files.")
+add_command(datasets_app, "fetch", data_sets.fetch, "Download data sets, checked against the catalogue.")
+add_command(datasets_app, "verify", data_sets.verify, "Compare available data sets with the catalogue.")
+add_command(datasets_app, "splits", data_sets.datasets_splits, "Labels in folds, blind and stratified.")
+add_command(datasets_app, "table", data_sets.datasets_table, "Sizes and label statistics, counted on the data.")
+add_command(datasets_app, "export", data_sets.datasets_export, "Write a data set in another form.")
+add_command(datasets_app, "plot", data_sets.datasets_plot, "Draw the labels of a data set.")
 
 
 def main() -> None:

@@ -30,8 +30,8 @@ Set = Annotated[
         "--set", metavar="KEY=VALUE", help="Change a value of the config, e.g. splits.repeats=10. Repeatable."
     ),
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Number of workers; 0: one per core.")]
-Out = Annotated[Path, typer.Option(help="The folder that contains the results folders.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=0, help="Number of workers; 0: one per core.")]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder that contains the results folders.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Trust = Annotated[
     bool,

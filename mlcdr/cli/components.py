@@ -12,7 +12,9 @@ from mlcdr.cli.printing import print_columns
 from mlcdr.errors import UserError, suggest_name
 
 
-def methods(name: Annotated[str | None, typer.Argument(help="Show this one in full.")] = None) -> None:
+def methods(
+    name: Annotated[str | None, typer.Argument(metavar="COMPONENT", help="Show this one in full.")] = None,
+) -> None:
     """List the components a method can be made of, or describe one."""
     import inspect
 

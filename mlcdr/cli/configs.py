@@ -63,14 +63,18 @@ def plan(
 
 def new(
     datasets: Annotated[
-        list[str] | None, typer.Option("--dataset", "-d", metavar="NAME", help="A data set. Repeatable.")
+        list[str] | None, typer.Option("--dataset", "-d", metavar="DATASET", help="A data set. Repeatable.")
     ] = None,
     methods: Annotated[
         list[str] | None,
-        typer.Option("--method", "-m", metavar="NAME", help="A component, or several: pca+plst+ridge. Repeatable."),
+        typer.Option(
+            "--method", "-m", metavar="COMPONENT", help="A component, or several: pca+plst+ridge. Repeatable."
+        ),
     ] = None,
-    metrics: Annotated[list[str] | None, typer.Option("--metric", metavar="NAME", help="A metric. Repeatable.")] = None,
-    name: Annotated[str | None, typer.Option(help="Of the experiment; else that of the file.")] = None,
+    metrics: Annotated[
+        list[str] | None, typer.Option("--metric", metavar="METRIC", help="A metric. Repeatable.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Of the experiment; else that of the file.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the config to this file.")] = None,
 ) -> None:
     """Write a first config with comments; asks for what is left out, on a terminal."""

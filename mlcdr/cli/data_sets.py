@@ -29,7 +29,7 @@ _WORDS = {
 Options = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="An option of the data set, e.g. labels=-6 or separator=';'. Repeatable."
+        "--set", metavar="OPTION=VALUE", help="An option of the data set, e.g. labels=-6 or separator=';'. Repeatable."
     ),
 ]
 
@@ -61,7 +61,8 @@ def list_datasets() -> None:
 
 
 def info(
-    name: Annotated[str, typer.Argument(help="A name from the catalogue, or a path.")], settings: Options = None
+    name: Annotated[str, typer.Argument(metavar="DATASET", help="A name from the catalogue, or a path.")],
+    settings: Options = None,
 ) -> None:
     """Print what is known about a data set, and what is made of its files."""
     from mlcdr.data import catalog
@@ -73,8 +74,10 @@ def info(
 
 
 def fetch(
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME")] = None,
-    paper: Annotated[str | None, typer.Option(help="All that the configs of a paper name: chen_lin_2012.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="DATASET", help="Names from the catalogue.")] = None,
+    paper: Annotated[
+        str | None, typer.Option(metavar="PAPER", help="All that the configs of a paper name: chen_lin_2012.")
+    ] = None,
     all_: Annotated[bool, typer.Option("--all", help="All that can be downloaded.")] = False,
     folds: Annotated[bool, typer.Option("--folds", help="Also the fixed folds (NAME.5fold.csv).")] = False,
 ) -> None:
@@ -87,7 +90,7 @@ def fetch(
     from mlcdr.data.sources import how_to_get
 
     if bool(names) + bool(paper) + all_ != 1:
-        raise typer.BadParameter("give names of data sets, or --paper, or --all", param_hint="NAME")
+        raise typer.BadParameter("give names of data sets, or --paper, or --all", param_hint="DATASET")
     chosen = names or []
     if not names:
         from mlcdr.reproduce import recipes
@@ -102,7 +105,8 @@ def fetch(
 
 def verify(
     name: Annotated[
-        str | None, typer.Argument(help="A name from the catalogue; default: all available data sets.")
+        str | None,
+        typer.Argument(metavar="DATASET", help="A name from the catalogue; default: all available data sets."),
     ] = None,
 ) -> None:
     """Compare available data sets with the catalogue; exit code 1 if one differs."""
@@ -123,14 +127,18 @@ def verify(
 
 def datasets_table(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Data sets; default: those of the published table.")
+        list[str] | None, typer.Argument(metavar="DATASET", help="Data sets; default: those of the published table.")
     ] = None,
-    layout: Annotated[str, typer.Option(help="The layout: which statistics, and their format.")] = "datasets",
+    layout: Annotated[
+        str, typer.Option(metavar="LAYOUT", help="The layout: which statistics, and their format.")
+    ] = "datasets",
     published: Annotated[
         str | None,
         typer.Option(metavar="PAPER/TABLE", help="Compare with a published table, e.g. pacharawongsakda_2012/table1."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Also write the table (md, tex, csv) into this folder.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also write the table (md, tex, csv) into this folder.")
+    ] = None,
 ) -> None:
     """Tabulate available data sets: sizes, kinds of features, label statistics, counted on the data."""
     from mlcdr.reproduce import data_sets
@@ -138,7 +146,7 @@ def datasets_table(
 
     compared = data_sets.compare(names or [], published) if published else None
     if not names and compared is None:
-        raise typer.BadParameter("give names of data sets, or a published table of data sets", param_hint="NAME")
+        raise typer.BadParameter("give names of data sets, or a published table of data sets", param_hint="DATASET")
     shown = names or (list(compared.datasets) if compared else None)
     made = data_sets.render(shown or [], layout)
     print_table(made)
@@ -151,8 +159,10 @@ def datasets_table(
 
 
 def datasets_export(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set, or the path of its file.")],
-    form: Annotated[str, typer.Option("--format", help="arff, meka, csv, svmlight, xmc, npz or parquet.")],
+    name: Annotated[str, typer.Argument(metavar="DATASET", help="A data set, or the path of its file.")],
+    form: Annotated[
+        str, typer.Option("--format", metavar="arff|meka|csv|svmlight|xmc|npz|parquet", help="The form to write.")
+    ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("exported"),
     settings: Options = None,
 ) -> None:
@@ -179,19 +189,19 @@ def datasets_export(
 
 
 def datasets_plot(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set, or the path of its ARFF file.")],
+    name: Annotated[str, typer.Argument(metavar="DATASET", help="A data set, or the path of its ARFF file.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("figures"),
     order: Annotated[
         str,
         typer.Option(
-            metavar="ORDER",
+            metavar="auto|file|frequency|similar",
             callback=one_of("auto", "file", "frequency", "similar"),
             help="Order of labels in heat maps: file, frequency, similar; auto: similar for many.",
         ),
     ] = "auto",
     projection: Annotated[
         str,
-        typer.Option(callback=one_of("opls", "pca"), help="opls (supervised) or pca."),
+        typer.Option(metavar="opls|pca", callback=one_of("opls", "pca"), help="opls is supervised."),
     ] = "opls",
     settings: Options = None,
 ) -> None:
@@ -204,7 +214,7 @@ def datasets_plot(
 
 
 def datasets_splits(
-    names: Annotated[list[str], typer.Argument(metavar="NAME")],
+    names: Annotated[list[str], typer.Argument(metavar="DATASET", help="Data sets, by name or path.")],
     folds: Annotated[int, typer.Option(metavar="N", min=2, help="Number of folds.")] = 10,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="As `seed` of a config's splits.")] = 1,
     groups: Annotated[
@@ -213,7 +223,7 @@ def datasets_splits(
     stratified: Annotated[
         str,
         typer.Option(
-            metavar="BY",
+            metavar="blind|labels|pairs",
             callback=one_of("blind", "labels", "pairs"),
             help="What --to writes: folds drawn blind, stratified by labels, or by pairs.",
         ),

@@ -122,7 +122,9 @@ def reproduction_status(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that contains the results folders.")] = Path(
         "results"
     ),
-    to: Annotated[Path | None, typer.Option(help="Write the page to this file instead of printing it.")] = None,
+    to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the page to this file instead of printing it.")
+    ] = None,
 ) -> None:
     """Write a page (Markdown) on how well stored results reproduce the published tables."""
     from mlcdr.reproduce import reproduction

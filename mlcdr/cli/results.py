@@ -29,9 +29,11 @@ def plot(
     folder: Folder,
     layout: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Draw this layout (curves, boxes, time, heatmap …) instead. Repeatable."),
+        typer.Option(metavar="LAYOUT", help="Draw this layout (curves, boxes, time, heatmap …) instead. Repeatable."),
     ] = None,
-    metric: Annotated[list[str] | None, typer.Option(help="With --layout: this metric only. Repeatable.")] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option(metavar="METRIC", help="With --layout: this metric only. Repeatable.")
+    ] = None,
 ) -> None:
     """Draw the figures of a results folder again; standard ones if the experiment lists none.
 
@@ -76,14 +78,18 @@ def compare(
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option(help="Show this metric only."),
+        typer.Option(metavar="METRIC", help="Show this metric only."),
     ] = None,
     bayes: Annotated[
         bool, typer.Option("--bayes", help="Show every pair of methods, with the Bayesian signed-rank test.")
     ] = False,
     rope: Annotated[
         float | None,
-        typer.Option(min=0, help="With --bayes: differences up to this count as none, in units of the metric (0.01)."),
+        typer.Option(
+            metavar="NUMBER",
+            min=0,
+            help="With --bayes: differences up to this count as none, in units of the metric (0.01).",
+        ),
     ] = None,
     by_label: Annotated[
         bool, typer.Option("--by-label", help="Show which labels each method wins (of a run with `by_label`).")
@@ -105,10 +111,14 @@ def compare(
         ),
     ] = None,
     margin: Annotated[
-        float | None, typer.Option(min=0, help="With --baseline: a metric may lose this share of its old mean (0.01).")
+        float | None,
+        typer.Option(
+            metavar="NUMBER", min=0, help="With --baseline: a metric may lose this share of its old mean (0.01)."
+        ),
     ] = None,
     time_margin: Annotated[
-        float | None, typer.Option(min=1, help="With --baseline: a time may grow by this factor (1.5).")
+        float | None,
+        typer.Option(metavar="NUMBER", min=1, help="With --baseline: a time may grow by this factor (1.5)."),
     ] = None,
 ) -> None:
     """Compare methods with each other, with a published table, or with an earlier run.
@@ -205,7 +215,7 @@ def _compare_with_baseline(
 
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, such as those below RESULTS/kept.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A data set, or the path of its ARFF file.")],
+    data: Annotated[str, typer.Argument(metavar="DATASET", help="A data set, or the path of its ARFF file.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write to this file (CSV) instead of printing.")
     ] = None,

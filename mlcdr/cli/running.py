@@ -27,9 +27,12 @@ def run(
     set_: Set = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Discard earlier results and compute all trials.")] = False,
     quiet: Quiet = False,
-    backend: Annotated[str, typer.Option(help="loky (processes), or dask (a cluster).")] = "loky",
+    backend: Annotated[
+        str, typer.Option(metavar="loky|dask", help="Processes of this machine, or a cluster.")
+    ] = "loky",
     scheduler: Annotated[
-        str | None, typer.Option(help="With --backend dask: tcp://host:port, or the path of a scheduler file.")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="With --backend dask: tcp://host:port, or the path of a scheduler file."),
     ] = None,
 ) -> None:
     """Run experiments; trials that are finished in the results folder are not computed again."""

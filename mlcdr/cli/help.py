@@ -1,0 +1,116 @@
+"""The help of commands: plain text, broken at words, with what each argument and option takes.
+
+A parameter's `metavar` is its type: `N` is a number, `CONFIG` an experiment file, `a|b` one of two words. It is what
+help and `docs/commands.md` show, and what shell completion goes by (`mlcdr.cli.completion`).
+"""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+NAMES = {"help_option_names": ["--help", "-h"]}
+"""The settings of an app that answers to `-h` too; its groups and commands inherit them."""
+
+_WIDTH, _NARROWEST, _COLUMN = 80, 40, 28
+
+
+def metavar_of(parameter: Any) -> str:
+    """What a parameter takes, as help shows it; empty for a switch."""
+    if getattr(parameter, "is_flag", False):
+        return ""
+    return str(parameter.metavar or parameter.name.upper())
+
+
+def spell(parameter: Any) -> str:
+    """A parameter as the list of help shows it: `CONFIG`, or `-j, --jobs N`."""
+    if parameter.param_type_name == "argument":
+        return metavar_of(parameter)
+    return " ".join(filter(None, (", ".join(sorted(parameter.opts, key=len)), metavar_of(parameter))))
+
+
+def describe_usage(parameter: Any) -> str:
+    """A parameter as a line of usage shows it: `CONFIG...`, `[NAME]`, `--format FORM`, `[--set KEY=VALUE]...`."""
+    if parameter.param_type_name == "argument":
+        name = metavar_of(parameter) + ("..." if parameter.nargs == -1 else "")
+    else:
+        name = " ".join(filter(None, (max(parameter.opts, key=len), metavar_of(parameter))))
+    name = name if parameter.required else f"[{name}]"
+    return f"{name}..." if getattr(parameter, "multiple", False) else name
+
+
+def _describe(parameter: Any) -> str:
+    """The help of a parameter, with its default if that is a value."""
+    text = parameter.help or ""
+    default = parameter.default
+    is_value = isinstance(default, int | float | str | Path) and not isinstance(default, bool)
+    return f"{text} [default: {default}]" if is_value else text
+
+
+def _wrap(text: str, first: str = "", rest: str = "") -> str:
+    width = max(_NARROWEST, min(shutil.get_terminal_size((_WIDTH, 24)).columns, _WIDTH))
+    return textwrap.fill(
+        text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _list_terms(title: str, rows: list[tuple[str, str]]) -> Iterator[str]:
+    """A titled list of two columns; a term that is too wide has its text on the next line."""
+    if not rows:
+        return
+    yield ""
+    yield f"{title}:"
+    column = min(max(len(term) for term, _ in rows), _COLUMN) + 4
+    for term, text in rows:
+        if len(term) + 4 > column:
+            yield f"  {term}"
+            yield _wrap(text, " " * column, " " * column)
+        else:
+            yield _wrap(text, f"  {term}".ljust(column), " " * column)
+
+
+def _describe_command(command: Any, context: Any) -> str:
+    """All of a command's help."""
+    parameters = [each for each in command.get_params(context) if not getattr(each, "hidden", False)]
+    arguments = [each for each in parameters if each.param_type_name == "argument"]
+    options = [each for each in parameters if each.param_type_name == "option"]
+    commands = getattr(command, "commands", {})
+    usage = ["[OPTIONS]", *map(describe_usage, arguments), *(["COMMAND", "[ARGS]..."] if commands else [])]
+    usage[1:1] = [describe_usage(each) for each in options if each.required]
+    start = f"Usage: {context.command_path} "
+    lines = [_wrap(" ".join(usage), start, " " * len(start)), ""]
+    for paragraph in (command.help or "").split("\n\n"):
+        lines += [_wrap(" ".join(paragraph.split()), "  ", "  "), ""]
+    lines.pop()
+    lines += _list_terms("Arguments", [(spell(each), _describe(each)) for each in arguments])
+    lines += _list_terms("Options", [(spell(each), _describe(each)) for each in options])
+    summaries = [(name, each.short_help or each.help or "") for name, each in commands.items() if not each.hidden]
+    lines += _list_terms("Commands", summaries)
+    return "\n".join(lines) + "\n"
+
+
+class Command(TyperCommand):
+    """A command with our help."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help; the formatter of any version of Typer is used as a buffer only."""
+        formatter.write(_describe_command(self, ctx))
+
+
+class Group(TyperGroup):
+    """A group of commands with our help."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """See `Command`."""
+        formatter.write(_describe_command(self, ctx))
+
+
+def add_command(app: typer.Typer, name: str, function: Callable[..., Any], short_help: str | None = None) -> None:
+    """Make a function a command of an app; `short_help` is its line in the list of commands."""
+    app.command(name, cls=Command, short_help=short_help)(function)
