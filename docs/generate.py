@@ -32,6 +32,7 @@ from mlcdr.tables import layouts
 FOLDER = Path(__file__).parent
 REMARK = "<!-- Written by `make docs`; not to be edited. -->\n"
 STATUS = FOLDER / "reproduction-status.md"
+STUB = FOLDER.parent / "mlcdr" / "__init__.pyi"
 
 # What a family does in a method's line, and the symbols that its docstrings share.
 FAMILIES = {
@@ -79,6 +80,41 @@ def _json(value: Any, depth: int, indent: str = "") -> str:
     inner = f"{indent} "
     rows = [f"{inner}{json.dumps(key)}: {_json(each, depth - 1, inner)}" for key, each in value.items()]
     return "{\n" + ",\n".join(rows) + f"\n{indent}}}"
+
+
+# -------------------------------------------------------------------- the public names
+
+PUBLIC = {
+    "Experiments": {
+        "api.running": ["run"],
+        "api.results": ["open_results", "compare", "Results"],
+        "api.loading": ["load_experiment"],
+        "experiment.model": ["Experiment"],
+        "api.evaluating": ["evaluate"],
+    },
+    "Data": {"data.dataset": ["load_dataset", "Dataset"]},
+    "Methods": {
+        "methods.composition": ["ComposedClassifier"],
+        "methods.contracts": ["FeatureStep", "LabelSpace", "Learner", "Threshold"],
+    },
+    "Errors": {"errors": ["UserError", "ConfigError", "DataError", "ResultsError", "FailedTrialsWarning"]},
+}
+"""What `import mlcdr` offers besides the estimators: the heading of the reference, module, names."""
+
+
+def stub() -> str:
+    """The text of `mlcdr/__init__.pyi`: every public name and its module, for type checkers and for `import mlcdr`."""
+    found: dict[str, list[str]] = {}
+    for modules in PUBLIC.values():
+        for module, public in modules.items():
+            found.setdefault(module, []).extend(public)
+    for known in registry.BUILT_IN.values():
+        for target in known.values():
+            module, _, name = target.removeprefix("mlcdr.").partition(":")
+            found.setdefault(module, []).append(name)
+    lines = [f"from .{module} import {name} as {name}" for module in sorted(found) for name in sorted(found[module])]
+    remark = REMARK.strip("<!-> \n")
+    return "\n".join([f"# {remark}", "", *lines, "", "__version__: str", ""])
 
 
 # -------------------------------------------------------------------- methods
@@ -500,6 +536,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 if __name__ == "__main__":
     declarations.INDEX.write_text(index(), encoding="utf-8")
+    STUB.write_text(stub(), encoding="utf-8")
     declarations.read_index.cache_clear()  # which the pages are made by
     for name, make in PAGES.items():
         (FOLDER / name).write_text(make(), encoding="utf-8")

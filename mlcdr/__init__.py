@@ -1,3 +1,11 @@
-"""mlcdr: a bench to reproduce, compare and extend multi-label dimension reduction."""
+"""mlcdr: a bench to reproduce, compare and extend multi-label dimension reduction.
+
+The public names are those of `__all__`, each loaded when it is asked for; the stub file next to this one says where
+they are from. What is not among them is private.
+"""
+
+import lazy_loader
 
 __version__ = "0.1.0"
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -41,6 +41,10 @@ class ResultsError(UserError):
     """A results folder, a published table or a layout cannot be read or does not fit the request."""
 
 
+class FailedTrialsWarning(UserWarning):
+    """Trials of a run failed; the others were finished."""
+
+
 def report_memory(read: _Function) -> _Function:
     """Decorate a function that reads what its first argument names: where the memory is full, the user is informed."""
 

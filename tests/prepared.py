@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 IMPORTED = (
     "mlcdr.cli",
     "mlcdr.execution.runner",
-    "mlcdr.cli.progress",
+    "mlcdr.api.progress",
     "mlcdr.results.results",
     "mlcdr.tables.tables",
     "tests.small",

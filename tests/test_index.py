@@ -174,7 +174,7 @@ MISTAKES: dict[str, Any] = {
 
 TELL = """
 import sys, json
-from mlcdr.cli.loading import _layout_problems
+from mlcdr.api.loading import _layout_problems
 from mlcdr.errors import ConfigError
 from mlcdr.config.loading import load_experiment
 for path in sys.argv[1:]:

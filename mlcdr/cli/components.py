@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mlcdr.cli.loading import import_from_here
+from mlcdr.api.loading import import_from_here
 from mlcdr.cli.printing import print_columns
 from mlcdr.errors import UserError, suggest_name
 

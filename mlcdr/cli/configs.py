@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from mlcdr.api.loading import import_from_here, load_experiment
 from mlcdr.cli.arguments import Config, Out, Set, Trust
-from mlcdr.cli.loading import import_from_here, load, size
+from mlcdr.cli.loading import size
 from mlcdr.cli.printing import print_columns, print_notice
 from mlcdr.errors import ConfigError, UserError
 
@@ -20,7 +21,7 @@ def check(config: Config, set_: Set = None, trust: Trust = False) -> None:
     The data sets are read, so that sizes, splits and folds are compared with them. A number that is cut down to what
     there is, such as of more neighbours than rows, is reported.
     """
-    experiment = load(config, set_, trust)
+    experiment = load_experiment(config, set_ or (), trust=trust)
     from mlcdr.config.data_checks import (
         compare_with_data,  # after the file: its mistakes are reported without this one's cost
     )
@@ -43,7 +44,7 @@ def plan(
     from mlcdr.execution.plan import survey
     from mlcdr.results.record import duration
 
-    found = survey(load(config, set_, trust), out)
+    found = survey(load_experiment(config, set_ or (), trust=trust), out)
     rows: list[tuple[str, ...]] = [
         ("data set", "rows", "features", "labels", "trials", "done", "failed", "pending", "groups", "fits", "cost")
     ]

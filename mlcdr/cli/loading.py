@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,46 +9,14 @@ from mlcdr.cli.printing import print_notice
 from mlcdr.errors import UserError
 
 if TYPE_CHECKING:
-    from mlcdr.config.consistency import Asked
     from mlcdr.experiment.model import Experiment
 
 
-def load(
-    config: Path, overrides: list[str] | None, trust: bool = False, announce: Callable[[str], None] | None = None
-) -> Experiment:
-    """The experiment, with its layouts looked up, so that nothing is found wrong after hours of computing.
-
-    `trust`: whether modules may be imported that are not below the config's folder; `announce` gets a line on each.
-    """
-    from mlcdr.config.imports import Imports
-    from mlcdr.config.loading import load_experiment
-    from mlcdr.methods.registry import judging_imports
-
-    if (config / "experiment.yaml").exists():
-        raise UserError(f"{config}: a results folder; its experiment is {config / 'experiment.yaml'}")
-    import_from_here()
-    with judging_imports(Imports(config.absolute().parent.resolve(), trust, announce)):
-        return load_experiment(config, overrides or (), also=_layout_problems)
-
-
 def load_to_run(config: Path, overrides: list[str] | None, quiet: bool = False) -> Experiment:
-    """As `load`, of an experiment to be run, whatever it names; each module is printed before it is imported."""
-    return load(config, overrides, trust=True, announce=None if quiet else print_notice)
+    """The experiment of a file, to be run, whatever it names; each module is printed before it is imported."""
+    from mlcdr.api.loading import load_experiment
 
-
-def _layout_problems(asked: Asked) -> Iterable[str]:
-    """What is wrong with the tables and figures of an experiment; `tables` is imported where there are any."""
-    if not (asked.tables or asked.figures):
-        return []
-    from mlcdr.tables import checks
-
-    return checks.find_problems(asked)
-
-
-def import_from_here() -> None:
-    """Let a dotted path lead to a module in the current folder."""
-    if str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))  # last: a file here must not stand in for a library's module
+    return load_experiment(config, overrides or (), announce=None if quiet else print_notice)
 
 
 def all_different(configs: list[Path], names: list[str]) -> None:

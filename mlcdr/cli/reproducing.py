@@ -36,8 +36,7 @@ def reproduce(
     if target is None:
         _list_recipes()
         return
-    from mlcdr.cli.progress import make_listener
-    from mlcdr.execution.runner import run as run_experiment
+    from mlcdr.api.running import compute
 
     if facts := recipes.data_table(target):
         data_sets.datasets_table(None, layout=facts, published=facts, out=None)
@@ -55,8 +54,7 @@ def reproduce(
     for k, (step, experiment) in enumerate(zip(steps, experiments, strict=True)):
         alone = jobs == 0 and recipes.prints_times(experiment)
         print_notice(f"{_format_step(step)}{': it reports times, so one trial runs at a time' if alone else ''}")
-        with make_listener(False) as listener:
-            report = run_experiment(experiment, out, 1 if alone else jobs, listener=listener)
+        report = compute(experiment, out, 1 if alone else jobs)
         worst = max(worst, conclude(experiment, report, False))
         if report.interrupted:
             raise typer.Exit(worst)

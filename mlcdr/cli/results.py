@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import Folder, Folders, one_of
-from mlcdr.cli.loading import import_from_here
 from mlcdr.cli.printing import join_file_names, print_notice, print_table, print_tables
 from mlcdr.errors import ResultsError, escape_control_characters
 

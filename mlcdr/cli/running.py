@@ -39,13 +39,11 @@ def run(
     # before the runner is imported, which takes longer than to find a mistake
     experiments = [load_to_run(config, set_, quiet) for config in configs]
     all_different(configs, [experiment.name for experiment in experiments])
-    from mlcdr.cli.progress import make_listener
-    from mlcdr.execution.runner import run as run_experiment
+    from mlcdr.api.running import compute
 
     worst = 0
     for experiment in experiments:
-        with make_listener(quiet) as listener:
-            report = run_experiment(experiment, out, jobs, backend, fresh, listener, scheduler=scheduler)
+        report = compute(experiment, out, jobs, quiet, fresh, backend, scheduler)
         worst = max(worst, conclude(experiment, report, quiet))
         if report.interrupted:
             break
@@ -59,8 +57,7 @@ def retry(
     quiet: Quiet = False,
 ) -> None:
     """Compute the failed trials of a results folder again; `run` also computes the pending ones."""
-    from mlcdr.cli.progress import make_listener
-    from mlcdr.execution.runner import run as run_experiment
+    from mlcdr.api.running import compute
 
     config = folder / "experiment.yaml"
     if not is_regular_file(config):
@@ -72,10 +69,9 @@ def retry(
     experiment = load_to_run(config, None, quiet)
     if experiment.name != folder.resolve().name:
         raise ResultsError(f"{config}: name: is {experiment.name!r}; rename the folder to it")
-    with make_listener(quiet) as listener:
-        # prefer the relative path that was given, such as `results/long`, to the absolute one
-        out = folder.parent if folder.name == experiment.name else folder.resolve().parent
-        report = run_experiment(experiment, out, jobs, listener=listener, failed_only=True)
+    # prefer the relative path that was given, such as `results/long`, to the absolute one
+    out = folder.parent if folder.name == experiment.name else folder.resolve().parent
+    report = compute(experiment, out, jobs, quiet, failed_only=True)
     if not report.computed and not report.interrupted:
         print_notice(f"{folder}: no failed trials")
         code = 0
@@ -90,25 +86,17 @@ def retry(
 
 def conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
     """Write the tables and figures of a run, print its tables and failures; returns the exit code."""
+    from mlcdr.api.running import write_outputs
     from mlcdr.results.failures import describe_error
     from mlcdr.results.results import open_results
-    from mlcdr.tables import tables
 
     if report.done:
         found = open_results(report.folder)
-        written: list[Path] = []
-        try:
-            written += tables.write_all(found)
-            if not quiet:
-                print_tables(found)
-        except ResultsError as error:  # the results for the table are missing; the failures below show why
-            if not report.failures:
-                raise
-            print(f"no table: {error}", file=sys.stderr)
-        if experiment.figures and not report.interrupted and not report.failures:
-            from mlcdr.tables import figures
-
-            written += figures.write_all(found)
+        written, problem = write_outputs(found, report)
+        if problem:  # the failures below show why
+            print(f"no table: {problem}", file=sys.stderr)
+        elif not quiet:
+            print_tables(found)
         if not quiet:
             new = "all" if report.computed == report.planned else report.computed or "none"
             print_notice(f"{report.planned} trials, {new} newly computed, in {report.seconds:.1f} s")

@@ -31,7 +31,7 @@ from mlcdr.experiment.splits import FromFile, KFold, Shuffle
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Setting
-from mlcdr.tables.sheet import DASH, NOTHING, Text, make_sheet, signed, text
+from mlcdr.tables.sheet import DASH, NOTHING, Shown, Text, make_sheet, signed, text
 
 Change = Literal["worse", "better", "untested", "same", "unchanged"]
 Key = tuple[str, str, Setting, str]
@@ -83,8 +83,8 @@ class PairedCell:
         return "worse" if self.p_worse <= ALPHA else "better" if self.p_better <= ALPHA else "same"
 
 
-@dataclass(frozen=True)
-class BaselineComparison:
+@dataclass(frozen=True, repr=False)
+class BaselineComparison(Shown):
     """All cells that two runs have in common.
 
     Attributes

@@ -31,7 +31,7 @@ from mlcdr.results.ranking import is_among_best, rank_means
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Point
 from mlcdr.tables import layouts
-from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet, text
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, text
 from mlcdr.tables.tables import Table
 from mlcdr.tables.text_format import (
     describe_splits,
@@ -48,8 +48,8 @@ Block = tuple[str, Point]
 _DIGITS = 4
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(ShownSheet):
     """All methods of a results folder under one metric.
 
     Attributes

@@ -37,6 +37,7 @@ from mlcdr.config.overrides import apply_overrides
 from mlcdr.config.problems import Problems, dotted
 from mlcdr.config.yaml_reader import MAX_BYTES, MAX_RESOLVED, Document, KeyPath, Place, dump_yaml, read_yaml
 from mlcdr.data.files import NotFetchedError, Part
+from mlcdr.data.forms import MEMORY
 from mlcdr.errors import ConfigError, DataError, describe, report_memory
 from mlcdr.experiment.model import LABELLED, Experiment, KeepSpec, LimitsSpec, MethodSpec
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
@@ -50,6 +51,7 @@ def load_experiment(
     look_up: bool = True,
     also: Check | None = None,
     import_classes: bool = True,
+    held: Mapping[str, str] | None = None,
 ) -> Experiment:
     """Read and check an experiment file.
 
@@ -69,6 +71,9 @@ def load_experiment(
         that only its class could read is a stand-in.
     also : callable, optional
         Finds problems of the tables and figures, of which nothing is known here: `tables.0: what is wrong` for each.
+    held : mapping, optional
+        Data sets in memory, name → digest (`mlcdr.data.held`). They take the place of the data sets of these names in
+        the config; if it has none of these names, of all its data sets.
 
     Raises
     ------
@@ -77,21 +82,51 @@ def load_experiment(
         only the class of a component can tell (one of your own, or of scikit-learn) is reported when nothing else is
         wrong: to import it takes a second, and the rest is reported at once.
     """
-    return _checked(read_yaml(path), overrides, Path(path).resolve().parent, look_up, also, import_classes)
+    return _checked(read_yaml(path), overrides, Path(path).resolve().parent, look_up, also, import_classes, held)
 
 
 def experiment_from(
-    data: Mapping[str, Any], overrides: Sequence[str] = (), source: str = "experiment", look_up: bool = True
+    data: Mapping[str, Any],
+    overrides: Sequence[str] = (),
+    source: str = "experiment",
+    look_up: bool = True,
+    also: Check | None = None,
+    held: Mapping[str, str] | None = None,
 ) -> Experiment:
     """As `load_experiment`, from plain data such as `Experiment.resolved()` gives.
+
+    Numbers of NumPy, paths, tuples and arrays become what YAML has for them.
 
     Raises
     ------
     ConfigError
         With all problems, each `source: key.path: what is wrong`.
     """
-    plain = json.loads(json.dumps(data))  # a copy of our own, which overrides may change
-    return _checked(Document(plain, {(): Place(source)}), overrides, Path.cwd(), look_up)
+    plain = copy_plain(data, source)  # of our own, which overrides may change
+    return _checked(Document(plain, {(): Place(source)}), overrides, Path.cwd(), look_up, also, held=held)
+
+
+def copy_plain(value: Any, source: str, path: KeyPath = ()) -> Any:
+    """A copy of plain data, in the types that are read of YAML.
+
+    Raises
+    ------
+    ConfigError
+        When something is of another type.
+    """
+    if isinstance(value, Mapping):
+        return {str(key): copy_plain(each, source, (*path, str(key))) for key, each in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [copy_plain(each, source, (*path, i)) for i, each in enumerate(value)]
+    if hasattr(value, "tolist"):  # a number or an array of NumPy
+        return copy_plain(value.tolist(), source, path)
+    if isinstance(value, Path):
+        return str(value)
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    right = "texts, numbers, lists and mappings; a class is named by its dotted path (`my_module.MyClass`)"
+    where = ": ".join(filter(None, [source, dotted(path)]))
+    raise ConfigError([f"{where}: is of type {type(value).__name__}; a config holds {right}"])
 
 
 def experiment_yaml(experiment: Experiment) -> str:
@@ -121,12 +156,15 @@ def _checked(
     look_up: bool,
     also: Check | None = None,
     import_classes: bool = True,
+    held: Mapping[str, str] | None = None,
 ) -> Experiment:
     problems = Problems(document)
     if not isinstance(document.data, dict):
         problems.add((), f"an experiment is a mapping (`name: ...`), found {describe(document.data)}")
         problems.raise_any()
     misdirected = apply_overrides(document, overrides)
+    if held:
+        _put_held(document, held, problems)
     entries = _read_entries(problems, folder, look_up)
     experiment = _judge(entries, problems, misdirected, also)
     if not problems.complete and not import_classes:
@@ -137,6 +175,22 @@ def _checked(
     check_size(experiment, problems)
     problems.raise_any()
     return experiment.written_at({dotted(path): str(place) for path, place in document.places.items()})
+
+
+def _put_held(document: Document, held: Mapping[str, str], problems: Problems) -> None:
+    """Let the data sets of a config that have these names be those that are held in memory."""
+    written = document.data.get("datasets")
+    items = written if isinstance(written, list) else []
+    listed = [str(next(iter(item), "") if isinstance(item, dict) else item) for item in items]
+    if not set(held) & set(listed):
+        document.data["datasets"] = [{name: {MEMORY: digest}} for name, digest in held.items()]
+        return
+    for name in held:
+        if name not in listed:
+            problems.add(("datasets",), f"{name!r} was given in memory and is not listed (listed: {', '.join(listed)})")
+    for i, name in enumerate(listed):
+        if name in held:
+            items[i] = {name: {MEMORY: held[name]}}
 
 
 def _read_entries(problems: Problems, folder: Path, look_up: bool) -> dict[str, Any]:

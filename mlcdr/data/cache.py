@@ -12,7 +12,7 @@ import warnings
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -21,9 +21,18 @@ from mlcdr.data.encoding import Matrix, check_indices
 from mlcdr.data.files import cache_folder
 from mlcdr.whole_files import make_temporary_path
 
+Stored: TypeAlias = tuple[Matrix, Matrix, dict[str, Any]]
+"""X, Y and the facts of a data set."""
 
-def _path(checksum: str) -> Path:
-    return cache_folder() / "parsed" / f"{checksum}.npz"
+_NAMES = ("feature_names", "label_names", "xml_label_names", "notices")
+_NUMBERS = ("declared_features", "declared_nominal", "declared_numeric")
+FACTS = (*_NAMES, *_NUMBERS, "n_train")
+"""The facts that are stored of a data set."""
+
+
+def path_of(checksum: str, folder: Path | None = None) -> Path:
+    """Where the data set of a checksum is stored: in `folder`, or else in the cache."""
+    return (folder or cache_folder() / "parsed") / f"{checksum}.npz"
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:
@@ -46,9 +55,9 @@ def _arrays(key: str, matrix: Matrix) -> Iterator[tuple[str, np.ndarray]]:
         yield key, _narrow(matrix)
 
 
-def save(checksum: str, X: Matrix, Y: Matrix, facts: dict[str, Any]) -> None:
+def save(checksum: str, X: Matrix, Y: Matrix, facts: dict[str, Any], folder: Path | None = None) -> None:
     """Store a parsed data set under its checksum; `facts` is plain JSON data. A failure to write is not an error."""
-    path = _path(checksum)
+    path = path_of(checksum, folder)
     header = {"checksum": checksum, "facts": facts, "shapes": [X.shape, Y.shape], "sparse": bool(sparse.issparse(X))}
     arrays = dict(_arrays("X", X)) | dict(_arrays("Y", Y))
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
@@ -65,9 +74,9 @@ def save(checksum: str, X: Matrix, Y: Matrix, facts: dict[str, Any]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def load(checksum: str) -> tuple[Matrix, Matrix, dict[str, Any]] | None:
+def load(checksum: str, folder: Path | None = None) -> Stored | None:
     """The X, Y and facts stored under a checksum; None if there is no such file or it is broken."""
-    path = _path(checksum)
+    path = path_of(checksum, folder)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # NumPy warns of headers and values that we never write
@@ -94,11 +103,9 @@ def load(checksum: str) -> tuple[Matrix, Matrix, dict[str, Any]] | None:
 
 def _checked_facts(facts: Any) -> dict[str, Any]:
     """The facts, which must be those that a data set has, of its types."""
-    names = ("feature_names", "label_names", "xml_label_names", "notices")
-    numbers = ("declared_features", "declared_nominal", "declared_numeric")
-    texts = all(isinstance(each, str) for key in names for each in facts[key])
-    whole = all(type(facts[key]) is int for key in numbers) and type(facts["n_train"]) in (int, type(None))
-    if not (texts and whole and set(facts) == {*names, *numbers, "n_train"}):
+    texts = all(isinstance(each, str) for key in _NAMES for each in facts[key])
+    whole = all(type(facts[key]) is int for key in _NUMBERS) and type(facts["n_train"]) in (int, type(None))
+    if not (texts and whole and set(facts) == set(FACTS)):
         raise ValueError("facts")
     checked: dict[str, Any] = facts
     return checked

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 import numpy as np
 from scipy import sparse
 
-from mlcdr.data import cache, sources
+from mlcdr.data import cache, held, sources
 from mlcdr.data.arff import ArffTable, read_arff
 from mlcdr.data.encoding import Missing, encode
 from mlcdr.data.files import DataFiles, Part, is_path, locate, names_beside, sha256, suffix
@@ -41,6 +41,7 @@ _NOT_READERS = (
     "files.py",
     "folds.py",
     "forms.py",
+    "held.py",
     "sources.py",
     "synthetic.py",
 )
@@ -210,7 +211,7 @@ def load_dataset(
     name_or_path : str or Path
         A name, looked up in `mlcdr.data.files.data_folders()`; or the path of a file of one of the forms, or of a data
         set's folder (a text with a separator, a form's suffix or a leading `.` or `~`, and every Path); or
-        `openml:NUMBER`. With one of the options `path`, `openml`, `function` and `synthetic` it is a name of your own.
+        `openml:NUMBER`. With an option of `mlcdr.data.forms.SOURCES` (`path`, `synthetic` …) it is a name of your own.
     missing : {"error", "mean", "zero"}
         What a missing feature value becomes; "mean" is that of its encoded column over all rows.
     part : {"full", "predefined"}
@@ -234,6 +235,8 @@ def load_dataset(
     options |= {key: dict(options[key]) for key in MAPPINGS if isinstance(options.get(key), tuple)}
     for key, problem in option_problems({"missing": missing, **options}):
         raise DataError(f"{text}: {key}: {problem}")
+    if "memory" in options:
+        return _recall(text, part, options["memory"])
     form = next((key for key in ("openml", "function", "synthetic") if key in options), None)
     if form is not None:
         check_form_options(text, form, options)
@@ -259,6 +262,15 @@ def load_dataset(
 def _dataset(name: str, checksum: str, X: Matrix, Y: Matrix, facts: Mapping[str, Any]) -> Dataset:
     facts = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
     return Dataset(name=name, X=X, Y=Y, checksum=checksum or checksum_of(X, Y), **facts)
+
+
+def _recall(name: str, part: Part, checksum: str) -> Dataset:
+    """A data set that a program holds in memory."""
+    found = held.find(name, checksum)
+    dataset = replace(found, name=name) if isinstance(found, Dataset) else _dataset(name, checksum, *found)
+    if part == "predefined" and dataset.n_train is None:
+        raise DataError(f"{name}: has no predefined split; give a Dataset that has n_train, or other `splits:`")
+    return dataset if part == "predefined" else replace(dataset, n_train=None)
 
 
 def _generate(name: str, missing: Missing, options: Mapping[str, Any]) -> Dataset:

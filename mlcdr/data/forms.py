@@ -50,6 +50,7 @@ FORMS = {
     "openml": Form("OpenML", (), _COLUMNS, "the source's targets, or `labels`"),
     "function": Form("a function", (), ("arguments",), "the function returns (X, Y)"),
     "synthetic": Form("synthetic", (), (), "generated"),
+    "memory": Form("memory", (), (), "as they were given"),
 }
 
 SUFFIXES = {suffix: name for name, form in FORMS.items() for suffix in form.suffixes} | {
@@ -60,8 +61,14 @@ SUFFIXES = {suffix: name for name, form in FORMS.items() for suffix in form.suff
     for packing in PACKED
 }
 
-SOURCES = ("path", "openml", "function", "synthetic")
+MEMORY = "memory"
+"""The option by which a run writes down a data set that it was given in memory: the digest of its content."""
+
+SOURCES = ("path", "openml", "function", "synthetic", MEMORY)
 """Options that say where the data of a name of one's own come from."""
+
+WITHOUT_FILES = SOURCES[1:]
+"""Those that lead to no file of the user's."""
 
 OPENML = "openml:"
 """In front of the number of a data set of openml.org, in place of a name."""
@@ -96,6 +103,7 @@ OPTIONS = {
     "function": Option(("text",), "The dotted path of a function that returns (X, Y)."),
     "arguments": Option(("mapping",), "The arguments of the function."),
     "synthetic": Option(("mapping",), "The options of a data set that is generated."),
+    "memory": Option(("text",), "The digest of data that Python gave to `mlcdr.run`, which writes this option."),
 }
 MAPPINGS = tuple(key for key, option in OPTIONS.items() if "mapping" in option.kinds)
 _KINDS = {

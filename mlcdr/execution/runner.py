@@ -89,7 +89,7 @@ def run(
         except Stop:
             report.interrupted = True
         except ExecutorLost as error:
-            report.interrupted = True
+            report.interrupted, report.lost = True, str(error)
             listener.notice(f"{error}; what was finished is kept")
         if plan is not None:
             write_results(experiment, plan, store, keeping, report)

@@ -32,6 +32,7 @@ import joblib
 from joblib.externals.loky.backend import get_context
 from threadpoolctl import threadpool_limits
 
+from mlcdr.data import held
 from mlcdr.errors import UserError
 from mlcdr.execution.computing import Computer, Group, GroupResult
 from mlcdr.execution.executors import ExecutorLost
@@ -148,16 +149,17 @@ class LocalWorkers:
     def compute(self, pending: Sequence[Group], data: DividedData | None = None) -> Generator[GroupResult, None, None]:
         """See `Executor`; each worker reads the data sets that it needs."""
         parts = (part for group in pending for part in (_families(group) if self._limits.any else [group]))
-        try:
-            suspects: list[_Task] = []
-            yield from self._work((_Task(part) for part in parts), suspects, self._jobs)
-            while suspects:  # alone: nothing else takes memory, or gets into the way
-                again, suspects = suspects, []
-                yield from self._work(again, suspects, 1)
-        finally:
-            for worker in self._workers:
-                worker.kill()
-            self._workers.clear()
+        with held.shared():
+            try:
+                suspects: list[_Task] = []
+                yield from self._work((_Task(part) for part in parts), suspects, self._jobs)
+                while suspects:  # alone: nothing else takes memory, or gets into the way
+                    again, suspects = suspects, []
+                    yield from self._work(again, suspects, 1)
+            finally:
+                for worker in self._workers:
+                    worker.kill()
+                self._workers.clear()
 
     def _work(self, tasks: Iterable[_Task], suspects: list[_Task], jobs: int) -> Iterator[GroupResult]:
         """What comes of the tasks; those whose worker died, and that are to be tried again, are put to `suspects`."""

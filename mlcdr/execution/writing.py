@@ -48,6 +48,8 @@ class RunReport:
         How many of these ended their worker process, or were ended with it.
     interrupted : bool
         A signal ended it, or no worker came to life, before all was done.
+    lost : str
+        Why no worker came to life.
     seconds : float
         Wall time.
     started : str
@@ -66,6 +68,7 @@ class RunReport:
     failures: list[tuple[Trial, str]] = field(default_factory=list)
     crashed: int = 0
     interrupted: bool = False
+    lost: str = ""
     seconds: float = 0.0
     started: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
     clock: float = field(default_factory=time.monotonic)

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.json_schema import WithJsonSchema
 
 from mlcdr.data.files import Part, short_name
-from mlcdr.data.forms import OPENML
+from mlcdr.data.forms import OPENML, WITHOUT_FILES
 from mlcdr.errors import suggest_name
 from mlcdr.experiment.splits import SplitSpec, seed_of
 from mlcdr.experiment.tune import TuneSpec
@@ -91,7 +91,7 @@ class DatasetSpec(_Spec):
     @property
     def source(self) -> str | None:
         """The name or path by which its files are looked up; None where it has none."""
-        if self.name.startswith(OPENML) or not self.params.keys().isdisjoint(("openml", "function", "synthetic")):
+        if self.name.startswith(OPENML) or not self.params.keys().isdisjoint(WITHOUT_FILES):
             return None
         return str(self.params.get("path", self.name))
 

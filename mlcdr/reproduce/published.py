@@ -38,7 +38,7 @@ from mlcdr.experiment.model import LABELLED
 from mlcdr.reproduce.judging import FOLDER, Rules, rules_for
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Point
-from mlcdr.tables.sheet import DASH, NOTHING, Text, make_sheet, signed, text
+from mlcdr.tables.sheet import DASH, NOTHING, Shown, Text, make_sheet, signed, text
 from mlcdr.tables.text_format import format_mean
 
 Verdict = Literal["agrees", "differs", "undecided", "not reproducible", "not run", "n/a"]
@@ -107,8 +107,8 @@ class ComparedCell:
     setting: str = ""
 
 
-@dataclass(frozen=True)
-class PublishedComparison:
+@dataclass(frozen=True, repr=False)
+class PublishedComparison(Shown):
     """All cells of a published table, in its order, each with its verdict.
 
     Attributes

@@ -10,10 +10,13 @@ the same bytes.
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,7 @@ from mlcdr.tables import checks, layouts, output, panels
 from mlcdr.tables.curves import place_values
 from mlcdr.tables.layouts import TIMES, FigureLayout
 from mlcdr.tables.panels import Spot, list_datasets, name_metric
+from mlcdr.tables.sheet import Shown
 from mlcdr.tables.text_format import SPREADS, describe_splits, shorten_name, shorten_path
 from mlcdr.whole_files import check_within
 
@@ -36,6 +40,7 @@ _MILLIMETRES = 25.4  # an inch
 _ROW = 58.0  # millimetres of height for each row of panels, where a layout gives none
 _NARROWEST = 50.0  # millimetres of width for each column of panels
 _PNG_DPI = 300
+_SCREEN_DPI = 144  # twice a notebook's, for sharp screens
 _HEADING = 120  # letters
 
 STYLE: dict[Any, Any] = {
@@ -115,18 +120,62 @@ def write_all(results: Results, asked: Sequence[LayoutSpec] | None = None) -> li
     ResultsError
         As `render`; or when a file cannot be written.
     """
-    asked = results.experiment.figures if asked is None else asked
     written = []
+    for drawing in draw_all(results, results.experiment.figures if asked is None else asked):
+        written += drawing.write(check_within(results.folder, results.folder / "figures" / drawing.stem))
+    return written
+
+
+@dataclass(frozen=True, repr=False)
+class Drawing(Shown):
+    """A figure with its title and the stem of its file; a notebook shows it.
+
+    Attributes
+    ----------
+    figure : matplotlib Figure
+    title, stem : str
+    """
+
+    figure: Figure
+    title: str
+    stem: str
+
+    def write(self, stem: str | Path) -> list[Path]:
+        """Write `stem`.svg and `stem`.png.
+
+        Raises
+        ------
+        ResultsError
+            When a file cannot be written, or a text of a layout is no mathematics that can be set.
+        """
+        return save(self.figure, Path(stem), self.title)
+
+    def terminal(self, width: int = 80, colour: bool = False) -> str:
+        """Its title; a terminal shows no pictures."""
+        return f"Figure {self.title!r}; write(STEM) writes STEM.svg and STEM.png"
+
+    def _repr_html_(self) -> str:
+        picture = base64.b64encode(_picture(self.figure, "png", self.title, self.stem, _SCREEN_DPI)).decode()
+        width = round(self.figure.get_figwidth() * 96)
+        alt = html.escape(self.title, quote=True)
+        return f'<img src="data:image/png;base64,{picture}" alt="{alt}" style="width: {width}px; max-width: 100%">'
+
+
+def draw_all(results: Results, asked: Sequence[LayoutSpec]) -> Iterator[Drawing]:
+    """Every figure of some entries.
+
+    Raises
+    ------
+    ResultsError
+        As `render`.
+    """
     for entry, stem in zip(asked, output.stems(asked), strict=True):
         layout = _settle(results, entry)
         several = [len(_all_there(results, layout)[each]) > 1 for each in layout.apart]
         for subject in subjects(results, entry):
-            figure = render(results, entry, *subject)
             names = [layouts.file_name(each) for each, needed in zip(subject, several, strict=True) if needed]
             title = ": ".join([results.name, *filter(None, [", ".join(map(shorten_name, subject))])])
-            place = results.folder / "figures" / "_".join([stem, *names])
-            written += save(figure, check_within(results.folder, place), title)
-    return written
+            yield Drawing(render(results, entry, *subject), title, "_".join([stem, *names]))
 
 
 def choose_figures(results: Results) -> list[LayoutSpec]:
@@ -200,20 +249,22 @@ def save(figure: Figure, stem: Path, title: str) -> list[Path]:
         When a file cannot be written, or a text of a layout is no mathematics that can be set.
     """
     title = shorten_name(title, _HEADING)
+    return output.write(stem, {ending: _picture(figure, ending, title, stem) for ending in ("svg", "png")})
+
+
+def _picture(figure: Figure, ending: str, title: str, place: str | Path, dpi: int = _PNG_DPI) -> bytes:
+    """A figure as an SVG or PNG file, without a date; `place` is for the message."""
     about: dict[str, dict[str, Any]] = {
         "svg": {"Date": None, "Creator": "mlcdr", "Title": title},
         "png": {"Software": "mlcdr", "Title": title},
     }
-    contents = {}
-    for ending, metadata in about.items():
-        image = io.BytesIO()
-        try:
-            with mpl.rc_context(STYLE):
-                figure.savefig(image, format=ending, dpi=_PNG_DPI, metadata=metadata)
-        except ValueError as error:
-            raise ResultsError(f"{stem}: cannot be drawn: {' '.join(str(error).split())}") from error
-        contents[ending] = image.getvalue()
-    return output.write(stem, contents)
+    image = io.BytesIO()
+    try:
+        with mpl.rc_context(STYLE):
+            figure.savefig(image, format=ending, dpi=dpi, metadata=about[ending])
+    except ValueError as error:
+        raise ResultsError(f"{place}: cannot be drawn: {' '.join(str(error).split())}") from error
+    return image.getvalue()
 
 
 def _check(results: Results, layout: FigureLayout, name: str, subject: tuple[str, ...]) -> None:

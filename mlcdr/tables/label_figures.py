@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib as mpl
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 from mlcdr.results.labels import LabelScores
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts, styles
-from mlcdr.tables.figures import STYLE, save
+from mlcdr.tables.figures import STYLE, Drawing
 from mlcdr.whole_files import check_within
 
 _BINS = 8  # points of a line, at most
@@ -27,11 +28,16 @@ def write_all(results: Results, found: LabelScores) -> list[Path]:
         When a file cannot be written.
     """
     written = []
-    for dataset, metric in found.means:
-        stem = results.folder / "figures" / f"labels_{layouts.file_name(dataset)}_{metric}"
-        figure = draw(found, dataset, metric)
-        written += save(figure, check_within(results.folder, stem), f"{results.name}: {metric} by label, {dataset}")
+    for drawing in draw_all(results, found):
+        written += drawing.write(check_within(results.folder, results.folder / "figures" / drawing.stem))
     return written
+
+
+def draw_all(results: Results, found: LabelScores) -> Iterator[Drawing]:
+    """The figure of each data set and metric."""
+    for dataset, metric in found.means:
+        title = f"{results.name}: {metric} by label, {dataset}"
+        yield Drawing(draw(found, dataset, metric), title, f"labels_{layouts.file_name(dataset)}_{metric}")
 
 
 def draw(found: LabelScores, dataset: str, metric: str) -> Figure:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import re
+import shutil
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -347,3 +348,38 @@ def _embolden(padded: str) -> str:
 
 def _wrap(line: str, width: int) -> list[str]:
     return textwrap.wrap(line, max(width, 20), break_long_words=False, break_on_hyphens=False) or [""]
+
+
+class Shown:
+    """What a notebook shows as HTML, and `print` as text."""
+
+    def terminal(self, width: int = 80, colour: bool = False) -> str:
+        """For a terminal of `width` characters."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.terminal(max(shutil.get_terminal_size((100, 24)).columns, 60))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.terminal(120))}</pre>"
+
+
+class ShownSheet(Shown):
+    """What a notebook shows as the table of its sheet."""
+
+    sheet: Sheet
+
+    def _repr_html_(self) -> str:
+        return _NOTEBOOK.format(self.sheet.html())
+
+
+_NOTEBOOK = """<div class="mlcdr-table"><style>
+.mlcdr-table caption {{ text-align: left; font-weight: bold; padding-bottom: .5em }}
+.mlcdr-table .again {{ display: none }}
+.mlcdr-table tr.group > * {{ border-top: 1px solid currentColor }}
+.mlcdr-table .left {{ text-align: left }}
+.mlcdr-table .notes {{ list-style: none; padding-left: 0; font-size: smaller }}
+</style>
+{}</div>"""

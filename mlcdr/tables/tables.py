@@ -19,7 +19,7 @@ from mlcdr.results.ranking import are_same, rank_means
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts, output
 from mlcdr.tables.arrangement import Arrangement, Place, Slot
-from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, template, text
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, template, text
 from mlcdr.tables.text_format import (
     SPREADS,
     describe_splits,
@@ -38,8 +38,8 @@ _BOLD = {
 }
 
 
-@dataclass(frozen=True)
-class Table:
+@dataclass(frozen=True, repr=False)
+class Table(ShownSheet):
     """A rendered table.
 
     Attributes

@@ -1,26 +1,77 @@
-"""Progress of a run: a live bar on a terminal, plain lines when piped, nothing with `--quiet`."""
+"""Progress of a run: a live bar on a terminal or in a notebook, plain lines when piped, nothing if quiet."""
 
 from __future__ import annotations
 
+import html
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from mlcdr.errors import escape_control_characters
 from mlcdr.execution.listener import Listener
 
 
 @contextmanager
 def make_listener(quiet: bool) -> Iterator[Listener]:
-    """The listener that fits standard error: a terminal, a pipe, or none."""
+    """The listener that fits a notebook, or where standard error leads: a terminal, a pipe, or none."""
     if quiet:
         yield Listener()
+    elif _in_notebook():
+        yield NotebookBar()
     elif sys.stderr.isatty():
         with Bar() as bar:
             yield bar
     else:
         yield Lines()
+
+
+def _in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+def print_line(text: str) -> None:
+    """Print a line to standard error."""
+    print(escape_control_characters(text), file=sys.stderr, flush=True)
+
+
+class NotebookBar(Listener):
+    """A progress bar in the output of a notebook's cell; at the end a line stays."""
+
+    _PAUSE = 0.2  # seconds between two changes of the bar
+
+    def begin(self, name: str, total: int, kept: int) -> None:
+        """Show the bar."""
+        from IPython.display import display
+
+        self._name, self._total, self._done, self._kept, self._failed = name, total, kept, kept, 0
+        self._start = self._shown = time.monotonic()
+        self._handle: Any = display(self, display_id=True)
+
+    def advance(self, dataset: str, done: int, failed: int) -> None:
+        """Advance the bar."""
+        self._done += done
+        self._failed += failed
+        if self._done == self._total or time.monotonic() - self._shown > self._PAUSE:
+            self._shown = time.monotonic()
+            self._handle.update(self)
+
+    def notice(self, text: str) -> None:
+        """Print a line."""
+        print_line(text)
+
+    def __repr__(self) -> str:
+        before = f", {self._kept} of them done before" if self._kept else ""
+        failures = f", {self._failed} failed" if self._failed else ""
+        seconds = f", {self._shown - self._start:.1f} s" if self._done > self._kept else ""
+        return f"{self._name}: {self._done}/{self._total} trials{before}{failures}{seconds}"
+
+    def _repr_html_(self) -> str:
+        bar = f'<progress value="{self._done}" max="{self._total}"></progress> ' if self._done < self._total else ""
+        return f"<div>{bar}{html.escape(repr(self))}</div>"
 
 
 class Bar(Listener):

@@ -1,0 +1,77 @@
+"""The metrics of a prediction, without an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mlcdr.config.entries import read_metric, settle_metric
+from mlcdr.config.problems import Problems
+from mlcdr.config.yaml_reader import Document, Place
+from mlcdr.errors import UserError
+from mlcdr.methods.contracts import as_dense
+from mlcdr.metrics import Counts, Outcome, Scores
+from mlcdr.metrics import evaluate as evaluate_outcome
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+_USUAL = ("hamming_loss", "exact_match", "f1", "micro_f1", "macro_f1")
+
+
+def evaluate(
+    Y: ArrayLike,
+    predicted: ArrayLike,
+    scores: ArrayLike | None = None,
+    metrics: Sequence[str | Mapping[str, Any]] = _USUAL,
+) -> dict[str, float]:
+    """Metrics of predicted label sets.
+
+    Parameters
+    ----------
+    Y, predicted : array or sparse matrix of shape (n, K)
+        The true and the predicted label sets, of 0 and 1.
+    scores : array of shape (n, K), optional
+        Real scores or probabilities of the labels, for metrics that rank.
+    metrics : sequence
+        As in a config: names (`mlcdr metrics` lists them), or `{name: {option: value}}`.
+
+    Returns
+    -------
+    dict
+        Label of the metric → value; NaN where it needs something that was not given.
+
+    Raises
+    ------
+    ConfigError
+        When a metric is unknown.
+    UserError
+        When the shapes disagree, or a label is neither 0 nor 1.
+
+    Examples
+    --------
+    >>> evaluate([[1, 0], [0, 1]], [[1, 1], [0, 1]], metrics=["hamming_loss", "exact_match"])
+    {'hamming_loss': 0.25, 'exact_match': 0.5}
+    """
+    problems = Problems(Document(None, {(): Place("metrics")}))
+    problems.importing = True
+    written = [metrics] if isinstance(metrics, str | Mapping) else metrics
+    specs = [settle_metric(read_metric(each, (i,), problems), (i,), problems) for i, each in enumerate(written)]
+    problems.raise_any()
+    truth, labels = as_dense(Y), as_dense(predicted)
+    for name, matrix in (("Y", truth), ("predicted", labels)):
+        if matrix.ndim != 2 or not ((matrix == 0) | (matrix == 1)).all():
+            raise UserError(f"{name}: must be a matrix (n×K) of 0 and 1")
+    given = None if scores is None else as_dense(scores).astype(float)
+    try:
+        outcome = Outcome(
+            Counts(truth, labels), None if given is None else Scores(truth, given), probabilities=_as_shares(given)
+        )
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    return evaluate_outcome(outcome, {each.label: (each.name, each.params) for each in specs})
+
+
+def _as_shares(scores: Any) -> Any:
+    """Scores that may be probabilities."""
+    return scores if scores is not None and ((scores >= 0) & (scores <= 1)).all() else None

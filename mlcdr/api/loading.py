@@ -1,0 +1,98 @@
+"""Experiments from a file, a mapping, or another experiment, checked before anything slow is imported."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mlcdr.errors import ConfigError, UserError, describe
+
+if TYPE_CHECKING:
+    from mlcdr.config.consistency import Asked
+    from mlcdr.experiment.model import Experiment
+
+    Config: TypeAlias = str | Path | Mapping[str, Any] | Experiment
+    Changes: TypeAlias = Mapping[str, Any] | Sequence[str]
+
+
+def load_experiment(
+    config: Config,
+    set: Changes = (),
+    *,
+    trust: bool = True,
+    announce: Callable[[str], None] | None = None,
+    held: Mapping[str, str] | None = None,
+) -> Experiment:
+    """Read and check an experiment, with its layouts looked up, so that nothing is found wrong after hours.
+
+    Parameters
+    ----------
+    config : path, mapping or Experiment
+        The YAML file, or what it would hold.
+    set : mapping of key path to value, or sequence of "key.path=value"
+        Changes, put in before anything is checked: `{"splits.repeats": 10}`.
+    trust : bool
+        Whether modules may be imported that are not below the config's folder.
+    announce : callable, optional
+        Gets a line on each module of yours that is imported.
+    held : mapping, optional
+        Data sets in memory (`mlcdr.config.loading.load_experiment`).
+
+    Returns
+    -------
+    Experiment
+
+    Raises
+    ------
+    ConfigError
+        With all that is wrong, a line each.
+    """
+    from mlcdr.config import loading
+    from mlcdr.config.imports import Imports
+    from mlcdr.methods.registry import judging_imports
+
+    overrides = _write_changes(set)
+    import_from_here()
+    path = Path(config) if isinstance(config, str | Path) else None
+    if path is not None and (path / "experiment.yaml").exists():
+        raise UserError(f"{path}: a results folder; its experiment is {path / 'experiment.yaml'}")
+    folder = Path.cwd() if path is None else path.absolute().parent
+    with judging_imports(Imports(folder.resolve(), trust, announce)):
+        if path is not None:
+            return loading.load_experiment(path, overrides, also=_layout_problems, held=held)
+        if isinstance(config, Mapping):
+            plain = config
+        elif hasattr(config, "resolved"):
+            plain = config.resolved()
+        else:
+            raise ConfigError([f"config: must be a path, a mapping or an Experiment, found {describe(config)}"])
+        return loading.experiment_from(plain, overrides, "config", also=_layout_problems, held=held)
+
+
+def _write_changes(changes: Changes) -> Sequence[str]:
+    """Changes as `key.path=value` texts; JSON is YAML."""
+    if isinstance(changes, str):
+        return [changes]
+    if not isinstance(changes, Mapping):
+        return changes
+    from mlcdr.config.loading import copy_plain
+
+    return [f"{key}={json.dumps(copy_plain(value, f'set: {key}'))}" for key, value in changes.items()]
+
+
+def _layout_problems(asked: Asked) -> Iterable[str]:
+    """What is wrong with the tables and figures of an experiment; `tables` is imported where there are any."""
+    if not (asked.tables or asked.figures):
+        return []
+    from mlcdr.tables import checks
+
+    return checks.find_problems(asked)
+
+
+def import_from_here() -> None:
+    """Let a dotted path lead to a module in the current folder."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))  # last: a file here must not stand in for a library's module

@@ -1,0 +1,381 @@
+"""Results as Python shows them: `open_results`, `Results` with its tables, figures, comparisons and page, `compare`."""
+
+from __future__ import annotations
+
+import html
+import io
+import os
+import shutil
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from mlcdr.comparison import baseline as baselines
+from mlcdr.comparison import comparison
+from mlcdr.errors import ResultsError
+from mlcdr.experiment.model import Experiment, LayoutSpec
+from mlcdr.results import joining
+from mlcdr.results import results as folders
+from mlcdr.results.failures import describe_error, gather_failures
+from mlcdr.results.manifest import read_manifest
+from mlcdr.results.scores import NoResults
+from mlcdr.tables import tables
+from mlcdr.tables.sheet import Shown
+from mlcdr.tables.tables import Table
+from mlcdr.whole_files import is_regular_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mlcdr.comparison.baseline import BaselineComparison
+    from mlcdr.comparison.comparison import Comparison
+    from mlcdr.reproduce.published import PublishedComparison
+    from mlcdr.tables.figures import Drawing
+
+_Item = TypeVar("_Item", bound=Shown)
+
+
+class Several(Shown, Sequence[_Item], Generic[_Item]):
+    """Several tables, figures or comparisons in a row; a notebook shows all of them, and `print` does."""
+
+    def __init__(self, items: Sequence[_Item]):
+        self._items = tuple(items)
+
+    @overload
+    def __getitem__(self, index: int) -> _Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[_Item]: ...
+    def __getitem__(self, index: int | slice) -> _Item | Sequence[_Item]:
+        """One of them, or some."""
+        return self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[_Item]:
+        return iter(self._items)
+
+    def terminal(self, width: int = 80, colour: bool = False) -> str:
+        """All of them for a terminal of `width` characters."""
+        return "\n".join(item.terminal(width, colour) for item in self)
+
+    def _repr_html_(self) -> str:
+        return "\n".join(item._repr_html_() for item in self)
+
+
+class Page(Shown):
+    """The HTML page of all results; a notebook shows it in a frame.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def terminal(self, width: int = 80, colour: bool = False) -> str:
+        """Where the page is."""
+        return str(self.path)
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self.path.read_text(encoding="utf-8"), quote=True)
+        return f'<iframe srcdoc="{page}" title="report" style="width: 100%; height: 80vh; border: 0"></iframe>'
+
+
+class Results:
+    """The results of a run: a results folder, whose numbers are read when they are asked for.
+
+    Parameters
+    ----------
+    folder : path
+    temporary : path, optional
+        A folder around it that is removed when the object is no longer used.
+
+    Attributes
+    ----------
+    folder : Path
+    experiment : Experiment
+        What was run, with all defaults.
+
+    Raises
+    ------
+    ResultsError
+        When there is no such folder, or its `experiment.yaml` is missing or broken.
+    """
+
+    experiment: Experiment
+
+    def __init__(self, folder: str | os.PathLike[str], temporary: Path | None = None):
+        self.folder = Path(folder)
+        self.experiment = folders.read_experiment(self.folder)
+        if temporary is not None:
+            weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
+
+    @cached_property
+    def found(self) -> folders.Results:
+        """The numbers, as tables and figures are made of them (`mlcdr.results.results`).
+
+        Raises
+        ------
+        ResultsError
+            When they cannot be read; `NoResults` when there are none.
+        """
+        return folders.open_results(self.folder)
+
+    @property
+    def name(self) -> str:
+        """The experiment's name."""
+        return self.experiment.name
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What `manifest.json` holds: versions, machine, seeds, data sets and timings.
+
+        Raises
+        ------
+        ResultsError
+            When it is missing or broken.
+        """
+        return read_manifest(self.folder)
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """What `scores.csv` holds: dataset, method, a column for each swept path, split, metric, value.
+
+        Raises
+        ------
+        ResultsError
+            When it is missing or broken.
+        """
+        return self._read_csv("scores.csv", {"split": "int64", "value": "float64"})
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """What `summary.csv` holds: the mean over splits of each cell, with std, se = std/√n and n.
+
+        Raises
+        ------
+        ResultsError
+            When it is missing or broken.
+        """
+        return self._read_csv("summary.csv", {"mean": "float64", "std": "float64", "se": "float64", "n": "int64"})
+
+    def _read_csv(self, name: str, numbers: Mapping[str, str]) -> pd.DataFrame:
+        """An export of the record; all columns but `numbers` are texts (`20%`, `5`), as the config wrote them."""
+        import pandas as pd
+
+        path = self.folder / name
+        if not is_regular_file(path):
+            raise ResultsError(f"{path}: missing; run the experiment again, or read a folder whose run has ended")
+        try:
+            text = path.read_text(encoding="utf-8")
+            header = text.partition("\n")[0].split(",")
+            frame = pd.read_csv(
+                io.StringIO(text),
+                dtype={column: str for column in header if column not in numbers} | dict(numbers),
+                keep_default_na=False,
+                na_values=dict.fromkeys(numbers, ("", "nan")),
+                float_precision="round_trip",
+            )
+        except (OSError, ValueError) as error:
+            raise ResultsError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
+        if missing := [column for column in ("dataset", "method", *numbers) if column not in frame]:
+            raise ResultsError(f"{path}: has no column {', '.join(missing)}")
+        return frame
+
+    @cached_property
+    def failures(self) -> pd.DataFrame:
+        """The trials that failed: dataset, method, a column for each swept path, split, reason (a line), traceback.
+
+        Raises
+        ------
+        ResultsError
+            When the record of trials is missing or broken.
+        """
+        import pandas as pd
+
+        try:
+            datasets, scored = self.found.datasets, self.found.scored
+        except NoResults:
+            datasets, scored = (), frozenset()
+        paths = self.experiment.varied
+        rows = [
+            (kind.dataset, kind.method, *(dict(each.point).get(path, "") for path in paths), each.split,
+             describe_error(each.error), each.error)
+            for kind in gather_failures(self.folder, self.experiment, datasets, scored)
+            for each in kind.failures
+        ]  # fmt: skip
+        return pd.DataFrame(rows, columns=["dataset", "method", *paths, "split", "reason", "traceback"])
+
+    @overload
+    def table(self, layout: None = None) -> Several[Table]: ...
+    @overload
+    def table(self, layout: str, **keys: Any) -> Table: ...
+    def table(self, layout: str | None = None, **keys: Any) -> Table | Several[Table]:
+        """The tables that the experiment lists (without any, a generic one); or one in another layout.
+
+        Parameters
+        ----------
+        layout : str, optional
+            Its name (`generic`, `chen_lin_2012/table3`), or the path of a layout of your own.
+        **keys
+            Keys of the layout that shall differ: `metric="f1"`, `digits=3`.
+
+        Raises
+        ------
+        ResultsError
+            When there is no such layout, or it does not fit the results.
+        """
+        if layout is None:
+            _refuse_without("layout", keys)
+            return Several([tables.render(self.found, entry) for entry in tables.list_entries(self.found)])
+        return tables.render(self.found, self._entry(layout, keys))
+
+    def plot(self, layout: str | None = None, **keys: Any) -> Several[Drawing]:
+        """The figures that the experiment lists, or else standard ones; or those of another layout.
+
+        Parameters
+        ----------
+        layout : str, optional
+            Its name (`curves`, `boxes`, `bars`, `time`, `heatmap`), or the path of a layout of your own.
+        **keys
+            Keys of the layout that shall differ: `metric="f1"`, `size=[170, 80]`.
+
+        Raises
+        ------
+        ResultsError
+            When there is no such layout, or it does not fit the results.
+        """
+        from mlcdr.tables import figures
+
+        if layout is not None:
+            return Several(list(figures.draw_all(self.found, [self._entry(layout, keys)])))
+        _refuse_without("layout", keys)
+        asked = list(self.experiment.figures) or figures.choose_figures(self.found)
+        return Several([*figures.draw_all(self.found, asked), *figures_of_labels(self.found)])
+
+    def _entry(self, layout: str, keys: Mapping[str, Any]) -> LayoutSpec:
+        """An entry of `tables:` or `figures:` with metrics by any of their names."""
+        options = dict(keys)
+        metric = self.found.metric_named(options.pop("metric")) if "metric" in options else None
+        if "metrics" in options:
+            options["metrics"] = [self.found.metric_named(each) for each in options["metrics"]]
+        return LayoutSpec(layout=layout, metric=metric, options=options)
+
+    @overload
+    def compare(self, metric: None = None, **options: Any) -> Several[Comparison]: ...
+    @overload
+    def compare(self, metric: str, **options: Any) -> Comparison: ...
+    def compare(self, metric: str | None = None, **options: Any) -> Any:
+        """The methods against each other, under one metric or each; `mlcdr.compare` has the options."""
+        return compare(self, metric=metric, **options)
+
+    def report(self) -> Page:
+        """Write `report.html` into the folder: all results on one page, which can be read offline.
+
+        Raises
+        ------
+        ResultsError
+            When the folder has changed, or the page cannot be written.
+        """
+        from mlcdr.report import report
+
+        return Page(report.write(self.folder))
+
+    def __repr__(self) -> str:
+        experiment = self.experiment
+        counts = [(len(experiment.datasets), "data set"), (len(experiment.methods), "method")]
+        sizes = ", ".join(f"{number} {what}{'s' * (number != 1)}" for number, what in counts)
+        metrics = ", ".join(metric.label for metric in experiment.metrics)
+        failed = f"; {len(self.failures)} trials failed" if len(self.failures) else ""
+        return f"Results {self.name!r}: {sizes}; {metrics}{failed}\n  in {self.folder}"
+
+    def _repr_html_(self) -> str:
+        about = f"<pre>{html.escape(repr(self))}</pre>"
+        try:
+            return about + self.table()._repr_html_()
+        except NoResults as error:
+            return about + f"<p>{html.escape(str(error))}</p>"
+
+
+def _refuse_without(needed: str, given: Mapping[str, Any]) -> None:
+    if given:
+        raise ResultsError(f"{', '.join(given)}: give {needed}= with it")
+
+
+def figures_of_labels(found: folders.Results) -> Iterator[Drawing]:
+    """A figure of each metric against how frequent the labels are, of a run with `by_label`."""
+    from mlcdr.results.labels import read_label_scores
+    from mlcdr.tables import label_figures
+
+    of_labels = read_label_scores(found.folder)
+    return label_figures.draw_all(found, of_labels) if of_labels is not None else iter(())
+
+
+def open_results(folder: str | os.PathLike[str]) -> Results:
+    """The results in a folder that `mlcdr.run` or the command line wrote.
+
+    Raises
+    ------
+    ResultsError
+        When there is no such folder, or its `experiment.yaml` is missing or broken.
+    """
+    return Results(folder)
+
+
+def compare(
+    *results: Results | str | os.PathLike[str],
+    metric: str | None = None,
+    rope: float | None = None,
+    published: str | None = None,
+    baseline: Results | str | os.PathLike[str] | None = None,
+    margin: float = 0.01,
+    time_margin: float = 1.5,
+) -> Several[Comparison] | Comparison | Several[PublishedComparison] | BaselineComparison:
+    """Compare methods with each other, with a published table, or with an earlier run.
+
+    Parameters
+    ----------
+    *results : Results or path
+        The methods of several folders are compared together.
+    metric : str, optional
+        This metric only, of which one `Comparison` is returned; else there is one for each metric.
+    rope : float, optional
+        Add the Bayesian signed-rank test; differences up to this count as none, in units of the metric.
+    published : str, optional
+        Compare with this table (`chen_lin_2012/table3`), cell by cell.
+    baseline : Results or path, optional
+        Compare with this earlier run of the same experiment, split by split.
+    margin, time_margin : float
+        With `baseline`: the share of its old mean that a metric may lose, and the factor that a time may grow by.
+
+    Raises
+    ------
+    ResultsError
+        When the folders do not have what is compared.
+    """
+    found = [(each if isinstance(each, Results) else open_results(each)).found for each in results]
+    if not found:
+        raise ResultsError("compare: give results, or the path of a results folder")
+    if published is not None:
+        if metric is not None or rope is not None or baseline is not None:
+            raise ResultsError("published: cannot be combined with metric, rope or baseline")
+        from mlcdr.reproduce import reproduction
+
+        return Several(reproduction.compare_protocols(found, published))
+    if baseline is not None:
+        if len(found) != 1 or rope is not None:
+            raise ResultsError("baseline: is compared with one other run, without rope")
+        old = baseline if isinstance(baseline, Results) else open_results(baseline)
+        return baselines.compare(old.found, found[0], metric, margin, time_margin)
+    joined = joining.join(found)
+    if metric is not None:
+        return comparison.compare(joined, metric, rope)
+    return Several(comparison.compare_all(joined, rope))

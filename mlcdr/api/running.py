@@ -1,0 +1,198 @@
+"""Running an experiment, and writing its tables and figures: what the command `run` and `mlcdr.run` share."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from mlcdr.api.loading import load_experiment
+from mlcdr.api.progress import make_listener, print_line
+from mlcdr.errors import DataError, FailedTrialsWarning, ResultsError, UserError, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mlcdr.api.loading import Changes, Config
+    from mlcdr.api.results import Results
+    from mlcdr.data.dataset import Dataset
+    from mlcdr.execution.writing import RunReport
+    from mlcdr.experiment.model import Experiment
+    from mlcdr.results.results import Results as Found
+
+
+def run(
+    config: Config,
+    *,
+    datasets: Mapping[str, Any] | None = None,
+    out: str | Path | None = "results",
+    set: Changes = (),
+    jobs: int = 0,
+    fresh: bool = False,
+    quiet: bool = False,
+    backend: Literal["loky", "dask"] = "loky",
+    scheduler: str | None = None,
+) -> Results:
+    """Run an experiment as `mlcdr run` does; trials that are finished in the results folder are not computed again.
+
+    Parameters
+    ----------
+    config : path, mapping or Experiment
+        The YAML file, or what it would hold.
+    datasets : mapping, optional
+        Data in memory, name → `(X, Y)` or a `Dataset`; X and Y are arrays, sparse matrices or DataFrames. They take
+        the place of the config's data sets of these names; if it has none of these names, of all its data sets.
+        Data with the same content are the same data set: the same call computes nothing again.
+    out : path or None
+        The folder of results folders; the run writes `out/NAME/`. None keeps nothing: a temporary folder is removed
+        when the returned `Results` are no longer used.
+    set : mapping of key path to value, or sequence of "key.path=value"
+        Changes of the config: `{"splits.repeats": 10}`.
+    jobs : int
+        Number of workers; 0 means one for each core. A single worker is this process.
+    fresh : bool
+        Discard earlier results and compute all trials.
+    quiet : bool
+        Show no progress.
+    backend, scheduler
+        Processes of this machine ("loky"), or the workers of the Dask cluster whose address, or scheduler file, is
+        `scheduler` ("dask").
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    UserError
+        When the config, a data set or the folder is wrong, with the message of the command. A trial that fails raises
+        nothing: `FailedTrialsWarning` is given once, and `Results.failures` has them.
+    KeyboardInterrupt
+        When the run is interrupted. What was finished is kept, and the same call continues.
+    """
+    from mlcdr.api.results import Results
+    from mlcdr.data import held
+
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 0:
+        raise UserError(f"jobs: must be a whole number, and 0 means one worker for each core; found {describe(jobs)}")
+    given = {name: _as_dataset(name, data) for name, data in _as_mapping(datasets).items()}
+    temporary = Path(tempfile.mkdtemp(prefix="mlcdr-")) if out is None else None
+    try:
+        with held.holding(given.values()), _as_user_errors():
+            digests = {name: dataset.checksum for name, dataset in given.items()}
+            experiment = load_experiment(config, set, announce=None if quiet else print_line, held=digests)
+            report = compute(experiment, temporary or Path(out or ""), jobs, quiet, fresh, backend, scheduler)
+            _write_whatever_there_is(experiment, report)
+    except BaseException:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    if report.lost:
+        raise UserError(f"{report.lost}; what was finished is kept")
+    if report.interrupted:
+        kept = "" if out is None else f"; {report.done} of {report.planned} trials are kept: the same call continues"
+        raise KeyboardInterrupt(f"{experiment.name}: interrupted{kept}")
+    results = Results(report.folder, temporary)
+    if report.failures:
+        kinds = results.failures.groupby(["dataset", "method", "reason"], sort=False).size()
+        (dataset, method, reason), number = next(kinds.items())
+        more = f" ({number} trials)" + (f"; {len(kinds) - 1} more kinds of failure" if len(kinds) > 1 else "")
+        warnings.warn(
+            f"{len(report.failures)} of {report.planned} trials failed: {dataset}, {method}: {reason}{more}; "
+            "`.failures` of the results has their tracebacks",
+            FailedTrialsWarning,
+            stacklevel=2,
+        )
+    return results
+
+
+def _as_mapping(datasets: Any) -> Mapping[str, Any]:
+    if datasets is None:
+        return {}
+    if not isinstance(datasets, Mapping) or not all(isinstance(name, str) and name for name in datasets):
+        raise DataError(f"datasets: must map names to (X, Y), as {{'mine': (X, Y)}}; found {describe(datasets)}")
+    return datasets
+
+
+def _as_dataset(name: str, data: Any) -> Dataset:
+    """A data set of what was given, with the digest of its content."""
+    from mlcdr.data.dataset import Dataset
+    from mlcdr.data.synthetic import checksum
+
+    if isinstance(data, Dataset):  # that of another name, or some rows of another one
+        return replace(data, name=name, checksum=checksum(data.X, data.Y))
+    if isinstance(data, tuple | list) and len(data) == 2:
+        return Dataset.of(*data, name=name)
+    raise DataError(f"datasets: {name!r} must be (X, Y) or a Dataset, found an object of type {type(data).__name__}")
+
+
+@contextmanager
+def _as_user_errors() -> Iterator[None]:
+    """What the command line reports in one line as one: a folder without permission, a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise ResultsError(f"{error.filename}: {error.strerror}") from error
+
+
+def compute(
+    experiment: Experiment,
+    out: Path,
+    jobs: int = 0,
+    quiet: bool = False,
+    fresh: bool = False,
+    backend: str = "loky",
+    scheduler: str | None = None,
+    failed_only: bool = False,
+) -> RunReport:
+    """`mlcdr.execution.runner.run`, with its progress shown where standard error leads."""
+    from mlcdr.execution import runner
+
+    with make_listener(quiet) as listener:
+        return runner.run(experiment, out, jobs, backend, fresh, listener, failed_only, scheduler)
+
+
+def write_outputs(found: Found, report: RunReport) -> tuple[list[Path], str]:
+    """Write the tables and figures of a run that has results; returns the files.
+
+    Where failed trials are the reason that there is no table, that is the second value.
+
+    Raises
+    ------
+    ResultsError
+        When a layout does not fit the results.
+    """
+    from mlcdr.tables import tables
+
+    written: list[Path] = []
+    problem = ""
+    try:
+        written += tables.write_all(found)
+    except ResultsError as error:
+        if not report.failures:
+            raise
+        problem = str(error)
+    if found.experiment.figures and not report.interrupted and not report.failures:
+        from mlcdr.tables import figures
+
+        written += figures.write_all(found)
+    return written, problem
+
+
+def _write_whatever_there_is(experiment: Experiment, report: RunReport) -> None:
+    """`write_outputs` of a run that may have no result."""
+    from mlcdr.results.results import open_results
+    from mlcdr.results.scores import NoResults
+
+    try:
+        write_outputs(open_results(report.folder), report)
+    except NoResults:
+        if not report.failures and not report.interrupted:
+            raise

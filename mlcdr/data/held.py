@@ -1,0 +1,85 @@
+"""Data sets that a program holds in memory, found by the digest of their content, here and in the processes it starts.
+
+A config names such a data set as `{NAME: {memory: DIGEST}}`. The digest is in the record of a run, the data are not:
+where no program holds them any more, they have to be given again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mlcdr.data import cache
+from mlcdr.errors import DataError
+
+if TYPE_CHECKING:
+    from mlcdr.data.dataset import Dataset
+
+FOLDER = "MLCDR_HELD_DATASETS"
+"""The environment variable by which a process finds the data sets of the one that started it."""
+
+_held: dict[str, Dataset] = {}
+
+
+@contextlib.contextmanager
+def holding(datasets: Iterable[Dataset]) -> Iterator[None]:
+    """Let data sets be found by their checksums until the end."""
+    before = dict(_held)
+    _held.update({dataset.checksum: dataset for dataset in datasets})
+    try:
+        yield
+    finally:
+        _held.clear()
+        _held.update(before)
+
+
+@contextlib.contextmanager
+def shared() -> Iterator[None]:
+    """Let the processes that are started until the end find the data sets, too, in files that are removed then.
+
+    Raises
+    ------
+    DataError
+        When the files cannot be written.
+    """
+    if not _held:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="mlcdr-") as name:
+        for checksum, dataset in _held.items():
+            facts = {key: getattr(dataset, key) for key in cache.FACTS}
+            cache.save(checksum, dataset.X, dataset.Y, facts, Path(name))
+            if not cache.path_of(checksum, Path(name)).exists():
+                raise DataError(f"{dataset.name}: cannot be written to {name}, where worker processes find it")
+        before = os.environ.get(FOLDER)
+        os.environ[FOLDER] = name
+        try:
+            yield
+        finally:
+            os.environ.pop(FOLDER)
+            os.environ.update({} if before is None else {FOLDER: before})
+
+
+def find(name: str, checksum: str) -> Dataset | cache.Stored:
+    """The data set of a checksum, or what is stored of it.
+
+    Raises
+    ------
+    DataError
+        When it is in no memory that this process can reach.
+    """
+    found = _held.get(checksum)
+    if found is not None:
+        return found
+    folder = os.environ.get(FOLDER)
+    stored = cache.load(checksum, Path(folder)) if folder and checksum.isalnum() else None
+    if stored is None:
+        raise DataError(
+            f"{name}: was given in memory and is stored nowhere; give the same data again: "
+            f"mlcdr.run(..., datasets={{{name!r}: (X, Y)}})"
+        )
+    return stored

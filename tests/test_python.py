@@ -1,0 +1,265 @@
+"""From Python: `import mlcdr`, `mlcdr.run` on data in memory, `Results`, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import mlcdr
+from tests import small
+
+N = 60
+
+
+def make_data(seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 5))
+    return X, (X @ rng.normal(size=(5, 4)) + rng.normal(size=(N, 4)) > 0).astype(int)
+
+
+def config(**changes: Any) -> dict[str, Any]:
+    plain = small.plain(Path("unused"), **changes)
+    return {key: value for key, value in plain.items() if key != "datasets" or "datasets" in changes}
+
+
+def run(folder: Path | None, data: Any = None, **options: Any) -> mlcdr.Results:
+    given = {"mine": make_data() if data is None else data}
+    return mlcdr.run(config(), **{"datasets": given, "out": folder, "jobs": 1, "quiet": True, **options})
+
+
+def computed(results: mlcdr.Results) -> int:
+    return results.manifest["trials"]["computed"]
+
+
+def test_import_is_light_and_lists_every_public_name() -> None:
+    told = """
+import sys, mlcdr
+heavy = {"numpy", "scipy", "sklearn", "pandas", "pydantic", "yaml", "matplotlib"} & set(sys.modules)
+assert not heavy, heavy
+assert dir(mlcdr) == sorted(mlcdr.__all__) and "run" in dir(mlcdr)
+"""
+    subprocess.run([sys.executable, "-c", told], check=True)
+    from mlcdr.methods.registry import BUILT_IN
+
+    classes = {target.rpartition(":")[2] for known in BUILT_IN.values() for target in known.values()}
+    assert classes <= set(mlcdr.__all__)
+    for name in mlcdr.__all__:
+        assert getattr(mlcdr, name).__name__ == name
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda X, Y: (X, Y),
+        lambda X, Y: (pd.DataFrame(X).add_prefix("x"), pd.DataFrame(Y).add_prefix("y")),
+        lambda X, Y: (sp.csr_matrix(X), sp.csr_array(Y)),
+        lambda X, Y: mlcdr.Dataset.of(X, Y, name="another name"),
+    ],
+    ids=["arrays", "frames", "sparse", "Dataset"],
+)
+def test_data_in_memory_are_run_in_every_form(tmp_path: Path, form: Any) -> None:
+    summary = run(tmp_path, form(*make_data())).summary
+    assert set(summary["dataset"]) == {"mine"}
+    assert np.isfinite(summary["mean"]).all()
+
+
+def test_the_numbers_are_those_of_the_command_on_the_same_data(tmp_path: Path) -> None:
+    arff = small.write_dataset(tmp_path / "data")
+    (tmp_path / "small.yaml").write_text(json.dumps(small.plain(arff)))
+    done = small.mlcdr("run", "small.yaml", "--jobs", "1", "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = mlcdr.open_results(tmp_path / "results" / "small").scores
+    data = mlcdr.load_dataset(arff)
+    ours = mlcdr.run(
+        small.plain(arff), datasets={"tiny": (data.X, data.Y)}, out=tmp_path / "python", jobs=1, quiet=True
+    )
+    pd.testing.assert_frame_equal(ours.scores, told)
+    again = mlcdr.run(tmp_path / "small.yaml", out=tmp_path / "results", jobs=1, quiet=True)
+    assert computed(again) == 0, "the same keys"
+
+
+def test_a_second_run_computes_what_is_missing_and_changed_data_are_computed_again(tmp_path: Path) -> None:
+    assert computed(run(tmp_path)) == 16
+    assert computed(run(tmp_path)) == 0
+    assert computed(run(tmp_path, set={"splits.repeats": 5})) == 4
+    assert computed(run(tmp_path, set=["splits.repeats=5"])) == 0
+    X, Y = make_data()
+    X[0, 0] += 1e-9
+    assert computed(run(tmp_path, (X, Y))) == 16
+    assert computed(run(tmp_path, (X, Y), fresh=True)) == 16
+    whole = mlcdr.Dataset.of(*make_data(), name="whole")
+    assert computed(run(tmp_path, whole.rows(np.arange(50)))) == 16, "some rows are other data"
+
+
+def test_nothing_is_kept_without_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    results = run(None)
+    assert len(results.scores) == 16 * 3 - 4 * 2 * 0
+    assert list(tmp_path.iterdir())
+    del results
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(mlcdr.ConfigError):
+        run(None, set={"splits.kind": "no"})
+    assert not list(tmp_path.iterdir())
+    monkeypatch.undo()
+
+
+def test_workers_find_the_data_without_a_guarded_main(tmp_path: Path) -> None:
+    """A script without `if __name__ == "__main__"`; the data are in no file."""
+    script = f"""
+import json, os
+import mlcdr
+from tests.test_python import config, make_data
+assert not os.environ.get("AGAIN")
+os.environ["AGAIN"] = "a worker does not run the script again"
+r = mlcdr.run(config(), datasets={{"mine": make_data()}}, out={str(tmp_path)!r}, jobs=2, quiet=True)
+assert r.manifest["jobs"] == 2 and r.manifest["trials"]["computed"] == 16
+print(r.scores.to_csv(index=False))
+"""
+    (tmp_path / "script.py").write_text(script)
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == run(None).scores.to_csv(index=False).strip()
+
+
+def test_the_configs_own_list_stays_where_it_has_the_name(tmp_path: Path) -> None:
+    arff = small.write_dataset(tmp_path / "data")
+    both = mlcdr.run(config(datasets=[str(arff), "mine"]), datasets={"mine": make_data()}, out=tmp_path, jobs=1,
+                     quiet=True)  # fmt: skip
+    assert list(dict.fromkeys(both.scores["dataset"])) == ["tiny", "mine"]
+    only = mlcdr.run(config(datasets=[str(arff)]), datasets={"mine": make_data()}, out=None, jobs=1, quiet=True)
+    assert set(only.scores["dataset"]) == {"mine"}
+    with pytest.raises(mlcdr.ConfigError, match=r"datasets: 'other' was given in memory and is not listed .*mine"):
+        mlcdr.run(config(datasets=["mine"]), datasets=dict.fromkeys(["mine", "other"], make_data()), out=None)
+
+
+def test_the_command_line_names_data_that_are_gone(tmp_path: Path) -> None:
+    run(tmp_path)
+    done = small.mlcdr("run", "small/experiment.yaml", "--out", ".", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "mine: was given in memory" in done.stderr
+
+
+def test_results_hold_what_the_files_hold(tmp_path: Path) -> None:
+    results = run(tmp_path)
+    for name in ("scores", "summary"):
+        again = pd.read_csv(results.folder / f"{name}.csv", dtype={small.SIZES: str}, keep_default_na=False)
+        assert list(getattr(results, name).columns) == list(again.columns)
+        assert getattr(results, name).to_csv(index=False) == (results.folder / f"{name}.csv").read_text()
+    assert (results.name, results.experiment.name) == ("small", "small")
+    assert len(results.failures) == 0
+    assert results.scores[small.SIZES].unique().tolist() == ["1", "50%"]
+
+
+def test_everything_is_shown_as_text_and_as_html(tmp_path: Path) -> None:
+    results = run(tmp_path)
+    assert "PLST" in str(results.table()) and "<table" in results.table()._repr_html_()
+    assert "F1" in str(results.table("generic", metric="f1"))
+    assert [each.metric for each in results.compare()] == ["hamming_loss", "f1", "encoding_error"]
+    assert results.compare("f1").metric == "f1" and "<table" in results.compare("f1")._repr_html_()
+    assert 'src="data:image/png;base64,' in results.plot("curves", metric="f1")._repr_html_()
+    page = results.report()
+    assert os.fspath(page) == str(results.folder / "report.html")
+    assert "<iframe" in page._repr_html_() and "<script" not in page._repr_html_()
+    assert "<table" in results._repr_html_() and "2 methods" in repr(results)
+    assert "0 worse" in str(mlcdr.compare(results, baseline=results.folder))
+    with pytest.raises(mlcdr.ResultsError, match="no metric 'f2'"):
+        results.compare("f2")
+    with pytest.raises(mlcdr.ResultsError, match="layout"):
+        results.table(metric="f1")
+
+
+def test_names_of_data_are_text_in_html(tmp_path: Path) -> None:
+    results = mlcdr.run(config(), datasets={"<b>x": make_data()}, out=tmp_path, jobs=1, quiet=True)
+    shown = [results, results.table(), results.compare(), results.plot(), results.report()]
+    assert all("<b>x" not in each._repr_html_() for each in shown)
+
+
+def test_failed_trials_are_a_warning_and_a_frame(tmp_path: Path) -> None:
+    one = {"learner": {"sklearn.svm.LinearSVC": {}}}
+    with pytest.warns(mlcdr.FailedTrialsWarning, match=r"4 of 20 trials failed: mine, SVC: ValueError") as caught:
+        results = run(tmp_path, set={"methods.SVC": one})
+    assert len(caught) == 1 and caught[0].filename == __file__.replace(".pyc", ".py")
+    assert list(results.failures.columns) == ["dataset", "method", small.SIZES, "split", "reason", "traceback"]
+    assert results.failures["split"].tolist() == [0, 1, 2, 3]
+    assert "Traceback" in results.failures["traceback"][0]
+    assert "4 trials failed" in repr(results)
+    with pytest.warns(mlcdr.FailedTrialsWarning):  # nothing but failures
+        results = run(tmp_path, set={"name": "none", "methods": {"SVC": one}, "sweep": {}})
+    assert len(results.failures) == 4 and results.scores.empty
+    assert "no trial has a result" in results._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"config": "nowhere.yaml"}, "nowhere.yaml"),
+        ({"config": 3}, "config: must be a path, a mapping or an Experiment, found 3"),
+        ({"config": {"name": object}}, r"config: name: is of type type; a config holds .*dotted path"),
+        ({"set": {"methods.PLST.learner": "rigde"}}, "set methods.PLST.learner: .*did you mean 'ridge'"),
+        ({"jobs": -1}, "jobs: must be a whole number"),
+        ({"datasets": [1]}, r"datasets: must map names to \(X, Y\)"),
+        ({"datasets": {"mine": 1}}, r"datasets: 'mine' must be \(X, Y\) or a Dataset, found .* int"),
+        ({"datasets": {"mine": ([[1.0]], [[2]])}}, "mine"),
+        ({"backend": "threads"}, "backend: 'threads' is none of loky, dask"),
+        ({"out": "/proc/none"}, "/proc/none"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_one_line(wrong: dict[str, Any], message: str, tmp_path: Path) -> None:
+    options = {"config": config(), "datasets": {"mine": make_data()}, "out": tmp_path, "jobs": 1, "quiet": True, **wrong}
+    with pytest.raises(mlcdr.UserError, match=message) as caught:
+        mlcdr.run(options.pop("config"), **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_experiment_is_run_as_it_is_and_with_changes(tmp_path: Path) -> None:
+    experiment = mlcdr.load_experiment(config(datasets=["flags", "mine"]) | {"datasets": [small_synthetic()]})
+    results = mlcdr.run(experiment, out=tmp_path, jobs=1, quiet=True)
+    assert results.experiment == experiment
+    assert computed(mlcdr.run(experiment, set={"splits.repeats": 5}, out=tmp_path, jobs=1, quiet=True)) == 4
+
+
+def small_synthetic() -> dict[str, Any]:
+    return {"made": {"synthetic": {"instances": 50, "features": 4, "labels": 3, "seed": 1}}}
+
+
+@pytest.mark.skipif(not hasattr(signal, "raise_signal"), reason="no signals")
+def test_an_interruption_keeps_what_was_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlcdr.api import progress
+
+    class Interrupts(progress.Listener):
+        def advance(self, dataset: str, done: int, failed: int) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("mlcdr.api.running.make_listener", lambda quiet: contextmanager_of(Interrupts()))
+    with pytest.raises(KeyboardInterrupt, match="4 of 16 trials are kept: the same call continues"):
+        run(tmp_path)
+    monkeypatch.undo()
+    assert computed(run(tmp_path)) == 12
+
+
+def contextmanager_of(value: Any) -> Any:
+    import contextlib
+
+    return contextlib.nullcontext(value)
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert mlcdr.__version__
+    with warnings.catch_warnings(), pytest.raises(AttributeError):
+        mlcdr.nothing  # noqa: B018
