@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import io
 import os
 import shutil
 import weakref
@@ -19,6 +18,7 @@ from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.results import joining
 from mlcdr.results import results as folders
 from mlcdr.results.failures import describe_error, gather_failures
+from mlcdr.results.imports import read_number, read_table
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.scores import NoResults
 from mlcdr.tables import tables
@@ -154,7 +154,7 @@ class Results:
         ResultsError
             When it is missing or broken.
         """
-        return self._read_csv("scores.csv", {"split": "int64", "value": "float64"})
+        return _read_csv(self.folder / "scores.csv", ("split", "metric", "value"))
 
     @cached_property
     def summary(self) -> pd.DataFrame:
@@ -165,30 +165,7 @@ class Results:
         ResultsError
             When it is missing or broken.
         """
-        return self._read_csv("summary.csv", {"mean": "float64", "std": "float64", "se": "float64", "n": "int64"})
-
-    def _read_csv(self, name: str, numbers: Mapping[str, str]) -> pd.DataFrame:
-        """An export of the record; all columns but `numbers` are texts (`20%`, `5`), as the config wrote them."""
-        import pandas as pd
-
-        path = self.folder / name
-        if not is_regular_file(path):
-            raise ResultsError(f"{path}: missing; run the experiment again, or read a folder whose run has ended")
-        try:
-            text = path.read_text(encoding="utf-8")
-            header = text.partition("\n")[0].split(",")
-            frame = pd.read_csv(
-                io.StringIO(text),
-                dtype={column: str for column in header if column not in numbers} | dict(numbers),
-                keep_default_na=False,
-                na_values=dict.fromkeys(numbers, ("", "nan")),
-                float_precision="round_trip",
-            )
-        except (OSError, ValueError) as error:
-            raise ResultsError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
-        if missing := [column for column in ("dataset", "method", *numbers) if column not in frame]:
-            raise ResultsError(f"{path}: has no column {', '.join(missing)}")
-        return frame
+        return _read_csv(self.folder / "summary.csv", ("metric", "mean", "std", "se", "n"))
 
     @cached_property
     def failures(self) -> pd.DataFrame:
@@ -303,6 +280,26 @@ class Results:
             return about + self.table()._repr_html_()
         except NoResults as error:
             return about + f"<p>{html.escape(str(error))}</p>"
+
+
+def _read_csv(path: Path, last: tuple[str, ...]) -> pd.DataFrame:
+    """An export of the record; values of swept parameters are texts (`20%`, `5`), as the config wrote them."""
+    import pandas as pd
+
+    if not is_regular_file(path):
+        raise ResultsError(f"{path}: missing; run the experiment again (only what is not done yet will run)")
+    paths, rows = read_table(path, last)
+    columns = ("dataset", "method", *paths, *last)
+    kinds = {"split": int, "n": int, "value": float, "mean": float, "std": float, "se": float}
+    read: list[list[Any]] = []
+    for line, row in rows:
+        named = zip(columns, row, strict=True)
+        read.append([read_number(path, line, name, text, gaps=True) if name in kinds else text for name, text in named])
+    frame = pd.DataFrame(read, columns=list(columns))
+    try:
+        return frame.astype({column: kind for column, kind in kinds.items() if column in frame})
+    except ValueError as error:
+        raise ResultsError(f"{path}: {error}") from error
 
 
 def _refuse_without(needed: str, given: Mapping[str, Any]) -> None:
