@@ -194,7 +194,7 @@ def test_names_of_data_are_text_in_html(tmp_path: Path) -> None:
 
 
 def test_failed_trials_are_a_warning_and_a_frame(tmp_path: Path) -> None:
-    one = {"learner": {"binary_relevance": {"sklearn.svm.SVC": {"C": 1e-300, "kernel": "precomputed"}}}}
+    one = {"learner": {"binary_relevance": {"estimator": {"sklearn.svm.SVC": {"kernel": "precomputed"}}}}}
     with pytest.warns(mlcdr.FailedTrialsWarning, match=r"4 of 20 trials failed: mine, SVC: ValueError") as caught:
         results = run(tmp_path, set={"methods.SVC": one})
     assert len(caught) == 1
