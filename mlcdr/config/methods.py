@@ -28,7 +28,7 @@ def read_method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[
     varied = [path for path in (*sweep, *(grid if isinstance(grid, dict) else ())) if isinstance(path, str)]
 
     def read(part: Any, family: str, place: KeyPath, prefix: str) -> Component:
-        swept = [path.removeprefix(prefix).split(".")[0] for path in varied if path.startswith(prefix)]
+        swept = [path.removeprefix(prefix) for path in varied if path.startswith(prefix)]
         return _read_component(part, family, place, problems, swept)
 
     if written.get("dual_space") is not None and written.get("label_space") is not None:
@@ -55,7 +55,7 @@ def read_method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[
     if learner is not None:
         place = (*path, "learner")
         coded = [family for family in ("label_space", "dual_space") if family in result]
-        _check_learner(learner, not coded and "instance_space" not in result, place, problems)
+        _check_learner(learner, place, problems)
         for family in coded:
             if family in readable:
                 _check_codes(family, learner, place, problems)
@@ -77,8 +77,7 @@ def _read_component(written: Any, family: str, path: KeyPath, problems: Problems
 
 def find_problem(component: Component, problems: Problems) -> str | None:
     """The first thing that is wrong with a component, apart from parameters that are missing; None if nothing is."""
-    missing = component.declaration().parameters
-    reading = registry.read(component.family, component.plain(), problems.importing, missing)
+    reading = registry.read(component.family, component.plain(), problems.importing, None)
     problems.complete &= reading.complete
     return next((why for _, why in reading.problems), None)
 
@@ -91,34 +90,23 @@ def _check_wrapper(space: Component, path: KeyPath, problems: Problems) -> None:
         problems.add((*path, space.name, "classifier"), "is what the method's other keys make; leave it out")
 
 
-def _check_learner(learner: Component, alone: bool, path: KeyPath, problems: Problems) -> None:
-    """A classifier of one label (`one_label`) is the base of what fits label sets, and not a method.
-
-    `alone`: whether nothing makes codes of the labels before it (see `_check_codes`), or binary relevance of it.
-    """
-    name = learner.name
+def _check_learner(learner: Component, path: KeyPath, problems: Problems) -> None:
+    """A learner predicts."""
     if "predict" not in learner.declaration().methods:
-        problems.add(path, f"{name!r} is no learner: it has no method `predict`")
-    if alone and _fits_one_label(learner):
-        problems.add(path, f"{name} fits one label: write {{binary_relevance: {name}}}, or take a chain of that base")
+        problems.add(path, f"{learner.name!r} is no learner: it has no method `predict`")
 
 
 def _fits_one_label(learner: Component) -> bool:
-    """Whether a learner is a classifier that takes no label sets: as it says, or, of scikit-learn, by its tags."""
+    """Whether a learner is a classifier that takes no label sets."""
     declaration = learner.declaration()
-    if declaration.one_label or not declaration.target.startswith("sklearn."):
+    if declaration.is_indexed:
         return declaration.one_label
-    from sklearn.base import is_classifier
-    from sklearn.dummy import DummyClassifier
-    from sklearn.utils import get_tags
+    from mlcdr.methods.contracts import fits_one_label  # imports scikit-learn, as the class has
 
     try:
-        built = learner.build(check=False)
-        tags = get_tags(built).classifier_tags
+        return fits_one_label(learner.build(check=False))
     except (AttributeError, TypeError, UserError):  # made of an estimator that is not there yet
         return False
-    # DummyClassifier takes label sets, whatever its tags say
-    return is_classifier(built) and tags is not None and not tags.multi_label and not isinstance(built, DummyClassifier)
 
 
 def _check_codes(family: str, learner: Component, path: KeyPath, problems: Problems) -> None:

@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.trials import Trial
+from mlcdr.methods.chains.binary_relevance import of_single_labels
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.contracts import declared, fitted_attribute, may_have_seed, seed_name
 
@@ -19,8 +20,9 @@ def build(spec: MethodSpec) -> ComposedClassifier:
     An instance space is a classifier, and so a learner, that has the line as its own `classifier`; or the learner
     alone, if that is a classifier and there is nothing else.
     """
+    learner = spec.learner.build(check=False)
     line = ComposedClassifier(
-        learner=spec.learner.build(check=False),
+        learner=learner if spec.label_space or spec.dual_space else of_single_labels(learner),
         label_space=spec.label_space.build(check=False) if spec.label_space else None,
         feature_space=[step.build(check=False) for step in spec.feature_space] or None,
         threshold=spec.threshold.build(check=False) if spec.threshold else None,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mlcdr.methods.registry import Component
+from mlcdr.methods.declarations import is_component
+from mlcdr.methods.registry import NESTED, Component, Keys, entries
 
 
 def separated(learner: Component) -> Component:
@@ -29,20 +30,43 @@ def separated(learner: Component) -> Component:
 def with_parameter(component: Component, keys: tuple[str, ...], value: Any) -> Component | None:
     """The component with one parameter changed; None if it has no such parameter.
 
-    `keys` is the parameter's name; if it is itself a component or a mapping, the name in that may follow.
+    `keys` is the parameter's name; if it is itself a component, a mapping or a list, the name (or number) in that may
+    follow.
     """
     key, *inner = keys
     if key not in component.declaration().parameters:
         return None
     if inner:
-        written, part = component.params.get(key), component.part(key)
-        if part is not None:
-            changed = with_parameter(part, tuple(inner), value)
-            if changed is None:
-                return None
-            value = changed.plain()
-        elif isinstance(written, Mapping) and len(inner) == 1 and inner[0] in written:
-            value = {**written, inner[0]: value}
-        else:
+        part = component.part(key)
+        value = _changed(component.params.get(key) if part is None else part, tuple(inner), value)
+        if value is _NOTHING:
             return None
     return Component(component.family, component.name, {**component.params, key: value})
+
+
+_NOTHING = object()
+
+
+def _changed(written: Any, keys: tuple[str, ...], value: Any) -> Any:
+    """What is written of a parameter with something in it changed; _NOTHING if that is not there."""
+    if not keys:
+        return value
+    if not isinstance(written, Component) and is_component(written):
+        written = Component.parse(NESTED, written)
+    if isinstance(written, Component):
+        changed = with_parameter(written, keys, value)
+        return _NOTHING if changed is None else changed.plain()
+    for name, places, each in entries(written):
+        if keys[0] in (name, str(places[0])):
+            changed = _changed(each, keys[1:], value)
+            return changed if changed is _NOTHING else _put(written, places, changed)
+    return _NOTHING
+
+
+def _put(written: Any, places: Keys, value: Any) -> Any:
+    """A list or mapping with something in it replaced."""
+    if not places:
+        return value
+    changed = dict(written) if isinstance(written, Mapping) else list(written)
+    changed[places[0]] = _put(written[places[0]], places[1:], value)
+    return changed

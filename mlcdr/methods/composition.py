@@ -22,6 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods import contracts
+from mlcdr.methods.chains.binary_relevance import of_single_labels
 from mlcdr.methods.constraints import parameter
 from mlcdr.methods.contracts import (
     LabelSpace,
@@ -33,6 +34,7 @@ from mlcdr.methods.contracts import (
     transform_moments,
     validate_parameters,
 )
+from mlcdr.methods.foreign import adapted, class_of, is_of_unknown_kind
 from mlcdr.methods.label_space.identity import Identity
 from mlcdr.methods.learners.linear import LinearLearner
 from mlcdr.methods.multilabel import LabelSetClassifier
@@ -102,7 +104,7 @@ class ComposedClassifier(LabelSetClassifier):
 
         `own_parts`: the parts were made for this fit alone, so they are fitted themselves, not clones of them.
         """
-        prepared = (lambda part: part) if own_parts else clone
+        prepared = (lambda part: part) if own_parts else (lambda part: clone(adapted(part)))
         self.n_features_in_ = moments.n_features
         self.n_labels_ = moments.n_labels
         self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
@@ -112,6 +114,8 @@ class ComposedClassifier(LabelSetClassifier):
             self.feature_steps_.append(contracts.fit(prepared(step), moments))
             moments = transform_moments(self.feature_steps_[-1], moments)
         self.learner_ = prepared(self.learner)
+        if self.label_space is None and self.dual_space is None:
+            self.learner_ = of_single_labels(self.learner_)
         if self.dual_space is not None and self.label_space is not None:
             raise ValueError("a dual space reduces the labels itself: leave `label_space` out")
         if is_classifier(self.learner_):
@@ -129,8 +133,13 @@ class ComposedClassifier(LabelSetClassifier):
             moments = transform_moments(self.label_space_, moments)
             self.feature_steps_.append(self.label_space_)
         else:
-            self.label_space_ = Identity() if self.label_space is None else prepared(self.label_space)
+            unknown = self.label_space is None and is_of_unknown_kind(self.learner_)
+            own = Identity("zero_one" if unknown else "centred")
+            self.label_space_ = own if self.label_space is None else prepared(self.label_space)
             contracts.fit_label_space(self.label_space_, self.learner_, moments)
+            if unknown:  # whatever it predicts of label sets, sets or scores, is parted at ½
+                contracts.fit_label_sets(self.learner_, moments)
+                return self._with_threshold(moments)
         contracts.fit_codes(self.learner_, self.label_space_, moments)
         if isinstance(self.label_space_, LabelSpace) and _is_linear(self.learner_):
             weights = self.label_space_.unreduced(self.learner_.coef_.T)
@@ -261,7 +270,7 @@ class ComposedClassifier(LabelSetClassifier):
 
     def _check_output(self, predicted: NDArray[Any], n: int) -> None:
         """Refuse predictions of a learner of another package that have the wrong shape or values."""
-        name = type(self.learner_).__name__
+        name = class_of(self.learner_).__name__
         width = self.n_labels_ if self.label_space_ is None else self.label_space_.encode(_no_labels(self)).shape[1]
         if predicted.shape != (n, width):
             raise ValueError(f"{name}.predict returned shape {predicted.shape} where {(n, width)} was expected")

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import get_tags
 
 from mlcdr.methods.constraints import write_init
 from mlcdr.numerics.entry import as_csr, checked
@@ -201,16 +202,16 @@ def seed_name(part: Any, path: str) -> str:
     if not rest:
         return head
     name = part.estimator_seed_name if isinstance(part, Part) and head == "estimator" else head
-    return f"{name}__{seed_name(getattr(part, head), rest)}"
+    return f"{name}__{seed_name(part.get_params()[head], rest)}"
 
 
 def may_have_seed(part: Any) -> bool:
     """Whether a part, or an estimator among its parameters, may have a `random_state`.
 
-    By scikit-learn's convention a parameter is an attribute; `get_params` takes far longer.
+    A parameter of ours is an attribute, and `get_params` takes far longer; elsewhere one may be a list of steps.
     """
-    if not hasattr(part, "get_params"):
-        return False
+    if not isinstance(part, Part):
+        return hasattr(part, "get_params")
     return any(name == "random_state" or hasattr(value, "get_params") for name, value in vars(part).items())
 
 
@@ -325,6 +326,38 @@ def score_boundary(space: Any) -> float:
 def has_tags(estimator: Any) -> bool:
     """Whether an estimator declares its kind, as those of scikit-learn do."""
     return hasattr(estimator, "__sklearn_tags__")
+
+
+def fits_one_label(learner: Any) -> bool:
+    """Whether a learner is a classifier that takes one label only: as it declares, or by scikit-learn's tags.
+
+    Those are known of a class only where it, or a class of scikit-learn's that it derives from, states them: what
+    `BaseEstimator` and the mixins say of every class means nothing. What a pipeline, or a search of parameters, fits is
+    what its own estimator does.
+    """
+    if isinstance(learner, Part):
+        return bool(declared(learner, "one_label", Learner))
+    bases = {base.__name__ for base in type(learner).__mro__ if base.__module__.startswith("sklearn.")}
+    if "Pipeline" in bases:
+        return bool(learner.steps) and fits_one_label(learner.steps[-1][1])
+    if "BaseSearchCV" in bases:
+        return fits_one_label(learner.estimator)
+    if not has_tags(learner) or not any(map(_states_tags, type(learner).__mro__)):
+        return False
+    return is_classifier(learner) and not takes_label_sets(learner)
+
+
+def _states_tags(cls: type) -> bool:
+    return cls.__module__ != "sklearn.base" and (
+        cls.__module__.startswith("sklearn.") or "__sklearn_tags__" in vars(cls)
+    )
+
+
+def takes_label_sets(classifier: Any) -> bool:
+    """Whether a classifier takes several labels, by scikit-learn's tags."""
+    tags = get_tags(classifier)
+    several = tags.classifier_tags is not None and tags.classifier_tags.multi_label
+    return bool(several or tags.target_tags.multi_output)
 
 
 def has_parameters(part: Any) -> bool:

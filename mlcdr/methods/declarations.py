@@ -43,6 +43,7 @@ _PERCENTAGE = re.compile(r"\d+(\.\d+)?%")
 _PLACES = re.compile(
     r"(.*_)?(memory|cache.*|.*(file|path|dir|folder)s?|.*(filename|director(y|ies))s?|locations?|ur[il]s?)(_.*)?", re.I
 )
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
 # Text that names no file but perhaps one without a suffix in the folder the command is run in.
 _WORDS = re.compile(r"[\w+ -]*")
 
@@ -52,6 +53,15 @@ def as_number(written: Any) -> Any:
     if isinstance(written, str) and _PERCENTAGE.fullmatch(written):
         return float(written[:-1]) / 100
     return written
+
+
+def is_component(written: Any) -> bool:
+    """Whether a value is a component by its form: a mapping with one key, which is a dotted path to a class."""
+    return isinstance(written, Mapping) and len(written) == 1 and _is_dotted(next(iter(written)))
+
+
+def _is_dotted(text: Any) -> bool:
+    return isinstance(text, str) and _DOTTED.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -191,6 +201,8 @@ class Declaration:
         Whether only an instance can tell that all parameters are right: the class has checks beyond its constraints.
     is_indexed, is_foreign : bool
         Whether this is of the index; whether the class is of another installed package, with other conventions.
+    steps : str
+        The parameter that lists named estimators (`steps` of scikit-learn's `Pipeline`); empty where there is none.
     """
 
     target: str
@@ -214,6 +226,12 @@ class Declaration:
     checks_itself: bool = False
     is_indexed: bool = False
     is_foreign: bool = False
+    steps: str = ""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is a class of this package, which declares the components among its parameters."""
+        return self.target.startswith("mlcdr.")
 
     @property
     def name(self) -> str:
@@ -290,8 +308,8 @@ class Declaration:
         pickles, and a config is no program.
 
         Of such a class we cannot know what it does with its parameters. So one whose name means a place gets no text
-        and no list; any other gets numbers, true, false, null, words, and lists and mappings of these. `inner`: the key
-        of the mapping that the value stands in.
+        and no list; any other gets numbers, true, false, null, words, lists and mappings of these, and components,
+        which are judged by themselves. `inner`: the key of the mapping that the value stands in.
         """
         shown = f"The {parameter!r} parameter of {self.name}"
         if written is None or isinstance(written, bool | int | float):
@@ -299,10 +317,14 @@ class Declaration:
         if _PLACES.fullmatch(inner or parameter):
             meant = f", in {inner!r}," if inner and inner != parameter else ""
             return f"{shown}{meant} names a place to load from or to write to, which no config may set"
+        if is_component(written):
+            return None
         if isinstance(written, Mapping):
             inside = [(each, str(key)) for key, each in written.items()] + [(str(key), inner) for key in written]
         elif isinstance(written, list | tuple):
             inside = [(each, inner) for each in written]
+        elif _is_dotted(written):
+            return f"{shown} is text; a component is a mapping: `{{{written}: {{}}}}`"
         elif not _WORDS.fullmatch(written):
             return (
                 f"{shown} must be no text that could name a file: a config may give a class of another package words "
@@ -366,6 +388,16 @@ def declaration_of(cls: type, alone: bool = False) -> Declaration:
         judges_learner=misfits[0] not in (None, misfits[1]),
         checks_itself=getattr(cls, "_validate_params", None) is not BaseEstimator._validate_params,
         is_foreign=foreign,
+        steps=_steps_of(cls),
+    )
+
+
+def _steps_of(cls: type) -> str:
+    """`Declaration.steps` of a class."""
+    if all(base.__name__ != "_BaseComposition" for base in cls.__mro__):
+        return ""
+    return next(
+        (name for name in ("steps", "transformer_list", "transformers", "estimators") if name in parameters(cls)), ""
     )
 
 

@@ -11,6 +11,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -40,7 +41,7 @@ def source_of(cls: Any) -> list[bytes]:
             continue
         if package != "mlcdr" and _is_installed(module):
             if name == cls.__module__:
-                found[package] = f"{package} {getattr(sys.modules[package], '__version__', '')}".encode()
+                found[package] = f"{package} {_version(package)}".encode()
             continue
         try:
             source = inspect.getsource(module)
@@ -58,6 +59,13 @@ def source_of(cls: Any) -> list[bytes]:
             if isinstance(used, str):
                 pending.append(used)
     return [found[name] for name in sorted(found)]
+
+
+def _version(package: str) -> str:
+    """The version of an installed package: its own word, or else that of what it was installed by."""
+    own = getattr(sys.modules[package], "__version__", None)
+    distributions = () if own else packages_distributions().get(package, ())
+    return str(own) if own else " ".join(f"{name} {version(name)}" for name in sorted(set(distributions)))
 
 
 def _find_imports(module: ModuleType, source: str) -> Iterator[str]:

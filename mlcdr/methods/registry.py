@@ -5,7 +5,8 @@ parameters of some of these are of two more, the clusterers and the selectors of
 component is one line of `BUILT_IN`; a package installed beside mlcdr adds its own through the entry-point groups
 `mlcdr.feature_space`, `mlcdr.dual_space`, `mlcdr.label_space`, `mlcdr.learner`, `mlcdr.threshold`,
 `mlcdr.instance_space`, `mlcdr.clusterer` and `mlcdr.local_features`; and any importable class can be named by its
-dotted path (`learner: my_package.MyRegressor`).
+dotted path (`learner: my_package.MyRegressor`). A class of ours declares which of its parameters are components; to any
+other a component is given as a mapping with one dotted key (`estimator: {sklearn.svm.SVC: {C: 1.0}}`).
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from mlcdr.errors import UserError, describe, suggest_name
-from mlcdr.methods.declarations import Declaration, as_number, declaration_of, read_index
+from mlcdr.methods.declarations import Declaration, as_number, declaration_of, is_component, read_index
 from mlcdr.methods.declarations import parameters as parameters
-from mlcdr.methods.provenance import hash_of_source, is_foreign
+from mlcdr.methods.provenance import hash_of_source
 from mlcdr.metrics.names import offered
 
 BUILT_IN: dict[str, dict[str, str]] = {
@@ -128,6 +129,12 @@ BUILT_IN: dict[str, dict[str, str]] = {
     },
 }
 
+NESTED = "estimator"
+"""The family of a component that a parameter of another package's class is: it has no names, only dotted paths."""
+
+ENTRIES = ("get_params", "fit", "fit_moments", "fit_transform", "fit_predict", "transform")
+"""A class that a dotted path leads to must have one of these methods."""
+
 # Judges a dotted path and its module before that is imported; none where whatever asks is trusted.
 _judge: ContextVar[Callable[[str, str], None] | None] = ContextVar("judge", default=None)
 
@@ -138,7 +145,7 @@ class UnknownComponent(UserError):
 
 @cache
 def _known(family: str) -> dict[str, str]:
-    known = dict(BUILT_IN[family])
+    known = dict(BUILT_IN.get(family, {}))
     for point in entry_points(group=f"mlcdr.{family}"):
         known.setdefault(point.name, point.value)
     return known
@@ -215,15 +222,11 @@ def resolve(family: str, name: str) -> type:
     found = import_target(f"{family} {name!r}", _target(family, name))
     if not inspect.isclass(found):
         raise UnknownComponent(f"{family} {name!r} is a {type(found).__name__}, not a class")
-    if name not in _known(family) and not callable(getattr(found, "get_params", None)):
+    if name not in _known(family) and not any(callable(getattr(found, method, None)) for method in ENTRIES):
         # To construct an estimator is to store its parameters; of another class (subprocess.Popen) it can be anything.
         raise UnknownComponent(
-            f"{family} {name!r} is not an estimator: it has no get_params (scikit-learn's BaseEstimator)"
-        )
-    if is_foreign(found) and any(base.__name__ == "_BaseComposition" for base in found.__mro__):
-        raise UnknownComponent(
-            f"{family} {name!r} is made of other estimators, which a config cannot give it; list the steps as the "
-            "method's own parts (`feature_space: [...]`, `learner:`), or write a class that makes it"
+            f"{family} {name!r} is not an estimator: it has neither get_params (scikit-learn's BaseEstimator) nor fit "
+            "nor transform"
         )
     return found
 
@@ -299,7 +302,7 @@ def look_up(family: str, name: str) -> Declaration | None:
         When there is no such name.
     """
     target = _target(family, name)
-    found = read_index().get(family, {}).get(name) if name in BUILT_IN[family] else None
+    found = read_index().get(family, {}).get(name) if name in BUILT_IN.get(family, {}) else None
     return found if found is not None and found.target == target else None
 
 
@@ -327,7 +330,7 @@ class Component:
 
     `params` hold the values as written (`"20%"` stays text there); `build` turns percentages into fractions, and texts
     into estimators where the class says, in `component_parameters` (parameter → family), that a parameter is itself a
-    component.
+    component; and, but for our own classes, mappings with one dotted key, in lists and mappings as well.
     """
 
     family: str
@@ -359,13 +362,20 @@ class Component:
 
     def part(self, parameter: str) -> Component | None:
         """The component that a parameter is given as; None if it is no component, or has its default."""
-        family, written = self.declaration().components.get(parameter), self.params.get(parameter)
-        return Component.parse(family, written) if family and isinstance(written, str | Mapping) else None
+        written = self.params.get(parameter)
+        family = _part_family(self.declaration(), parameter, written)
+        return Component.parse(family, written) if family else None
 
     def parts(self) -> dict[str, Component]:
-        """Parameter → component, of those that are given as components."""
-        found = {key: self.part(key) for key in self.declaration().components}
-        return {key: part for key, part in found.items() if part is not None}
+        """Parameter → component, of those that are given as components.
+
+        One in a list or mapping has the parameter's name and its own, or its number: `steps.scale`.
+        """
+        declaration, found = self.declaration(), {}
+        for key in dict.fromkeys((*declaration.components, *self.params)):
+            for path, _, family, written in _parts_of(declaration, key, self.params.get(key)):
+                found[".".join((key, *path))] = Component.parse(family, written)
+        return found
 
     def value(self, parameter: str) -> Any:
         """The value that `build` gives a plain parameter: as written, a percentage as a fraction, or the default."""
@@ -382,14 +392,21 @@ class Component:
             When a value is impossible, or may not be given to a class of another package; the message names the
             parameter.
         """
-        cls, declaration, parts = resolve(self.family, self.name), self.declaration(), self.parts()
+        from mlcdr.methods import foreign  # imports scikit-learn, as the class has
+
+        cls, declaration = resolve(self.family, self.name), self.declaration()
         for key, value in sorted(self.params.items()) if check or declaration.is_foreign else ():
-            if key not in parts and (why := declaration.find_problem(key, value)):
+            if (declaration.is_foreign or not any(_parts_of(declaration, key, value))) and (
+                why := declaration.find_problem(key, value)
+            ):
                 raise ValueError(why)
-        values = {key: as_number(value) for key, value in self.params.items()}
-        estimator = cls(**values | {key: part.build(check) for key, part in parts.items()})
+        values = {}
+        for key, value in self.params.items():
+            part = self.part(key)
+            values[key] = _filled(value, declaration, key, check) if part is None else part.build(check)
+        estimator = foreign.build(cls, values)
         if check:
-            from mlcdr.methods.contracts import validate_parameters  # imports scikit-learn, as the class has
+            from mlcdr.methods.contracts import validate_parameters
 
             validate_parameters(estimator)
         return estimator
@@ -427,8 +444,101 @@ class Component:
         return digest.hexdigest()[:16]
 
 
-Keys = tuple[str, ...]
+Keys = tuple[str | int, ...]
 """The keys that lead from a component to something in it."""
+
+
+def _part_family(declaration: Declaration, parameter: str, written: Any) -> str | None:
+    """The family of the component that a parameter is given as; None if what is written is none."""
+    family = declaration.components.get(parameter)
+    if family:
+        return family if isinstance(written, str | Mapping) else None
+    return NESTED if not declaration.is_ours and is_component(written) else None
+
+
+def _parts_of(
+    declaration: Declaration, parameter: str, written: Any
+) -> Iterator[tuple[tuple[str, ...], Keys, str, Any]]:
+    """The components that a parameter is given as, or that what it is given holds.
+
+    Of each the names and the keys that lead from the parameter to it, its family, and what is written.
+    """
+    if family := _part_family(declaration, parameter, written):
+        yield (), (), family, written
+    elif not declaration.is_ours:
+        yield from _nested(written)
+
+
+def _nested(written: Any) -> Iterator[tuple[tuple[str, ...], Keys, str, Any]]:
+    """The components in a list or mapping, as `_parts_of` gives them."""
+    for name, keys, each in entries(written):
+        if is_component(each):
+            yield (name,), keys, NESTED, each
+        else:
+            yield from (((name, *path), (*keys, *inner), *rest) for path, inner, *rest in _nested(each))
+
+
+def entries(written: Any) -> Iterator[tuple[str, Keys, Any]]:
+    """What is in a list or mapping: its name, the keys that lead to it, and itself.
+
+    A named estimator in a list, `{name: estimator}` or `[name, estimator]`, has that name; anything else its number.
+    """
+    if isinstance(written, Mapping):
+        yield from ((str(key), (key,), each) for key, each in written.items())
+    elif isinstance(written, list | tuple):
+        for i, each in enumerate(written):
+            name, keys, inner = _step(each) or (str(i), (), each)
+            yield name, (i, *keys), inner
+
+
+def _step(written: Any) -> tuple[str, Keys, Any] | None:
+    """The name of a named estimator in a list, the key that leads from there to it, and what is written; or None."""
+    if isinstance(written, Mapping) and len(written) == 1 and not is_component(written):
+        ((name, estimator),) = written.items()
+        key: str | int = name
+    elif isinstance(written, list | tuple) and len(written) >= 2:
+        key, (name, estimator) = 1, written[:2]
+    else:
+        return None
+    right = is_component(estimator) or (isinstance(estimator, str) and estimator in ("passthrough", "drop"))
+    return (name, (key,), estimator) if right and isinstance(name, str) else None
+
+
+def _filled(written: Any, declaration: Declaration, parameter: str, check: bool) -> Any:
+    """The value of a parameter, with the components in it built, and named estimators as scikit-learn has them."""
+    if declaration.is_ours or isinstance(written, str):
+        return as_number(written)
+
+    def fill(each: Any) -> Any:
+        if is_component(each):
+            return Component.parse(NESTED, each).build(check)
+        if isinstance(each, Mapping):
+            return {key: fill(inner) for key, inner in each.items()}
+        return list(map(fill, each)) if isinstance(each, list | tuple) else each
+
+    if parameter != declaration.steps or not isinstance(written, list):
+        return fill(written)
+    return [tuple(fill(next(iter(each.items())) if isinstance(each, Mapping) else each)) for each in written]
+
+
+def _find_wrong_steps(written: Any) -> Iterator[Problem]:
+    """What is wrong with the form of a list of named estimators."""
+    right = "`{name: {package.Class: {parameter: value}}}`"
+    if not isinstance(written, list) or not written:
+        yield (), f"must be a list of named estimators, each {right}, found {describe(written)}"
+        return
+    names: set[str] = set()
+    for i, each in enumerate(written):
+        step = _step(each)
+        if step is None:
+            yield (i,), f"must be a named estimator, {right}, found {describe(each)}"
+        elif step[0] in names:
+            yield (i,), f"the name {step[0]!r} is given twice"
+        elif "__" in step[0]:
+            yield (i,), f"the name {step[0]!r} must not hold `__`"
+        else:
+            names.add(step[0])
+
 
 Problem = tuple[Keys, str]
 """Where something is wrong, and what."""
@@ -446,15 +556,18 @@ class Reading:
         All that is wrong.
     complete : bool
         Whether everything was judged; False where only classes that may not be imported can do so.
+    lacks : bool
+        Whether a parameter that it needs, or that a component in it needs, has its values elsewhere.
     """
 
     component: Component | None = None
     declaration: Declaration | None = None
     problems: list[Problem] = field(default_factory=list)
     complete: bool = True
+    lacks: bool = False
 
 
-def read(family: str, written: Any, importing: bool = True, swept: Collection[str] = ()) -> Reading:
+def read(family: str, written: Any, importing: bool = True, swept: Collection[str] | None = ()) -> Reading:
     """Read and judge a component: its form, its name, and the names and values of its parameters.
 
     Parameters
@@ -465,8 +578,8 @@ def read(family: str, written: Any, importing: bool = True, swept: Collection[st
         `name`, `{name: {parameter: value}}`, or `{name: value}` (for the first parameter).
     importing : bool
         Whether classes may be imported, and components be built, to judge what the index does not know.
-    swept : collection of str
-        Parameters that have their values elsewhere.
+    swept : collection of str, or None
+        Paths of parameters that have their values elsewhere (`estimator.C`); None: any that is missing.
     """
     inner: Keys = ()
     try:
@@ -481,21 +594,29 @@ def read(family: str, written: Any, importing: bool = True, swept: Collection[st
     reading = Reading(component, declaration, problems)
     reading.complete = declaration.is_indexed and not declaration.checks_itself
     missing = [key for key, each in declaration.parameters.items() if each.required and key not in component.params]
+    reading.lacks = bool(missing)
     for key in missing:
-        if key not in swept:
+        if swept is not None and key not in {path.partition(".")[0] for path in swept}:
             problems.append((inner, f"{family} {name!r} needs the parameter {key!r}"))
     misnamed = bool(problems)
     for key in sorted(component.params.keys() & declaration.parameters.keys()):  # scikit-learn's order
-        value, part_family = component.params[key], declaration.components.get(key)
-        if part_family and isinstance(value, str | Mapping):
-            part = read(part_family, value, importing)
-            problems += [((*places[key], *below), why) for below, why in part.problems]
+        value, found = component.params[key], False
+        for path, keys, part_family, each in _parts_of(declaration, key, value):
+            found, prefix = True, ".".join((key, *path, ""))
+            below = swept and [other.removeprefix(prefix) for other in swept if other.startswith(prefix)]
+            part = read(part_family, each, importing, below)
+            problems += [((*places[key], *keys, *at), why) for at, why in part.problems]
             if part.declaration is None:
                 reading.component = None
-            reading.complete &= part.complete and declaration.surely_takes(key, part.declaration)
-        elif not misnamed and (why := declaration.find_problem(key, value)):
-            problems.append((places[key], why))
-    if importing and not (reading.complete or problems or missing):
+            surely = key in declaration.components and declaration.surely_takes(key, part.declaration)
+            reading.complete &= part.complete and surely
+            reading.lacks |= part.lacks
+        if (declaration.is_foreign or not found) and not misnamed:
+            if why := declaration.find_problem(key, value):
+                problems.append((places[key], why))
+            elif key == declaration.steps:
+                problems += [((*places[key], *at), why) for at, why in _find_wrong_steps(value)]
+    if importing and not (reading.complete or problems or reading.lacks):
         problems += _find_problems_of_instance(component, places, inner)
         reading.complete = True
     if problems:

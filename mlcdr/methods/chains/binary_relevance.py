@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
-from sklearn.utils import get_tags
 
 from mlcdr.methods import contracts
 from mlcdr.methods.chains.linear import LinearLinks
@@ -41,6 +40,11 @@ class BinaryRelevance(LinkedClassifier):
         return np.column_stack([of(link, X, None) for link in self.links_])
 
 
+def of_single_labels(learner: Any) -> Any:
+    """The learner, or binary relevance of it if it is a classifier of one label."""
+    return BinaryRelevance(learner) if contracts.fits_one_label(learner) else learner
+
+
 def of_label_sets(estimator: Any) -> Any:
     """The estimator, if it may fit label sets; binary relevance of it, if it is a regressor or a binary classifier.
 
@@ -48,6 +52,6 @@ def of_label_sets(estimator: Any) -> Any:
     """
     if not contracts.has_tags(estimator):
         return estimator
-    if is_regressor(estimator) or (is_classifier(estimator) and not get_tags(estimator).classifier_tags.multi_label):
+    if is_regressor(estimator) or (is_classifier(estimator) and not contracts.takes_label_sets(estimator)):
         return BinaryRelevance(estimator)
     return estimator
