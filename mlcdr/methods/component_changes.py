@@ -67,6 +67,6 @@ def _put(written: Any, places: Keys, value: Any) -> Any:
     """A list or mapping with something in it replaced."""
     if not places:
         return value
-    changed = dict(written) if isinstance(written, Mapping) else list(written)
+    changed: Any = dict(written) if isinstance(written, Mapping) else list(written)
     changed[places[0]] = _put(written[places[0]], places[1:], value)
     return changed

@@ -329,28 +329,21 @@ def has_tags(estimator: Any) -> bool:
 
 
 def fits_one_label(learner: Any) -> bool:
-    """Whether a learner is a classifier that takes one label only: as it declares, or by scikit-learn's tags.
+    """Whether a learner is a classifier that takes one label only: as it declares or, of scikit-learn, by its tags.
 
-    Those are known of a class only where it, or a class of scikit-learn's that it derives from, states them: what
-    `BaseEstimator` and the mixins say of every class means nothing. What a pipeline, or a search of parameters, fits is
-    what its own estimator does.
+    Tags of other classes are mostly what `BaseEstimator` and the mixins say of every class, which means nothing. What a
+    pipeline, or a search of parameters, fits is what its own estimator does.
     """
     if isinstance(learner, Part):
         return bool(declared(learner, "one_label", Learner))
-    bases = {base.__name__ for base in type(learner).__mro__ if base.__module__.startswith("sklearn.")}
-    if "Pipeline" in bases:
-        return bool(learner.steps) and fits_one_label(learner.steps[-1][1])
-    if "BaseSearchCV" in bases:
-        return fits_one_label(learner.estimator)
-    if not has_tags(learner) or not any(map(_states_tags, type(learner).__mro__)):
+    if not type(learner).__module__.startswith("sklearn."):
         return False
+    names = {base.__name__ for base in type(learner).__mro__}
+    if "Pipeline" in names:
+        return bool(learner.steps) and fits_one_label(learner.steps[-1][1])
+    if "BaseSearchCV" in names:
+        return fits_one_label(learner.estimator)
     return is_classifier(learner) and not takes_label_sets(learner)
-
-
-def _states_tags(cls: type) -> bool:
-    return cls.__module__ != "sklearn.base" and (
-        cls.__module__.startswith("sklearn.") or "__sklearn_tags__" in vars(cls)
-    )
 
 
 def takes_label_sets(classifier: Any) -> bool:

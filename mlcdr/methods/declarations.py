@@ -323,12 +323,11 @@ class Declaration:
             inside = [(each, str(key)) for key, each in written.items()] + [(str(key), inner) for key in written]
         elif isinstance(written, list | tuple):
             inside = [(each, inner) for each in written]
-        elif _is_dotted(written):
-            return f"{shown} is text; a component is a mapping: `{{{written}: {{}}}}`"
         elif not _WORDS.fullmatch(written):
+            hint = f" (A component is a mapping: `{{{written}: {{}}}}`.)" if _is_dotted(written) else ""
             return (
                 f"{shown} must be no text that could name a file: a config may give a class of another package words "
-                f"only (letters, digits, `_`, `-`, `+`, spaces). Got {written!r} instead."
+                f"only (letters, digits, `_`, `-`, `+`, spaces). Got {written!r} instead.{hint}"
             )
         else:
             return None

@@ -600,9 +600,15 @@ def read(family: str, written: Any, importing: bool = True, swept: Collection[st
             problems.append((inner, f"{family} {name!r} needs the parameter {key!r}"))
     misnamed = bool(problems)
     for key in sorted(component.params.keys() & declaration.parameters.keys()):  # scikit-learn's order
-        value, found = component.params[key], False
-        for path, keys, part_family, each in _parts_of(declaration, key, value):
-            found, prefix = True, ".".join((key, *path, ""))
+        value = component.params[key]
+        found = list(_parts_of(declaration, key, value))
+        if (declaration.is_foreign or not found) and not misnamed and (why := declaration.find_problem(key, value)):
+            problems.append((places[key], why))
+            continue
+        if key == declaration.steps:
+            problems += [((*places[key], *at), why) for at, why in _find_wrong_steps(value)]
+        for path, keys, part_family, each in found:
+            prefix = ".".join((key, *path, ""))
             below = swept and [other.removeprefix(prefix) for other in swept if other.startswith(prefix)]
             part = read(part_family, each, importing, below)
             problems += [((*places[key], *keys, *at), why) for at, why in part.problems]
@@ -611,11 +617,6 @@ def read(family: str, written: Any, importing: bool = True, swept: Collection[st
             surely = key in declaration.components and declaration.surely_takes(key, part.declaration)
             reading.complete &= part.complete and surely
             reading.lacks |= part.lacks
-        if (declaration.is_foreign or not found) and not misnamed:
-            if why := declaration.find_problem(key, value):
-                problems.append((places[key], why))
-            elif key == declaration.steps:
-                problems += [((*places[key], *at), why) for at, why in _find_wrong_steps(value)]
     if importing and not (reading.complete or problems or reading.lacks):
         problems += _find_problems_of_instance(component, places, inner)
         reading.complete = True

@@ -630,11 +630,6 @@ def test_one_mistake_gives_one_line(problems, old, new, message):
         ),
         (
             "{ridge: {alpha: 0.1}}",
-            "sklearn.svm.SVC",
-            "10: methods.Ridge.learner: sklearn.svm.SVC fits one label: write {binary_relevance: sklearn.svm.SVC}",
-        ),
-        (
-            "{ridge: {alpha: 0.1}}",
             "sklearn.decomposition.PCA",
             "10: methods.Ridge.learner: 'sklearn.decomposition.PCA' is no learner: it has no method `predict`",
         ),

@@ -15,7 +15,7 @@ from mlcdr.config.problems import MAX_PROBLEMS
 from mlcdr.data.synthetic import MAX_VALUES
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.tune import MAX_POINTS
-from mlcdr.methods.registry import Component, UnknownComponent, resolve
+from mlcdr.methods.registry import Component
 from tests.small import Outcome, write_dataset
 
 CONFIG = """
@@ -253,18 +253,63 @@ def test_no_build_gives_a_place(check: bool) -> None:
         Component("feature_space", AGGLOMERATION, {"memory": "kept"}).build(check)
 
 
+CHAIN = "sklearn.multioutput.ClassifierChain"
+PIPELINE = "sklearn.pipeline.Pipeline"
+
+
 @pytest.mark.parametrize(
-    "name",
-    ["pipeline.Pipeline", "pipeline.FeatureUnion", "compose.ColumnTransformer", "ensemble.StackingClassifier"],
+    ("learner", "key", "why"),
+    [
+        (f"{{{CHAIN}: {{estimator: {{sklearn.svm.SVC: {{kernel: a/b}}}}}}}}", "sklearn.svm.SVC.kernel", "a file"),
+        (f"{{{PIPELINE}: {{steps: [[a, {{{AGGLOMERATION}: {{memory: x}}}}]]}}}}", "memory", "names a place"),
+        (f"{{{PIPELINE}: {{steps: [{{a: {{{AGGLOMERATION}: {{memory: x}}}}}}]}}}}", "memory", "names a place"),
+        (f"{{{PIPELINE}: {{memory: x, steps: [{{a: {{sklearn.svm.SVC: }}}}]}}}}", "memory", "names a place"),
+        (
+            f"{{{PIPELINE}: {{memory: {{joblib.Memory: {{location: x}}}}, steps: [{{a: {{sklearn.svm.SVC: }}}}]}}}}",
+            "memory",
+            "names a place",
+        ),
+        (f"{{{PIPELINE}: {{steps: [{{../a: {{sklearn.svm.SVC: }}}}]}}}}", "steps", "could name a file"),
+        (f"{{{CHAIN}: {{estimator: {{os.system: touch}}}}}}", "os.system", "is not imported"),
+        (f"{{{CHAIN}: {{estimator: {{subprocess.Popen: {{args: x}}}}}}}}", "subprocess.Popen", "is not imported"),
+    ],
 )
-def test_what_is_made_of_estimators_is_refused(name: str, here: Path, mlcdr: Callable[..., Outcome]) -> None:
-    with pytest.raises(UnknownComponent, match="made of other estimators"):
-        resolve("learner", f"sklearn.{name}")
-    write(here, f"{{learner: {{sklearn.{name}: {{steps: [[a, b]]}}}}}}")
+def test_the_rules_hold_at_every_level(
+    learner: str, key: str, why: str, here: Path, mlcdr: Callable[..., Outcome]
+) -> None:
+    write(here, f"{{learner: {learner}}}")
+    done = mlcdr("check", "c.yaml")
+    assert (done.code, done.err.count("\n")) == (2, 1), done.err
+    where, _, found = done.err.removeprefix(f"error: c.yaml:{METHOD_LINE}: ").partition(": ")
+    assert where.endswith(f".{key}")
+    assert why in found
+
+
+@pytest.mark.parametrize(
+    ("name", "learner"),
+    [
+        ("in_chain", f"{{{CHAIN}: {{estimator: {{in_chain.Own: }}}}}}"),
+        ("in_steps", f"{{{PIPELINE}: {{steps: [[a, {{in_steps.Own: }}]]}}}}"),
+    ],
+)
+def test_a_module_from_elsewhere_is_imported_at_no_level(
+    name: str, learner: str, here: Path, mlcdr: Callable[..., Outcome]
+) -> None:
+    made = trap(here.parent / "elsewhere" / f"{name}.py")
+    write(here, f"{{learner: {learner}}}")
     done = mlcdr("check", "c.yaml")
     assert done.code == 2
-    assert "c.yaml:7: methods.A.learner" in done.err
-    assert "made of other estimators" in done.err
+    assert f"is not imported: {name}" in done.err
+    assert not made.exists()
+    assert mlcdr("check", "c.yaml", "--trust").code == 0
+    assert made.exists()
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_no_build_gives_a_place_at_any_level(check: bool) -> None:
+    inner = {"sklearn.svm.SVC": {"kernel": "a/b"}}
+    with pytest.raises(ValueError, match="'kernel' parameter"):
+        Component("learner", PIPELINE, {"steps": [["a", inner]]}).build(check)
 
 
 # -------------------------------------------------------------------- what cannot be
