@@ -8,8 +8,7 @@ In a page
   `…` stands for any number of lines. `mlcdr` runs in this process, anything else in a shell.
 - `<!-- needs: NAME NAME -->` before a block: without these data sets the rest of the page is not run.
 
-Seconds and times of day may be any. The page is run in a folder that holds `examples`, `configs` and `datasets` as the
-checkout does.
+Seconds and times of day may be any. The page is run in an empty folder, as by a reader who has installed the package.
 `python -m tests.pages` puts the output of now into the pages, and their pictures beside them.
 """
 
@@ -64,13 +63,11 @@ def _settled(output: str) -> str:
 
 
 class Session:
-    """A terminal in a folder like a checkout."""
+    """A terminal in a folder."""
 
     def __init__(self, folder: Path):
         self.folder = self.cwd = folder
         self.code = 0
-        for name in ("examples", "configs", "datasets"):
-            (folder / name).symlink_to(ROOT / name)
 
     def type(self, command: str) -> str:
         """What a command prints, both streams together."""

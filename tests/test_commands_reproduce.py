@@ -251,7 +251,7 @@ def test_an_installed_package_has_its_own_copy(tmp_path: Path) -> None:
     """The package as a wheel holds it: no checkout around it, the configs and the embedded data set inside."""
     section = (ROOT / "pyproject.toml").read_text().partition("wheel.force-include]\n")[2].partition("\n\n")[0]
     copied = dict(re.findall(r'"(.+)" = "(.+)"', section))
-    assert copied["configs"] == "mlcdr/configs"
+    assert (copied["configs"], copied["examples"]) == ("mlcdr/configs", "mlcdr/examples")
     installed = tmp_path / "site" / "mlcdr"
     shutil.copytree(ROOT / "mlcdr", installed, ignore=shutil.ignore_patterns("__pycache__"))
     for source, target in copied.items():

@@ -31,7 +31,7 @@ def load_experiment(
     Parameters
     ----------
     config : path, mapping or Experiment
-        The YAML file, or what it would hold.
+        The YAML file, the name of a config that comes with mlcdr (`yeast_cplst`), or what a file would hold.
     set : mapping of key path to value, or sequence of "key.path=value"
         Changes, put in before anything is checked: `{"splits.repeats": 10}`.
     trust : bool
@@ -52,6 +52,7 @@ def load_experiment(
     """
     from mlcdr.config import loading
     from mlcdr.config.imports import Imports
+    from mlcdr.config.shipped import find_config
     from mlcdr.methods.registry import judging_imports
 
     overrides = _write_changes(set)
@@ -59,6 +60,7 @@ def load_experiment(
     path = Path(config) if isinstance(config, str | Path) else None
     if path is not None and (path / "experiment.yaml").exists():
         raise UserError(f"{path}: a results folder; its experiment is {path / 'experiment.yaml'}")
+    path = path and find_config(path)
     folder = Path.cwd() if path is None else path.absolute().parent
     with judging_imports(Imports(folder.resolve(), trust, announce)):
         if path is not None:

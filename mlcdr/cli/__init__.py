@@ -54,6 +54,7 @@ add_command(app, "plan", configs.plan, "Show what `run` would compute, without r
 add_command(app, "status", running.status, "Show the progress of a run, or how it ended.")
 add_command(app, "retry", running.retry, "Compute failed trials again.")
 add_command(app, "new", configs.new, "Write a first experiment file.")
+add_command(app, "example", configs.example, "List the configs and examples, or copy one.")
 add_command(app, "schema", configs.schema, "Print the JSON schema of experiment files.")
 add_command(app, "table", results.table, "Write the tables of results again and print them.")
 add_command(app, "plot", results.plot, "Draw the figures of results again.")

@@ -20,8 +20,8 @@ def one_of(*known: str) -> Callable[[str | None], str | None]:
     return check
 
 
-Configs = Annotated[list[Path], typer.Argument(metavar="CONFIG", help="Experiment files (YAML).")]
-Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Experiment file (YAML).")]
+Configs = Annotated[list[Path], typer.Argument(metavar="CONFIG", help="Experiment files (YAML), or names of `mlcdr example`.")]
+Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Experiment file (YAML), or a name of `mlcdr example`.")]
 Folder = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results folder, such as results/yeast_cplst.")]
 Folders = Annotated[list[Path], typer.Argument(metavar="RESULTS", help="Results folders.")]
 Set = Annotated[

@@ -114,6 +114,38 @@ def _listed_names(line: str) -> list[str]:
     return line.replace(",", " ").split()
 
 
+def example(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A config or an example; default: list all.")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to copy into.")] = Path(),
+) -> None:
+    """List the configs and examples that come with mlcdr, or copy the files of one.
+
+    `mlcdr run` takes the name of a config as it is; a copy is for changing it.
+    """
+    from mlcdr.config import shipped
+
+    if name is None:
+        from mlcdr.config.yaml_reader import read_yaml
+
+        for each, files in shipped.shipped_examples().items():
+            print(f"{each}: {', '.join(path.name for path in files)}")
+        for each, path in shipped.shipped_configs().items():
+            print(f"{each}: {read_yaml(path).data.get('description', '')}")
+        return
+    from mlcdr.whole_files import write_atomically
+
+    files = shipped.shipped_files(name)
+    targets = [out / path.name for path in files]
+    for target in targets:
+        if target.exists() or target.is_symlink():
+            raise UserError(f"{target}: is there already; remove it or choose another --out")
+    for path, target in zip(files, targets, strict=True):
+        write_atomically(target, path.read_bytes())
+        print_notice(f"written: {target}")
+
+
 def schema() -> None:
     """Print the JSON schema of experiment files (for editors)."""
     import json

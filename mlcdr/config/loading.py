@@ -35,6 +35,7 @@ from mlcdr.config.entries import (
 from mlcdr.config.methods import read_method
 from mlcdr.config.overrides import apply_overrides
 from mlcdr.config.problems import Problems, dotted
+from mlcdr.config.shipped import find_config
 from mlcdr.config.yaml_reader import MAX_BYTES, MAX_RESOLVED, Document, KeyPath, Place, dump_yaml, read_yaml
 from mlcdr.data.files import NotFetchedError, Part
 from mlcdr.data.forms import MEMORY
@@ -61,7 +62,7 @@ def load_experiment(
     Parameters
     ----------
     path : path
-        The YAML file.
+        The YAML file, or the name of a config that comes with mlcdr (`yeast_cplst`).
     overrides : sequence of str
         `key.path=value` texts, put in before anything is checked.
     look_up : bool
@@ -82,7 +83,8 @@ def load_experiment(
         only the class of a component can tell (one of your own, or of scikit-learn) is reported when nothing else is
         wrong: to import it takes a second, and the rest is reported at once.
     """
-    return _checked(read_yaml(path), overrides, Path(path).resolve().parent, look_up, also, import_classes, held)
+    path = find_config(Path(path))
+    return _checked(read_yaml(path), overrides, path.resolve().parent, look_up, also, import_classes, held)
 
 
 def experiment_from(

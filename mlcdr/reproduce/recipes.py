@@ -26,7 +26,8 @@ from functools import cached_property
 from pathlib import Path
 
 from mlcdr.config.loading import load_experiment
-from mlcdr.data.files import NotFetchedError, Part, checkout_folder, data_folders, locate
+from mlcdr.config.shipped import shipped_folder
+from mlcdr.data.files import NotFetchedError, Part, data_folders, locate
 from mlcdr.data.sources import entries, find, how_to_get
 from mlcdr.errors import ConfigError, DataError, UserError, suggest_name
 from mlcdr.experiment.model import Experiment
@@ -93,8 +94,7 @@ class Step:
 
 def config_folder() -> Path:
     """The folder of the configs: the checkout's, or the package's own copy."""
-    checkout = checkout_folder()
-    return checkout.parent / "configs" if checkout is not None else Path(__file__).parents[1] / "configs"
+    return shipped_folder("configs")
 
 
 def recipes() -> dict[str, Recipe]:

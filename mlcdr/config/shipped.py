@@ -1,0 +1,75 @@
+"""The configs and examples that come with mlcdr: those of the source checkout, or an installed package's own copies.
+
+A config is named as its file without `.yaml`: `yeast_cplst`, `chen_lin_2012/table3`. A file on disk comes first; a path
+that ends in `.yaml` always means a file on disk.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mlcdr.data.files import checkout_folder
+from mlcdr.errors import ConfigError, UserError, suggest_name
+
+_YAML = (".yaml", ".yml")
+
+
+def shipped_folder(kind: str) -> Path:
+    """The folder of the `configs` or the `examples`: the checkout's, or the package's own copy."""
+    checkout = checkout_folder()
+    return (checkout.parent if checkout is not None else Path(__file__).parents[1]) / kind
+
+
+def shipped_configs() -> dict[str, Path]:
+    """The configs by name, sorted."""
+    folder = shipped_folder("configs")
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.yaml"))}
+
+
+def shipped_examples() -> dict[str, list[Path]]:
+    """The examples by name, sorted; one is all files of that name."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(shipped_folder("examples").iterdir()):
+        if path.is_file():
+            found.setdefault(path.stem, []).append(path)
+    return found
+
+
+def find_config(path: Path) -> Path:
+    """The file that a command's CONFIG means: `path` if it exists, else the config of that name.
+
+    Raises
+    ------
+    ConfigError
+        When there is neither; for a file name that a shipped config has, the message names that config.
+    """
+    if path.exists() or path.is_symlink():
+        return path
+    known = shipped_configs()
+    name = path.as_posix()
+    if path.suffix not in _YAML:
+        if name in known:
+            return known[name]
+        raise ConfigError([f"{path}: no such file, and no config that comes with mlcdr{suggest_name(name, known)}"])
+    plain = path.with_suffix("").as_posix()
+    name = next((each for each in known if plain == each or plain.endswith(f"/{each}")), "")
+    hint = f"; mlcdr comes with it: `mlcdr run {name}`, or `mlcdr example {name}` for a copy" if name else ""
+    raise ConfigError([f"{path}: no such file{hint}"])
+
+
+def shipped_files(name: str) -> list[Path]:
+    """The files of an example, or of a config, by name.
+
+    Raises
+    ------
+    UserError
+        When there is none of that name; suggests the nearest.
+    """
+    examples, configs = shipped_examples(), shipped_configs()
+    plain = name.removesuffix(".yaml").removesuffix(".py").removeprefix("configs/").removeprefix("examples/")
+    if plain in examples:
+        return examples[plain]
+    if plain in configs:
+        return [configs[plain]]
+    known = [*examples, *configs]
+    raise UserError(f"no example {name!r}{suggest_name(plain, known)}; `mlcdr example` lists them")
