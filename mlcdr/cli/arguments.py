@@ -20,8 +20,12 @@ def one_of(*known: str) -> Callable[[str | None], str | None]:
     return check
 
 
-Configs = Annotated[list[Path], typer.Argument(metavar="CONFIG", help="Experiment files (YAML), or names of `mlcdr example`.")]
-Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Experiment file (YAML), or a name of `mlcdr example`.")]
+Configs = Annotated[
+    list[Path], typer.Argument(metavar="CONFIG", help="Experiment files (YAML), or names from `mlcdr example`.")
+]
+Config = Annotated[
+    Path, typer.Argument(metavar="CONFIG", help="Experiment file (YAML), or a name from `mlcdr example`.")
+]
 Folder = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results folder, such as results/yeast_cplst.")]
 Folders = Annotated[list[Path], typer.Argument(metavar="RESULTS", help="Results folders.")]
 Set = Annotated[
