@@ -20,10 +20,12 @@ from typing import Any
 
 import typer
 
-from mlcdr.cli import app
+from mlcdr.cli import app, completion
 from mlcdr.cli.help import describe_usage, spell
 from mlcdr.config.schema import schema
 from mlcdr.config.yaml_reader import read_yaml_text
+from mlcdr.data import export, forms
+from mlcdr.laws import statements
 from mlcdr.methods import declarations, registry
 from mlcdr.metrics import BY_LABEL, METRICS
 from mlcdr.reproduce import judging, published, recipes
@@ -115,6 +117,73 @@ def stub() -> str:
     lines = [f"from .{module} import {name} as {name}" for module in sorted(found) for name in sorted(found[module])]
     remark = REMARK.strip("<!-> \n")
     return "\n".join([f"# {remark}", "", *lines, "", "__version__: str", ""])
+
+
+# -------------------------------------------------------------------- words of shell completion
+
+
+def words() -> str:
+    """What shell completion must know without importing it, as the text of `mlcdr/cli/words.json`."""
+    known = recipes.recipes()
+    facts = [name for name in published.data_set_names() if recipes.data_table(name)]
+    described = schema()
+    plain = {
+        "metrics": {name: metric.description for name, metric in METRICS.items()},
+        "targets": sorted([*known, *facts, *dict.fromkeys(name.partition("/")[0] for name in known)]),
+        "papers": sorted({name.partition("/")[0] for name in known}),
+        "tables": [*published.names(), *published.data_set_names()],
+        "forms": [*export.WRITERS],
+        "checks": [*statements.LAWS],
+        "data_options": {name: option.description for name, option in forms.OPTIONS.items()},
+        "keys": _config_keys(described, described["$defs"]),
+    }
+    return _json(plain, depth=5) + "\n"
+
+
+_NAMED = {"data set": "DATASET", "metric": "METRIC", "layout": "LAYOUT"}
+
+
+def _config_keys(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a mapping in the schema: their help, keys below them, and what their values are."""
+    found: dict[str, Any] = {}
+    for name, each in node.get("properties", {}).items():
+        described: dict[str, Any] = {"help": " ".join(each.get("description", "").split())}
+        for part in _alternatives(each, definitions):
+            title = part.get("title")
+            if title in FAMILIES:
+                described["family"] = title
+            elif title in _NAMED:
+                described["of"] = _NAMED[title]
+            elif "properties" in part:
+                keys = described.setdefault("keys", {})
+                for key, inner in _config_keys(part, definitions).items():
+                    values = keys.get(key, {}).get("values", [])
+                    keys[key] = {**keys.get(key, {}), **inner}
+                    if values:  # of several kinds of splits
+                        keys[key]["values"] = list(dict.fromkeys([*values, *inner.get("values", [])]))
+            elif "const" in part or "enum" in part or part.get("type") == "boolean":
+                words = part.get("enum", [part["const"]] if "const" in part else ["true", "false"])
+                described.setdefault("values", []).extend(words)
+        found[name] = described
+    if "by_label" in found:
+        found["by_label"]["values"] = list(BY_LABEL)
+    return found
+
+
+def _alternatives(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """What a value may be: the alternatives of a node, the items of a list, with references followed."""
+    if "$ref" in node:
+        name = node["$ref"].rpartition("/")[2]
+        yield from _alternatives(definitions[name], definitions)
+    elif node.get("title") in (*FAMILIES, *_NAMED):
+        yield node
+    elif "anyOf" in node or "oneOf" in node:
+        for each in (*node.get("anyOf", ()), *node.get("oneOf", ())):
+            yield from _alternatives(each, definitions)
+    elif "items" in node:
+        yield from _alternatives(node["items"], definitions)
+    else:
+        yield node
 
 
 # -------------------------------------------------------------------- methods
@@ -538,6 +607,7 @@ if __name__ == "__main__":
     declarations.INDEX.write_text(index(), encoding="utf-8")
     STUB.write_text(stub(), encoding="utf-8")
     declarations.read_index.cache_clear()  # which the pages are made by
+    completion.WORDS.write_text(words(), encoding="utf-8")
     for name, make in PAGES.items():
         (FOLDER / name).write_text(make(), encoding="utf-8")
         print(FOLDER / name)

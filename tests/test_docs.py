@@ -13,6 +13,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from mlcdr.cli import completion
 from mlcdr.methods import declarations
 from mlcdr.metrics import METRICS
 from mlcdr.reproduce import recipes
@@ -52,6 +53,10 @@ def test_a_generated_page_is_what_would_be_written_now(generate: ModuleType, nam
 def test_the_index_of_components_is_what_would_be_written_now(generate: ModuleType) -> None:
     assert declarations.INDEX.read_text(encoding="utf-8") == generate.index(), "stale: `make docs` renews it"
     assert generate.STUB.read_text(encoding="utf-8") == generate.stub(), "stale: `make docs` renews it"
+
+
+def test_the_words_of_completion_are_what_would_be_written_now(generate: ModuleType) -> None:
+    assert completion.WORDS.read_text(encoding="utf-8") == generate.words(), "stale: `make docs` renews them"
 
 
 def test_a_docstring_becomes_markdown(generate: ModuleType) -> None:

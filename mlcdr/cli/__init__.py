@@ -7,13 +7,14 @@ Commands are functions of the modules here, one family per module, in the order 
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from typing import Annotated
 
 import typer
 
-from mlcdr.cli import components, configs, data_sets, reproducing, results, running
+from mlcdr.cli import completion, components, configs, data_sets, reproducing, results, running
 from mlcdr.cli.help import NAMES, Group, add_command
 from mlcdr.errors import UserError, escape_control_characters
 from mlcdr.processes import Stop, record_ctrl_c
@@ -67,6 +68,7 @@ add_command(app, "predict", results.predict, "Predict with a saved model, as CSV
 add_command(app, "methods", components.methods, "List the components of methods, or describe one.")
 add_command(app, "metrics", components.metrics, "List the metrics.")
 add_command(app, "doctor", components.doctor, "Check the installation, data folders and plug-ins.")
+add_command(app, "completion", components.completion_script, "Print a script that completes words in a shell.")
 add_command(app, "test", components.check_methods, "Check your methods against required properties.")
 
 datasets_app = typer.Typer(
@@ -93,6 +95,9 @@ def main() -> None:
     reason than a pipe closed by its reader (`| head`), the reason is printed, and the exit code is 2.
     """
     protect_streams()
+    if "_MLCDR_COMPLETE" in os.environ:
+        completion.answer(lambda: typer.main.get_command(app))
+        return
     try:
         _run_command(record_ctrl_c())
     except SystemExit:

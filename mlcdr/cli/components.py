@@ -1,4 +1,4 @@
-"""Commands on what there is: `methods`, `metrics`, `doctor`; and `test`, for methods of one's own."""
+"""Commands on what there is: `methods`, `metrics`, `doctor`, `completion`; and `test`, for methods of one's own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mlcdr.api.loading import import_from_here
+from mlcdr.cli.arguments import one_of
 from mlcdr.cli.printing import print_columns
 from mlcdr.errors import UserError, suggest_name
 
@@ -66,6 +67,24 @@ def doctor() -> None:
     findings = examine()
     print_columns([("" if each.ok else "!", each.topic, each.found) for each in findings])
     raise typer.Exit(0 if all(each.ok for each in findings) else 1)
+
+
+def completion_script(
+    shell: Annotated[
+        str, typer.Argument(metavar="SHELL", callback=one_of("bash", "zsh", "fish"), help="bash, zsh or fish.")
+    ],
+) -> None:
+    """Print the script by which a shell completes commands, options, names, keys for --set and paths.
+
+    In bash, put `eval "$(mlcdr completion bash)"` into ~/.bashrc.
+
+    In zsh, put `eval "$(mlcdr completion zsh)"` into ~/.zshrc, below `autoload -Uz compinit; compinit`.
+
+    In fish, save what `mlcdr completion fish` prints as ~/.config/fish/completions/mlcdr.fish.
+    """
+    from mlcdr.cli.completion import SCRIPTS
+
+    print(SCRIPTS[shell], end="")
 
 
 def check_methods(

@@ -161,7 +161,7 @@ def datasets_table(
 def datasets_export(
     name: Annotated[str, typer.Argument(metavar="DATASET", help="A data set, or the path of its file.")],
     form: Annotated[
-        str, typer.Option("--format", metavar="arff|meka|csv|svmlight|xmc|npz|parquet", help="The form to write.")
+        str, typer.Option("--format", metavar="FORM", help="arff, meka, csv, svmlight, xmc, npz or parquet.")
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("exported"),
     settings: Options = None,

@@ -18,6 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 NAMES = {"help_option_names": ["--help", "-h"]}
 """The settings of an app that answers to `-h` too; its groups and commands inherit them."""
 
+_TOGETHER = "\N{NO-BREAK SPACE}"  # within what is not to be broken
 _WIDTH, _NARROWEST, _COLUMN = 80, 40, 28
 
 
@@ -75,28 +76,40 @@ def _list_terms(title: str, rows: list[tuple[str, str]]) -> Iterator[str]:
             yield _wrap(text, f"  {term}".ljust(column), " " * column)
 
 
+def _describe_usage(command: Any, context: Any) -> str:
+    """The line of usage of a command: what it needs, without its other options."""
+    parameters = command.get_params(context)
+    needed = [each for each in parameters if each.param_type_name == "argument" or each.required]
+    rest = ["COMMAND", "[ARGS]..."] if hasattr(command, "commands") else []
+    start = f"Usage: {context.command_path} "
+    whole = [describe_usage(each).replace(" ", _TOGETHER) for each in needed]
+    text = _wrap(" ".join(["[OPTIONS]", *whole, *rest]), start, " " * len(start))
+    return text.replace(_TOGETHER, " ") + "\n"
+
+
 def _describe_command(command: Any, context: Any) -> str:
     """All of a command's help."""
     parameters = [each for each in command.get_params(context) if not getattr(each, "hidden", False)]
     arguments = [each for each in parameters if each.param_type_name == "argument"]
     options = [each for each in parameters if each.param_type_name == "option"]
-    commands = getattr(command, "commands", {})
-    usage = ["[OPTIONS]", *map(describe_usage, arguments), *(["COMMAND", "[ARGS]..."] if commands else [])]
-    usage[1:1] = [describe_usage(each) for each in options if each.required]
-    start = f"Usage: {context.command_path} "
-    lines = [_wrap(" ".join(usage), start, " " * len(start)), ""]
+    lines = [_describe_usage(command, context)]
     for paragraph in (command.help or "").split("\n\n"):
         lines += [_wrap(" ".join(paragraph.split()), "  ", "  "), ""]
     lines.pop()
     lines += _list_terms("Arguments", [(spell(each), _describe(each)) for each in arguments])
     lines += _list_terms("Options", [(spell(each), _describe(each)) for each in options])
-    summaries = [(name, each.short_help or each.help or "") for name, each in commands.items() if not each.hidden]
+    commands = getattr(command, "commands", {}).items()
+    summaries = [(name, each.short_help or each.help or "") for name, each in commands if not each.hidden]
     lines += _list_terms("Commands", summaries)
     return "\n".join(lines) + "\n"
 
 
 class Command(TyperCommand):
     """A command with our help."""
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        """Write the line of usage, which an error shows too."""
+        formatter.write(_describe_usage(self, ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help; the formatter of any version of Typer is used as a buffer only."""
@@ -105,6 +118,10 @@ class Command(TyperCommand):
 
 class Group(TyperGroup):
     """A group of commands with our help."""
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        """See `Command`."""
+        formatter.write(_describe_usage(self, ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """See `Command`."""

@@ -1,0 +1,409 @@
+"""Shell completion: `mlcdr completion SHELL` prints a script, which asks this module at each press of the key.
+
+The script sets `_MLCDR_COMPLETE` (the shell) and `_MLCDR_LINE` (what is typed up to the cursor) and runs `mlcdr`, which
+prints a line for each word that may come next and ends. What a word may be is known from the metavar of its parameter
+(`mlcdr.cli.help`). Nothing is imported that takes time: names come from `words.json`, which `make docs` writes, and
+from the index of components. Whatever goes wrong, nothing is completed and nothing is printed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+
+from mlcdr.errors import UserError
+
+Item = tuple[str, str]
+"""What a word may become, and a description of it, which may be empty."""
+
+WORDS = Path(__file__).parent / "words.json"
+_INDEX = Path(__file__).parents[1] / "methods" / "index.json"
+_UNFINISHED = ("=", ".", "/", "[", ",", "+")  # ends of what is to be typed further
+_DESCRIPTION = 60  # characters
+
+SCRIPTS = {
+    "bash": """\
+_mlcdr_completion() {
+    local line
+    COMPREPLY=()
+    while IFS= read -r line; do
+        COMPREPLY+=("$line")
+    done < <(_MLCDR_COMPLETE=bash _MLCDR_LINE="${COMP_LINE:0:COMP_POINT}" _MLCDR_PROGRAM="$1" \\
+        _MLCDR_BREAKS="$COMP_WORDBREAKS" "$1" 2>/dev/null)
+}
+complete -o nospace -F _mlcdr_completion mlcdr
+""",
+    "zsh": """\
+#compdef mlcdr
+_mlcdr() {
+    local value text
+    local -a whole parts shown_whole shown_parts
+    while IFS=$'\\t' read -r value text; do
+        if [[ $value == *' ' ]]; then
+            whole+=("${value% }"); shown_whole+=("${value% }${text:+  -- $text}")
+        else
+            parts+=("$value"); shown_parts+=("$value${text:+  -- $text}")
+        fi
+    done < <(_MLCDR_COMPLETE=zsh _MLCDR_LINE="${(j: :)words[1,CURRENT-1]} $PREFIX" _MLCDR_PROGRAM="$words[1]" \\
+        "$words[1]" 2>/dev/null)
+    (( $#whole )) && compadd -Q -l -d shown_whole -a whole
+    (( $#parts )) && compadd -Q -l -S '' -d shown_parts -a parts
+}
+if [[ $funcstack[1] == _mlcdr ]]; then _mlcdr "$@"; else compdef _mlcdr mlcdr; fi
+""",
+    "fish": """\
+function __mlcdr_complete
+    set -l line (commandline --cut-at-cursor --current-process)
+    _MLCDR_COMPLETE=fish _MLCDR_LINE="$line" mlcdr 2>/dev/null
+end
+complete --command mlcdr --no-files --arguments '(__mlcdr_complete)'
+""",
+}
+
+
+def answer(root: Callable[[], Any]) -> None:
+    """Print what may come next on the line of `_MLCDR_LINE`, as the shell's script reads it; `root` makes the commands.
+
+    What is in the way of it, such as a folder that cannot be read or a broken config, means that nothing is printed.
+    """
+    with contextlib.suppress(Exception, KeyboardInterrupt):
+        shell = os.environ["_MLCDR_COMPLETE"]
+        words, last, quoted = split_line(os.environ.get("_MLCDR_LINE", ""))
+        program = os.environ.get("_MLCDR_PROGRAM", "")
+        start = words.index(program) + 1 if program in words else 1
+        found = list(dict.fromkeys(complete(root(), words[start:], last)))
+        print("".join(f"{line}\n" for line in format_items(found, shell, last, quoted)), end="")
+
+
+def split_line(line: str) -> tuple[list[str], str, bool]:
+    r"""The finished words of a line, the one at the cursor, and whether a quotation mark is open there.
+
+    Examples
+    --------
+    >>> split_line("mlcdr run 'my file.yaml' --se")
+    (['mlcdr', 'run', 'my file.yaml'], '--se', False)
+    >>> split_line("mlcdr run 'my f")
+    (['mlcdr', 'run'], 'my f', True)
+    """
+    end = "\0"  # stands at the cursor, so that a space before it ends a word
+    for closing in ("", "'", '"'):
+        with contextlib.suppress(ValueError):
+            *words, last = shlex.split(line + end + closing)
+            return words, last.removesuffix(end), bool(closing)
+    return [], "", False
+
+
+def format_items(items: Sequence[Item], shell: str, last: str, quoted: bool) -> Iterator[str]:
+    """The lines that a shell's script reads. A word that is finished ends with a space, but in fish, which adds it."""
+    breaks = "".join(set(os.environ.get("_MLCDR_BREAKS", "")) & set("=:@"))
+    # bash replaces only what follows such a character, unless a quotation mark is open
+    cut = max((last.rfind(each) + 1 for each in breaks), default=0) if shell == "bash" and not quoted else 0
+    for value, text in items:
+        word = value if shell == "fish" or quoted else re.sub(r"([^\w@%+=:,./~\[\]{}-])", r"\\\1", value)
+        if shell != "fish" and not value.endswith(_UNFINISHED):
+            word += " "
+        if not word.isprintable():  # a name that no line can hold
+            continue
+        short = " ".join(text.split())
+        short = short if len(short) <= _DESCRIPTION else f"{short[: _DESCRIPTION - 1]}…"
+        yield word[cut:] if shell == "bash" else f"{word}\t{short}"
+
+
+def complete(root: Any, words: Sequence[str], last: str) -> list[Item]:
+    """What may stand in place of `last`, after the words that follow the program's name."""
+    command, options, open_option, position, plain = root, {}, None, 0, False
+    given: list[str] = []
+    for word in words:
+        if open_option is not None:
+            open_option = None
+        elif word == "--" and not plain:
+            plain = True
+        elif word.startswith("-") and len(word) > 1 and not plain:
+            name, equals, _ = word.partition("=")
+            option = _options(command).get(name)
+            if option is not None:
+                options[name] = option
+                open_option = option if _takes_value(option) and not equals else None
+        elif hasattr(command, "commands"):
+            command = command.commands.get(word)
+            if command is None:
+                return []
+        else:
+            position += 1
+            given.append(word)
+    if open_option is not None:
+        return _values(open_option, given, last)
+    if last.startswith("-") and not plain:
+        name, equals, value = last.partition("=")
+        if equals:
+            option = _options(command).get(name)
+            items = _values(option, given, value) if option is not None and _takes_value(option) else []
+            return [(f"{name}={each}", text) for each, text in items]
+        used = {id(each) for each in options.values() if not getattr(each, "multiple", False)}
+        shown = {max(each.opts, key=len): each for each in _options(command).values() if id(each) not in used}
+        return _beginning_with(last, [(name, option.help or "") for name, option in shown.items()])
+    if hasattr(command, "commands"):
+        known = [(name, each.short_help or each.help or "") for name, each in command.commands.items()]
+        return _beginning_with(last, known)
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    if not arguments or (position >= len(arguments) and arguments[-1].nargs != -1):
+        return []
+    items = _values(arguments[min(position, len(arguments) - 1)], given, last)
+    return [item for item in items if item[0] not in given]
+
+
+def _options(command: Any) -> dict[str, Any]:
+    """Each spelling of an option of a command → the option."""
+    found = {name: each for each in command.params if each.param_type_name == "option" for name in each.opts}
+    return found | dict.fromkeys(("--help",), _HELP)
+
+
+class _Help:
+    """The option `--help`, which a command gets when it is run."""
+
+    opts, help, is_flag = ("--help",), "Show this message and exit.", True
+
+
+_HELP = _Help()
+
+
+def _takes_value(option: Any) -> bool:
+    return not option.is_flag
+
+
+def _beginning_with(start: str, items: Iterable[Item]) -> list[Item]:
+    return [item for item in items if item[0].startswith(start)]
+
+
+# -------------------------------------------------------------------- what a parameter takes
+
+
+def _values(parameter: Any, given: Sequence[str], last: str) -> list[Item]:
+    metavar = parameter.metavar or ""
+    if metavar in COMPLETERS:
+        return list(COMPLETERS[metavar](last, given))
+    if metavar and re.fullmatch(r"[a-z_|]+", metavar):
+        return _beginning_with(last, [(word, "") for word in metavar.split("|")])
+    return []
+
+
+@cache
+def _words() -> dict[str, Any]:
+    return dict(json.loads(WORDS.read_text(encoding="utf-8")))
+
+
+@cache
+def _components() -> dict[str, dict[str, Any]]:
+    """Family → component → what the index knows; those of other packages too, which it does not know."""
+    found = dict(json.loads(_INDEX.read_text(encoding="utf-8")))
+    for point in (point for each in distributions() for point in each.entry_points):
+        package, _, family = point.group.partition(".")
+        if package == "mlcdr" and family in found:
+            found[family].setdefault(point.name, {"summary": point.value})
+    return found
+
+
+def _component_names(families: Iterable[str]) -> dict[str, str]:
+    """Component → what it does."""
+    return {name: each.get("summary", "") for f in families for name, each in _components().get(f, {}).items()}
+
+
+def _complete_component(last: str, _: Sequence[str]) -> list[Item]:
+    """A component, or the last of several that are joined by `+`."""
+    before = last[: last.rfind("+") + 1]
+    names = _component_names(_components())
+    return _beginning_with(last, [(before + name, text) for name, text in names.items()])
+
+
+def _complete_metric(last: str, _: Sequence[str]) -> list[Item]:
+    return _beginning_with(last, _words()["metrics"].items())
+
+
+def _complete_dataset(last: str, _: Sequence[str]) -> list[Item]:
+    from mlcdr.data.files import SUFFIXES, list_own
+    from mlcdr.data.sources import entry_names
+
+    names = [*((name, "") for name in entry_names()), *((each.name, "your own") for each in list_own())]
+    found = _beginning_with(last.casefold(), names)
+    return found or list(_list_paths(last, lambda path: path.name.lower().endswith(tuple(SUFFIXES))))
+
+
+def _complete_config(last: str, _: Sequence[str]) -> Iterator[Item]:
+    return _list_paths(last, lambda path: path.suffix in (".yaml", ".yml"))
+
+
+def _complete_file(last: str, _: Sequence[str]) -> Iterator[Item]:
+    return _list_paths(last, lambda _: True)
+
+
+def _complete_folder(last: str, _: Sequence[str]) -> Iterator[Item]:
+    return _list_paths(last, lambda _: False)
+
+
+def _complete_results(last: str, _: Sequence[str]) -> list[Item]:
+    """Results folders: those of `results`, or those where the path leads; else the folders on the way."""
+    here = [(str(path), "") for path in sorted(Path("results").glob("*")) if _has_results(path)]
+    found = _beginning_with(last, here)
+    if found:
+        return found
+    return [(v.rstrip("/") if _has_results(Path(v).expanduser()) else v, "") for v, _ in _complete_folder(last, ())]
+
+
+def _has_results(path: Path) -> bool:
+    return any((path / name).exists() for name in ("experiment.yaml", "trials.sqlite", "scores.csv"))
+
+
+def _list_paths(last: str, wanted: Callable[[Path], bool]) -> Iterator[Item]:
+    """The folders that the path may go on with, and the files that are wanted; hidden ones where a dot is typed."""
+    written, slash, start = last.rpartition("/")
+    folder = Path(written + slash).expanduser() if slash else Path()
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(start) and (start.startswith(".") or not path.name.startswith(".")):
+            if path.is_dir():
+                yield f"{written}{slash}{path.name}/", ""
+            elif wanted(path):
+                yield f"{written}{slash}{path.name}", ""
+
+
+def _complete_list(what: str) -> Callable[[str, Sequence[str]], list[Item]]:
+    """A completer of the names that `words.json` has as a list."""
+    return lambda last, _: _beginning_with(last, [(name, "") for name in _words()[what]])
+
+
+def _complete_layout(last: str, _: Sequence[str]) -> list[Item]:
+    folder = Path(__file__).parents[1] / "tables" / "layouts"
+    names = sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml"))
+    return _beginning_with(last, [(name, "") for name in names])
+
+
+def _complete_data_option(last: str, _: Sequence[str]) -> list[Item]:
+    return _beginning_with(last, [(f"{name}=", text) for name, text in _words()["data_options"].items()])
+
+
+# -------------------------------------------------------------------- --set
+
+
+def _complete_setting(last: str, given: Sequence[str]) -> list[Item]:
+    """`KEY=VALUE` of a config: a step of the key, or the value; the config may be among the words that are given."""
+    key, equals, value = last.partition("=")
+    methods = _methods_of(given)
+    if not equals:
+        before = key[: key.rfind(".") + 1]
+        node = _find_key(before.rstrip("."), methods)
+        if node is None:
+            return []
+        steps = [(f"{before}{step}", each) for step, each in node.get("keys", {}).items()]
+        # a step with keys of its own ends in a dot, and one that takes a value (perhaps as well) in `=`
+        ends = [(f"{step}.", e) for step, e in steps if "keys" in e or "family" in e]
+        ends += [(f"{step}=", e) for step, e in steps if "keys" not in e or "family" in e]
+        return _beginning_with(last, sorted((text, each.get("help", "")) for text, each in ends))
+    node = _find_key(key, methods)
+    before = value[: max(value.rfind("["), value.rfind(",")) + 1].rstrip()
+    before += value[len(before) :][: len(value[len(before) :]) - len(value[len(before) :].lstrip())]
+    items = _values_of(node or {}, value[len(before) :])
+    return [(f"{key}={before}{each}", text) for each, text in items]
+
+
+def _values_of(node: Mapping[str, Any], start: str) -> list[Item]:
+    """The values that a key may have, as far as they are known."""
+    if "family" in node:
+        return _beginning_with(start, _component_names([node["family"]]).items())
+    if node.get("of") in COMPLETERS:
+        return list(COMPLETERS[node["of"]](start, ()))
+    return _beginning_with(start, [(str(value), "") for value in node.get("values", ())])
+
+
+def _find_key(key: str, methods: Sequence[str]) -> dict[str, Any] | None:
+    """What is known of a key of a config; None of one that there is not."""
+    node: dict[str, Any] = {"keys": _top_keys(methods)}
+    rest = key
+    while rest:
+        known = _keys_of(node)
+        fitting = [step for step in known if rest == step or rest.startswith(f"{step}.")]
+        if not fitting:
+            return None
+        step = max(fitting, key=len)
+        node, rest = known[step], rest[len(step) + 1 :]
+    return {**node, "keys": _keys_of(node)} if "family" in node else node
+
+
+def _top_keys(methods: Sequence[str]) -> dict[str, Any]:
+    keys = dict(_words()["keys"])
+    method = keys["defaults"]["keys"]
+    keys["methods"] = {**keys["methods"], "keys": {name: {"keys": method} for name in methods}}
+    paths = {
+        family: {
+            "keys": {
+                parameter: {"help": f"of {name}"}
+                for name, each in _components()[family].items()
+                for parameter in each.get("parameters", {})
+            }
+        }
+        for family in method
+        if "family" in method[family]
+    }
+    keys["sweep"] = {**keys["sweep"], "keys": paths}
+    return keys
+
+
+def _keys_of(node: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys below one; below a component, its name and below that its parameters."""
+    if "family" not in node:
+        return dict(node.get("keys", {}))
+    return {
+        name: {"help": each.get("summary", ""), "keys": _parameters_of(each)}
+        for name, each in _components().get(node["family"], {}).items()
+        if each.get("parameters")
+    }
+
+
+def _parameters_of(component: Mapping[str, Any]) -> dict[str, Any]:
+    """Each parameter of a component with the words that it takes."""
+    found: dict[str, Any] = {}
+    for name, declared in component.get("parameters", {}).items():
+        constraints = declared.get("constraints") or ()
+        words = [word for kind, _, *rest in constraints if kind == "options" for word in rest]
+        words += ["true", "false"] if any(kind == "boolean" for kind, *_ in constraints) else []
+        found[name] = {"help": f"default {declared.get('default')}", "values": words}
+    return found
+
+
+def _methods_of(given: Sequence[str]) -> list[str]:
+    """The names of the methods of the configs on the command line."""
+    from mlcdr.config.yaml_reader import read_yaml
+
+    names: list[str] = []
+    for path in given:
+        with contextlib.suppress(UserError, OSError, AttributeError):  # no config, or a broken one
+            names += read_yaml(Path(path)).data["methods"]
+    return names
+
+
+COMPLETERS: dict[str, Callable[[str, Sequence[str]], Iterable[Item]]] = {
+    "CONFIG": _complete_config,
+    "RESULTS": _complete_results,
+    "KEY=VALUE": _complete_setting,
+    "OPTION=VALUE": _complete_data_option,
+    "COMPONENT": _complete_component,
+    "METRIC": _complete_metric,
+    "DATASET": _complete_dataset,
+    "LAYOUT": _complete_layout,
+    "PAPER": _complete_list("papers"),
+    "PAPER/TABLE": _complete_list("tables"),
+    "PAPER[/TABLE]": _complete_list("targets"),
+    "FORM": _complete_list("forms"),
+    "CHECK": _complete_list("checks"),
+    "SHELL": lambda last, _: _beginning_with(last, [(shell, "") for shell in SCRIPTS]),
+    "FILE": _complete_file,
+    "MODEL": _complete_file,
+    "DIR": _complete_folder,
+}
+"""What a parameter of a metavar may be, from what is typed of it and the arguments before it."""
