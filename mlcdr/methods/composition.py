@@ -47,7 +47,7 @@ Array = NDArray[np.float64]
 
 def _is_probabilistic(whole: ComposedClassifier) -> bool:
     coded = whole.label_space is not None or whole.dual_space is not None
-    return not coded and is_classifier(whole.learner) and has_probabilities(whole.learner)
+    return not coded and is_classifier(adapted(whole.learner)) and has_probabilities(whole.learner)
 
 
 class ComposedClassifier(LabelSetClassifier):
