@@ -36,6 +36,7 @@ from mlcdr.methods.contracts import (
 )
 from mlcdr.methods.foreign import adapted, class_of, is_of_unknown_kind
 from mlcdr.methods.label_space.identity import Identity
+from mlcdr.methods.label_space.linear import LinearLabelSpace
 from mlcdr.methods.learners.linear import LinearLearner
 from mlcdr.methods.multilabel import LabelSetClassifier
 from mlcdr.methods.thresholds import Fixed, Round
@@ -105,11 +106,7 @@ class ComposedClassifier(LabelSetClassifier):
         `own_parts`: the parts were made for this fit alone, so they are fitted themselves, not clones of them.
         """
         prepared = (lambda part: part) if own_parts else (lambda part: clone(adapted(part)))
-        self.n_features_in_ = moments.n_features
-        self.n_labels_ = moments.n_labels
-        self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
-        self.feature_steps_, self._folded = [], None
-        self._leading, self._decided = None, None
+        self._begin(moments)
         for step in self.feature_space or ():
             self.feature_steps_.append(contracts.fit(prepared(step), moments))
             moments = transform_moments(self.feature_steps_[-1], moments)
@@ -146,6 +143,31 @@ class ComposedClassifier(LabelSetClassifier):
             if weights is not None:  # no row needs to be reduced, neither here nor in `output`
                 self._folded = weights, self.learner_.intercept_
         return self._with_threshold(moments if self._folded is None else unreduced)
+
+    def _begin(self, moments: Moments) -> None:
+        self.n_features_in_ = moments.n_features
+        self.n_labels_ = moments.n_labels
+        self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
+        self.feature_steps_, self._folded = [], None
+        self._leading, self._decided = None, None
+
+    def output_left_out(self, moments: Moments) -> Array | None:
+        """The `output` for the rows that `moments` was made `without`, of which the learner need not be fitted.
+
+        Fits the other parts (themselves, not clones). None where that cannot be had, and `fit_moments` is the way.
+        """
+        learner, space = self.learner, Identity() if self.label_space is None else self.label_space
+        learned = contracts.is_fitted_to_scores(self.threshold)
+        if self.feature_space or self.dual_space is not None or learned or not isinstance(space, LinearLabelSpace):
+            return None
+        if not isinstance(learner, Learner) or learner.predict_left_out(moments) is None:
+            return None
+        self._begin(moments)
+        self._training, self._thresholds = None, {}
+        self.learner_, self.label_space_ = learner, space
+        contracts.fit_label_space(space, learner, moments)
+        self.threshold_ = self.threshold_of()
+        return learner.predict_left_out(space.encode_moments(moments))
 
     def _with_threshold(self, moments: Moments) -> ComposedClassifier:
         """Fit the threshold, if it is one to be fitted, on the learner's predictions for the training rows."""

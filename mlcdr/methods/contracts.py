@@ -185,6 +185,13 @@ class Learner(Part):
         predictions: Array = self.predict(X)
         return predictions
 
+    def predict_left_out(self, moments: Moments) -> Array | None:
+        """Predictions (m×q) for the rows that `moments` was made `without`, in their order, without fitting this.
+
+        None, the default, where a fit has to come first.
+        """
+        return None
+
 
 class Threshold(Part):
     """From scores to label sets: `apply(scores)` gives the sets, `margin(scores)` the distance above the threshold.

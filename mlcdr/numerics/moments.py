@@ -63,7 +63,8 @@ class Moments:
     centred: bool = True
     memo: Memo = field(default_factory=Memo)
     part_of: Moments | None = None  # the larger set of rows these were taken from, by `without`
-    _kept: NDArray[np.intp] | None = None  # and which of its rows they are
+    left: NDArray[np.intp] | None = None  # the rows of it that were taken away, in the order given
+    _kept: NDArray[np.intp] | None = None  # and which of its rows are these
     variances: Array | None = None  # the diagonal of S, where S is diagonal
     _unlabelled: Callable[[], Any] | None = None  # rows of the training set that came without labels
 
@@ -314,6 +315,7 @@ class Moments:
             lambda: (sums.frozen(X[left.keep]), sums.frozen(Y[left.keep])),
             left.spread,
             part_of=self,
+            left=index,
             _kept=np.flatnonzero(left.keep),
             _unlabelled=self._unlabelled,
         )
@@ -356,6 +358,7 @@ class Moments:
             _xy=lambda: self.xy @ of_labels + self._times_xx(of_features),
             _yy=yy,
             _rows=self._rows_by(lambda X, Y: (X, Y @ of_labels + X @ of_features + offset)),
+            left=None,  # of the larger set these are not the targets
             memo=Memo(),
         )
 

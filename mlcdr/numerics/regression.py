@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mlcdr.numerics import linalg, operators
 from mlcdr.numerics.factorisation import basic_factor, factor
+from mlcdr.numerics.held_out import left_out
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
@@ -54,6 +55,9 @@ def explained_scatter(moments: Moments, ridge: float = 0.0) -> Array:
     """ZᵀHZ (K×K), H = X(XᵀX + αI)⁺Xᵀ the hat matrix."""
 
     def compute() -> Array:
+        found = left_out(moments, ridge)
+        if found is not None:
+            return found.explained
         b = whiten(moments, ridge)
         return b.T @ b
 

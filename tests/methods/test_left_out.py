@@ -1,0 +1,125 @@
+"""What the regression on a split's training rows predicts of the rows left out, in closed form: against refitting."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mlcdr.numerics.held_out
+from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.feature_space.pca import PCA
+from mlcdr.methods.label_space.cplst import CPLST
+from mlcdr.methods.label_space.occa import OCCA
+from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.learners.least_squares import LeastSquares
+from mlcdr.methods.learners.ridge import Ridge
+from mlcdr.methods.thresholds import Maximise
+from mlcdr.numerics.held_out import left_out, predict_left_out
+from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.regression import explained_scatter
+from tests.methods.problems import NAMES, problem
+
+LEFT = np.array([80, 3, 41, 40, 119, 7, 10, 0])  # in no order
+
+
+def refitted(X, Y, left, ridge):
+    """f(x) − ȳ of the rows left out, and ZᵀHZ, from the training rows: the shortest solution for ridge 0."""
+    train = np.setdiff1d(np.arange(len(X)), left)
+    mean = X[train].mean(0)
+    x, z = X[train] - mean, Y[train] - Y[train].mean(0)
+    u, s, vt = np.linalg.svd(x, full_matrices=False)
+    kept = s > 1e-10 * s[0]
+    shrunk = u[:, kept].T @ z * (s[kept] / (s[kept] ** 2 + ridge))[:, None]
+    half = u[:, kept].T @ z * (s[kept] / np.sqrt(s[kept] ** 2 + ridge))[:, None]
+    return (X[left] - mean) @ vt[kept].T @ shrunk, half.T @ half
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.7])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "wide"])
+def test_refitting_gives_the_same(name, form, ridge):
+    X, Y = problem(name)
+    Y[3, 4] = 1  # a label that has no positive row but one left out
+    moments = Moments.from_arrays(form(X), Y).without(LEFT)
+    found = left_out(moments, ridge)
+    deviations, explained = refitted(X, Y, LEFT, ridge)
+    np.testing.assert_allclose(found.deviations, deviations, atol=1e-9)
+    np.testing.assert_allclose(found.explained, explained, atol=1e-9)
+    assert not found.deviations[:, 4].any()
+    assert not found.explained[4].any()
+    assert not found.explained[:, 4].any()
+    np.testing.assert_array_equal(explained_scatter(moments, ridge), found.explained)
+
+
+def test_nearly_dependent_features_cost_no_digits():
+    X, Y = problem("plain")
+    X[:, 1] = X[:, 0] + 3e-4 * X[:, 1]
+    found = left_out(Moments.from_arrays(X, Y).without(LEFT))
+    deviations, explained = refitted(X, Y, LEFT, 0)
+    np.testing.assert_allclose(found.deviations, deviations, atol=1e-11)
+    np.testing.assert_allclose(found.explained, explained, atol=1e-11)
+
+
+def test_it_gives_way_to_a_fit():
+    X, Y = problem("plain")
+    whole = Moments.from_arrays(X, Y)
+    assert left_out(whole.without(LEFT)) is not None
+    assert left_out(whole) is None
+    assert left_out(whole.without(np.arange(17))) is None  # as many as features
+    assert left_out(whole.without(LEFT[:2]).without(np.arange(9))) is None  # of a part of the rows
+    assert left_out(whole.without(LEFT).uncentred()) is None
+    assert left_out(whole.without(LEFT).with_targets(np.eye(6), np.ones((17, 6)), np.zeros(6))) is None
+    wide = Moments.from_arrays(*problem("wide"))
+    assert left_out(wide.without(LEFT[LEFT < 40])) is None
+
+
+def test_it_gives_way_where_the_training_rows_lose_a_dimension():
+    X, Y = problem("plain")
+    X[:, 6] = 0
+    X[41, 6] = 2.0  # known from a row left out alone: its coefficient is 0, not what fits that row
+    whole = Moments.from_arrays(X, Y)
+    assert left_out(whole.without(LEFT)) is None
+    assert left_out(whole.without(np.delete(LEFT, 2))) is not None
+    assert left_out(whole.without(LEFT), 0.1) is not None  # a penalty decides by itself
+
+
+def test_it_gives_way_where_its_basis_would_be_large(monkeypatch):
+    monkeypatch.setattr(mlcdr.numerics.held_out, "_ENTRIES", 120 * 23 - 1)
+    assert left_out(Moments.from_arrays(*problem("plain")).without(LEFT)) is None
+
+
+@pytest.mark.parametrize("learner", [LeastSquares(), Ridge(0.3)])
+@pytest.mark.parametrize("space", [None, PLST(3), CPLST(), OCCA(2)], ids=repr)
+def test_a_classifier_predicts_as_if_it_were_fitted(learner, space):
+    X, Y = problem("dependent")
+    whole = Moments.from_arrays(X, Y)
+    fitted = ComposedClassifier(learner, space).fit_moments(whole.without(LEFT))
+    classifier = ComposedClassifier(learner, space)
+    output = classifier.output_left_out(whole.without(LEFT))
+    expected = fitted.output(X[LEFT])
+    np.testing.assert_allclose(np.abs(output), np.abs(expected), atol=1e-9)  # directions may be turned round
+    np.testing.assert_array_equal(classifier.labels_of(output), fitted.predict(X[LEFT]))
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        ComposedClassifier(LeastSquares(rank_deficient="drop_aliased")),
+        ComposedClassifier(Ridge(intercept="penalised")),
+        ComposedClassifier(LeastSquares(), feature_space=[PCA(3)]),
+        ComposedClassifier(LeastSquares(), threshold=Maximise("f1")),
+    ],
+    ids=["aliased", "penalised", "feature space", "threshold"],
+)
+def test_a_classifier_with_more_to_fit_says_so(classifier):
+    assert classifier.output_left_out(Moments.from_arrays(*problem("plain")).without(LEFT)) is None
+
+
+def test_codes_are_predicted_as_their_labels_are():
+    X, Y = problem("plain")
+    moments = Moments.from_arrays(X, Y).without(LEFT)
+    matrix = np.random.default_rng(0).standard_normal((6, 2))
+    codes = moments.map_labels(np.full(6, 0.2), matrix)
+    expected = LeastSquares().fit_moments(codes).predict_valid(X[LEFT])
+    np.testing.assert_allclose(predict_left_out(codes), expected, atol=1e-11)
