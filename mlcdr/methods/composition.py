@@ -81,6 +81,7 @@ class ComposedClassifier(LabelSetClassifier):
         The values of y: label absent, label present.
     """
 
+    feature_steps_: list[Any]
     label_space_: Any
     _training: tuple[Array, NDArray[Any]] | None
     _folded: tuple[Array, Array] | None

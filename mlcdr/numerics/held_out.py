@@ -135,9 +135,10 @@ def _fit_all(whole: Moments, ridge: float) -> _Whole | None:
     live = inner.any(axis=0)  # not those of constant features
     inner = inner if live.all() else np.ascontiguousarray(inner[:, live])
     if ridge == 0:
-        inner = _orthonormal(inner)
-        if inner is None:
+        orthonormal = _orthonormal(inner)
+        if orthonormal is None:
             return None
+        inner = orthonormal
     basis = np.column_stack([inner, np.full(whole.n, whole.n**-0.5)])
     labels = dense(Y)
     residuals = labels - basis @ (basis.T @ labels)
