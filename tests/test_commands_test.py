@@ -46,6 +46,7 @@ ORDERED = {
     "mlsf": "label-order",
     "pbr": "label-order",
     "compressed_sensing": "label-order",
+    "random_projection": "label-order",
     "cssp": "label-order",
     "reader_le": "row-order",
     "mlhsl": "row-order",

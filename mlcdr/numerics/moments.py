@@ -347,15 +347,18 @@ class Moments:
         self._check_plain("targets come before the features are uncentred or the labels mapped")
 
         def yy() -> Array:
-            mixed = of_labels.T @ self.xy.T @ of_features
-            own = of_labels.T @ self.yy @ of_labels + of_features.T @ self._times_xx(of_features)
-            return own + mixed + mixed.T
+            scatter = self.yy @ of_labels if self.cross is None else self.label_operator()(of_labels)
+            mixed = times_xy().T @ of_features
+            return of_labels.T @ scatter + of_features.T @ self._times_xx(of_features) + mixed + mixed.T
+
+        def times_xy() -> Array:
+            return self.xy @ of_labels if self.cross is None else self.cross.times(of_labels)
 
         return replace(
             self,
             mean_y=self.mean_y @ of_labels + self.mean_x @ of_features + offset,
             _xx=lambda: self.xx_lower,
-            _xy=lambda: self.xy @ of_labels + self._times_xx(of_features),
+            _xy=lambda: times_xy() + self._times_xx(of_features),
             _yy=yy,
             _rows=self._rows_by(lambda X, Y: (X, Y @ of_labels + X @ of_features + offset)),
             left=None,  # of the larger set these are not the targets

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.random_projection import GaussianRandomProjection
 
 from mlcdr.methods import registry
 from mlcdr.methods.composition import ComposedClassifier
@@ -17,6 +18,7 @@ from mlcdr.methods.label_space.kernel import KernelLabelSpace
 from mlcdr.methods.label_space.occa import OCCA
 from mlcdr.methods.label_space.pbr import PBR
 from mlcdr.methods.label_space.plst import PLST
+from mlcdr.methods.label_space.random_projection import RandomProjection
 from mlcdr.methods.label_space.reader_le import ReaderLE
 from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.methods.thresholds import Zero
@@ -26,8 +28,11 @@ from tests.methods.problems import NAMES, as_sparse, problem
 ALL = [pytest.param(registry.resolve("label_space", name), id=name) for name in registry.names("label_space")]
 # these find fewer dimensions than are asked for where labels have no more (tests/methods/test_reader_le.py)
 OF_RANK = ("cssp", "reader_le")
-# the code of faie is not linear in the labels alone; random directions, and canonical ones, are not orthonormal
-ORTHONORMAL = [p for p in ALL if p.id not in ("faie", "compressed_sensing", "cca", *OF_RANK)]
+# the codes of faie and leml are not linear in labels alone; random directions, and canonical ones, are not orthonormal
+ORTHONORMAL = [
+    p for p in ALL if p.id not in ("faie", "leml", "compressed_sensing", "random_projection", "cca", *OF_RANK)
+]
+LOSSLESS = [p for p in ALL if p.id != "leml"]  # its penalty leaves dimensions out
 
 
 def make(cls, **params):
@@ -88,7 +93,7 @@ def test_directions_are_nested_and_orthonormal(cls):
             np.testing.assert_allclose(make(cls, n_components=m).fit(X, Y).directions_, whole[:m], atol=1e-8)
 
 
-@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("cls", LOSSLESS)
 def test_all_dimensions_lose_nothing(cls):
     X, Y = problem("plain")
     space = make(cls).fit(X, Y)
@@ -288,3 +293,20 @@ def test_bad_input_is_refused(cls):
             space.size_of(4)
         assert space.size_of(2) == 2
         assert clone(space).get_params()["n_components"] == 3
+
+
+@pytest.mark.parametrize("m", [1, 4, 6])
+def test_random_projection_is_scikit_learns_with_inverse_components(m):
+    X, Y = problem("plain")
+    theirs = GaussianRandomProjection(m, compute_inverse_components=True, random_state=0).fit(Y)
+    theirs.components_ = RandomProjection(random_state=0).fit(X, Y).directions_[:m]
+    theirs.inverse_components_ = theirs._compute_inverse_components()
+    ours = RandomProjection(random_state=0).fit(X, Y)
+    codes = ours.encode(Y)[:, :m]
+    np.testing.assert_allclose(codes, theirs.transform(Y - Y.mean(0)), atol=1e-12)
+    decoded = ours.decode(codes)
+    np.testing.assert_allclose(decoded, theirs.inverse_transform(codes) + Y.mean(0), atol=1e-10)
+    encoding, prediction = ours.error_terms(Y, np.zeros((len(Y), 6)))
+    assert encoding[m - 1] == pytest.approx(np.sum((Y - decoded) ** 2) / len(Y), abs=1e-10)
+    assert prediction[m - 1] == pytest.approx(np.sum((decoded - Y.mean(0)) ** 2) / len(Y), abs=1e-10)
+    assert np.std(ours.directions_) == pytest.approx(1, abs=0.2)

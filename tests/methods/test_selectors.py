@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,13 +11,17 @@ from sklearn.feature_selection import mutual_info_classif
 
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance
 from mlcdr.methods.chains.k_dependence_chain import KDependenceChain
+from mlcdr.methods.feature_space.d2f import D2F
 from mlcdr.methods.feature_space.gain_ratio import GainRatio
 from mlcdr.methods.feature_space.global_mlfs import GlobalMLFS
 from mlcdr.methods.feature_space.information_gain import InformationGain
 from mlcdr.methods.feature_space.jmi import JMI
+from mlcdr.methods.feature_space.mdmr import MDMR
 from mlcdr.methods.feature_space.mim import MIM
 from mlcdr.methods.feature_space.mrmr import MRMR
+from mlcdr.methods.feature_space.pmu import PMU
 from mlcdr.methods.feature_space.relieff import ReliefF
+from mlcdr.methods.feature_space.scls import SCLS
 from mlcdr.methods.feature_space.wrapper import Wrapper
 from mlcdr.methods.learners.linear_svm import LinearSVM
 from mlcdr.methods.learners.ridge import Ridge
@@ -65,6 +71,52 @@ def test_by_plain_loops(n_labels, form):
     )
 
 
+@pytest.mark.parametrize("n_labels", [1, 2, 5])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_lee_and_kims_by_plain_loops(n_labels, form):
+    X, Y = small(3)
+    X[:, 6] = 1  # a constant feature comes last
+    Y = Y[:, :n_labels]
+    labels, pairs = list(Y.T), list(combinations(Y.T, 2))
+
+    def relevance(m):
+        return sum(mi(X[:, m], y) for y in labels)
+
+    def interaction(x, s, y):
+        return mi(x, y) - cmi(x, y, s)
+
+    def d2f(m, chosen):
+        return relevance(m) - sum(interaction(X[:, m], X[:, s], y) for s in chosen for y in labels)
+
+    def pmu(m, chosen=()):
+        return d2f(m, chosen) - sum(interaction(X[:, m], a, b) for a, b in pairs)
+
+    def mdmr(m, chosen):
+        given = sum(mi(X[:, m], X[:, s]) - sum(cmi(X[:, m], y, X[:, s]) for y in labels) for s in chosen)
+        return relevance(m) - given / len(chosen)
+
+    def scls(m, chosen):
+        shares = (mi(X[:, m], X[:, s]) / h(X[:, m]) for s in chosen)
+        return relevance(m) * (1 - sum(shares)) if h(X[:, m]) > 0 else 0.0
+
+    none, d = {"discretise": None}, range(7)
+    assert ranked(D2F(**none), form(X), Y) == greedy(7, d, relevance, d2f)
+    assert ranked(PMU(**none), form(X), Y) == greedy(7, d, pmu, pmu)
+    assert ranked(MDMR(**none), form(X), Y) == greedy(7, d, relevance, mdmr)
+    assert ranked(SCLS(**none), form(X), Y) == greedy(7, d, relevance, scls)
+
+
+def test_interactions_of_three_are_joint_informations():
+    """With one label the first two of D2F, with two labels the first of PMU, are best by I of the joint variables."""
+    X, Y = small(5)
+    both = Y[:, 0] + 2 * Y[:, 1]
+    first = ranked(PMU(discretise=None), X, Y[:, :2])[0]
+    assert first == np.argmax([mi(x, both) for x in X.T])
+    chosen = ranked(D2F(discretise=None), X, Y[:, :1])
+    joint = [mi(X[:, chosen[0]] + 10 * X[:, m], Y[:, 0]) if m != chosen[0] else -1 for m in range(7)]
+    assert chosen[1] == np.argmax(joint)
+
+
 @pytest.mark.parametrize("name", ["plain", "sparse counts"])
 @pytest.mark.parametrize("n_labels", [1, 6])
 def test_special_cases_of_the_framework(n_labels, name):
@@ -75,6 +127,7 @@ def test_special_cases_of_the_framework(n_labels, name):
         "mim": (ranked(MIM(), X, Y), ranked(GlobalMLFS(beta=0.0, gamma=0.0), X, Y)),
         "gain": (ranked(MIM(), X, Y), ranked(InformationGain(), X, Y)),
         "jmi": (ranked(JMI(), X, Y), ranked(GlobalMLFS(beta=0.0), X, Y)),
+        "d2f": (ranked(PMU(), X, Y), ranked(D2F(), X, Y)) if n_labels == 1 else (0, 0),
         "no parents": (ranked(JMI(), X, Y), ranked(GlobalMLFS(n_parents=0), X, Y)),
     }
     if n_labels == 1:
