@@ -50,6 +50,8 @@ FAMILIES = {
 
 
 PAPERS = {
+    "bogatinovski_2022": "Bogatinovski et al. 2022, *Comprehensive comparative study of multi-label classification "
+    "methods*, compared with by ranks: [yardstick](yardstick.md)",
     "chen_lin_2012": "Chen & Lin 2012, *Feature-aware label space dimension reduction*",
     "mlc_toolbox": "MLC Toolbox",
     "pacharawongsakda_2012": "Pacharawongsakda & Theeramunkong 2012, *Dependent and independent dual space reduction*",

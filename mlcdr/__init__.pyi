@@ -41,6 +41,7 @@ from .methods.ensembles.ensemble import Ensemble as Ensemble
 from .methods.ensembles.rakel import RAkEL as RAkEL
 from .methods.feature_space.cca import LabelCCA as LabelCCA
 from .methods.feature_space.csfs import CSFS as CSFS
+from .methods.feature_space.d2f import D2F as D2F
 from .methods.feature_space.dmlda import DMLDA as DMLDA
 from .methods.feature_space.f_score import FScore as FScore
 from .methods.feature_space.gain_ratio import GainRatio as GainRatio
@@ -48,6 +49,7 @@ from .methods.feature_space.global_mlfs import GlobalMLFS as GlobalMLFS
 from .methods.feature_space.information_gain import InformationGain as InformationGain
 from .methods.feature_space.jmi import JMI as JMI
 from .methods.feature_space.mddm import MDDM as MDDM
+from .methods.feature_space.mdmr import MDMR as MDMR
 from .methods.feature_space.mifs import MIFS as MIFS
 from .methods.feature_space.mim import MIM as MIM
 from .methods.feature_space.mlda import MLDA as MLDA
@@ -57,10 +59,12 @@ from .methods.feature_space.mrmr import MRMR as MRMR
 from .methods.feature_space.mvmd import MVMD as MVMD
 from .methods.feature_space.opls import OPLS as OPLS
 from .methods.feature_space.pca import PCA as PCA
+from .methods.feature_space.pmu import PMU as PMU
 from .methods.feature_space.reader import READER as READER
 from .methods.feature_space.relieff import ReliefF as ReliefF
 from .methods.feature_space.rfs import RFS as RFS
 from .methods.feature_space.scca import SCCA as SCCA
+from .methods.feature_space.scls import SCLS as SCLS
 from .methods.feature_space.wrapper import Wrapper as Wrapper
 from .methods.instance_space.cbmlc import CBMLC as CBMLC
 from .methods.instance_space.clmlc import CLMLC as CLMLC
@@ -73,9 +77,11 @@ from .methods.label_space.faie import FaIE as FaIE
 from .methods.label_space.identity import Identity as Identity
 from .methods.label_space.kernel_cplst import KernelCPLST as KernelCPLST
 from .methods.label_space.kernel_occa import KernelOCCA as KernelOCCA
+from .methods.label_space.leml import LEML as LEML
 from .methods.label_space.occa import OCCA as OCCA
 from .methods.label_space.pbr import PBR as PBR
 from .methods.label_space.plst import PLST as PLST
+from .methods.label_space.random_projection import RandomProjection as RandomProjection
 from .methods.label_space.reader_le import ReaderLE as ReaderLE
 from .methods.learners.c45 import C45 as C45
 from .methods.learners.kernel_ridge import KernelRidge as KernelRidge

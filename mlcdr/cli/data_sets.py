@@ -83,8 +83,9 @@ def fetch(
 ) -> None:
     """Download data sets to the user's cache and check them against the catalogue.
 
-    A download that was cut is resumed. $MLCDR_MIRROR, a folder or an address that has the files as
-    OWNER/REPOSITORY/COMMIT/PATH, stands in for the public hosts.
+    bogatinovski_2022, the results of a study for `mlcdr compare --published`, is fetched likewise. A download that was
+    cut is resumed. $MLCDR_MIRROR, a folder or an address that has the files as OWNER/REPOSITORY/COMMIT/PATH, stands in
+    for the public hosts.
     """
     from mlcdr.data import catalog
     from mlcdr.data.sources import how_to_get

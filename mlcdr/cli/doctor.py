@@ -23,7 +23,7 @@ from mlcdr.methods.registry import BUILT_IN, resolve
 from mlcdr.reproduce import recipes
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_PLACES = ("MLCDR_DATASETS", "MLCDR_FOLDS", "MLCDR_CACHE")
+_PLACES = ("MLCDR_DATASETS", "MLCDR_FOLDS", "MLCDR_PUBLISHED", "MLCDR_CACHE")
 
 
 @dataclass(frozen=True)

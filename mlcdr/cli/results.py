@@ -74,8 +74,16 @@ def compare(
     folders: Folders,
     published: Annotated[
         str | None,
-        typer.Option(metavar="PAPER/TABLE", help="Compare with a published table, e.g. chen_lin_2012/table3."),
+        typer.Option(
+            metavar="PAPER/TABLE",
+            help="Compare with a published table, e.g. chen_lin_2012/table3; or by ranks with the 28 methods of the "
+            "study bogatinovski_2022.",
+        ),
     ] = None,
+    agreement: Annotated[
+        bool,
+        typer.Option("--agreement", help="With a study: how well its ranks come out for methods of the same name."),
+    ] = False,
     metric: Annotated[
         str | None,
         typer.Option(metavar="METRIC", help="Show this metric only."),
@@ -126,19 +134,24 @@ def compare(
     Methods of several folders are compared together. `--baseline OLD NEW` compares two runs split by split.
     """
     from mlcdr.comparison import comparison
+    from mlcdr.data import sources
     from mlcdr.reproduce import reproduction
     from mlcdr.results import joining
     from mlcdr.results.results import open_results
 
+    of_study = published in sources.studies()
     _refuse_combinations(
-        published=published, metric=metric, bayes=bayes, rope=rope, out=out, baseline=baseline, fail_on=fail_on,
-        margin=margin, time_margin=time_margin,
+        of_study, published=published, agreement=agreement, metric=metric, bayes=bayes,
+        rope=rope, out=out, baseline=baseline, fail_on=fail_on, margin=margin, time_margin=time_margin,
     )  # fmt: skip
     if baseline:
         if len(folders) != 1:
             raise typer.BadParameter("takes one other folder", param_hint="--baseline")
         shares = 0.01 if margin is None else margin, 1.5 if time_margin is None else time_margin
         raise typer.Exit(_compare_with_baseline(baseline, folders[0], metric, *shares, bool(fail_on)))
+    if published and of_study:
+        _compare_with_study(folders, published, metric, agreement, out)
+        return
     if published:
         for table in reproduction.compare_protocols([open_results(folder) for folder in folders], published):
             print_table(table)
@@ -165,6 +178,30 @@ def compare(
             print_notice(f"no diagram of {', '.join(untested)}: {diagrams.WITHOUT_TESTS}")
 
 
+def _compare_with_study(folders: list[Path], name: str, metric: str | None, agreement: bool, out: Path | None) -> None:
+    """Print the places of the folders' methods among those of a published study."""
+    from mlcdr.comparison import study
+    from mlcdr.comparison.yardstick import Yardstick
+    from mlcdr.data.studies import locate_study
+    from mlcdr.results import joining
+    from mlcdr.results.results import open_results
+
+    path = locate_study(name)
+    yardstick = Yardstick(joining.join([open_results(folder) for folder in folders]), study.read(path))
+    measures = yardstick.measures(metric)
+    if agreement:
+        found = [yardstick.agree(measure) for measure in measures]
+        print_table(yardstick.summarise_agreement(found))
+        print()
+        print_table(yardstick.tabulate_ranks(found))
+        return
+    standings = [yardstick.place(measure) for measure in measures]
+    print_table(standings[0].sheet() if metric else yardstick.summarise(standings))
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
+        print_notice(f"written in {out}: {join_file_names([p for each in standings for p in each.write(out)], out)}")
+
+
 def _compare_labels(folders: list[Path], metric: str | None) -> None:
     """Print which labels each method of a folder wins."""
     from mlcdr.comparison.by_label import tabulate_wins
@@ -187,18 +224,22 @@ def _compare_labels(folders: list[Path], metric: str | None) -> None:
 
 _NEEDED = {"--rope": "--bayes", "--fail-on": "--baseline", "--margin": "--baseline", "--time-margin": "--baseline"}
 _EXCLUDED = {"--published": ("--metric", "--baseline", "--bayes", "--out"), "--baseline": ("--bayes", "--out")}
+_EXCLUDED_BY_STUDY = {"--published": ("--baseline", "--bayes"), "--agreement": ("--out",)}
 
 
-def _refuse_combinations(**values: object) -> None:
+def _refuse_combinations(of_study: bool, **values: object) -> None:
     """Refuse options of `compare` that do not go together, or are no numbers; `values` has them by their names."""
+    excluded = _EXCLUDED | (_EXCLUDED_BY_STUDY if of_study else {})
     options = {f"--{name.replace('_', '-')}": value for name, value in values.items() if value not in (None, False)}
     for option, value in options.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise typer.BadParameter(f"{value} is not a finite number", param_hint=option)
         if _NEEDED.get(option, option) not in options:
             raise typer.BadParameter(f"needs {_NEEDED[option]}", param_hint=option)
-        if both := [other for other in _EXCLUDED.get(option, ()) if other in options]:
+        if both := [other for other in excluded.get(option, ()) if other in options]:
             raise typer.BadParameter(f"cannot be combined with {', '.join(both)}", param_hint=option)
+    if "--agreement" in options and not of_study:
+        raise typer.BadParameter("needs --published with the name of a study", param_hint="--agreement")
 
 
 def _compare_with_baseline(

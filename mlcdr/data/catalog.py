@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from mlcdr.data.download import Downloader
 from mlcdr.data.files import cache_folder, find_folder, locate, sha256
 from mlcdr.data.forms import OPENML, SOURCES
-from mlcdr.data.sources import Entry, SourceFile, entries, entry, find, hosts
+from mlcdr.data.sources import Entry, SourceFile, entries, entry, find, hosts, studies
+from mlcdr.data.studies import study_folder
 from mlcdr.errors import DataError
 from mlcdr.whole_files import write_atomically
 
@@ -132,7 +133,7 @@ def fetch(names: Sequence[str], progress: bool = True, *, folds: bool = False) -
     Parameters
     ----------
     names : sequence of str
-        Names of the catalogue.
+        Names of the catalogue, of data sets or of studies.
     progress : bool
         Show one progress bar (on standard error).
     folds : bool
@@ -141,7 +142,7 @@ def fetch(names: Sequence[str], progress: bool = True, *, folds: bool = False) -
     Returns
     -------
     dict
-        The folder of each data set by its name.
+        The folder of each data set and study by its name.
 
     Raises
     ------
@@ -153,7 +154,8 @@ def fetch(names: Sequence[str], progress: bool = True, *, folds: bool = False) -
         A file that cannot be written.
     """
     root, fold_folder = cache_folder() / "datasets", cache_folder() / "folds"
-    chosen = list({known.name: known for known in map(entry, names)}.values())
+    of_studies = {name: file for name, file in studies().items() if name in names}
+    chosen = list({known.name: known for known in map(entry, [n for n in names if n not in of_studies])}.values())
     for known in chosen:
         if not known.files:
             raise DataError(
@@ -161,6 +163,7 @@ def fetch(names: Sequence[str], progress: bool = True, *, folds: bool = False) -
                 f"{known.page} and put {known.name}.arff and {known.name}.xml into {root / known.name}"
             )
     groups = [(known.name, {root / known.name / file.name: file for file in known.files}) for known in chosen]
+    groups += [(name, {study_folder(name) / file.name: file}) for name, file in of_studies.items()]
     if folds:
         for known in chosen:
             groups += [(f"folds of {known.name}", {fold_folder / file.name: file for file in known.folds.values()})]
@@ -173,7 +176,7 @@ def fetch(names: Sequence[str], progress: bool = True, *, folds: bool = False) -
     for known in chosen if folds else ():
         for file in known.folds.values():
             write_fold_csv(fold_folder / file.name)
-    return {known.name: root / known.name for known in chosen}
+    return {known.name: root / known.name for known in chosen} | {name: study_folder(name) for name in of_studies}
 
 
 def _is_there(path: Path, file: SourceFile) -> bool:

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import yaml
@@ -110,30 +110,41 @@ class Entry:
         return bool(self.files)
 
 
+class _Catalogue(NamedTuple):
+    """What the catalogue holds; entries and studies by name."""
+
+    hosts: tuple[str, ...]
+    entries: dict[str, Entry]
+    studies: dict[str, SourceFile]
+
+
 @functools.cache
-def _catalogue(path: Path) -> tuple[tuple[str, ...], dict[str, Entry]]:
-    """The hosts, and all entries by name."""
+def _catalogue(path: Path) -> _Catalogue:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     raw = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
     entries = {name: read_entry(name, facts, raw["repositories"]) for name, facts in raw["entries"].items()}
-    return tuple(raw["hosts"]), entries
+    studies = {name: _read_file(facts, raw["repositories"]) for name, facts in raw.get("studies", {}).items()}
+    return _Catalogue(tuple(raw["hosts"]), entries, studies)
+
+
+def _read_file(said: Mapping[str, Any], repositories: Mapping[str, Mapping[str, str]], **own: str) -> SourceFile:
+    """A file as the catalogue has it."""
+    said = {"from": "mulan", "name": Path(said["path"]).name} | dict(said) | own
+    public = repositories[said.pop("from")]
+    place = {"repository": public["repository"], "commit": public["commit"]}
+    return SourceFile(**said | place | {"path": f"{public['folder']}/{said['path']}"})
 
 
 def read_entry(name: str, facts: Mapping[str, Any], repositories: Mapping[str, Mapping[str, str]]) -> Entry:
     """An entry as the catalogue has it."""
-
-    def file(said: Mapping[str, Any], **own: str) -> SourceFile:
-        said = {"from": "mulan", "name": Path(said["path"]).name} | dict(said) | own
-        public = repositories[said.pop("from")]
-        place = {"repository": public["repository"], "commit": public["commit"]}
-        return SourceFile(**said | place | {"path": f"{public['folder']}/{said['path']}"})
-
     statistics, folds = dict(facts["statistics"]), facts.get("folds", {})
     made: dict[str, Any] = {
         "measured": statistics.pop("from") == "measured",
         "statistics": statistics,
-        "files": tuple(file(each) for each in facts.get("files", ())),
-        "folds": {k: file({"from": "toolbox", **folds[k]}, name=f"{name}.{k}fold.mat") for k in folds},
+        "files": tuple(_read_file(each, repositories) for each in facts.get("files", ())),
+        "folds": {
+            k: _read_file({"from": "toolbox", **folds[k]}, repositories, name=f"{name}.{k}fold.mat") for k in folds
+        },
     }
     if "matlab" in facts:
         labels = facts["matlab"].get("labels", "")
@@ -144,17 +155,22 @@ def read_entry(name: str, facts: Mapping[str, Any], repositories: Mapping[str, M
 
 def hosts() -> tuple[str, ...]:
     """Where files are asked for, in order: each for `SourceFile.address`."""
-    return _catalogue(CATALOGUE)[0]
+    return _catalogue(CATALOGUE).hosts
+
+
+def studies() -> Mapping[str, SourceFile]:
+    """The files of published studies' results, by the studies' names."""
+    return _catalogue(CATALOGUE).studies
 
 
 def entries() -> tuple[Entry, ...]:
     """All entries, in the catalogue's order."""
-    return tuple(_catalogue(CATALOGUE)[1].values())
+    return tuple(_catalogue(CATALOGUE).entries.values())
 
 
 def entry_names() -> list[str]:
     """The names of all entries (lower case)."""
-    return list(_catalogue(CATALOGUE)[1])
+    return list(_catalogue(CATALOGUE).entries)
 
 
 def close_names(name: str) -> list[str]:
@@ -164,7 +180,7 @@ def close_names(name: str) -> list[str]:
 
 def find(name: str) -> Entry | None:
     """The entry of that name (without case), None if the catalogue has none."""
-    return _catalogue(CATALOGUE)[1].get(name.casefold())
+    return _catalogue(CATALOGUE).entries.get(name.casefold())
 
 
 def how_to_get(names: Sequence[str], folds: bool = False) -> str:

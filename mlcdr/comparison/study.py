@@ -1,0 +1,254 @@
+"""The results of Bogatinovski, Todorovski, Džeroski & Kocev 2022: 28 methods on 40 data sets by 18 measures.
+
+*Comprehensive comparative study of multi-label classification methods*, Expert Systems with Applications 203, 117215.
+The authors' public repository has one number for each method, data set and measure, to three places, and the code that
+made them. What is known from there:
+
+- One hold-out of about 60 % of the rows for training, which is not published. So ranks are compared, not cells.
+- Parameters were chosen in three folds of the training rows, by Hamming loss, as far as 12 hours went.
+- A pair that failed has the worst value of each measure; it is left out.
+- The measures are scikit-learn's of that time: 0/0 counts as 0, but 1 in the accuracy (Jaccard) of two empty sets.
+- The scores of most methods are cut at one threshold for all labels, where label sets are as large as in training. LP,
+  CC and SSM have label sets of their own, and a one-error of 0 on most data sets, which that of no label set can be:
+  there they are left out.
+
+`read` takes the file of the repository (`index`, many columns of other facts, the 28 methods, `metric`), or a smaller
+one with `dataset`, `measure` and the 28 methods.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mlcdr.errors import ResultsError, join_words, suggest_name
+from mlcdr.metrics.names import METRICS, resolve
+
+TITLE = "Bogatinovski et al. 2022"
+
+METHODS = (
+    "MLkNN", "MLARM", "DEEP1", "PCT", "BPNN", "RFPCT", "MLTSVM", "DEEP4", "CLEMS", "EPS", "CDE", "LP", "BR", "HOMER",
+    "Ada300", "RAkEL2", "CC", "CLR", "PSt", "TREMLC", "RFDTBR", "TREMLCnew", "MBR", "CDN", "ECCJ48", "EBRJ48", "SSM",
+    "RSMLCC",
+)  # fmt: skip
+"""The study's names, as its files have them. Published as: Ada300 AdaBoost.MH, RSMLCC RSLP."""
+
+PLACES = 3
+"""Decimal places of the study's values."""
+
+_OTHER_NAMES = {"langlog": "languagelog", "ng20": "20ng"}
+"""Names of its data sets that are other words in the catalogue; the others differ in punctuation at most."""
+
+_MOST_BYTES = 16_000_000
+_COLUMNS = {"index": "dataset", "metric": "measure"}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One of the study's measures, and the metric that it is.
+
+    Attributes
+    ----------
+    name : str
+        The study's name.
+    metric : str
+        The name of the metric here.
+    options : dict
+        Options of the metric that differ from its defaults.
+    without : tuple of str
+        Methods whose values cannot be right.
+    """
+
+    name: str
+    metric: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+
+    @property
+    def higher_is_better(self) -> bool:
+        """The direction."""
+        return bool(METRICS[self.metric].higher_is_better)
+
+    @property
+    def all_options(self) -> dict[str, Any]:
+        """What the metric is to be computed with."""
+        return {**METRICS[self.metric].parameters, **self.options}
+
+    def written(self) -> str:
+        """The metric as a config has it."""
+        options = ", ".join(f"{key}: {value}" for key, value in self.options.items())
+        return f"{{{self.metric}: {{{options}}}}}" if options else self.metric
+
+
+_ZERO = {"zero_division": 0}
+MEASURES = {
+    measure.name: measure
+    for measure in (
+        Measure("HAMMING_LOSS_example_based", "hamming_loss"),
+        Measure("ACCURACY_example_based", "accuracy"),
+        Measure("SUBSET_ACCURACY", "exact_match"),
+        Measure("PRECISION_example_based", "precision", _ZERO),
+        Measure("RECALL_example_based", "recall", _ZERO),
+        Measure("F1_example_based", "f1", _ZERO),
+        Measure("MACRO_PRECISION", "macro_precision"),
+        Measure("MACRO_RECALL", "macro_recall"),
+        Measure("MACRO_F1", "macro_f1"),
+        Measure("MICRO_PRECISION", "micro_precision"),
+        Measure("MICRO_RECALL", "micro_recall"),
+        Measure("MICRO_F1", "micro_f1"),
+        Measure("ONE_ERROR", "one_error", without=("LP", "CC", "SSM")),
+        Measure("COVARAGE", "coverage", {"count": "labels"}),
+        Measure("LABEL_RANKING_LOSS", "ranking_loss"),
+        Measure("LABEL_RANKING_AVERAGE_PRECISION", "label_ranking_average_precision"),
+        Measure("AUCROC_MICRO", "micro_auc"),
+        Measure("AUPRC_MICRO", "micro_average_precision"),
+    )
+}
+"""Every measure of the study, each of which is a metric here."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """What the file holds.
+
+    Attributes
+    ----------
+    values : dict
+        (data set, measure) → method → value, with the study's names; pairs that failed are left out.
+    failed : dict
+        Data set → the methods that failed there.
+    """
+
+    values: dict[tuple[str, str], dict[str, float]]
+    failed: dict[str, tuple[str, ...]]
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The study's names of its data sets."""
+        return tuple(self.failed)
+
+    def find_dataset(self, ours: str) -> str | None:
+        """The study's name of a data set (`20ng` is ng20, `tmc2007-500` tmc2007_500); None if it has none."""
+        return next((name for name in self.datasets if key(own_name(name)) == key(ours)), None)
+
+
+def own_name(theirs: str) -> str:
+    """The name that the catalogue has for a data set of the study; the study's own where the catalogue lacks it.
+
+    Examples
+    --------
+    >>> own_name("langlog"), own_name("yeast")
+    ('languagelog', 'yeast')
+    """
+    return _OTHER_NAMES.get(theirs, theirs)
+
+
+def key(name: str) -> str:
+    """A name without case and punctuation."""
+    return re.sub(r"\W|_", "", name.casefold())
+
+
+def find_method(ours: str) -> str | None:
+    """The study's method of this name (without case and punctuation); None if there is none."""
+    return next((name for name in METHODS if key(name) == key(ours)), None)
+
+
+def find_measure(written: str) -> Measure:
+    """The measure of a metric's name, or of the study's own name for it.
+
+    Raises
+    ------
+    ResultsError
+        There is none.
+    """
+    named = {name.casefold(): measure for name, measure in MEASURES.items()}
+    metric = resolve(written)[0]
+    found = named.get(written.casefold()) or next((m for m in MEASURES.values() if m.metric == metric), None)
+    if found is None:
+        known = [measure.metric for measure in MEASURES.values()]
+        hint = suggest_name(written, [*known, *MEASURES])
+        raise ResultsError(f"{TITLE} has no measure {written!r}{hint} (it has {', '.join(known)})")
+    return found
+
+
+def read(path: Path) -> Study:
+    """The results of the study.
+
+    Raises
+    ------
+    ResultsError
+        A file that cannot be read, or that is not of this form: the message has the line.
+    """
+    values: dict[tuple[str, str], dict[str, float]] = {}
+    for line, row in _read_rows(path):
+        dataset, measure = row["dataset"], row["measure"]
+        where = f"{path}:{line}"
+        if not (dataset and len(dataset) <= 100 and dataset.isprintable()):
+            raise ResultsError(f"{where}: {dataset[:40]!r} is no name of a data set")
+        if measure not in MEASURES:
+            raise ResultsError(f"{where}: {measure[:60]!r} is no measure of {TITLE}{suggest_name(measure, MEASURES)}")
+        if (dataset, measure) in values:
+            raise ResultsError(f"{where}: {measure} of {dataset} stands there twice")
+        values[dataset, measure] = {method: _number(row[method], measure, method, where) for method in METHODS}
+    datasets = list(dict.fromkeys(dataset for dataset, _ in values))
+    if not datasets:
+        raise ResultsError(f"{path}: has no results")
+    for dataset in datasets:
+        if absent := [name for name in MEASURES if (dataset, name) not in values]:
+            raise ResultsError(f"{path}: {dataset} lacks {join_words(absent)}")
+    failed = {dataset: tuple(m for m in METHODS if _has_failed(values, dataset, m)) for dataset in datasets}
+    kept = {
+        (dataset, measure): {m: v for m, v in found.items() if m not in failed[dataset]}
+        for (dataset, measure), found in values.items()
+    }
+    return Study(kept, failed)
+
+
+def _read_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """The rows that are of the study, each with its line."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise ResultsError(f"{path}: larger than {_MOST_BYTES} bytes; these are not the results of {TITLE}")
+        text = path.read_bytes().decode("utf-8-sig")
+        rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+        header = [_COLUMNS.get(name, name) for name in next(rows, [])]
+        wanted = ("dataset", "measure", *METHODS)
+        if wrong := [name for name in wanted if header.count(name) != 1]:
+            what = join_words(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+            raise ResultsError(f"{path}:1: the header does not have the column {what} once; see `mlcdr datasets fetch`")
+        columns = [header.index(name) for name in wanted]
+        found = []
+        for row in rows:
+            if len(row) != len(header):
+                raise ResultsError(f"{path}:{rows.line_num}: has {len(row)} values, the header {len(header)}")
+            found.append((rows.line_num, dict(zip(wanted, (row[j] for j in columns), strict=True))))
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise ResultsError(f"{path}: is not UTF-8 text") from None
+    except csv.Error as error:
+        raise ResultsError(f"{path}: is not CSV: {error}") from None
+    return found
+
+
+def _number(written: str, measure: str, method: str, where: str) -> float:
+    try:
+        value = float(written)
+    except ValueError:
+        value = math.nan
+    most = 1e6 if measure == "COVARAGE" else 1.0
+    if not 0 <= value <= most:
+        raise ResultsError(f"{where}: {method}: {written[:40]!r} is no {measure}, a number from 0 to {most:g}")
+    return value
+
+
+def _has_failed(values: Mapping[tuple[str, str], Mapping[str, float]], dataset: str, method: str) -> bool:
+    """Whether all values are the worst possible; the worst coverage is the number of labels, which is not known."""
+    of_shares = [measure for name, measure in MEASURES.items() if name != "COVARAGE"]
+    return all(values[dataset, m.name][method] == (0 if m.higher_is_better else 1) for m in of_shares)
