@@ -502,10 +502,10 @@ def commands() -> str:
 
 def _all_commands(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
     for name, command in group.commands.items():
+        if not hasattr(command, "commands") or command.invoke_without_command:
+            yield f"{prefix}{name}", command
         if hasattr(command, "commands"):
             yield from _all_commands(command, f"{prefix}{name} ")
-        else:
-            yield f"{prefix}{name}", command
 
 
 # -------------------------------------------------------------------- what comes of the papers

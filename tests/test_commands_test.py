@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,11 +17,14 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlcdr.errors import UserError
 from mlcdr.laws import checking
-from mlcdr.laws.checking import check
-from mlcdr.laws.classes import find_family, load_classes
+from mlcdr.laws.checking import check, check_metric, group_by_cause
+from mlcdr.laws.classes import load
+from mlcdr.laws.of_metrics import DESCRIPTIONS_OF_METRICS
+from mlcdr.laws.parts import describe_missing, find_family
 from mlcdr.laws.statements import CONTRACT, DESCRIPTIONS, LAWS
 from mlcdr.methods import registry
 from mlcdr.methods.label_space.linear import LinearLabelSpace
@@ -277,7 +281,7 @@ def test_each_law_can_be_broken(cls: type, law: str, why: str) -> None:
     without = others if law == CONTRACT else [CONTRACT]
     failed = [each for each in check(cls, without=without) if each.law == law]
     assert {each.verdict for each in failed} == {"FAILED"}, failed
-    assert any(re.search(why, each.why) for each in failed), failed
+    assert any(re.search(why, f"{each.case}: {each.why}") for each in failed), failed
     assert "\n" not in "".join(each.why for each in failed)
 
 
@@ -330,6 +334,133 @@ def test_parameters_are_passed_and_seeds_set() -> None:
         next(check(PLST, without=["rows"]))
 
 
+# -------------------------------------------------------------------- metrics
+
+
+def _hits(Y, labels, scores):
+    return float(np.mean(labels == Y))
+
+
+def _of_late_rows(Y, labels, scores):
+    return float(np.average((labels == Y).mean(axis=1), weights=np.arange(len(Y))))
+
+
+def _of_the_first_label(Y, labels, scores):
+    return float((Y[:, 0] == labels[:, 0]).mean())
+
+
+def _of_scores_alone(Y, labels, scores):
+    return float(np.mean((scores > 0.5) == Y))
+
+
+def _rolled(Y, labels, scores):
+    return float(np.random.default_rng().random())
+
+
+def _of_ratio(Y, labels, scores):
+    return 1 / Y.sum() if Y.sum() else float("inf")
+
+
+@pytest.mark.parametrize(
+    ("function", "higher", "law"),
+    [
+        (_of_scores_alone, True, "number"),
+        (_rolled, True, "repeatable"),
+        (_of_late_rows, True, "row-order"),
+        (_of_the_first_label, True, "label-order"),
+        (_hits, False, "direction"),
+        (_of_ratio, True, "awkward"),
+    ],
+)
+def test_each_law_of_metrics_can_be_broken(
+    function: Callable, higher: bool, law: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(function, "higher_is_better", higher, raising=False)
+    others = [each for each in DESCRIPTIONS_OF_METRICS if each != law]
+    found = {each.law: each.verdict for each in check_metric(function, others)}
+    assert list(found) == list(DESCRIPTIONS_OF_METRICS)
+    assert found[law] == "FAILED"
+    monkeypatch.setattr(_hits, "higher_is_better", True, raising=False)
+    assert {each.verdict for each in check_metric(_hits)} == {"ok"}
+
+
+# -------------------------------------------------------------------- causes, parts and names
+
+
+def test_failures_of_one_cause_stand_together(tmp_path: Path, mlcdr: Callable[..., Outcome]) -> None:
+    (tmp_path / "my_bad.py").write_text(
+        "from sklearn.base import BaseEstimator, TransformerMixin\n\n\nclass Flat(TransformerMixin, BaseEstimator):\n"
+        "    def fit(self, X, Y):\n        return self\n\n"
+        "    def transform(self, X):\n        return X.total()\n"
+    )
+    done = mlcdr("test", tmp_path / "my_bad.py", "--without", CONTRACT)
+    assert done.code == 1
+    lines = done.out.splitlines()
+    assert re.match(r"FAILED  feature_space my_bad.Flat: \d+ checks fail \(1 cause\)", lines[0])
+    causes = [line for line in lines if line.startswith("  FAILED")]
+    assert len(causes) == 1
+    assert causes[0].endswith("has no attribute 'total'  (line 9, in transform)")
+    assert any(line.split()[:1] == ["predicts"] for line in lines)
+
+
+def test_scores_that_differ_each_time_are_one_cause() -> None:
+    failed = [each for each in check(RollsDice, without=[CONTRACT]) if each.verdict == "FAILED"]
+    assert len({each.law for each in failed}) > 1
+    assert len(group_by_cause(failed)) == 1
+    apart = [each for cls in (TrustsTheFirstRow, PrefersTheFirstLabel) for each in check(cls, without=[CONTRACT])]
+    assert len(group_by_cause(apart)) == 2
+
+
+def test_a_class_that_fits_no_part_is_told_what_is_missing(tmp_path: Path, mlcdr: Callable[..., Outcome]) -> None:
+    (tmp_path / "my_half.py").write_text("class Half:\n    def fit(self, X, Y):\n        return self\n")
+    done = mlcdr("test", tmp_path / "my_half.py")
+    assert (done.code, done.out) == (2, "")
+    lines = [line.removeprefix("error: ") for line in done.err.splitlines()]
+    assert lines[0].endswith("my_half.py: the class Half is no part of a method:")
+    assert "  as a learner it lacks predict(X)" in lines
+    assert "  as a label_space it lacks encode(Y) and decode(codes)" in lines
+    assert describe_missing(int) == []
+
+
+class Untagged(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        X, y = validate_data(self, X, y, multi_output=True)
+        if y.ndim == 1:
+            raise TypeError("label sets wanted")
+        self.mean_ = y.mean(axis=0)
+        return self
+
+    def predict(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        return np.repeat(self.mean_[None] > 0.5, len(X), axis=0).astype(int)
+
+
+def test_a_classifier_without_tags_is_tested_as_what_it_fits() -> None:
+    """scikit-learn's checks fit it to label sets, and what they ask of the classes of a vector is not asked."""
+    found = {each.law: each for each in check(Untagged)}
+    assert {law for law, each in found.items() if each.verdict == "FAILED"} == set(), found
+    assert found[CONTRACT].verdict == "ok"
+    assert "__sklearn_tags__" not in vars(Untagged), "the tags of a class are its own again"
+
+
+def test_components_are_tested_by_their_names(monkeypatch: pytest.MonkeyPatch, mlcdr: Callable[..., Outcome]) -> None:
+    def points(group: str) -> list[EntryPoint]:
+        return [EntryPoint("own_ridge", "sklearn.linear_model:Ridge", group)] * (group == "mlcdr.learner")
+
+    monkeypatch.setattr(registry, "entry_points", points)
+    registry._known.cache_clear()
+    try:
+        done = mlcdr("test", "own_ridge", "--without", CONTRACT)
+    finally:
+        registry._known.cache_clear()
+    assert done.out.startswith("ok      learner sklearn.linear_model._ridge.Ridge: ")
+    assert [each.family for each in load("mlfs")] == ["feature_space", "local_features"]
+    assert [each.family for each in load("tests.test_commands_test.NestsNot")] == ["label_space"]
+    with pytest.raises(UserError, match=r"plts: neither a Python file .* did you mean 'plst'"):
+        load("plts")
+
+
 # -------------------------------------------------------------------- the command
 
 
@@ -337,9 +468,9 @@ def test_the_example_obeys_and_runs(tmp_path: Path, mlcdr: Callable[..., Outcome
     done = mlcdr("test", EXAMPLES / "my_method.py")
     assert (done.code, done.err) == (0, ""), done.out
     lines = done.out.splitlines()
-    assert "learner: my_method.ScaledRidge" in lines
-    assert "label_space: my_method.MostFrequent" in lines
-    assert len(lines) == 2 * (2 + len(DESCRIPTIONS)), "a line for each check"
+    assert lines[0] == "ok      learner my_method.ScaledRidge: 13 checks hold, 3 do not apply"
+    assert lines[1] == "ok      label_space my_method.MostFrequent: 15 checks hold, 1 does not apply"
+    assert len(lines) == 2 * (3 + len(DESCRIPTIONS)), "a line for each check"
     assert sum(line.startswith("  ok ") for line in lines) == 13 + 15
     ran = prepared.command(
         "run", "my_method.yaml", "--set", "splits.repeats=2", "-j", "1", "--out", tmp_path, cwd=EXAMPLES
@@ -350,7 +481,7 @@ def test_the_example_obeys_and_runs(tmp_path: Path, mlcdr: Callable[..., Outcome
 
 
 def test_the_example_is_ridge_on_standardised_features() -> None:
-    cls = load_classes(EXAMPLES / "my_method.py")["ScaledRidge"]
+    cls = load(str(EXAMPLES / "my_method.py"))[0].target
     X, Y = problem("dependent")
     new = problem("dependent", seed=1)[0]
     scaler = StandardScaler().fit(X)
@@ -372,8 +503,12 @@ def test_a_method_that_breaks_a_law(tmp_path: Path, mlcdr: Callable[..., Outcome
     path = tmp_path / "my_bad.py"
     done = mlcdr("test", path, "--set", "alpha=1.0", "--without", CONTRACT)
     assert (done.code, done.err) == (1, "")
-    (failed,) = [line for line in done.out.splitlines() if "FAILED" in line]
-    assert failed.split()[:2] == ["FAILED", "label-order"]
+    lines = done.out.splitlines()
+    assert lines[0] == "FAILED  learner my_bad.Bad: 1 check fails (1 cause), 10 hold, 5 do not apply"
+    assert lines[3:5] == [
+        "  FAILED  scores differ by up to 0.1",
+        f"          label-order       {DESCRIPTIONS['label-order']}  [labels in another order]",
+    ]
     right = mlcdr("test", path, "--set", "alpha=1.0", "--set", "shift=0", "--without", CONTRACT)
     assert right.code == 0, right.out
     left_out = mlcdr("test", path, "--set", "alpha=1", "--without", CONTRACT, "--without", "label-order")
@@ -394,8 +529,9 @@ def test_a_method_that_breaks_a_law(tmp_path: Path, mlcdr: Callable[..., Outcome
     ("name", "text", "told"),
     [
         ("my_empty.py", "x = 1\n", "no class here can be a part of a method"),
-        ("my_wrong.py", "import no_such_module\n", "cannot be imported: ModuleNotFoundError"),
-        ("my_syntax.py", "class :\n", "cannot be imported: SyntaxError"),
+        ("my_function.py", "def half(Y, labels, scores):\n    return 0.5\n", "is a metric if `half.higher_is_better ="),
+        ("my_wrong.py", "\nimport no_such_module\n", "my_wrong.py:2: cannot be imported: ModuleNotFoundError"),
+        ("my_syntax.py", "\nclass :\n", "my_syntax.py:2: cannot be imported: SyntaxError"),
         ("numpy.py", "class A:\n    pass\n", "another module is named 'numpy'"),
         ("my_text.txt", "", "not a Python file"),
         ("my_nowhere.py", None, "no such file"),

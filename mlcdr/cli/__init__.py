@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from mlcdr.cli import completion, components, configs, data_sets, reproducing, results, running
+from mlcdr.cli import completion, components, configs, data_sets, new_methods, reproducing, results, running
 from mlcdr.cli.help import NAMES, Group, add_command
 from mlcdr.errors import UserError, escape_control_characters
 from mlcdr.processes import Stop, record_ctrl_c
@@ -54,7 +54,12 @@ add_command(app, "check", configs.check, "Find the mistakes in an experiment fil
 add_command(app, "plan", configs.plan, "Show what `run` would compute, without running it.")
 add_command(app, "status", running.status, "Show the progress of a run, or how it ended.")
 add_command(app, "retry", running.retry, "Compute failed trials again.")
-add_command(app, "new", configs.new, "Write a first experiment file.")
+new_app = typer.Typer(
+    short_help="Write a first experiment file, or a method's.", cls=Group, invoke_without_command=True
+)
+new_app.callback()(configs.new)
+add_command(new_app, "method", new_methods.new_method, "Write the file of a method of your own.")
+app.add_typer(new_app, name="new")
 add_command(app, "example", configs.example, "List the configs and examples, or copy one.")
 add_command(app, "schema", configs.schema, "Print the JSON schema of experiment files.")
 add_command(app, "table", results.table, "Write the tables of results again and print them.")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import one_of
 from mlcdr.cli.printing import print_columns
-from mlcdr.errors import UserError, suggest_name
+from mlcdr.errors import UserError, escape_control_characters, suggest_name
+
+if TYPE_CHECKING:
+    from mlcdr.laws.checking import Outcome
 
 
 def methods(
@@ -88,7 +92,12 @@ def completion_script(
 
 
 def check_methods(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="A Python file with methods, such as my_method.py.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="A Python file with methods (my_method.py), or the name of an installed component."
+        ),
+    ],
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the classes. Repeatable."),
@@ -97,21 +106,73 @@ def check_methods(
         list[str] | None, typer.Option(metavar="CHECK", help="A check to exclude, by its name. Repeatable.")
     ] = None,
 ) -> None:
-    """Check the methods of a file against the required properties of methods; exit code 1 if one fails."""
-    from mlcdr.laws import checking, classes, statements
+    """Check methods and metrics against the required properties; exit code 1 if one does not hold.
 
-    found = classes.load_classes(path)
-    params = classes.read_parameters(set_ or (), found)
-    failed = 0
-    for name, cls in found.items():
-        print(f"{classes.find_family(cls)}: {cls.__module__}.{name}")
-        verdicts: list[str] = []
-        for outcome in checking.check(cls, params[name], tuple(without or ())):
-            text = statements.DESCRIPTIONS[outcome.law] + (f": {outcome.why}" if outcome.why else "")
-            print(f"  {outcome.verdict:<8}{outcome.law:<18}{text}", flush=True)
-            verdicts.append(outcome.verdict)
-        counts = [(verdicts.count("ok"), "ok"), (verdicts.count("FAILED"), "failed")]
-        counts += [(verdicts.count("skipped"), "skipped")]
-        print("  " + ", ".join(f"{number} {what}" for number, what in counts))
-        failed += verdicts.count("FAILED")
+    A plug-in of an installed package is named as in a config. Failures of the same cause are printed together.
+    """
+    import_from_here()
+    from mlcdr.laws import checking, classes
+
+    candidates = classes.load(what)
+    params = classes.read_parameters(set_ or (), candidates)
+    excluded = tuple(without or ())
+    found = []
+    for each in candidates:
+        if each.family == classes.METRIC:
+            outcomes = checking.check_metric(each.target, excluded)
+        else:
+            outcomes = checking.check(each.target, params[each.name], excluded, each.family)
+        found.append((each, list(outcomes)))
+    for each, outcomes in found:
+        print(escape_control_characters(f"{_judge(outcomes):<6}  {each.family} {each.name}: {_count(outcomes)}"))
+    for each, outcomes in found:
+        print(f"\n{each.name}")
+        for line in _list_outcomes(each.family, outcomes):
+            print(escape_control_characters(f"  {line}"))
+    failed = any(_judge(outcomes) == "FAILED" for _, outcomes in found)
     raise typer.Exit(1 if failed else 0)
+
+
+def _judge(outcomes: list[Outcome]) -> str:
+    return "FAILED" if any(each.verdict == "FAILED" for each in outcomes) else "ok"
+
+
+def _count(outcomes: list[Outcome]) -> str:
+    """`3 checks fail (2 causes), 12 hold, 4 do not apply`."""
+    from mlcdr.laws.checking import group_by_cause
+
+    numbers = Counter(each.verdict for each in {each.law: each for each in outcomes}.values())
+    causes = len(group_by_cause(outcomes))
+    texts = []
+    for verdict, one, several in (
+        ("FAILED", "fails", "fail"),
+        ("ok", "holds", "hold"),
+        ("skipped", "does not apply", "do not apply"),
+    ):
+        if number := numbers[verdict]:
+            checks = "" if texts else f" check{'s' * (number != 1)}"
+            causes_ = f" ({causes} cause{'s' * (causes != 1)})" if verdict == "FAILED" else ""
+            texts.append(f"{number}{checks} {one if number == 1 else several}{causes_}")
+    return ", ".join(texts)
+
+
+def _list_outcomes(family: str, outcomes: list[Outcome]) -> Iterator[str]:
+    """Lines on the checks of one class: those that fail, by their causes; those that do not apply; those that hold."""
+    from mlcdr.laws.checking import describe_laws, group_by_cause
+
+    requires = describe_laws(family)
+    for group in group_by_cause(outcomes):
+        yield f"FAILED  {group[0].why}" + (f"  (line {group[0].place.removeprefix(':')})" if group[0].place else "")
+        cases: dict[str, list[str]] = {}
+        for each in group:
+            cases.setdefault(each.law, []).extend([each.case] if each.case else [])
+        for law, named in cases.items():
+            more = f" and {len(named) - 3} more" if len(named) > 3 else ""
+            shown = f"  [{', '.join(named[:3])}{more}]" if named else ""
+            yield f"        {law:<18}{requires[law]}{shown}"
+    for each in outcomes:
+        if each.verdict == "skipped":
+            yield f"skipped {each.law:<18}{each.why}"
+    for each in outcomes:
+        if each.verdict == "ok":
+            yield f"ok      {each.law:<18}{requires[each.law]}" + (f": {each.why}" if each.why else "")

@@ -63,6 +63,7 @@ def plan(
 
 
 def new(
+    context: typer.Context,
     datasets: Annotated[
         list[str] | None, typer.Option("--dataset", "-d", metavar="DATASET", help="A data set. Repeatable.")
     ] = None,
@@ -78,7 +79,14 @@ def new(
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Of the experiment; else that of the file.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the config to this file.")] = None,
 ) -> None:
-    """Write a first config with comments; asks for what is left out, on a terminal."""
+    """Write a first config with comments; asks for what is left out, on a terminal.
+
+    `mlcdr new method NAME` writes the file of a method of your own.
+    """
+    if context.invoked_subcommand is not None:
+        if any((datasets, methods, metrics, name, out)):
+            raise UserError(f"the options of `mlcdr new` are no options of `mlcdr new {context.invoked_subcommand}`")
+        return
     from mlcdr.config import new_config
 
     if sys.stdin.isatty() and sys.stderr.isatty():

@@ -33,8 +33,9 @@ def write_draft(
     datasets, metrics : sequence of str
         Names (or paths of data sets).
     methods : sequence of str
-        A component each (`cplst`), or several joined by `+` (`pca+plst+ridge`); a dotted path is a learner. A learner
-        that suits them is added where there is none; one of a single label is put into binary relevance.
+        A component each (`cplst`), or several joined by `+` (`pca+plst+ridge`); a dotted path is a learner, or what
+        stands before it (`label_space:my_method.Mine`). A learner that suits them is added where there is none; one of
+        a single label is put into binary relevance.
 
     Raises
     ------
@@ -100,9 +101,10 @@ def _parts(written: str) -> dict[str, str]:
 def _component(written: str) -> tuple[str, str]:
     """Family and name of `name`, of a dotted path (a learner), or of `family:name` where a name is in several."""
     chosen, _, name = written.rpartition(":")
-    if not chosen and "." in name:
-        registry.declared("learner", name)
-        return "learner", name
+    if "." in name and chosen in ("", *_ORDER):
+        family = chosen or "learner"
+        registry.declared(family, name)
+        return family, name
     families = [family for family in _ORDER if name in registry.names(family) and chosen in ("", family)]
     if len(families) > 1:
         which = " or ".join(f"{family}:{name}" for family in families)

@@ -1,32 +1,86 @@
-"""Check a class against all laws (required properties), and report the outcome of each."""
+"""Check a class, or a metric, against all laws (required properties), and report the outcome of each."""
 
 from __future__ import annotations
 
+import inspect
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 
 from mlcdr.errors import UserError
-from mlcdr.laws.classes import describe_exception, find_family
-from mlcdr.laws.statements import CONTRACT, DESCRIPTIONS, LAWS, DoesNotApply, Violation
-from mlcdr.laws.subject import Subject
+from mlcdr.laws.classes import METRIC, describe_exception, find_place, without_numbers
+from mlcdr.laws.of_metrics import DESCRIPTIONS_OF_METRICS, LAWS_OF_METRICS
+from mlcdr.laws.outcomes import DIFFER, DoesNotApply, Violation
+from mlcdr.laws.parts import find_family
+from mlcdr.laws.statements import CONTRACT, DESCRIPTIONS, LAWS
+from mlcdr.laws.subject import Subject, make_multi_label
+from mlcdr.metrics import of_function
 
 Verdict = Literal["ok", "FAILED", "skipped"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one law: `why` it failed or was skipped."""
+    """The outcome of one law: `why` it failed or was skipped.
+
+    Of one that failed: `case`, the data it failed with; `place`, the last line of the class's file that the exception
+    went through (`:12, in transform`; empty where there was none). `cause` is the same for failures of one cause.
+    """
 
     law: str
     verdict: Verdict
     why: str = ""
+    case: str = ""
+    place: str = ""
+    cause: str = ""
 
 
-def check(cls: type, params: Mapping[str, Any] | None = None, without: Sequence[str] = ()) -> Iterator[Outcome]:
+def describe_laws(family: str) -> Mapping[str, str]:
+    """What each law of a family requires, by its name."""
+    return DESCRIPTIONS_OF_METRICS if family == METRIC else DESCRIPTIONS
+
+
+def group_by_cause(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:
+    """The failures, those of one cause together, the cause of most failures first.
+
+    Where the same data give other scores each time, that is why they differ elsewhere, too.
+    """
+    failed = [each for each in outcomes if each.verdict == "FAILED"]
+    random = any(each.law == "repeatable" and each.cause.startswith(DIFFER) for each in failed)
+    groups: dict[str, list[Outcome]] = {}
+    for each in failed:
+        apart = each.cause.startswith(DIFFER) and not random
+        groups.setdefault(f"{each.law}: {each.cause}" if apart else each.cause, []).append(each)
+    return sorted(groups.values(), key=len, reverse=True)
+
+
+def check_metric(function: Any, without: Sequence[str] = ()) -> Iterator[Outcome]:
+    """Check the function of a metric against all laws of metrics, one after the other.
+
+    Raises
+    ------
+    UserError
+        When a name in `without` is unknown, or it is no metric.
+    """
+    metric = of_function(function.__name__, function)
+    _find_unknown(without, DESCRIPTIONS_OF_METRICS)
+    for law, holds in LAWS_OF_METRICS.items():
+        yield _run_law(law, lambda holds=holds: holds(metric), function, without)  # type: ignore[misc]
+
+
+def _find_unknown(without: Sequence[str], known: Mapping[str, str]) -> None:
+    for law in without:
+        if law not in {**DESCRIPTIONS, **DESCRIPTIONS_OF_METRICS}:
+            raise UserError(f"unknown check {law!r} (known: {', '.join(known)})")
+
+
+def check(
+    cls: type, params: Mapping[str, Any] | None = None, without: Sequence[str] = (), family: str = ""
+) -> Iterator[Outcome]:
     """Check a class against all laws, one after the other.
 
     Parameters
@@ -35,6 +89,8 @@ def check(cls: type, params: Mapping[str, Any] | None = None, without: Sequence[
         A class for which `find_family` finds a family.
     params : mapping
         Parameters of the instances.
+    family : str
+        What it is used as; empty: what its methods say.
     without : names of laws
         Laws that are not checked.
 
@@ -43,9 +99,7 @@ def check(cls: type, params: Mapping[str, Any] | None = None, without: Sequence[
     UserError
         When a name in `without` is unknown, or no instance can be made with these parameters.
     """
-    for law in without:
-        if law not in DESCRIPTIONS:
-            raise UserError(f"unknown check {law!r} (known: {', '.join(DESCRIPTIONS)})")
+    _find_unknown(without, DESCRIPTIONS)
     params = dict(params or {})
 
     def make(**changes: Any) -> Any:
@@ -61,9 +115,9 @@ def check(cls: type, params: Mapping[str, Any] | None = None, without: Sequence[
         raise UserError(
             f"{cls.__name__} cannot be instantiated: {error}; set parameters by `--set NAME=VALUE`"
         ) from error
-    subject = Subject(find_family(cls), cls, make)
+    subject = Subject(family or find_family(cls), cls, make)
     for law, holds in LAWS.items():
-        yield Outcome(law, "skipped", "excluded by --without") if law in without else _run_law(law, holds, subject)
+        yield _run_law(law, lambda holds=holds: holds(subject), cls, without)  # type: ignore[misc]
     if CONTRACT in without:
         yield Outcome(CONTRACT, "skipped", "excluded by --without")
     else:
@@ -78,18 +132,38 @@ def _read_parameters(part: Any) -> dict[str, Any]:
         return {}
 
 
-def _run_law(law: str, holds: Callable[[Subject], None], subject: Subject) -> Outcome:
+def _run_law(law: str, holds: Callable[[], None], target: Any, without: Sequence[str]) -> Outcome:
+    if law in without:
+        return Outcome(law, "skipped", "excluded by --without")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            holds(subject)
+            holds()
     except DoesNotApply as why:
         return Outcome(law, "skipped", str(why))
     except Violation as why:
-        return Outcome(law, "FAILED", str(why))
+        return _describe_failure(law, why.__cause__ or why, target, why.case)
     except Exception as error:  # a class of the user may raise any exception
-        return Outcome(law, "FAILED", describe_exception(error))
+        return _describe_failure(law, error, target)
     return Outcome(law, "ok")
+
+
+def _describe_failure(law: str, error: BaseException, target: Any, case: str = "") -> Outcome:
+    """The outcome of a law that an exception, or a `Violation`, shows not to hold."""
+    if isinstance(error, Violation):
+        return Outcome(law, "FAILED", error.why, case, "", without_numbers(error.why))
+    place, why = find_place(error, _find_file(target)), describe_exception(error)
+    return Outcome(
+        law, "FAILED", why, case, place, f"{type(error).__name__} {place}" if place else without_numbers(why)
+    )
+
+
+def _find_file(target: Any) -> str:
+    """The file of a class or a function; empty of one that has none."""
+    try:
+        return inspect.getfile(target)
+    except (OSError, TypeError):
+        return ""
 
 
 def _run_sklearn_checks(subject: Subject) -> Iterator[Outcome]:
@@ -105,15 +179,49 @@ def _run_sklearn_checks(subject: Subject) -> Iterator[Outcome]:
     if subject.family == "local_features":
         yield Outcome(CONTRACT, "skipped", "a selector for single labels is only used within a classifier")
         return
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _tagged(subject) as of_label_sets:
         warnings.simplefilter("ignore")
         try:
             found = check_estimator(subject.make(), on_skip=None, on_fail=None)
         except Exception as error:
-            yield Outcome(CONTRACT, "FAILED", describe_exception(error))
+            yield _describe_failure(CONTRACT, error, subject.cls)
             return
+    if of_label_sets:  # these are about the classes of a vector
+        found = [each for each in found if not each["check_name"].startswith("check_classifier")]
     failed = [each for each in found if each["status"] == "failed"]
     for each in failed:
-        yield Outcome(CONTRACT, "FAILED", f"{each['check_name']}: {describe_exception(each['exception'])}")
+        yield _describe_failure(CONTRACT, each["exception"], subject.cls, each["check_name"])
     if not failed:
         yield Outcome(CONTRACT, "ok", f"{sum(each['status'] == 'passed' for each in found)} checks")
+
+
+@contextmanager
+def _tagged(subject: Subject) -> Iterator[bool]:
+    """Give a class tags by which scikit-learn's checks fit it to targets (n×1), as a part of a method is.
+
+    One that has tags for several outputs itself keeps them; so does a classifier of one label, and what has no targets.
+    It yields whether the class is a classifier that is fitted to label sets by tags that it got here.
+    """
+    part, cls = subject.make(), subject.cls
+    classifier = is_classifier(part)
+    alone = subject.family == "clusterer" or (subject.family == "learner" and make_multi_label(part) is not part)
+    if alone or part.__sklearn_tags__().target_tags.multi_output:
+        yield False
+        return
+    own, inherited = vars(cls).get("__sklearn_tags__"), cls.__sklearn_tags__
+
+    def tags(self: Any) -> Any:
+        found = inherited(self)
+        found.target_tags.multi_output, found.target_tags.single_output = True, False
+        if classifier:
+            found.classifier_tags.multi_class = False
+        return found
+
+    cls.__sklearn_tags__ = tags
+    try:
+        yield classifier
+    finally:
+        if own is None:
+            del cls.__sklearn_tags__
+        else:
+            cls.__sklearn_tags__ = own

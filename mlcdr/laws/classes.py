@@ -1,30 +1,110 @@
-"""Classes of a Python file that can be a part of a method, and their parameters."""
+"""The classes and metrics of a Python file, or of a name in a config, that are put to the laws; their parameters."""
 
 from __future__ import annotations
 
 import importlib.util
 import inspect
+import re
 import sys
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
-
-from sklearn.base import ClusterMixin
 
 from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.errors import UserError, suggest_name
+from mlcdr.laws.parts import describe_missing, find_family
 from mlcdr.methods import registry
-from mlcdr.methods.contracts import declared
+from mlcdr.metrics import names as metric_names
+
+METRIC = "metric"
+"""The family of a metric: a function, and no part of a method."""
 
 
-def load_classes(path: Path) -> dict[str, type]:
-    """The public classes of a Python file that can be a part of a method, in the file's order.
+@dataclass(frozen=True)
+class Candidate:
+    """What is put to the laws: a class, of the family that it is used in, or the function of a metric."""
+
+    family: str
+    target: Any
+
+    @property
+    def name(self) -> str:
+        """As a config writes it, if it is not installed: `my_method.Mine`."""
+        return f"{self.target.__module__}.{self.target.__qualname__}"
+
+
+def load(written: str) -> list[Candidate]:
+    """The candidates of a Python file, in its order; or of a name in a config, or a dotted path.
 
     Raises
     ------
     UserError
-        When there is no such file, it cannot be imported, or it has no such class.
+        When there is no such file or name, it cannot be imported, or nothing in it can be tested.
     """
+    path = Path(written)
+    if path.suffix == ".py" or path.exists() or path.name != written:
+        return _of_file(path)
+    families = [family for family in registry.BUILT_IN if written in registry.names(family)]
+    found = [Candidate(family, registry.resolve(family, written)) for family in families]
+    if not found and written in metric_names.offered():
+        return [Candidate(METRIC, registry.import_target(f"metric {written!r}", metric_names.offered()[written]))]
+    if not found and "." in written:
+        target = registry.import_target(repr(written), ":".join(written.rpartition(".")[::2]))
+        found = _candidates([target])
+        if not found:
+            raise UserError("\n".join(_explain(written, [target])))
+    if not found:
+        known = [each for family in registry.BUILT_IN for each in registry.names(family)]
+        hint = suggest_name(written, [*known, *metric_names.offered()])
+        raise UserError(f"{written}: neither a Python file (NAME.py) nor the name of a component{hint}")
+    return found
+
+
+def _of_file(path: Path) -> list[Candidate]:
+    module = _import_file(path)
+    own = [
+        value
+        for key, value in vars(module).items()
+        if not key.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    ]
+    found = _candidates(own)
+    if not found:
+        raise UserError("\n".join(_explain(str(path), own)))
+    return found
+
+
+def _candidates(values: Sequence[Any]) -> list[Candidate]:
+    found = []
+    for value in values:
+        if inspect.isclass(value):
+            found += [Candidate(family, value)] if (family := find_family(value)) else []
+        elif inspect.isfunction(value) and hasattr(value, "higher_is_better"):
+            found.append(Candidate(METRIC, value))
+    return found
+
+
+def _explain(where: str, values: Sequence[Any]) -> list[str]:
+    """Why nothing of a file can be tested: of each class that is near to a part of a method, what it lacks."""
+    lines = []
+    for value in values:
+        if inspect.isclass(value) and (missing := describe_missing(value)):
+            lines.append(f"{where}: the class {value.__name__} is no part of a method:")
+            lines += [f"  {each}" for each in missing]
+        elif inspect.isfunction(value) and len(inspect.signature(value).parameters) == 3:
+            lines.append(
+                f"{where}: the function {value.__name__} is a metric if `{value.__name__}.higher_is_better = True` "
+                "(or False) stands below it"
+            )
+    return lines or [
+        f"{where}: no class here can be a part of a method, and no function a metric; "
+        "`mlcdr new method NAME` writes a file with one"
+    ]
+
+
+def _import_file(path: Path) -> ModuleType:
     if path.suffix != ".py":
         raise UserError(f"{path}: not a Python file (NAME.py)")
     if not path.is_file():
@@ -42,24 +122,14 @@ def load_classes(path: Path) -> dict[str, type]:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise UserError(f"{path}: cannot be imported: {describe_exception(error)}") from error
-    found = {
-        key: value
-        for key, value in vars(module).items()
-        if inspect.isclass(value) and value.__module__ == name and not key.startswith("_") and find_family(value)
-    }
-    if not found:
-        raise UserError(
-            f"{path}: no class here can be a part of a method: a learner has fit and predict, a feature space fit and "
-            "transform, a label space fit, encode and decode, a selector for single labels fit and beside, a threshold "
-            "apply"
-        )
-    return found
+        place = find_place(error, str(path)) or (f":{error.lineno}" if isinstance(error, SyntaxError) else "")
+        raise UserError(f"{path}{place}: cannot be imported: {describe_exception(error)}") from error
+    return module
 
 
-def read_parameters(settings: Sequence[str], classes: Mapping[str, type]) -> dict[str, dict[str, Any]]:
+def read_parameters(settings: Sequence[str], candidates: Sequence[Candidate]) -> dict[str, dict[str, Any]]:
     """Parse `NAME=VALUE` texts, with values as in a config, into parameters of each class that has them.
 
     Raises
@@ -67,7 +137,8 @@ def read_parameters(settings: Sequence[str], classes: Mapping[str, type]) -> dic
     UserError
         When one is malformed, or no class has the parameter.
     """
-    result: dict[str, dict[str, Any]] = {name: {} for name in classes}
+    classes = {each.name: each.target for each in candidates if each.family != METRIC}
+    result: dict[str, dict[str, Any]] = {each.name: {} for each in candidates}
     for text in settings:
         key, equals, written = text.partition("=")
         if not equals:
@@ -82,29 +153,32 @@ def read_parameters(settings: Sequence[str], classes: Mapping[str, type]) -> dic
     return result
 
 
-def find_family(cls: type) -> str:
-    """Which part of a method a class can be, by its methods; empty if none.
-
-    An instance space has the methods of a classifier; it declares itself by `decomposes_instances`.
-    """
-    if not hasattr(cls, "fit"):
-        return "threshold" if hasattr(cls, "apply") else ""
-    if declared(cls, "decomposes_instances"):
-        return "instance_space"
-    if issubclass(cls, ClusterMixin):
-        return "clusterer"
-    if hasattr(cls, "beside"):
-        return "local_features"
-    if hasattr(cls, "encode") and hasattr(cls, "decode"):
-        return "dual_space" if hasattr(cls, "transform") else "label_space"
-    for method, family in (("predict", "learner"), ("transform", "feature_space"), ("apply", "threshold")):
-        if hasattr(cls, method):
-            return family
-    return ""
-
-
 def describe_exception(error: BaseException) -> str:
     """Describe an exception in one line."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     text = " ".join((lines[0] if lines else "").split())
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
+
+
+def find_place(error: BaseException, file: str) -> str:
+    """`:12, in transform`: the last line of a file that an exception went through; empty if there is none."""
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if _same(each.filename, file)]
+    if not frames:
+        return ""
+    inside = "" if frames[-1].name == "<module>" else f", in {frames[-1].name}"
+    return f":{frames[-1].lineno}{inside}"
+
+
+def _same(one: str, other: str) -> bool:
+    return Path(one).absolute() == Path(other).absolute()
+
+
+def without_numbers(text: str) -> str:
+    """A message with `N` for each number, so that messages that differ in numbers alone are of one kind.
+
+    Examples
+    --------
+    >>> without_numbers("shape (80, 1), expected (80, 5)")
+    'shape (N, N), expected (N, N)'
+    """
+    return re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "N", text)

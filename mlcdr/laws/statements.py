@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 
 from mlcdr.experiment.families import size_parameter_of
 from mlcdr.laws.classes import describe_exception
+from mlcdr.laws.outcomes import DIFFER, DoesNotApply, Violation
 from mlcdr.laws.subject import Array, Subject, make_count_features, make_multi_label, make_problem
 from mlcdr.methods import registry
 from mlcdr.methods.contracts import LabelSpace, Learner, declared, is_fitted_to_scores, takes_moments
@@ -40,21 +41,13 @@ def _law(name: str, description: str) -> Callable[[Callable[[Subject], None]], C
     return register
 
 
-class Violation(Exception):
-    """The part does not have the property."""
-
-
-class DoesNotApply(Exception):
-    """The property is not defined for this part."""
-
-
 def _check_equal(ours: Array, theirs: Array, what: str) -> None:
     if ours.shape != theirs.shape:
-        raise Violation(f"{what}: shape {ours.shape}, expected {theirs.shape}")
+        raise Violation(f"shape {ours.shape}, expected {theirs.shape}", what)
     scale = max(1.0, float(np.max(np.abs(theirs), initial=0.0)))
     apart = float(np.max(np.abs(ours - theirs), initial=0.0))
     if not apart <= _CLOSE * scale:
-        raise Violation(f"{what}: scores differ by up to {apart:.2g}")
+        raise Violation(f"{DIFFER} by up to {apart:.2g}", what)
 
 
 @_law("parameters", "__init__ stores the parameters, get_params and clone return them")
@@ -85,11 +78,11 @@ def _check_labels(subject: Subject, X: Any, Y: Array, what: str, first: Sequence
     try:
         predicted = np.asarray(model.fit(X, Y).predict(X))
     except Exception as error:
-        raise Violation(f"{what}: {describe_exception(error)}") from error
+        raise Violation(describe_exception(error), what) from error
     if predicted.shape != Y.shape:
-        raise Violation(f"{what}: predictions of shape {predicted.shape}, expected {Y.shape}")
+        raise Violation(f"predictions of shape {predicted.shape}, expected {Y.shape}", what)
     if not np.isin(predicted, (0, 1)).all():
-        raise Violation(f"{what}: predictions other than 0 and 1")
+        raise Violation("predictions other than 0 and 1", what)
 
 
 @_law("repeatable", "the same data and seed give the same scores")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
 from mlcdr.experiment.families import size_parameter_of
@@ -16,6 +16,7 @@ from mlcdr.methods import registry
 from mlcdr.methods.chains.bayesian_classifier_chain import BayesianClassifierChain
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance
 from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.contracts import Learner, declared
 from mlcdr.methods.instance_space.cbmlc import CBMLC
 from mlcdr.methods.label_space.kernel import KernelLabelSpace
 from mlcdr.methods.learners.kernel_ridge import KernelRidge
@@ -63,10 +64,22 @@ class Subject:
 
 
 def make_multi_label(learner: Any) -> Any:
-    """A learner as it stands in a method: a classifier of one label as the base of binary relevance."""
-    if is_classifier(learner) and not get_tags(learner).classifier_tags.multi_label:
-        return BinaryRelevance(learner)
-    return learner
+    """A learner as it stands in a method: a classifier of one label as the base of binary relevance.
+
+    A class that says nothing of it, by scikit-learn's tags, is one if it cannot be fitted to label sets.
+    """
+    alone = is_classifier(learner) and not get_tags(learner).classifier_tags.multi_label
+    return BinaryRelevance(learner) if alone and not _fits_label_sets(learner) else learner
+
+
+def _fits_label_sets(classifier: Any) -> bool:
+    if declared(classifier, "one_label", Learner):
+        return False
+    X, Y = make_problem()
+    try:
+        return np.shape(clone(classifier).fit(X, Y).predict(X)) == Y.shape
+    except Exception:  # what it is, the laws report
+        return False
 
 
 def make_problem(n: int = 80, d: int = 8, k: int = 5, seed: int = 0) -> tuple[Array, Array]:

@@ -1,0 +1,121 @@
+"""`mlcdr new method`: each file that it writes obeys the laws as it is, and a config runs with it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mlcdr.errors import UserError
+from mlcdr.laws.new_method import KINDS, draft_method
+from tests import prepared, small
+from tests.small import Outcome
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    before, path = set(sys.modules), list(sys.path)
+    yield tmp_path
+    sys.path[:] = path
+    for name in set(sys.modules) - before:
+        if name.startswith("my_"):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("part", KINDS)
+def test_what_is_written_obeys_and_runs(here: Path, mlcdr: Callable[..., Outcome], part: str) -> None:
+    small.write_dataset(here / "datasets" / "tiny")
+    written = mlcdr("new", "method", f"my_{part}", "--part", part)
+    assert written.code == 0, written.err
+    tested = mlcdr("test", f"my_{part}.py")
+    assert (tested.code, tested.err) == (0, ""), tested.out
+    (draft,) = re.findall(r"mlcdr (new -.*)", written.err)
+    assert mlcdr(*draft.split(), "-d", "tiny").code == 0
+    ran = mlcdr("run", f"my_{part}.yaml", "-j", 1, "--set", "splits.repeats=2")
+    assert ran.code == 0, ran.err
+    assert f"results in results/my_{part}" in ran.err
+
+
+@pytest.mark.parametrize("part", KINDS)
+def test_the_lines_for_a_config_are_lines_of_one(here: Path, mlcdr: Callable[..., Outcome], part: str) -> None:
+    small.write_dataset(here / "datasets" / "tiny")
+    shown = mlcdr("new", "method", "my_own.py", "--part", part).out
+    assert "my_own." in shown
+    rest = "" if part == "metric" else "metrics: [hamming_loss]\n"
+    rest += "methods: {PLST: {label_space: plst, learner: least_squares}}\n" if part == "metric" else ""
+    head = "name: own\ndatasets: [tiny]\nsplits: {kind: shuffle, repeats: 1, train_size: 0.9, seed: 1}\n"
+    (here / "own.yaml").write_text(head + rest + shown)
+    checked = mlcdr("check", "own.yaml")
+    assert checked.code == 0, checked.err
+
+
+def test_a_file_is_not_overwritten(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    (here / "my_work.py").write_text("work = 1\n")
+    done = mlcdr("new", "method", "my_work", "--part", "learner")
+    assert (done.code, done.err) == (2, "error: my_work.py: is there already; choose another name\n")
+    assert (here / "my_work.py").read_text() == "work = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "told"),
+    [
+        ("class", "learner", "'class' is a word of Python"),
+        ("3d", "learner", "'3d' cannot name a module: take letters, digits and _"),
+        ("my-reducer", "learner", "'my-reducer' cannot name a module"),
+        ("../outside", "learner", "'../outside' cannot name a module"),
+        ("_mine", "learner", "'_mine' cannot name a module"),
+        ("réduire", "learner", "ASCII"),
+        ("numpy", "learner", "'numpy' is the name of a module that is there already"),
+        ("string", "metric", "'string' is the name of a module that is there already"),
+        ("label_space", "label_space", "LabelSpace means something else in the file of a label_space"),
+        ("none", "learner", "None means something else"),
+        ("np", "metric", "np means something else"),
+        ("mine", "lerner", "--part: 'lerner' is none of label_space, "),
+    ],
+)
+def test_names_that_cannot_be_take_one_line(
+    here: Path, mlcdr: Callable[..., Outcome], name: str, part: str, told: str
+) -> None:
+    done = mlcdr("new", "method", name, "--part", part)
+    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
+    assert told in done.err
+    assert not list(here.iterdir())
+
+
+def test_the_class_is_named_after_the_file() -> None:
+    assert draft_method("my_own_reducer", "label_space").name == "MyOwnReducer"
+    assert draft_method("MyReducer", "label_space").name == "MyReducer"
+    assert draft_method("hits", "metric").name == "hits"
+    with pytest.raises(UserError, match="did you mean 'learner'"):
+        draft_method("mine", "lerner")
+
+
+def test_on_a_terminal_it_asks_for_the_part(here: Path) -> None:
+    assert prepared.command("new", "method", "my_x", cwd=here).stderr.startswith("error: --part: say which part")
+    main, terminal = pty.openpty()
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    line = [sys.executable, "-m", "mlcdr", "new", "method", "my_asked"]
+    process = subprocess.Popen(line, cwd=here, env=env, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal)
+    os.close(terminal)
+    os.write(main, b"6\n")
+    out = process.communicate(timeout=60)[0].decode()
+    asked = os.read(main, 65536).decode()
+    os.close(main)
+    assert "6  threshold" in asked
+    assert "threshold: my_asked.MyAsked" in out
+
+
+def test_options_of_a_config_are_refused(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("new", "--dataset", "yeast", "method", "my_x", "--part", "learner")
+    assert done.code == 2
+    assert done.err == "error: the options of `mlcdr new` are no options of `mlcdr new method`\n"
+    assert not list(here.iterdir())
