@@ -455,6 +455,9 @@ def test_components_are_tested_by_their_names(monkeypatch: pytest.MonkeyPatch, m
     finally:
         registry._known.cache_clear()
     assert done.out.startswith("ok      learner sklearn.linear_model._ridge.Ridge: ")
+
+
+def test_built_in_components_and_dotted_paths_are_tested_too() -> None:
     assert [each.family for each in load("mlfs")] == ["feature_space", "local_features"]
     assert [each.family for each in load("tests.test_commands_test.NestsNot")] == ["label_space"]
     with pytest.raises(UserError, match=r"plts: neither a Python file .* did you mean 'plst'"):

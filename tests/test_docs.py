@@ -168,8 +168,8 @@ def _parsed(line: str) -> None:
     head, *others = flat.split()[1:]
     names = [name.strip() for name in re.split(r"\|", flat.removeprefix("mlcdr")) if name.strip()]
     group = root
-    if head == "datasets":
-        group, head, others = root.commands["datasets"], others[0] if others else "", others[1:]
+    if head == "datasets" or (head, *others[:1]) == ("new", "method"):
+        group, head, others = root.commands[head], others[0] if others else "", others[1:]
     if "|" in flat and "[" not in line.split("|")[0]:  # table | plot | report RESULTS
         for name in names:
             assert name.split()[0] in {**root.commands, **root.commands["datasets"].commands}, line

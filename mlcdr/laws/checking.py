@@ -55,7 +55,7 @@ def group_by_cause(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:
     for each in failed:
         apart = each.cause.startswith(DIFFER) and not random
         groups.setdefault(f"{each.law}: {each.cause}" if apart else each.cause, []).append(each)
-    return sorted(groups.values(), key=len, reverse=True)
+    return sorted(groups.values(), key=lambda group: -len({each.law for each in group}))
 
 
 def check_metric(function: Any, without: Sequence[str] = ()) -> Iterator[Outcome]:
@@ -190,9 +190,40 @@ def _run_sklearn_checks(subject: Subject) -> Iterator[Outcome]:
         found = [each for each in found if not each["check_name"].startswith("check_classifier")]
     failed = [each for each in found if each["status"] == "failed"]
     for each in failed:
-        yield _describe_failure(CONTRACT, each["exception"], subject.cls, each["check_name"])
+        name = each["check_name"]
+        if name in _OF_INPUT:
+            yield Outcome(CONTRACT, "FAILED", _UNCHECKED, name, cause=_UNCHECKED)
+        else:
+            yield _describe_failure(CONTRACT, each["exception"], subject.cls, name)
     if not failed:
         yield Outcome(CONTRACT, "ok", f"{sum(each['status'] == 'passed' for each in found)} checks")
+
+
+_UNCHECKED = (
+    "the input is not checked: `X, Y = validate_data(self, X, Y, multi_output=True)` in fit, `check_is_fitted(self)` "
+    "and `X = validate_data(self, X, reset=False)` in what follows it (sklearn.utils.validation)"
+)
+"""What the failures of `_OF_INPUT` mostly come of."""
+
+_OF_INPUT = {
+    "check_complex_data",
+    "check_dtype_object",
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
+    "check_estimator_sparse_tag",
+    "check_estimators_empty_data_messages",
+    "check_estimators_nan_inf",
+    "check_estimators_unfitted",
+    "check_fit1d",
+    "check_fit2d_predict1d",
+    "check_n_features_in",
+    "check_n_features_in_after_fitting",
+    "check_regressor_data_not_an_array",
+    "check_supervised_y_no_nan",
+    "check_transformer_data_not_an_array",
+    "check_transformer_general",
+}
+"""scikit-learn's checks of what an estimator makes of data that are no valid input."""
 
 
 @contextmanager
