@@ -118,11 +118,8 @@ def check_methods(
     excluded = tuple(without or ())
     found = []
     for each in candidates:
-        if each.family == classes.METRIC:
-            outcomes = checking.check_metric(each.target, excluded)
-        else:
-            outcomes = checking.check(each.target, params[each.name], excluded, each.family)
-        found.append((each, list(outcomes)))
+        outcomes = list(checking.check_candidate(each, params[each.name], excluded))
+        found.append((each, outcomes))
     for each, outcomes in found:
         print(escape_control_characters(f"{_judge(outcomes):<6}  {each.family} {each.name}: {_count(outcomes)}"))
     for each, outcomes in found:
@@ -141,9 +138,9 @@ def _count(outcomes: list[Outcome]) -> str:
     """`3 checks fail (2 causes), 12 hold, 4 do not apply`."""
     from mlcdr.laws.checking import group_by_cause
 
-    numbers = Counter(each.verdict for each in {each.law: each for each in outcomes}.values())
+    numbers = Counter(str(each.verdict) for each in {each.law: each for each in outcomes}.values())
     causes = len(group_by_cause(outcomes))
-    texts = []
+    texts: list[str] = []
     for verdict, one, several in (
         ("FAILED", "fails", "fail"),
         ("ok", "holds", "hold"),

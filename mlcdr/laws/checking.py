@@ -12,7 +12,7 @@ from typing import Any, Literal
 from sklearn.base import BaseEstimator, is_classifier
 
 from mlcdr.errors import UserError
-from mlcdr.laws.classes import METRIC, describe_exception, find_place, without_numbers
+from mlcdr.laws.classes import METRIC, Candidate, describe_exception, find_place, without_numbers
 from mlcdr.laws.of_metrics import DESCRIPTIONS_OF_METRICS, LAWS_OF_METRICS
 from mlcdr.laws.outcomes import DIFFER, DoesNotApply, Violation
 from mlcdr.laws.parts import find_family
@@ -56,6 +56,15 @@ def group_by_cause(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:
         apart = each.cause.startswith(DIFFER) and not random
         groups.setdefault(f"{each.law}: {each.cause}" if apart else each.cause, []).append(each)
     return sorted(groups.values(), key=lambda group: -len({each.law for each in group}))
+
+
+def check_candidate(
+    candidate: Candidate, params: Mapping[str, Any] | None = None, without: Sequence[str] = ()
+) -> Iterator[Outcome]:
+    """Check what a file, or a name, has for us, by `check` or `check_metric`; errors likewise."""
+    if candidate.family == METRIC:
+        return check_metric(candidate.target, without)
+    return check(candidate.target, params, without, candidate.family)
 
 
 def check_metric(function: Any, without: Sequence[str] = ()) -> Iterator[Outcome]:
@@ -233,7 +242,8 @@ def _tagged(subject: Subject) -> Iterator[bool]:
     One that has tags for several outputs itself keeps them; so does a classifier of one label, and what has no targets.
     It yields whether the class is a classifier that is fitted to label sets by tags that it got here.
     """
-    part, cls = subject.make(), subject.cls
+    cls: Any = subject.cls
+    part = subject.make()
     classifier = is_classifier(part)
     alone = subject.family == "clusterer" or (subject.family == "learner" and make_multi_label(part) is not part)
     if alone or part.__sklearn_tags__().target_tags.multi_output:
