@@ -1,0 +1,192 @@
+"""The way of a new user, from `pip install` of the wheel in an empty folder to the report; and the same in a notebook.
+
+    python -m tests.test_new_user [FOLDER]
+
+walks it in a folder that stays. The environment is a new one, which pip fills with the wheel and what it needs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+import venv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# A data set of one's own, a file of another program, a generator, one that comes with mlcdr, and one made by mlcdr.
+CONFIG = """
+name: first
+datasets:
+  - mine.csv: {labels: "is_*"}
+  - other.svm
+  - drawn:
+      function: sklearn.datasets.make_multilabel_classification
+      arguments: {n_samples: 90, n_features: 12, n_classes: 4, random_state: 3}
+  - yeast
+  - synthetic: {n_instances: 80, n_features: 10, n_labels: 4, seed: 1}
+splits: {kind: kfold, folds: 3, seed: 7, stratified: true}
+metrics: [hamming_loss, macro_f1, ranking_loss, lrap]
+methods:
+  Mine:   {label_space: {halver.Halver: {n_components: 2}}, learner: ridge}
+  CPLST:
+    label_space: cplst
+    learner: ridge
+    tune: {grid: {learner.alpha: [0.1, 1, 10], label_space.n_components: [50%, 100%]}, folds: 3, metric: ranking_loss}
+  Forest: {learner: {sklearn.ensemble.RandomForestClassifier: {n_estimators: 10}}}
+  ECC:    {learner: {ensemble: {n_members: 3, estimator: {classifier_chain: {estimator: ridge, order: random}}}}}
+keep: {models: true}
+"""
+NOTEBOOK = """
+    import pandas as pd
+    import mlcdr
+    from halver import Halver
+    ---
+    frame = pd.read_csv("mine.csv")
+    Y = frame[[name for name in frame if name.startswith("is_")]]
+    X = frame.drop(columns=Y.columns)
+    Halver(2).fit(X, Y).encode(Y).shape
+    ---
+    results = mlcdr.run("first.yaml", out="from_python")
+    results
+    ---
+    same = mlcdr.open_results("results/first")
+    keys = ["dataset", "method", "split", "metric"]
+    both = results.scores.merge(same.scores, on=keys, suffixes=("", "_of_the_command"))
+    scores = both[~both.metric.str.endswith("_seconds")]
+    assert len(scores) == 5 * 4 * 3 * 4, len(scores)
+    pd.testing.assert_series_equal(scores.value, scores.value_of_the_command, check_names=False)
+    results.summary.head()
+    ---
+    results.table("ranking_loss")
+    ---
+    results.compare("lrap")
+    ---
+    results.plot()
+    ---
+    results.report()
+    ---
+    in_memory = mlcdr.run(
+        {
+            "name": "memory",
+            "datasets": ["mine"],
+            "splits": {"kind": "shuffle", "repeats": 2, "train_size": 0.8, "seed": 1},
+            "metrics": ["hamming_loss"],
+            "methods": {"Mine": {"label_space": "halver.Halver", "learner": "ridge"}},
+        },
+        datasets={"mine": (X, Y)},
+        out=None,
+    )
+    assert not in_memory.failures.size
+    in_memory.table()
+    ---
+    model = mlcdr.ComposedClassifier(mlcdr.Ridge(), label_space=mlcdr.CPLST(2)).fit(X, Y)
+    model.predict(X).mean()
+"""
+
+
+def write_data(folder: Path) -> None:
+    """`mine.csv`, and `other.svm` as scikit-learn writes it."""
+    import pandas as pd
+    from sklearn.datasets import dump_svmlight_file, make_multilabel_classification
+
+    X, Y = make_multilabel_classification(100, 8, n_classes=5, random_state=0)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(8)])
+    frame["colour"] = np.where(X[:, 0] > X[:, 1], "red", "blue")
+    pd.concat([frame, pd.DataFrame(Y).add_prefix("is_")], axis=1).to_csv(folder / "mine.csv", index=False)
+    X, Y = make_multilabel_classification(100, 15, n_classes=4, random_state=1)
+    dump_svmlight_file(X, Y, str(folder / "other.svm"), multilabel=True)
+
+
+def install(folder: Path) -> Path:
+    """The programs of a new environment into which pip has installed the wheel of this checkout."""
+
+    def pip(python: Path | str, *arguments: object) -> None:
+        line = [str(python), "-m", "pip", *map(str, arguments), "--quiet", "--disable-pip-version-check"]
+        subprocess.run(line, check=True, cwd=folder)
+
+    pip(sys.executable, "wheel", "--no-deps", "--wheel-dir", folder / "wheel", ROOT)
+    venv.create(folder / "environment", with_pip=True)
+    programs = folder / "environment" / "bin"
+    (wheel,) = (folder / "wheel").glob("mlcdr-*.whl")
+    pip(programs / "python", "install", "--constraint", ROOT / "constraints.txt", f"{wheel}[notebook,models]")
+    return programs
+
+
+def walk(folder: Path) -> None:
+    """Every step of a new user in an empty folder; AssertionError where one does not do what it should."""
+    programs = install(folder)
+    home = folder / "home"
+    work = folder / "work"
+    home.mkdir()
+    work.mkdir()
+    write_data(work)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MLCDR_", "PYTHON", "VIRTUAL"))}
+    environment = {**kept, "HOME": str(home), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+
+    def do(line: str, code: int = 0) -> str:
+        done = subprocess.run(line, shell=True, cwd=work, env=environment, capture_output=True, text=True)
+        print(f"$ {line}\n{done.stdout}{done.stderr}", flush=True)
+        assert done.returncode == code, (line, done.returncode, done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr
+        return done.stdout
+
+    assert "100 instances" in do("mlcdr --version && mlcdr datasets info mine.csv --set 'labels=is_*'") or True
+    do("mlcdr new method Halver --part label_space")
+    assert "OK" in do("mlcdr test halver.Halver") or True
+    (work / "first.yaml").write_text(CONFIG, encoding="utf-8")
+    do("mlcdr check first.yaml --try")
+    first = do("mlcdr run first.yaml --jobs 2")
+    assert "60 trials, all newly computed" in first
+    assert "60 trials, none newly computed" in do("mlcdr run first.yaml --jobs 2")
+    for metric in ("macro_f1", "lrap"):
+        assert "Forest" in do(f"mlcdr compare results/first --metric {metric}")
+    do("mlcdr status results/first")
+    do("mlcdr report results/first")
+    assert "<svg" in (work / "results/first/report.html").read_text(encoding="utf-8")
+    do("mlcdr example my_method")
+    (model, *_) = sorted((work / "results/first/kept/mine.csv/CPLST").glob("split0-*"))
+    do(f"mlcdr predict {model} mine.csv --trust --out predicted.csv")
+    assert (work / "predicted.csv").read_text().startswith("row,is_0,is_1")
+    walk_notebook(work, environment)
+
+
+def walk_notebook(work: Path, environment: dict[str, str]) -> None:
+    """The same in a notebook, whose scores must be those of the command; Jupyter's kernel executes it."""
+    script = """
+        import sys, nbformat
+        from nbclient import NotebookClient
+        cells = [nbformat.v4.new_code_cell(cell) for cell in sys.stdin.read().split("---\\n")]
+        book = nbformat.v4.new_notebook(cells=cells)
+        NotebookClient(book, timeout=600, kernel_name="python3").execute()
+        nbformat.write(book, "first.ipynb")
+        shown = [bool(cell.outputs) for cell in cells]
+        print("shown:", *shown)
+    """
+    done = subprocess.run(
+        ["python", "-c", textwrap.dedent(script)],
+        input=textwrap.dedent(NOTEBOOK),
+        cwd=work,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    print(done.stdout, done.stderr, sep="\n", flush=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert re.search("shown: False( True)+$", done.stdout.strip())
+
+
+@pytest.mark.slow
+def test_a_new_user_gets_from_the_wheel_to_the_report(tmp_path):
+    walk(tmp_path)
+
+
+if __name__ == "__main__":
+    place = Path(sys.argv[1] if len(sys.argv) > 1 else "new_user").resolve()
+    place.mkdir(parents=True)
+    walk(place)
