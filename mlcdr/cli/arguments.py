@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -41,3 +41,22 @@ Trust = Annotated[
     bool,
     typer.Option("--trust", help="Import modules named in the config from any folder; only for code that you trust."),
 ]
+DataOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="OPTION=VALUE", help="An option of the data set, e.g. labels=-6 or separator=';'. Repeatable."
+    ),
+]
+
+
+def read_options(settings: list[str] | None) -> dict[str, Any]:
+    """The options of a data set, each value read as YAML, as in a config."""
+    from mlcdr.config.yaml_reader import read_yaml_text
+
+    options = {}
+    for text in settings or ():
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--set")
+        options[key] = read_yaml_text(value, f"--set {key}", numbered=False).data
+    return options

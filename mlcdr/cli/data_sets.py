@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlcdr.cli.arguments import one_of
+from mlcdr.cli.arguments import DataOptions, one_of, read_options
 from mlcdr.cli.printing import join_file_names, print_columns, print_facts, print_notice, print_table
 from mlcdr.errors import escape_control_characters
 
@@ -26,26 +26,6 @@ _WORDS = {
     "duplicate": "columns equal to another",
 }
 
-Options = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="OPTION=VALUE", help="An option of the data set, e.g. labels=-6 or separator=';'. Repeatable."
-    ),
-]
-
-
-def _read_options(settings: list[str] | None) -> dict[str, Any]:
-    """The options of a data set, each value read as YAML, as in a config."""
-    from mlcdr.config.yaml_reader import read_yaml_text
-
-    options = {}
-    for text in settings or ():
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise typer.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--set")
-        options[key] = read_yaml_text(value, f"--set {key}", numbered=False).data
-    return options
-
 
 def list_datasets() -> None:
     """List the catalogue, with sizes and availability."""
@@ -62,12 +42,12 @@ def list_datasets() -> None:
 
 def info(
     name: Annotated[str, typer.Argument(metavar="DATASET", help="A name from the catalogue, or a path.")],
-    settings: Options = None,
+    settings: DataOptions = None,
 ) -> None:
     """Print what is known about a data set, and what is made of its files."""
     from mlcdr.data import catalog
 
-    facts: dict[str, Any] = catalog.info(name, **_read_options(settings))
+    facts: dict[str, Any] = catalog.info(name, **read_options(settings))
     for key in ("expected", "statistics"):
         facts = facts | {key: {_WORDS.get(fact, fact): value for fact, value in facts.get(key, {}).items()}}
     print_facts(facts)
@@ -165,7 +145,7 @@ def datasets_export(
         str, typer.Option("--format", metavar="FORM", help="arff, meka, csv, svmlight, xmc, npz or parquet.")
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("exported"),
-    settings: Options = None,
+    settings: DataOptions = None,
 ) -> None:
     """Write a data set, and its division for training and testing if it has one, in another form."""
     from mlcdr.data.dataset import load_dataset
@@ -174,7 +154,7 @@ def datasets_export(
 
     if form not in WRITERS:
         raise typer.BadParameter(f"{form!r} is not one of {', '.join(WRITERS)}", param_hint="--format")
-    options = _read_options(settings)
+    options = read_options(settings)
     dataset = load_dataset(name, **options)
     written = export(dataset, form, out)
     try:
@@ -204,13 +184,13 @@ def datasets_plot(
         str,
         typer.Option(metavar="opls|pca", callback=one_of("opls", "pca"), help="opls is supervised."),
     ] = "opls",
-    settings: Options = None,
+    settings: DataOptions = None,
 ) -> None:
     """Draw figures of a data set's labels: correlations, imbalance, label sets, and a projection."""
     from mlcdr.data.dataset import load_dataset
     from mlcdr.tables import data_figures
 
-    for path in data_figures.write_all(load_dataset(name, **_read_options(settings)), out, order, projection):
+    for path in data_figures.write_all(load_dataset(name, **read_options(settings)), out, order, projection):
         print(escape_control_characters(str(path)))
 
 

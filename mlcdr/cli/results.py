@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from mlcdr.api.loading import import_from_here
-from mlcdr.cli.arguments import Folder, Folders, one_of
+from mlcdr.cli.arguments import DataOptions, Folder, Folders, one_of, read_options
 from mlcdr.cli.printing import join_file_names, print_notice, print_table, print_tables
 from mlcdr.errors import ResultsError, escape_control_characters
 
@@ -256,7 +256,7 @@ def _compare_with_baseline(
 
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, such as those below RESULTS/kept.")],
-    data: Annotated[str, typer.Argument(metavar="DATASET", help="A data set, or the path of its ARFF file.")],
+    data: Annotated[str, typer.Argument(metavar="DATASET", help="A data set, or the path of its file.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write to this file (CSV) instead of printing.")
     ] = None,
@@ -267,6 +267,7 @@ def predict(
             help="Load the model, which can execute any code; only for models that you trust.",
         ),
     ] = False,
+    settings: DataOptions = None,
 ) -> None:
     """Predict label sets and scores of a data set with a saved model (`keep: {models: true}`), as CSV."""
     from mlcdr.data.dataset import load_dataset
@@ -275,7 +276,7 @@ def predict(
 
     import_from_here()
     loaded = load_model(model, trust)
-    dataset = load_dataset(data)
+    dataset = load_dataset(data, **read_options(settings))
     text = predictions(loaded, dataset)
     if out is None:
         print(text, end="")

@@ -185,6 +185,17 @@ def test_predict_writes_label_sets_and_scores(kept: Path, tmp_path: Path, mlcdr:
     assert "written: p.csv, 60 rows, predicted by Ridge" in written.err
 
 
+def test_predict_reads_other_forms_with_their_options(
+    kept: Path, tmp_path: Path, mlcdr: Callable[..., Outcome]
+) -> None:
+    data = str(tmp_path / "data" / "tiny.arff")
+    assert mlcdr("datasets", "export", data, "--format", "csv", "--out", "csv").code == 0
+    (path,) = Path("csv").glob("*.csv")
+    done = mlcdr("predict", kept, path, "--trust", "--set", "labels=y*")
+    assert done.out == mlcdr("predict", kept, data, "--trust").out != ""
+    assert mlcdr("predict", kept, path, "--trust").code == 2  # which columns are labels?
+
+
 def test_predict_says_what_is_wrong_in_one_line(kept: Path, tmp_path: Path, mlcdr: Callable[..., Outcome]) -> None:
     data = str(tmp_path / "data" / "tiny.arff")
     other = small.write_dataset(tmp_path / "other", d=4)
