@@ -22,6 +22,8 @@ from .methods.chains.k_dependence_chain import KDependenceChain as KDependenceCh
 from .methods.chains.occ import OCC as OCC
 from .methods.chains.polytree_chain import PolytreeChain as PolytreeChain
 from .methods.chains.probabilistic_classifier_chain import ProbabilisticClassifierChain as ProbabilisticClassifierChain
+from .methods.classifiers.adaboost_mh import AdaBoostMH as AdaBoostMH
+from .methods.classifiers.dismec import DiSMEC as DiSMEC
 from .methods.classifiers.label_powerset import LabelPowerset as LabelPowerset
 from .methods.classifiers.lift import LIFT as LIFT
 from .methods.classifiers.llsf import LLSF as LLSF
@@ -30,6 +32,7 @@ from .methods.classifiers.mlknn import MLkNN as MLkNN
 from .methods.classifiers.mlsf import MLSF as MLSF
 from .methods.classifiers.pairwise import CalibratedLabelRanking as CalibratedLabelRanking
 from .methods.classifiers.reader_le import ReaderLEClassifier as ReaderLEClassifier
+from .methods.classifiers.sleec import SLEEC as SLEEC
 from .methods.composition import ComposedClassifier as ComposedClassifier
 from .methods.contracts import FeatureStep as FeatureStep
 from .methods.contracts import LabelSpace as LabelSpace
@@ -70,6 +73,7 @@ from .methods.instance_space.cbmlc import CBMLC as CBMLC
 from .methods.instance_space.clmlc import CLMLC as CLMLC
 from .methods.instance_space.homer import HOMER as HOMER
 from .methods.label_space.cca import CanonicalCodes as CanonicalCodes
+from .methods.label_space.clems import CLEMS as CLEMS
 from .methods.label_space.compressed_sensing import CompressedSensing as CompressedSensing
 from .methods.label_space.cplst import CPLST as CPLST
 from .methods.label_space.cssp import CSSP as CSSP

@@ -39,8 +39,8 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 # What depends on an order, and must: a chain on that of its links, a tree of labels where nothing else says which end
 # is the root, what is held out or drawn at random on that of the rows, random labels, codes and clusters of labels on
-# the labels' numbers, MLHSL on the rows, of which the first are nearest where label sets repeat, LIFT's clusters on
-# both, k-means on the rows drawn first, READER-LE on the rows as MLHSL does.
+# the labels' numbers, MLHSL and SLEEC on the rows, of which the first are nearest where label sets repeat, LIFT's
+# clusters on both, k-means on the rows drawn first, READER-LE on the rows as MLHSL does.
 ORDERED = {
     "classifier_chain": "label-order",
     "probabilistic_classifier_chain": "label-order",
@@ -54,6 +54,7 @@ ORDERED = {
     "cssp": "label-order",
     "reader_le": "row-order",
     "mlhsl": "row-order",
+    "sleec": "row-order",
     "homer": "label-order",
     "lift": "label-order row-order",
     "cbmlc": "label-order row-order",

@@ -223,3 +223,38 @@ BY_LABEL: tuple[LabelMetric, ...] = (
         for name, (statistic, _, formula) in _STATISTICS.items()
     ),
 )
+
+
+LOSSES_OF_PAIRS: tuple[str, ...] = (
+    "hamming_loss",
+    "zero_one_loss",
+    "ranking_loss",
+    "accuracy",
+    "f1",
+    "precision",
+    "recall",
+)
+"""The metrics that `losses_of_pairs` knows."""
+
+
+def losses_of_pairs(metric: str, true: Array, predicted: Array) -> Array:
+    """The loss (n×m) of each of m label sets (m×K) as the prediction where each of n (n×K) is true.
+
+    By a metric of instances, or 1 less it where higher is better, at its defaults. The ranking loss is that of
+    the predicted set as scores, an equal pair counting ½; 0 where there is no pair.
+    """
+    true, predicted = np.asarray(true, float), np.asarray(predicted, float)
+    cells = true.shape[1]
+    hits, n_true, n_predicted = true @ predicted.T, true.sum(axis=1)[:, None], predicted.sum(axis=1)
+    missed, wrong = n_true - hits, n_predicted - hits
+    if metric == "hamming_loss":
+        return (missed + wrong) / cells
+    if metric == "zero_one_loss":
+        return (missed + wrong > 0).astype(float)
+    if metric == "ranking_loss":
+        pairs = n_true * (cells - n_true)
+        disordered = missed * wrong + (missed * (cells - n_true - wrong) + hits * wrong) / 2
+        return np.nan_to_num(ratio(disordered, pairs))
+    statistic = _STATISTICS["jaccard" if metric == "accuracy" else metric][0]
+    values = ratio(*statistic(hits, n_predicted, n_true, cells))
+    return 1 - np.where(np.isnan(values), n_predicted + n_true == 0, values)

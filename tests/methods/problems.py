@@ -47,5 +47,6 @@ QUICK = {
     **{name: {"n_clusters": 2} for name in ("CBMLC", "CLMLC")},
     "Ensemble": {"n_members": 2},
     "Wrapper": {"folds": 2},
+    "AdaBoostMH": {"n_rounds": 10},
     "PolytreeChain": {"max_parents": 2},
 }

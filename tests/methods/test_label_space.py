@@ -12,6 +12,7 @@ from mlcdr.methods import registry
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.feature_space.mvmd import MVMD
+from mlcdr.methods.label_space.clems import CLEMS
 from mlcdr.methods.label_space.cplst import CPLST
 from mlcdr.methods.label_space.identity import Identity
 from mlcdr.methods.label_space.kernel import KernelLabelSpace
@@ -30,7 +31,7 @@ ALL = [pytest.param(registry.resolve("label_space", name), id=name) for name in 
 OF_RANK = ("cssp", "reader_le")
 # the codes of faie and leml are not linear in labels alone; random directions, and canonical ones, are not orthonormal
 ORTHONORMAL = [
-    p for p in ALL if p.id not in ("faie", "leml", "compressed_sensing", "random_projection", "cca", *OF_RANK)
+    p for p in ALL if p.id not in ("faie", "leml", "clems", "compressed_sensing", "random_projection", "cca", *OF_RANK)
 ]
 LOSSLESS = [p for p in ALL if p.id != "leml"]  # its penalty leaves dimensions out
 
@@ -104,7 +105,7 @@ def test_all_dimensions_lose_nothing(cls):
 def test_dense_sparse_and_moments_agree(cls):
     X, Y = problem("sparse counts")
     spaces = [make(cls).fit(X, Y), make(cls).fit(as_sparse(X), sp.csr_array(Y))]
-    if not issubclass(cls, KernelLabelSpace | ReaderLE):  # moments say nothing of a kernel, or of neighbours
+    if not issubclass(cls, KernelLabelSpace | ReaderLE | CLEMS):  # these need the rows
         spaces.append(make(cls).fit_moments(Moments.from_arrays(X, Y).settled()))
     for space in spaces[1:]:
         np.testing.assert_allclose(space.encode(Y) ** 2, spaces[0].encode(Y) ** 2, atol=1e-7)
