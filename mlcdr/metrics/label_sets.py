@@ -237,7 +237,7 @@ LOSSES_OF_PAIRS: tuple[str, ...] = (
 """The metrics that `losses_of_pairs` knows."""
 
 
-def losses_of_pairs(metric: str, true: Array, predicted: Array) -> Array:
+def losses_of_pairs(metric: str, true: NDArray[Any], predicted: NDArray[Any]) -> Array:
     """The loss (n×m) of each of m label sets (m×K) as the prediction where each of n (n×K) is true.
 
     By a metric of instances, or 1 less it where higher is better, at its defaults. The ranking loss is that of

@@ -5,7 +5,8 @@
 
 bookmarks   the shape of that data set (87,856 × 2,150 sparse, 208 labels), made; PLST, CPLST, DDSR, PCA and MVMD with
             ridge regression or least squares, ten folds, by the engine that runs experiments;
-extreme     100,000 × 50,000 sparse, 20,000 labels: PLST, CPLST (each with ridge regression of the codes) and MVMD;
+extreme     100,000 × 50,000 sparse, 20,000 labels: PLST, CPLST, LEML (each with ridge regression of the codes), MVMD and
+            a learner of SLEEC;
 stream      moments of 10⁷ rows that come in blocks;
 cluster     the same run on 1 and 2 Dask workers, what a task and a data set cost to send, and a simulation of more.
 
@@ -109,8 +110,10 @@ def bookmarks(n: int = 87_856, d: int = 2_150, k: int = 208) -> dict[str, Any]:
 
 def extreme(n: int = 100_000, d: int = 50_000, k: int = 20_000, m: int = 10) -> dict[str, Any]:
     """Directions and regressions without a square matrix."""
+    from mlcdr.methods.classifiers.sleec import SLEEC
     from mlcdr.methods.feature_space.mvmd import MVMD
     from mlcdr.methods.label_space.cplst import CPLST
+    from mlcdr.methods.label_space.leml import LEML
     from mlcdr.methods.label_space.plst import PLST
     from mlcdr.methods.learners.ridge import Ridge
     from mlcdr.numerics.moments import Moments
@@ -119,13 +122,19 @@ def extreme(n: int = 100_000, d: int = 50_000, k: int = 20_000, m: int = 10) -> 
     X, Y = made(n, d, k, per_row=40, labels_per_row=4)
     told: dict[str, Any] = {"n": n, "d": d, "K": k, "nnz": int(X.nnz), "labels": int(Y.nnz), "m": m, "alpha": alpha}
     told["peak_before"], told["methods"] = peak(), {}
-    steps = {"PLST": PLST(m), "MVMD": MVMD(m), "CPLST": CPLST(m, alpha=alpha)}
+    steps = {
+        "PLST": PLST(m),
+        "MVMD": MVMD(m),
+        "CPLST": CPLST(m, alpha=alpha),
+        "LEML": LEML(m, alpha=alpha),
+        "SLEEC": SLEEC(2 * m, n_learners=1, max_iter=10, random_state=0),
+    }
     for name, method in steps.items():
         moments = Moments.from_arrays(X, Y)
         start, cpu = time.perf_counter(), time.process_time()
         method.fit_moments(moments)
         row = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - start}
-        if name != "MVMD":
+        if name not in ("MVMD", "SLEEC"):
             cpu = time.process_time()
             learner = Ridge(alpha).fit_moments(method.encode_moments(moments))
             row["regression"] = time.process_time() - cpu

@@ -290,9 +290,10 @@ def test_bad_input_is_refused(cls):
             with pytest.raises(ValueError, match="'n_components' parameter"):
                 make(cls, n_components=impossible).fit(X, Y)
         space = make(cls, n_components=3).fit(X, Y)
-        with pytest.raises(ValueError, match="4 dimensions are requested, 3 were fitted"):
-            space.size_of(4)
-        assert space.size_of(2) == 2
+        if cls is not CLEMS:  # whose codes are not nested
+            with pytest.raises(ValueError, match="4 dimensions are requested, 3 were fitted"):
+                space.size_of(4)
+            assert space.size_of(2) == 2
         assert clone(space).get_params()["n_components"] == 3
 
 

@@ -121,12 +121,9 @@ class CLEMS(LabelSpace):
         check_is_fitted(self, "label_sets_")
         sets, member = np.unique((as_dense(Y) > 0).astype(np.uint8), axis=0, return_inverse=True)
         known = {each.tobytes(): i for i, each in enumerate(self.label_sets_)}
-        places = [
-            known[each.tobytes()]
-            if each.tobytes() in known
-            else int(np.argmin(np.round(losses_of_pairs(self.cost, each[None], self.label_sets_), 12)))
-            for each in sets
-        ]
+        places = [known.get(each.tobytes(), -1) for each in sets]
+        for i in np.flatnonzero(np.array(places) < 0):
+            places[i] = int(np.argmin(np.round(losses_of_pairs(self.cost, sets[[i]], self.label_sets_)[0], 12)))
         return self.true_codes_[np.array(places, dtype=np.intp)[member.reshape(-1)]]
 
     def decode(self, codes: Array) -> Array:
