@@ -127,6 +127,8 @@ golden: $(READY)
 docs: $(READY)
 	$(BIN)/python docs/generate.py
 	$(BIN)/python -m tests.pages
+	$(BIN)/python -m tests.python_pages
+	$(BIN)/python -m tests.notebooks
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -9,11 +9,13 @@ would be written now.
 from __future__ import annotations
 
 import csv
+import importlib
 import inspect
 import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.data import export, forms
 from mlcdr.laws import statements
 from mlcdr.methods import declarations, registry
+from mlcdr.methods.contracts import Part
 from mlcdr.metrics import BY_LABEL, METRICS
 from mlcdr.reproduce import judging, published, recipes
 from mlcdr.tables import layouts
@@ -186,6 +189,57 @@ def _alternatives(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> It
         yield from _alternatives(node["items"], definitions)
     else:
         yield node
+
+
+def api() -> str:
+    """Every public name with its parameters; of the estimators, links to where they are described."""
+    parts = ["Every name of `import mlcdr`. [From Python](python.md) shows how they are used.\n"]
+    for heading, modules in PUBLIC.items():
+        parts.append(f"## {heading}\n")
+        parts += [_public(f"mlcdr.{module}", name) for module, public in modules.items() for name in public]
+        if heading == "Methods":
+            parts.append("The components of methods, as estimators:\n")
+            for family, known in registry.BUILT_IN.items():
+                links = [
+                    f"[`{target.rpartition(':')[2]}`](methods.md#{family}-{name})" for name, target in known.items()
+                ]
+                parts.append(f"- {family}: {', '.join(links)}")
+            parts.append("")
+    return page("Public names", *parts)
+
+
+def _public(module: str, name: str) -> str:
+    """One name: its signature and docstring; of a class also its public methods and properties."""
+    found = getattr(importlib.import_module(module), name)
+    about = markdown(inspect.getdoc(found) or "", level=4)
+    is_error = isinstance(found, type) and issubclass(found, Exception)
+    is_model = isinstance(found, type) and hasattr(found, "model_fields")
+    shown = "" if is_error or is_model else _signature(found)
+    text = f"### {name}\n\n`mlcdr.{name}{shown}`\n\n{about}"
+    if not isinstance(found, type) or is_error or is_model or issubclass(found, Part):
+        return text
+    rows = []
+    for key, each in vars(found).items():
+        function = each.__func__ if isinstance(each, classmethod) else each
+        if key.startswith("_") or not ((inspect.getdoc(function) and callable(function)) or _is_property(function)):
+            continue
+        usage = "" if _is_property(function) else _signature(function)
+        rows.append(f"- `.{key}{usage}`: {_escaped((inspect.getdoc(function) or '').partition(chr(10))[0])}")
+    return text + ("\n" + "\n".join(rows) + "\n" if rows else "")
+
+
+def _is_property(found: Any) -> bool:
+    return isinstance(found, property | cached_property)
+
+
+def _signature(found: Any) -> str:
+    """The parameters of a function or a class, without types."""
+    plain = [
+        each.replace(annotation=inspect.Parameter.empty)
+        for each in inspect.signature(found).parameters.values()
+        if each.name not in ("self", "cls", "temporary")
+    ]
+    return str(inspect.Signature(plain))
 
 
 # -------------------------------------------------------------------- methods
@@ -601,6 +655,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "config.md": config,
     "layouts.md": layout_page,
     "commands.md": commands,
+    "api.md": api,
     "papers.md": papers,
 }
 

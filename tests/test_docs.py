@@ -40,7 +40,9 @@ def generate() -> ModuleType:
 # -------------------------------------------------------------------- generated pages
 
 
-@pytest.mark.parametrize("name", ["methods.md", "metrics.md", "config.md", "layouts.md", "commands.md", "papers.md"])
+@pytest.mark.parametrize(
+    "name", ["methods.md", "metrics.md", "config.md", "layouts.md", "commands.md", "papers.md", "api.md"]
+)
 def test_a_generated_page_is_what_would_be_written_now(generate: ModuleType, name: str) -> None:
     assert set(generate.PAGES) == {
         page.name for page in DOCS.glob("*.md") if "Written by `make docs`" in page.read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -95,6 +96,7 @@ def _layout_problems(asked: Asked) -> Iterable[str]:
 
 
 def import_from_here() -> None:
-    """Let a dotted path lead to a module in the current folder."""
+    """Let a dotted path lead to a module in the current folder, however new."""
+    importlib.invalidate_caches()
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))  # last: a file here must not stand in for a library's module

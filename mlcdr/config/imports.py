@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
@@ -41,6 +42,12 @@ class Imports:
             When it is neither below the folder nor trusted.
         """
         package = module.partition(".")[0]
+        if package == "__main__":
+            name = written.rstrip("'").rpartition(".")[2]
+            raise UnknownComponent(
+                f"{written} is not imported: worker processes cannot find what a script or a notebook defines itself, "
+                f"and changes of it go unseen; write it to a file, my_method.py, and name it my_method.{name}"
+            )
         try:
             # Of the outermost package alone: to find a module in a package imports the package.
             spec = importlib.util.find_spec(package)
@@ -57,12 +64,31 @@ class Imports:
                 f"{written} is not imported: {package} ({where}) is neither a plug-in, nor a class of scikit-learn, "
                 "nor below the config's folder; `--trust` imports it, and runs what is in it"
             )
+        _reload_changed(module)
         if self.announce is not None and module not in self._announced:
             self._announced.add(module)
             self.announce(f"importing {module} ({where})")
 
     def _is_own(self, place: Path) -> bool:
         return place.is_relative_to(self.folder) and not is_installed(place)
+
+
+_stamps: dict[str, tuple[int, int]] = {}
+
+
+def _reload_changed(module: str) -> None:
+    """Import a module again whose file was written since: workers, which are new processes, read the new file.
+
+    In a notebook one Python goes on while a method is written. A module that fails does so where it is imported.
+    """
+    loaded = sys.modules.get(module)
+    path = Path(getattr(loaded, "__file__", None) or "")
+    if loaded is None or not path.is_file():
+        _stamps.pop(module, None)
+        return
+    stamp = path.stat().st_mtime_ns, path.stat().st_size
+    if _stamps.setdefault(module, stamp) != stamp:
+        del _stamps[module], sys.modules[module]
 
 
 def _places(spec: ModuleSpec) -> list[Path]:

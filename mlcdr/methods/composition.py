@@ -60,9 +60,9 @@ class ComposedClassifier(LabelSetClassifier):
         A multi-output regressor, which fits codes; or a multi-label classifier, which fits label sets.
     label_space : estimator or None
         A label-space reducer. None: the labels are the code.
-    feature_space : list of estimators, or None
-        Transformers of the features, applied in order. Where one leaves no feature, there is one of zeros after it, so
-        that what follows learns from the labels alone.
+    feature_space : estimator, list of estimators, or None
+        A transformer of the features, or several, applied in order. Where one leaves no feature, there is one of zeros
+        after it, so that what follows learns from the labels alone.
     dual_space : estimator or None
         A feature step, after those of `feature_space`, and a label space, fitted together; it takes the place of a
         `label_space`.
@@ -93,13 +93,19 @@ class ComposedClassifier(LabelSetClassifier):
 
     learner: Any = parameter(family="learner")
     label_space: Any = parameter(None, family="label_space")
-    feature_space: Sequence[Any] | None = parameter(None)
+    feature_space: Any = parameter(None)
     threshold: Any = parameter(None)
     dual_space: Any = parameter(None, family="dual_space")
 
     def _validate_params(self) -> None:
-        for part in (self.learner, self.label_space, self.dual_space, self.threshold, *(self.feature_space or ())):
+        for part in (self.learner, self.label_space, self.dual_space, self.threshold, *self._steps()):
             validate_parameters(part)
+
+    def _steps(self) -> Sequence[Any]:
+        """The steps of the feature space."""
+        if self.feature_space is None or isinstance(self.feature_space, list | tuple):
+            return self.feature_space or ()
+        return (self.feature_space,)
 
     def fit_moments(self, moments: Moments, own_parts: bool = False) -> ComposedClassifier:
         """Fit from the moments of a training set of label sets (which must still have their rows if a part needs them).
@@ -108,7 +114,7 @@ class ComposedClassifier(LabelSetClassifier):
         """
         prepared = (lambda part: part) if own_parts else (lambda part: clone(adapted(part)))
         self._begin(moments)
-        for step in self.feature_space or ():
+        for step in self._steps():
             self.feature_steps_.append(contracts.fit(prepared(step), moments))
             moments = transform_moments(self.feature_steps_[-1], moments)
         self.learner_ = prepared(self.learner)

@@ -288,9 +288,11 @@ def fit_codes(learner: Any, space: Any, moments: Moments) -> None:
 def transform(step: Any, X: Any) -> Any:
     """The features (n×m) that a step makes of X (n×d); one that is 0 throughout where it leaves none.
 
-    So what follows needs no case for n×0 matrices: it learns from the labels alone.
+    So what follows needs no case for n×0 matrices: it learns from the labels alone. A DataFrame (scikit-learn's
+    `set_output`) becomes an array.
     """
-    reduced = as_csr(step.transform(X))
+    reduced = step.transform(X)
+    reduced = as_csr(reduced.to_numpy() if hasattr(reduced, "to_numpy") else reduced)
     return reduced if reduced.shape[1] else np.zeros((X.shape[0], 1))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.constraints import one_of, parameter
@@ -18,7 +18,7 @@ from mlcdr.numerics.linalg import inverse_root
 from mlcdr.numerics.moments import Moments
 
 
-class DualSpace(TransformerMixin, LinearLabelSpace):
+class DualSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearLabelSpace):
     """Base of the linear dual spaces of Pacharawongsakda & Theeramunkong 2012.
 
     Neither side is centred, as in the paper's section 3: the regression's intercept takes care of x', and the constant
@@ -66,6 +66,10 @@ class DualSpace(TransformerMixin, LinearLabelSpace):
         """The reduced features XU (n×D) of X (n×d, dense or CSR)."""
         check_is_fitted(self, "directions_")
         return checked(self, X, reset=False) @ self.feature_directions_
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.feature_directions_.shape[1])
 
     def unreduced(self, weights: Array) -> Array:
         """The weights UW (d×q) that do on the features what `weights` (D×q) do on the reduced ones."""
