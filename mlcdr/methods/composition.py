@@ -165,7 +165,7 @@ class ComposedClassifier(LabelSetClassifier):
         """
         learner, space = self.learner, Identity() if self.label_space is None else self.label_space
         learned = contracts.is_fitted_to_scores(self.threshold)
-        if self.feature_space or self.dual_space is not None or learned or not isinstance(space, LinearLabelSpace):
+        if self._steps() or self.dual_space is not None or learned or not isinstance(space, LinearLabelSpace):
             return None
         if not isinstance(learner, Learner) or learner.predict_left_out(moments) is None:
             return None
