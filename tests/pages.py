@@ -6,9 +6,10 @@ In a page
   file;
 - a block of ```console is typed: each line that begins with `$ ` is a command, what follows it is its output. A line
   `…` stands for any number of lines. `mlcdr` runs in this process, anything else in a shell.
-- `<!-- needs: NAME NAME -->` before a block: without these data sets the rest of the page is not run.
+- `<!-- needs: NAME NAME -->` before a block: without these data sets or studies the rest of the page is not run.
 
-Seconds and times of day may be any. The page is run in an empty folder, as by a reader who has installed the package.
+Seconds and times of day may be any. The page is run in a folder that is empty but for `docs/results`, the stored results
+of the checkout, as by a reader who has installed the package.
 `python -m tests.pages` puts the output of now into the pages, and their pictures beside them.
 """
 
@@ -63,11 +64,13 @@ def _settled(output: str) -> str:
 
 
 class Session:
-    """A terminal in a folder."""
+    """A terminal in a folder, with the stored results of the checkout's `docs/results`."""
 
     def __init__(self, folder: Path):
         self.folder = self.cwd = folder
         self.code = 0
+        (folder / "docs").mkdir(parents=True)
+        (folder / "docs" / "results").symlink_to(DOCS / "results")
 
     def type(self, command: str) -> str:
         """What a command prints, both streams together."""
@@ -153,8 +156,16 @@ def commands(body: str, first_line: int = 1) -> list[Shown]:
 
 def _require(names: list[str]) -> None:
     from mlcdr.data.files import find_folder
+    from mlcdr.data.sources import studies
+    from mlcdr.data.studies import locate_study
+    from mlcdr.errors import DataError
 
-    absent = [name for name in names if not find_folder(name)]
+    for name in studies().keys() & set(names):
+        try:
+            locate_study(name)
+        except DataError as error:
+            raise Lacking(f"needs {error}") from None
+    absent = [name for name in names if name not in studies() and not find_folder(name)]
     if absent:
         raise Lacking(f"needs the data sets {', '.join(absent)}: set MLCDR_DATASETS to a folder that holds them")
 

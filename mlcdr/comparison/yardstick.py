@@ -380,6 +380,11 @@ class Yardstick:
             rows.append(
                 (standing.measure.metric, *(f"{each.place} ({each.rank:.1f})" if each else "" for each in shown))
             )
+        if len(standings) > 1:
+            places = [[each for s in standings if (each := s.placed.get(name))] for name in own]
+            rows.append(
+                ("mean", *(f"{_mean(e.place for e in of):.1f} ({_mean(e.rank for e in of):.1f})" for of in places))
+            )
         datasets = list(dict.fromkeys(name for standing in standings for name in standing.datasets))
         more = dict.fromkeys(note for standing in standings for note in standing.notes)
         without = [f"{measure.metric} ({why}: {measure.written()})" for measure, why in self._list_skipped()]

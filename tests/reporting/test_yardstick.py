@@ -6,7 +6,6 @@ import csv
 import hashlib
 import io
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,11 @@ import pytest
 import yaml
 from scipy.stats import kendalltau, spearmanr
 
-from mlcdr.comparison import study
+from mlcdr.comparison import comparison, study
 from mlcdr.comparison.statistics import critical_difference
 from mlcdr.comparison.study import MEASURES, METHODS
 from mlcdr.comparison.yardstick import Yardstick, average_ranks
+from mlcdr.config.loading import load_experiment
 from mlcdr.data import catalog, sources, studies
 from mlcdr.errors import DataError, ResultsError
 from mlcdr.metrics import METRICS
@@ -216,11 +216,9 @@ def test_every_measure_names_a_metric_and_options_that_it_has() -> None:
 
 
 def test_the_page_lists_the_measures() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "yardstick.md").read_text(encoding="utf-8")
-    listed = [line for line in page.splitlines() if re.match(r"\| [A-Z0-9]+[_ ]", line)]
-    rows = [tuple(cell.strip(" `") for cell in line.split("|")[1:4]) for line in listed]
     better = {True: "higher", False: "lower"}
-    assert rows == [(m.name, m.written(), better[m.higher_is_better]) for m in MEASURES.values()]
+    expected = [[m.name, m.written(), better[m.higher_is_better]] for m in MEASURES.values()]
+    assert _rows_of_page("| study | config | better |") == expected
 
 
 def test_folders_without_a_common_data_set_or_measure_are_refused(tmp_path: Path, made: Path) -> None:
@@ -381,6 +379,49 @@ def test_the_mapping_is_complete_for_the_study_as_it_is() -> None:
         "languagelog": "langlog", "20ng": "ng20",
     }  # fmt: skip
     assert found.values["genbase", "AUCROC_MICRO"]["DEEP1"] == 0.014
+
+
+# -------------------------------------------------------------------- the page
+
+STORED = Path(__file__).parents[2] / "docs" / "results" / "bogatinovski_2022_small"
+
+
+def _rows_of_page(head: str) -> list[list[str]]:
+    page = (Path(__file__).parents[2] / "docs" / "yardstick.md").read_text(encoding="utf-8")
+    table = page[page.index(head) :].partition("\n\n")[0].splitlines()[2:]
+    return [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in table]
+
+
+def test_the_figures_of_the_page() -> None:
+    try:
+        published = study.read(studies.locate_study("bogatinovski_2022"))
+    except DataError as error:
+        pytest.skip(str(error))
+    results = open_results(STORED)
+    yardstick = Yardstick(results, published)
+    for method, dataset, metric, there, here in _rows_of_page("| method | data set | measure | study | here |"):
+        (measure,) = yardstick.measures(metric)
+        assert (float(there), float(here)) == (
+            published.values[dataset, measure.name][method],
+            round(results.cells[dataset, method, (), metric].mean, 3),
+        )
+    measures = list(MEASURES.values())
+    places = {m.metric: yardstick.place(m).placed for m in measures}
+    ranks = {m.metric: comparison.compare(results, m.metric).average_ranks for m in measures}
+    rows = _rows_of_page("| method | place of 29, label sets |")
+    assert [row[0] for row in rows] == list(results.methods)
+    for method, *shown in rows:
+        groups = [[m.metric for m in part] for part in (measures[:12], measures[12:])]
+        means = [np.mean([places[metric][method].place for metric in group]) for group in groups]
+        means += [np.mean([ranks[metric][method] for metric in group]) for group in groups]
+        assert shown == [f"{mean:.1f}" for mean in means]
+
+
+def test_what_is_stored_is_of_the_config() -> None:
+    config = load_experiment(Path(__file__).parents[2] / "configs" / "bogatinovski_2022" / "small.yaml")
+    stored = open_results(STORED).experiment
+    for part in ("methods", "splits", "metrics", "datasets"):
+        assert getattr(stored, part) == getattr(config, part)
 
 
 # -------------------------------------------------------------------- the command
