@@ -8,8 +8,8 @@ In a page
   `…` stands for any number of lines. `mlcdr` runs in this process, anything else in a shell.
 - `<!-- needs: NAME NAME -->` before a block: without these data sets or studies the rest of the page is not run.
 
-Seconds and times of day may be any. The page is run in a folder that is empty but for `docs/results`, the stored results
-of the checkout, as by a reader who has installed the package.
+Seconds and times of day may be any. The page is run in a folder with nothing but `docs/results`, the stored
+results of the checkout, as by a reader who has installed the package.
 `python -m tests.pages` puts the output of now into the pages, and their pictures beside them.
 """
 
