@@ -21,6 +21,8 @@ _WORDS = {
     "mean_ir": "MeanIR",
     "cv_ir": "CVIR",
     "scumble": "SCUMBLE",
+    "missing": "missing values",
+    "characters": "characters of a text",
     "zeros": "zeros among the values",
     "constant": "constant columns",
     "duplicate": "columns equal to another",
@@ -166,7 +168,8 @@ def datasets_export(
             written += export(divided.rows(rows), form, out, part)
     print("\n".join(dict.fromkeys(map(str, written))))
     if form in ("csv", "parquet"):
-        print_notice(f"in a config: {{{written[0]}: {{labels: {-dataset.n_labels}}}}}")
+        text = f", text: {dataset.feature_names[0]}" if dataset.kind_of_features == "texts" else ""
+        print_notice(f"in a config: {{{written[0]}: {{labels: {-dataset.n_labels}{text}}}}}")
 
 
 def datasets_plot(

@@ -22,7 +22,7 @@ from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import read_labelled
 from mlcdr.experiment.tune import listed
-from mlcdr.methods import registry
+from mlcdr.methods import contracts, registry
 from mlcdr.methods.declarations import Declaration
 from mlcdr.methods.registry import Component
 
@@ -66,9 +66,19 @@ def compare_with_data(experiment: Experiment) -> Comparison:
             found |= dict.fromkeys(error.problems)
         except UserError as error:
             found[f"splits: {error}"] = None
+        found |= dict.fromkeys(find_unfit_features(experiment, dataset))
         for line, fails in _find_misfits(experiment, dataset, n_train):
             (found if fails else remarks)[line] = None
     return Comparison(list(found), list(remarks))
+
+
+def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[str]:
+    """The methods whose first part takes no such features as the data set has: texts, numbers with gaps, numbers."""
+    for name, spec in experiment.methods.items():
+        first = spec.instance_space or next(iter(spec.feature_space), spec.dual_space or spec.learner)
+        why = contracts.find_misfit(first.build(check=False), dataset.kind_of_features)
+        if why:
+            yield f"methods.{name}: {why} ({dataset.name})"
 
 
 def _find_misfits(experiment: Experiment, dataset: Dataset, n_train: int) -> Iterator[_Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -36,6 +36,7 @@ class Arrays:
     Y: Matrix
     feature_names: Sequence[str] = ()
     label_names: Sequence[str] = ()
+    missing: Mapping[str, int] = field(default_factory=dict)
 
     def checked(self, missing: Missing) -> Arrays:
         """The same, as a data set has it: X float64; Y of {0, 1}, uint8, or int8 CSR if X is CSR.
@@ -56,7 +57,7 @@ class Arrays:
         def fail_at(row: int, column: int, message: str) -> NoReturn:
             fail(self.path, f"X: row {row + 1}, column {column + 1} ({quote(names[column])}) {message}")
 
-        fill(X, missing, self.path, names, fail_at)
+        gaps = fill(X, missing, self.path, names, fail_at)
         values = Y.data if sparse.issparse(Y) else Y
         if not ((values == 1) | (values == 0) | (values == -1)).all():
             self._fail_at(Y, lambda entries: (entries != 1) & (entries != 0) & (entries != -1), "Y", "is not 0 or 1")
@@ -69,7 +70,7 @@ class Arrays:
             Y.eliminate_zeros()
         else:
             Y = (Y.toarray() if sparse.issparse(Y) else Y).astype(np.uint8)
-        return Arrays(self.path, X, Y, names, labels)
+        return Arrays(self.path, X, Y, names, labels, gaps)
 
     def _names(self, what: str, names: Sequence[str], matrix: Matrix) -> tuple[str, ...]:
         names, count = [str(each) for each in names], matrix.shape[1]
@@ -120,7 +121,8 @@ def read_arrays(form: str, paths: Sequence[Path], options: Mapping[str, Any], mi
         found = _read_svmlight(paths)
     else:
         read = _read_npz if form == "npz" else _read_mat
-        found = [read(path, options).checked(missing) for path in paths]
+        # a mean is that of both files
+        found = [read(path, options).checked("error" if missing == "error" else "keep") for path in paths]
     first = found[0]
     if len(found) == 1:
         return first.checked(missing), first.X.shape[0]

@@ -19,6 +19,7 @@ from scipy import sparse
 
 from mlcdr.data.encoding import Matrix, check_indices
 from mlcdr.data.files import cache_folder
+from mlcdr.data.texts import is_texts, pack, unpack
 from mlcdr.whole_files import make_temporary_path
 
 Stored: TypeAlias = tuple[Matrix, Matrix, dict[str, Any]]
@@ -26,7 +27,7 @@ Stored: TypeAlias = tuple[Matrix, Matrix, dict[str, Any]]
 
 _NAMES = ("feature_names", "label_names", "xml_label_names", "notices")
 _NUMBERS = ("declared_features", "declared_nominal", "declared_numeric")
-FACTS = (*_NAMES, *_NUMBERS, "n_train")
+FACTS = (*_NAMES, *_NUMBERS, "n_train", "missing")
 """The facts that are stored of a data set."""
 
 
@@ -51,6 +52,9 @@ def _arrays(key: str, matrix: Matrix) -> Iterator[tuple[str, np.ndarray]]:
         yield f"{key}_data", _narrow(matrix.data)
         yield f"{key}_indices", _narrow(matrix.indices)
         yield f"{key}_indptr", matrix.indptr
+    elif is_texts(matrix):
+        yield f"{key}_text", (packed := pack(matrix))[0]
+        yield f"{key}_ends", packed[1]
     else:
         yield key, _narrow(matrix)
 
@@ -59,6 +63,7 @@ def save(checksum: str, X: Matrix, Y: Matrix, facts: dict[str, Any], folder: Pat
     """Store a parsed data set under its checksum; `facts` is plain JSON data. A failure to write is not an error."""
     path = path_of(checksum, folder)
     header = {"checksum": checksum, "facts": facts, "shapes": [X.shape, Y.shape], "sparse": bool(sparse.issparse(X))}
+    header["text"] = is_texts(X)
     arrays = dict(_arrays("X", X)) | dict(_arrays("Y", Y))
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     temporary = make_temporary_path(path)
@@ -87,7 +92,12 @@ def load(checksum: str, folder: Path | None = None) -> Stored | None:
                     return None
                 (n, d), (n_of_Y, n_labels) = header["shapes"]
                 facts = _checked_facts(header["facts"])
-                X = _matrix(stored, "X", (n, d), header["sparse"], np.float64)
+                if header["text"]:
+                    X: Matrix = unpack(_array(stored, "X_text", "u"), _array(stored, "X_ends", "i"))
+                    if X.shape != (n, d):
+                        raise ValueError("shape")
+                else:
+                    X = _matrix(stored, "X", (n, d), header["sparse"], np.float64)
                 Y = _matrix(
                     stored, "Y", (n_of_Y, n_labels), header["sparse"], np.int8 if header["sparse"] else np.uint8
                 )
@@ -105,7 +115,9 @@ def _checked_facts(facts: Any) -> dict[str, Any]:
     """The facts, which must be those that a data set has, of its types."""
     texts = all(isinstance(each, str) for key in _NAMES for each in facts[key])
     whole = all(type(facts[key]) is int for key in _NUMBERS) and type(facts["n_train"]) in (int, type(None))
-    if not (texts and whole and set(facts) == set(FACTS)):
+    gaps = facts["missing"].items()
+    counted = all(isinstance(name, str) and type(count) is int and count > 0 for name, count in gaps)
+    if not (texts and whole and counted and set(facts) == set(FACTS)):
         raise ValueError("facts")
     checked: dict[str, Any] = facts
     return checked

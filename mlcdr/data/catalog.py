@@ -51,7 +51,8 @@ def info(name: str, **options: Any) -> dict[str, Any]:
     dict
         name, domain, citation, page, note, fetchable, urls, expected (statistics), expected_from ("measured" or
         "mulan"): empty where the catalogue has no such entry. If the files are here also folder, and what they hold:
-        statistics (and those of `describe_dataset`), labels (instances and IRLbl), notices, checksum.
+        statistics (and those of `describe_dataset`), missing (values of each feature that lacks some), labels
+        (instances and IRLbl), notices, checksum. Missing values are kept where a run would refuse them.
 
     Raises
     ------
@@ -80,13 +81,20 @@ def info(name: str, **options: Any) -> dict[str, Any]:
     if folder is not None or elsewhere:
         from mlcdr.data.dataset import load_dataset  # numpy and scipy only where data are read
         from mlcdr.data.description import describe_dataset, imbalance_ratios
+        from mlcdr.data.encoding import MissingValueError
 
-        data = load_dataset(name, **options)
+        refused = []
+        try:
+            data = load_dataset(name, **options)
+        except MissingValueError as error:
+            refused = [f"a run refuses this: {error}"]
+            data = load_dataset(name, **options | {"missing": "keep"})
         each = zip(data.label_names, data.Y.sum(axis=0), imbalance_ratios(data.Y), strict=True)
         facts |= {
             "statistics": data.statistics() | describe_dataset(data),
+            "missing": dict(data.missing),
             "labels": {label: f"{int(count)} instances, IRLbl {ratio:.3g}" for label, count, ratio in each},
-            "notices": list(data.notices),
+            "notices": [*data.notices, *refused],
             "checksum": data.checksum,
         }
     return facts

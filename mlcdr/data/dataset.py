@@ -8,9 +8,9 @@ import importlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy import sparse
@@ -26,11 +26,12 @@ from mlcdr.data.synthetic import Synthetic
 from mlcdr.data.synthetic import checksum as checksum_of
 from mlcdr.data.table import Matrix, Table, find_columns
 from mlcdr.data.text import Line, fail, fail_unreadable, quote
+from mlcdr.data.texts import is_texts, list_texts
 from mlcdr.errors import DataError, report_memory
 
 if TYPE_CHECKING:
     from mlcdr.data.arrays import Arrays
-    from mlcdr.data.frames import Tags
+    from mlcdr.data.frames import Framed
 
 # The modules of this package that find files, but do not read data from them.
 _NOT_READERS = (
@@ -68,8 +69,9 @@ class Dataset:
     ----------
     name : str
         Its name in the results (`mlcdr.data.files.short_name`).
-    X : ndarray or csr_array of shape (n, d), float64
+    X : ndarray or csr_array of shape (n, d), float64; or ndarray of shape (n, 1), of strings
         Features after encoding. CSR exactly if the file is sparse ARFF: int32 sorted indices, no explicit zeros.
+        Strings are what a method's vectorizer makes features of.
     Y : ndarray (uint8) or csr_array (int8) of shape (n, K)
         Label sets, in the ARFF's order of columns; CSR exactly if X is.
     feature_names : tuple of str
@@ -86,6 +88,8 @@ class Dataset:
         Remarks for the user, such as a dropped identifier.
     n_train : int or None
         With the predefined split, rows [0, n_train) are the train file's and the rest the test file's; else None.
+    missing : dict
+        Number of missing values of each feature (as declared) that has some, whether X has them still or not.
     """
 
     name: str
@@ -100,9 +104,10 @@ class Dataset:
     declared_numeric: int
     notices: tuple[str, ...]
     n_train: int | None = None
+    missing: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        kind = "sparse" if sparse.issparse(self.X) else "dense"
+        kind = "texts" if is_texts(self.X) else "sparse" if sparse.issparse(self.X) else "dense"
         labels = ", ".join(self.label_names[:5]) + ", ..." * (self.n_labels > 5)
         sizes = f"{self.n_instances} instances, {self.n_features} features ({kind}), {self.n_labels} labels"
         divided = "" if self.n_train is None else f"; the first {self.n_train} train, the others test"
@@ -124,6 +129,14 @@ class Dataset:
         """Number of labels K."""
         return int(self.Y.shape[1])
 
+    @property
+    def kind_of_features(self) -> Literal["numbers", "gaps", "texts"]:
+        """What a method's first step is given: numbers, numbers with gaps (NaN), or texts."""
+        if is_texts(self.X):
+            return "texts"
+        entries = self.X.data if sparse.issparse(self.X) else self.X
+        return "gaps" if self.missing and np.isnan(entries).any() else "numbers"
+
     @classmethod
     def of(
         cls,
@@ -140,7 +153,7 @@ class Dataset:
 
         Parameters
         ----------
-        X : array, sparse matrix or DataFrame of shape (n, d)
+        X : array, sparse matrix or DataFrame of shape (n, d); or n texts
             Features; the columns of a DataFrame may be categories, as in a CSV file.
         Y : array, sparse matrix or DataFrame of shape (n, K), optional
             Label sets, of 0 and 1 (or -1 and 1). Left out where X is a DataFrame that has the labels among its columns.
@@ -149,7 +162,7 @@ class Dataset:
         feature_names, label_names : sequence of str
             Where X and Y are no DataFrames, which have names; feature1, label1, ... by default.
         **options
-            `labels`, `separator`, `categories`, `drop` of a config, for a DataFrame X.
+            `labels`, `separator`, `text`, `categories`, `drop` of a config, for a DataFrame X.
 
         Raises
         ------
@@ -159,12 +172,18 @@ class Dataset:
         from mlcdr.data.arrays import Arrays
 
         place = Path(name)
+        texts = list_texts(X)
+        if texts is not None:
+            import pandas as pd
+
+            options["text"] = next(iter(feature_names), "text")
+            X = pd.DataFrame({options["text"]: texts})
         if hasattr(X, "columns"):
             from mlcdr.data.frames import as_table, joined
 
             frame, labels = (X, options.get("labels")) if Y is None else joined(X, Y, label_names)
             framed = as_table(frame, place, options | ({} if labels is None else {"labels": labels}))
-            return _dataset(name, "", *_of_tables([framed.table], framed.columns, missing, framed.tags))
+            return _dataset(name, "", *_of_tables([framed.table], framed.columns, missing, framed))
         Y, label_names = (Y.to_numpy(), list(Y.columns)) if hasattr(Y, "columns") else (Y, label_names)
         return _dataset(name, "", *_of_arrays(Arrays(place, X, Y, feature_names, label_names).checked(missing)))
 
@@ -179,7 +198,7 @@ class Dataset:
         -------
         dict
             n_instances, n_features (declared), n_columns (of X), n_labels, cardinality (labels per instance), density
-            (cardinality / K), distinct (different label sets), nominal, numeric, format ("dense" or "sparse"),
+            (cardinality / K), distinct (different label sets), nominal, numeric, format ("dense", "sparse" or "text"),
             unlabelled (instances without labels), empty_labels (labels without instances).
         """
         Y = self.Y.toarray() if sparse.issparse(self.Y) else self.Y
@@ -194,7 +213,7 @@ class Dataset:
             "distinct": len(np.unique(np.packbits(Y.astype(np.uint8), axis=1), axis=0)),
             "nominal": self.declared_nominal,
             "numeric": self.declared_numeric,
-            "format": "sparse" if sparse.issparse(self.X) else "dense",
+            "format": "text" if is_texts(self.X) else "sparse" if sparse.issparse(self.X) else "dense",
             "unlabelled": int((per_row == 0).sum()),
             "empty_labels": int((per_label == 0).sum()),
         }
@@ -212,8 +231,9 @@ def load_dataset(
         A name, looked up in `mlcdr.data.files.data_folders()`; or the path of a file of one of the forms, or of a data
         set's folder (a text with a separator, a form's suffix or a leading `.` or `~`, and every Path); or
         `openml:NUMBER`. With an option of `mlcdr.data.forms.SOURCES` (`path`, `synthetic` …) it is a name of your own.
-    missing : {"error", "mean", "zero"}
-        What a missing feature value becomes; "mean" is that of its encoded column over all rows.
+    missing : {"error", "keep", "mean", "zero"}
+        What a missing feature value becomes; "keep": NaN; "mean": that of its encoded column over all rows, those that
+        are tested on included. An empty text is kept as it is, or refused.
     part : {"full", "predefined"}
         "full" reads the full file, or train then test where there is none; "predefined" train then test, and sets
         `n_train`.
@@ -344,7 +364,7 @@ def read_files(files: DataFiles, missing: Missing, part: Part, options: Mapping[
         if files.xml is not None:
             options = {**options, "labels": [name for name, _ in read_label_xml(files.xml)]}
         framed, n_first = read_tables(files.form, files.paths, options)
-        X, Y, facts = _of_tables([framed.table], framed.columns, missing, framed.tags)
+        X, Y, facts = _of_tables([framed.table], framed.columns, missing, framed)
     facts["n_train"] = n_first if part == "predefined" else None
     if files.test_first is not None:
         facts["n_train"], X, Y = _move_train_first(files, X, Y)
@@ -363,16 +383,20 @@ def _of_arrays(found: Arrays) -> Parsed:
         "declared_numeric": d,
         "notices": (),
         "n_train": None,
+        "missing": found.missing,
     }
     return found.X, found.Y, facts
 
 
-def _of_tables(tables: Sequence[Table], columns: Sequence[int], missing: Missing, tags: Tags | None = None) -> Parsed:
+def _of_tables(
+    tables: Sequence[Table], columns: Sequence[int], missing: Missing, framed: Framed | None = None
+) -> Parsed:
     """What was read as a table, or as the train and the test table, with labels in `columns` or in tags."""
     attributes = tables[0].attributes
-    encoded = encode(tables, columns, missing)
+    tags, texts = (framed.tags, framed.texts) if framed is not None else (None, None)
+    encoded = encode(tables, columns, missing, texts)
     names, Y = tags or (tuple(attributes[column].name for column in columns), encoded.Y)
-    n_features = len(attributes) - len(columns)
+    n_features = len(attributes) - len(columns) + (texts is not None)
     n_nominal = sum(attributes[at].codes is not None for at in set(range(len(attributes))) - set(columns))
     facts = {
         "feature_names": encoded.feature_names,
@@ -380,9 +404,10 @@ def _of_tables(tables: Sequence[Table], columns: Sequence[int], missing: Missing
         "xml_label_names": names,
         "declared_features": n_features,
         "declared_nominal": n_nominal,
-        "declared_numeric": n_features - n_nominal,
+        "declared_numeric": 0 if texts is not None else n_features - n_nominal,
         "notices": encoded.notices,
         "n_train": None,
+        "missing": encoded.missing,
     }
     return encoded.X, Y, facts
 

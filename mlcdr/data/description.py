@@ -15,6 +15,7 @@ from scipy import sparse
 
 from mlcdr.data.dataset import Dataset
 from mlcdr.data.table import Matrix
+from mlcdr.data.texts import is_texts
 
 
 def imbalance_ratios(Y: Matrix) -> NDArray[np.float64]:
@@ -38,14 +39,24 @@ def describe_dataset(dataset: Dataset) -> dict[str, Any]:
     Returns
     -------
     dict
-        unique (label sets of one instance), mean_ir, cv_ir, scumble, zeros (share of X's values), constant and
-        duplicate (columns of X that are constant, or equal to one before).
+        unique (label sets of one instance), mean_ir, cv_ir, scumble, missing (values); of numbers also zeros (share of
+        X's values), constant and duplicate (columns of X that are constant, or equal to one before); of texts
+        characters (of a text, on average).
     """
     X, Y = dataset.X, dataset.Y
     ratios = imbalance_ratios(Y)
     there = ratios[~np.isnan(ratios)]
     rows = np.packbits((Y.toarray() if sparse.issparse(Y) else Y).astype(np.uint8), axis=1)
     _, of_sets = np.unique(rows, axis=0, return_counts=True)
+    of_labels = {
+        "unique": int((of_sets == 1).sum()),
+        "mean_ir": float(there.mean()) if len(there) else None,
+        "cv_ir": float(there.std(ddof=1) / there.mean()) if len(there) > 1 else None,
+        "scumble": scumble(Y),
+        "missing": sum(dataset.missing.values()),
+    }
+    if is_texts(X):
+        return of_labels | {"characters": float(np.mean([len(text) for text in X[:, 0]]))}
     seen, constant, duplicate = set(), 0, 0
     columns = sparse.csc_array(X) if sparse.issparse(X) else None
     for j in range(dataset.n_features):
@@ -59,11 +70,7 @@ def describe_dataset(dataset: Dataset) -> dict[str, Any]:
         constant += bool(full and (not len(values) or values.min() == values.max()))
         duplicate += key in seen
         seen.add(key)
-    return {
-        "unique": int((of_sets == 1).sum()),
-        "mean_ir": float(there.mean()) if len(there) else None,
-        "cv_ir": float(there.std(ddof=1) / there.mean()) if len(there) > 1 else None,
-        "scumble": scumble(Y),
+    return of_labels | {
         "zeros": 1 - float(X.nnz if columns is not None else np.count_nonzero(X)) / (X.shape[0] * X.shape[1]),
         "constant": constant,
         "duplicate": duplicate,

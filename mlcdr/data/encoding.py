@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, NoReturn
@@ -13,8 +14,24 @@ from scipy import sparse
 from mlcdr.data.arff_header import Attribute
 from mlcdr.data.table import Matrix, Table
 from mlcdr.data.text import Line, fail, list_values, quote
+from mlcdr.data.texts import Texts
+from mlcdr.errors import DataError
 
-Missing = Literal["error", "mean", "zero"]
+Missing = Literal["error", "keep", "mean", "zero"]
+
+
+class MissingValueError(DataError):
+    """A value is missing, and nothing was said about missing values."""
+
+
+@contextmanager
+def _of_missing_values() -> Iterator[None]:
+    """Make a DataError one about missing values."""
+    try:
+        yield
+    except DataError as error:
+        raise MissingValueError(str(error)) from None
+
 
 # The two-valued nominals whose meaning is known, as (no, yes); compared without case.
 BINARY = {
@@ -53,15 +70,18 @@ class _Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Encoded:
-    """What `encode` gives: X, Y, the names of X's columns, the notices."""
+    """What `encode` gives: X, Y, the names of X's columns, the notices, and attributes with their missing values."""
 
     X: Matrix
     Y: Matrix
     feature_names: tuple[str, ...]
     notices: tuple[str, ...]
+    missing: dict[str, int]
 
 
-def encode(tables: Sequence[Table], labels: Sequence[int], missing: Missing) -> Encoded:
+def encode(
+    tables: Sequence[Table], labels: Sequence[int], missing: Missing, texts: tuple[str, Texts] | None = None
+) -> Encoded:
     """Encode one table, or the train and the test table of one data set, as X and Y (n×0 without `labels`).
 
     Parameters
@@ -70,9 +90,11 @@ def encode(tables: Sequence[Table], labels: Sequence[int], missing: Missing) -> 
         Tables with the same attributes; their rows follow each other.
     labels : sequence of int
         The positions of the labels among the attributes, ascending.
-    missing : {"error", "mean", "zero"}
+    missing : {"error", "keep", "mean", "zero"}
         What to do with a missing feature value. "mean" is the mean of the encoded column over all rows that have a
-        value (for a nominal: the share of each value).
+        value (for a nominal: the share of each value); "keep" leaves NaN, in all columns of a nominal.
+    texts : (name, n×1 strings), optional
+        The features, where these are texts: the table has labels only.
 
     Returns
     -------
@@ -104,15 +126,17 @@ def encode(tables: Sequence[Table], labels: Sequence[int], missing: Missing) -> 
             wanted = "a label must be {0,1}, {NO,YES} or {false,true}"
             message = f"label {quote(attribute.name)} has the values {list_values(attribute.values)}; {wanted}"
             Line(tables[0].path, attribute.line).fail(message)
-    if not features:
+    if not features and texts is None:
         fail(tables[0].path, "no feature is left besides the labels")
     # Y before X, and made small at once: it halves the peak of memory.
     Y = _take(values, [column for source in labels for column in _list_columns(source, attributes[source])])
     _check_labels(Y, tables, labels)
     Y = Y.astype(np.int8 if sparse.issparse(Y) else np.uint8)
+    if texts is not None:
+        return Encoded(texts[1], Y, texts[:1], (), _check_texts(*texts, tables, missing))
     X = _take(values, features)
-    _fill(X, features, tables, missing)
-    return Encoded(X, Y, tuple(column.name for column in features), tuple(notices))
+    gaps = _fill(X, features, tables, missing)
+    return Encoded(X, Y, tuple(column.name for column in features), tuple(notices), gaps)
 
 
 def _stack(tables: Sequence[Table]) -> Matrix:
@@ -221,19 +245,34 @@ def _check_labels(Y: Matrix, tables: Sequence[Table], labels: Sequence[int]) -> 
     _fail_at(tables, rows[0], f"label {name} has the value {value:g}; a label must be 0 or 1")
 
 
-def _fill(X: Matrix, features: Sequence[_Column], tables: Sequence[Table], missing: Missing) -> None:
-    """Fill the gaps of X, in place."""
+def _check_texts(name: str, texts: Texts, tables: Sequence[Table], missing: Missing) -> dict[str, int]:
+    """The number of texts with nothing but blanks, by the column's name; refused unless they are to be kept."""
+    empty = [row for row, text in enumerate(texts[:, 0]) if not text.strip()]
+    if empty and missing == "error":
+        with _of_missing_values():
+            _fail_at(tables, empty[0], f"column {quote(name)} has no text; `missing: keep` takes it as an empty one")
+    if empty and missing != "keep":
+        fail(tables[0].path, f"missing: {missing} is for numbers; `missing: keep` takes texts that are empty")
+    return {name: len(empty)} if empty else {}
+
+
+def _fill(X: Matrix, features: Sequence[_Column], tables: Sequence[Table], missing: Missing) -> dict[str, int]:
+    """Fill the gaps of X, in place; how many each attribute has that has some."""
 
     def fail_at(row: int, column: int, message: str) -> NoReturn:
         _fail_at(tables, row, f"attribute {quote(tables[0].attributes[features[column].source].name)} {message}")
 
-    fill(X, missing, tables[0].path, [column.name for column in features], fail_at)
+    gaps = fill(X, missing, tables[0].path, [column.name for column in features], fail_at)
+    attributes = {column.name: tables[0].attributes[column.source].name for column in features}
+    return {attributes[name]: count for name, count in gaps.items()}
 
 
 def fill(
     X: Matrix, missing: Missing, path: Path, names: Sequence[str], fail_at: Callable[[int, int, str], NoReturn]
-) -> None:
-    """Fill the gaps (NaN) of X, n×d, in place; `fail_at` raises an error about a row and a column.
+) -> dict[str, int]:
+    """Fill the gaps (NaN) of X, n×d, in place, or keep them; how many each column has that has some.
+
+    `fail_at` raises an error about a row and a column.
 
     Raises
     ------
@@ -242,17 +281,24 @@ def fill(
     """
     rows, columns = _find(X, np.isnan)
     if not len(rows):
-        return
+        return {}
+    counts = np.bincount(columns, minlength=X.shape[1])
+    found = {names[j]: int(counts[j]) for j in np.flatnonzero(counts).tolist()}
+    if missing == "keep":
+        return found
     if missing == "error":
-        fail_at(rows[0], columns[0], "has no value; fill such gaps with the option missing: mean or missing: zero")
+        hint = "`missing: keep` leaves gaps to a step of the method, `missing: mean` or `zero` fills them for all rows"
+        with _of_missing_values():
+            fail_at(rows[0], columns[0], f"has no value; {hint}")
     entries = X.data if sparse.issparse(X) else X
     gaps = np.isnan(entries)
     entries[gaps] = 0
     if missing == "mean":
-        present = X.shape[0] - np.bincount(columns, minlength=X.shape[1])
+        present = X.shape[0] - counts
         if not present.all():
             name = quote(names[int(np.argmin(present))])
             fail(path, f"feature {name} has no value in any row, so missing: mean cannot fill it")
         entries[gaps] = (X.sum(axis=0) / present)[columns]
     if sparse.issparse(X):
         X.eliminate_zeros()
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcdr.data.dataset import Dataset
+from mlcdr.data.texts import is_texts
 from mlcdr.errors import DataError
 from mlcdr.whole_files import write_atomically
 
@@ -39,7 +41,7 @@ def export(dataset: Dataset, form: str, folder: Path, part: str = "") -> list[Pa
     Raises
     ------
     DataError
-        Names that the form cannot hold.
+        Names, texts or gaps that the form cannot hold.
     ResultsError
         When a file cannot be written.
     """
@@ -47,6 +49,11 @@ def export(dataset: Dataset, form: str, folder: Path, part: str = "") -> list[Pa
     ending, write, beside = WRITERS[form]
     if set(dataset.feature_names) & set(dataset.label_names) and form not in ("npz", "svmlight", "xmc"):
         raise DataError(f"{dataset.name}: a feature and a label have the same name, which a table cannot have")
+    kind = dataset.kind_of_features
+    if kind == "texts" and form not in ("csv", "parquet"):
+        raise DataError(f"{dataset.name}: its features are texts, which csv and parquet hold, and {form} does not")
+    if kind == "gaps" and form in ("svmlight", "xmc"):
+        raise DataError(f"{dataset.name}: has missing values, which {form} cannot hold; the other forms can")
     files = {f"{stem}{part and f'-{part}'}{ending}": write(dataset)} | {
         stem + end: content(dataset) for end, content in beside.items()
     }
@@ -91,8 +98,10 @@ def _xml(dataset: Dataset) -> str:
 
 def _csv(dataset: Dataset) -> str:
     text = io.StringIO()
+    # Blanks in front of a text are kept within quotes alone.
+    quoting = csv.QUOTE_NONNUMERIC if is_texts(dataset.X) else csv.QUOTE_MINIMAL
     for k, frame in enumerate(_frames(dataset)):
-        frame.to_csv(text, index=False, header=not k)
+        frame.to_csv(text, index=False, header=not k, quoting=quoting)
     return text.getvalue()
 
 

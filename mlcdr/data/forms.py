@@ -24,7 +24,7 @@ class Form(NamedTuple):
     packed: bool = False
 
 
-_COLUMNS = ("labels", "separator", "categories", "drop")
+_COLUMNS = ("labels", "separator", "text", "categories", "drop")
 FORMS = {
     "arff": Form(
         "ARFF", (".arff",), ("labels",), "Mulan's NAME.xml beside it, MEKA's `-C` in the relation, or `labels`"
@@ -83,13 +83,19 @@ class Option(NamedTuple):
 
 
 OPTIONS = {
-    "missing": Option(("text",), "What becomes of missing values.", ("error", "mean", "zero")),
+    "missing": Option(
+        ("text",),
+        "What becomes of missing values: they are refused, kept (for a first step of the feature space to fill them), "
+        "or filled with the mean of their column over all rows, or with 0.",
+        ("error", "keep", "mean", "zero"),
+    ),
     "labels": Option(
         ("number", "text", "list"),
         "Which columns are labels: their names, a name or pattern (`tag_*`), or how many, the first ones or, of a "
         "negative number, the last (MEKA's `-C`).",
     ),
     "separator": Option(("text",), "The text between the tags of the one column that `labels` names."),
+    "text": Option(("text",), "The one column of text that is the features; a method begins with a vectorizer then."),
     "categories": Option(("list",), "Columns whose values are words even where they look like numbers."),
     "drop": Option(("list",), "Columns that are left out."),
     "delimiter": Option(("text",), "The character between the cells of a row: `,` (in .tsv a tab)."),

@@ -29,7 +29,8 @@ from mlcdr.data.forms import PACKED
 from mlcdr.data.packed import FREE_BYTES, GROWTH, check_plain, open_data
 from mlcdr.data.table import Table, find_columns
 from mlcdr.data.text import Line, fail, list_values, quote
-from mlcdr.errors import DataError
+from mlcdr.data.texts import Texts, as_texts
+from mlcdr.errors import DataError, suggest_name
 
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """Cells of a CSV file that have no value."""
@@ -47,11 +48,15 @@ Tags: TypeAlias = tuple[tuple[str, ...], np.ndarray]
 
 
 class Framed(NamedTuple):
-    """A table; and the columns of its labels, or what its column of tags has."""
+    """A table; the columns of its labels, or what its column of tags has; its column of text, by name, if it has one.
+
+    Tags and texts are no columns of the table.
+    """
 
     table: Table
     columns: list[int]
     tags: Tags | None
+    texts: tuple[str, Texts] | None
 
 
 @dataclass(frozen=True)
@@ -123,10 +128,10 @@ class _CsvFile:
         self._check_length(line, first, names)
         return names
 
-    def read(self, texts: Sequence[str], tags: str | None) -> pd.DataFrame:
-        """The file's rows; the columns `texts` as they are written, gaps and all in that of `tags`."""
+    def read(self, words: Sequence[str], texts: Sequence[str]) -> pd.DataFrame:
+        """The file's rows; the columns `words` and `texts` as they are written, and in `texts` no word is a gap."""
         names = self.names()
-        gaps: Any = list(MISSING) if tags is None else {name: list(MISSING) for name in names if name != tags}
+        gaps: Any = {name: list(MISSING) for name in names if name not in texts} if texts else list(MISSING)
         plain = not self.path.name.lower().endswith(PACKED)  # pandas reads a file faster than a stream of ours
         if plain and self.encoding != "utf-16":
             check_plain(self.path)
@@ -142,7 +147,7 @@ class _CsvFile:
                     header=0 if self.header else None,
                     names=names,
                     index_col=False,
-                    dtype={name: str for name in (*texts, tags) if name in names},
+                    dtype={name: str for name in (*words, *texts) if name in names},
                     keep_default_na=False,
                     na_values=gaps,
                     skipinitialspace=True,
@@ -155,7 +160,7 @@ class _CsvFile:
             fail(self.path, f"no CSV: {str(error).strip()}")
         if not len(frame):
             fail(self.path, "no row after the names of the columns")
-        if names[-1] != tags and frame.iloc[:, -1].isna().any():  # so is a row that is too short
+        if names[-1] not in texts and frame.iloc[:, -1].isna().any():  # so is a row that is too short
             self._check_lengths(names)
         return frame
 
@@ -207,11 +212,12 @@ def read_tables(form: str, paths: Sequence[Path], options: Mapping[str, Any]) ->
     """
     frames: list[pd.DataFrame] = []
     places: list[Callable[[int], Line]] = []
-    tags = options["labels"] if "separator" in options and isinstance(options.get("labels"), str) else None
+    tags = [options["labels"]] if "separator" in options and isinstance(options.get("labels"), str) else []
+    texts = tags + ([options["text"]] if "text" in options else [])
     for path in paths:
         if form == "csv":
             file = _CsvFile.of(path, options)
-            frames.append(file.read(options.get("categories", ()), tags))
+            frames.append(file.read(options.get("categories", ()), texts))
             places.append(file.place)
         else:
             frames.append(_read_arrow(form, path))
@@ -272,7 +278,7 @@ def as_table(
     path : Path
         Of its file, for messages.
     options : mapping
-        `labels`, `separator`, `categories`, `drop` of a config.
+        `labels`, `separator`, `text`, `categories`, `drop` of a config.
     find : callable, optional
         Where a row stands in the file; without lines by default.
 
@@ -299,6 +305,11 @@ def as_table(
             head.fail(f"separator: is for one column of tags, but labels: means {len(columns)} columns")
         tags = _split_tags(frame.iloc[:, columns[0]], options["separator"], find)
         frame, columns = frame.drop(columns=names[columns[0]]), []
+    texts = None
+    if "text" in options:
+        labels = [names[j] for j in columns]
+        texts = options["text"], _read_texts(frame, options["text"], labels, head, find)
+        frame, columns = frame[labels], list(range(len(labels)))
     attributes, coded, numbers = [], {}, []
     for j, name in enumerate(frame.columns):
         column, codes = _Column(name, frame.iloc[:, j], find), None
@@ -309,15 +320,34 @@ def as_table(
         attributes.append(Attribute(name, codes, False, head.number))
     if coded:
         frame = pd.concat({j: coded.get(j, frame.iloc[:, j]) for j in range(len(attributes))}, axis=1)
-    if all(isinstance(kind, pd.SparseDtype) for kind in frame.dtypes):
+    if attributes and all(isinstance(kind, pd.SparseDtype) for kind in frame.dtypes):
         values: Any = sparse.csr_array(frame.sparse.to_coo(), dtype=np.float64)
     else:
         values = frame.to_numpy(np.float64, na_value=np.nan)
-        if max(values.max(), -values.min()) < _LARGEST:  # neither gaps nor large numbers
+        if numbers and max(values.max(), -values.min()) < _LARGEST:  # neither gaps nor large numbers
             numbers = []
     for column in numbers:
         column.check_numbers()
-    return Framed(_FrameTable(path, tuple(attributes), values, find), columns, tags)
+    return Framed(_FrameTable(path, tuple(attributes), values, find), columns, tags, texts)
+
+
+def _read_texts(
+    frame: pd.DataFrame, name: str, labels: Sequence[str], head: Line, find: Callable[[int], Line]
+) -> Texts:
+    """The column of text, which must be all that there is besides the labels."""
+    if name not in frame.columns:
+        head.fail(f"text: no column is called {quote(name)}{suggest_name(name, frame.columns)}")
+    if name in labels:
+        head.fail(f"text: column {quote(name)} is a label")
+    others = [each for each in frame.columns if each != name and each not in labels]
+    if others:
+        hint = f"leave the others out: `drop: [{', '.join(others[:20])}]`"
+        head.fail(f"text: a set of texts has no other features than its text {quote(name)}; {hint}")
+
+    def fail_at(row: int, message: str) -> NoReturn:
+        find(row).fail(f"row {row + 1}: column {quote(name)} {message}")
+
+    return as_texts(frame[name].astype(object), fail_at)
 
 
 class _Column(NamedTuple):

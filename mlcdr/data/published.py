@@ -77,6 +77,7 @@ def read_published(path: Path, known: Entry, xml: Path | None) -> tuple[Matrix, 
         "declared_numeric": 0 if binary else d,
         "notices": (),
         "n_train": said.n_train,
+        "missing": {},
     }
     return X, Y, facts
 

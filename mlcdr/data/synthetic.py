@@ -182,11 +182,14 @@ def shares(weights: Array, n: int) -> NDArray[np.intp]:
 
 
 def checksum(X: Any, Y: Any) -> str:
-    """SHA-256 (hex) over shapes and contents of two matrices, dense or CSR."""
+    """SHA-256 (hex) over shapes and contents of two matrices, dense or CSR, or texts and a matrix."""
     from scipy import sparse  # not where a config is only checked
+
+    from mlcdr.data.texts import is_texts, pack
 
     digest = hashlib.sha256(f"{X.shape} {Y.shape}\n".encode())
     for part in (X, Y):
-        for piece in (part.data, part.indices, part.indptr) if sparse.issparse(part) else (part,):
+        pieces = (part.data, part.indices, part.indptr) if sparse.issparse(part) else (part,)
+        for piece in pack(part) if is_texts(part) else pieces:
             digest.update(np.ascontiguousarray(piece).tobytes())
     return digest.hexdigest()

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcdr.config.data_checks import find_unfit_features
 from mlcdr.config.loading import experiment_yaml
 from mlcdr.errors import ConfigError
 from mlcdr.execution.artifacts import Keeping
@@ -119,6 +120,8 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
     except ConfigError as error:  # more rows asked for than there are
         raise ConfigError([experiment.placed(problem) for problem in error.problems]) from None
     dataset = data.dataset
+    if unfit := list(find_unfit_features(experiment, dataset)):
+        raise ConfigError([experiment.placed(problem) for problem in unfit])
     for text in dataset.notices:
         listener.notice(f"{dataset.name}: {text}")
     counted = dataset.statistics()

@@ -143,5 +143,9 @@ def number_groups(dataset: Dataset, feature: str) -> Integers:
     if not columns:
         hint = suggest_name(feature, dict.fromkeys(name.partition("=")[0] for name in names))
         raise ConfigError([f"splits.groups: {dataset.name} has no feature {feature!r}{hint}"])
+    kind = dataset.kind_of_features
+    if kind == "texts" or (kind == "gaps" and feature in dataset.missing):
+        why = "is a text" if kind == "texts" else "has missing values"
+        raise ConfigError([f"splits.groups: {feature!r} of {dataset.name} {why}, and so is no group"])
     values = as_dense(dataset.X[:, columns])
     return np.unique(values, axis=0, return_inverse=True)[1].ravel()

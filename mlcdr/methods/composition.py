@@ -40,7 +40,7 @@ from mlcdr.methods.label_space.linear import LinearLabelSpace
 from mlcdr.methods.learners.linear import LinearLearner
 from mlcdr.methods.multilabel import LabelSetClassifier
 from mlcdr.methods.thresholds import Fixed, Round
-from mlcdr.numerics.entry import checked
+from mlcdr.numerics.entry import as_texts, checked
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
@@ -107,6 +107,13 @@ class ComposedClassifier(LabelSetClassifier):
             return self.feature_space or ()
         return (self.feature_space,)
 
+    def _checked(self, X: Any, reset: bool = True) -> Any:
+        """Rows as the first part takes them: texts, or numbers with gaps or without."""
+        first = next(iter(self._steps()), self.learner)
+        if contracts.takes_texts(first):
+            return as_texts(X)
+        return checked(self, X, reset=reset, ensure_all_finite="allow-nan" if contracts.takes_gaps(first) else True)
+
     def fit_moments(self, moments: Moments, own_parts: bool = False) -> ComposedClassifier:
         """Fit from the moments of a training set of label sets (which must still have their rows if a part needs them).
 
@@ -115,11 +122,12 @@ class ComposedClassifier(LabelSetClassifier):
         prepared = (lambda part: part) if own_parts else (lambda part: clone(adapted(part)))
         self._begin(moments)
         for step in self._steps():
-            self.feature_steps_.append(contracts.fit(prepared(step), moments))
-            moments = transform_moments(self.feature_steps_[-1], moments)
+            fitted, moments = contracts.fit_step(prepared(step), moments)
+            self.feature_steps_.append(fitted)
         self.learner_ = prepared(self.learner)
         if self.label_space is None and self.dual_space is None:
             self.learner_ = of_single_labels(self.learner_)
+        contracts.check_features(self.dual_space or self.learner_, contracts.kind_of_features(moments))
         if self.dual_space is not None and self.label_space is not None:
             raise ValueError("a dual space reduces the labels itself: leave `label_space` out")
         if is_classifier(self.learner_):
@@ -212,7 +220,7 @@ class ComposedClassifier(LabelSetClassifier):
     def predict(self, X: Any) -> NDArray[Any]:
         """Label sets (n×K) of X (n×d), in the values and the shape that y had."""
         check_is_fitted(self, "learner_")
-        X = checked(self, X, reset=False)
+        X = self._checked(X, reset=False)
         return self._in_form_of_y(self.labels_of(self.output(X), self._leading))
 
     def decision_function(self, X: Any) -> Array:
@@ -221,7 +229,7 @@ class ComposedClassifier(LabelSetClassifier):
         Positive where the label is predicted (but for what a threshold falls back on).
         """
         check_is_fitted(self, "learner_")
-        X = checked(self, X, reset=False)
+        X = self._checked(X, reset=False)
         if self.label_space_ is None:
             scores = _scores(self.learner_, self._transform(X))
             if self.threshold is not None:
@@ -242,7 +250,7 @@ class ComposedClassifier(LabelSetClassifier):
         No threshold changes it.
         """
         check_is_fitted(self, "learner_")
-        present = self.probabilities(checked(self, X, reset=False))
+        present = self.probabilities(self._checked(X, reset=False))
         assert present is not None
         return np.hstack([1 - present, present]) if self._is_vector else present
 
@@ -335,8 +343,11 @@ class ComposedClassifier(LabelSetClassifier):
         return np.asarray(self.label_space_.decode(output))
 
     def _transform(self, X: Any) -> Any:
-        for step in self.feature_steps_ if self._folded is None else self.feature_steps_[:-1]:
+        steps = self.feature_steps_ if self._folded is None else self.feature_steps_[:-1]
+        for step, following in zip(steps, [*steps[1:], self.learner_], strict=True):
             X = transform(step, X)
+            if contracts.takes_gaps(step) and contracts.has_gaps(X):
+                contracts.check_features(following, "gaps")
         return X
 
 

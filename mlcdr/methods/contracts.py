@@ -8,7 +8,7 @@ method through the functions at the end of this file, the only place that tests 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,9 +19,11 @@ from sklearn.utils import get_tags
 from mlcdr.methods.constraints import write_init
 from mlcdr.numerics.entry import as_csr, checked
 from mlcdr.numerics.linalg import n_kept
-from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.moments import Moments, UnsummedMoments
 
 Array = NDArray[np.float64]
+_STEPS_KEPT = 4  # first steps with what they make of the rows: it may be large
+Kind = Literal["numbers", "gaps", "texts"]
 ChecksOfLabels = Mapping[str, Callable[[Any, int], Any]]
 
 
@@ -243,14 +245,88 @@ def fit(part: Any, moments: Moments, dtype: Any = None) -> Any:
     """Fit a part to a training set: from its moments, or else from its rows (and those without labels if it uses them).
 
     `dtype`: of the labels, where it gets rows; None leaves it.
+
+    Raises
+    ------
+    ValueError
+        When it does not take features of this kind; and whatever its own `fit` raises.
     """
+    check_features(part, kind_of_features(moments))
     if takes_moments(part):
         return part.fit_moments(moments)
     X, Y = moments.rows()
+    X = _as_taken(X)
     Y = as_dense(Y) if dtype is None else as_dense(Y).astype(dtype)
     if declared(part, "uses_unlabelled") and moments.unlabelled is not None:
         return part.fit(X, Y, X_unlabelled=moments.unlabelled)
     return part.fit(X, Y)
+
+
+def fit_step(step: Any, moments: Moments) -> tuple[Any, Moments]:
+    """A step fitted to a training set, and the moments of what it makes of it.
+
+    To texts, and to numbers with gaps, steps of the same class with the same parameters are fitted once: what follows
+    shares the moments, too.
+    """
+
+    def compute() -> tuple[Any, Moments]:
+        fit(step, moments)
+        return step, transform_moments(step, moments)
+
+    if not isinstance(moments, UnsummedMoments) or not has_parameters(step):
+        return compute()
+    values = sorted(step.get_params().items())
+    if not all(isinstance(value, str | int | float | tuple | None) for _, value in values):
+        return compute()
+    return moments.memo.latest("first steps", (type(step), repr(values)), compute, _STEPS_KEPT)
+
+
+def check_features(part: Any, kind: Kind) -> None:
+    """Raise ValueError where a part does not take features of a kind."""
+    if why := find_misfit(part, kind):
+        raise ValueError(why)
+
+
+def kind_of_features(moments: Moments) -> Kind:
+    """The kind of features that a training set has."""
+    if not isinstance(moments, UnsummedMoments):
+        return "numbers"
+    return "texts" if moments.are_texts else "gaps"
+
+
+def find_misfit(part: Any, kind: Kind) -> str:
+    """Why a part cannot be fitted to features of a kind, by scikit-learn's tags; empty if it can."""
+    name = type(part).__name__
+    if takes_texts(part):
+        return "" if kind == "texts" else f"{name} takes texts, and the features are numbers"
+    if kind == "texts":
+        return f"{name} takes no texts: the first step of the feature space must be a vectorizer (TfidfVectorizer)"
+    if kind == "gaps" and not takes_gaps(part):
+        return f"{name} takes no missing values: the first step of the feature space must fill them (SimpleImputer)"
+    return ""
+
+
+def takes_texts(part: Any) -> bool:
+    """Whether a part is a vectorizer, by its tags: its X is n texts."""
+    if isinstance(part, Part):  # none of this package is: no time is spent on tags, which are asked for often
+        return False
+    tags = part.__sklearn_tags__().input_tags if has_tags(part) else None
+    return tags is not None and tags.string and not tags.two_d_array
+
+
+def takes_gaps(part: Any) -> bool:
+    """Whether missing values (NaN) may be among a part's features, by its tags."""
+    return bool(has_tags(part) and part.__sklearn_tags__().input_tags.allow_nan)
+
+
+def has_gaps(X: Any) -> bool:
+    """Whether values of X (n×d, dense or CSR) are missing (NaN)."""
+    return bool(np.isnan(X.data if sp.issparse(X) else X).any())
+
+
+def _as_taken(X: Any) -> Any:
+    """Rows as parts of other packages take them: texts (n×1) as a vector."""
+    return X[:, 0] if X.dtype == object else X
 
 
 def fit_label_sets(classifier: Any, moments: Moments) -> Any:
@@ -291,7 +367,7 @@ def transform(step: Any, X: Any) -> Any:
     So what follows needs no case for n×0 matrices: it learns from the labels alone. A DataFrame (scikit-learn's
     `set_output`) becomes an array.
     """
-    reduced = step.transform(X)
+    reduced = step.transform(_as_taken(X))
     reduced = as_csr(reduced.to_numpy() if hasattr(reduced, "to_numpy") else reduced)
     return reduced if reduced.shape[1] else np.zeros((X.shape[0], 1))
 

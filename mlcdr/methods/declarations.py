@@ -323,6 +323,8 @@ class Declaration:
             inside = [(each, str(key)) for key, each in written.items()] + [(str(key), inner) for key in written]
         elif isinstance(written, list | tuple):
             inside = [(each, inner) for each in written]
+        elif written == "filename":  # of a vectorizer's `input`
+            return f"{shown} would make it open files that the data name, which no config may set. Got 'filename'."
         elif not _WORDS.fullmatch(written):
             hint = f" (A component is a mapping: `{{{written}: {{}}}}`.)" if _is_dotted(written) else ""
             return (

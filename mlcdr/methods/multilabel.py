@@ -46,11 +46,17 @@ class LabelSetClassifier(ClassifierMixin, Part):
             When the shapes disagree, a feature is not finite, y holds more than two values, or a parameter is wrong.
         """
         self._validate_params()
-        X = checked(self, X)
+        X = self._checked(X)
         Y, classes, is_vector = as_binary(y, X.shape[0])
         self.fit_moments(self._training_set(X, Y, X_unlabelled))
         self.classes_, self._is_vector = classes, is_vector
         return self
+
+    def _checked(self, X: Any, reset: bool = True) -> Any:
+        """Rows (n×d) that are handed in, checked: those of the training set, which say how many features there are
+        (`reset`), or others.
+        """
+        return checked(self, X, reset=reset)
 
     def fit_moments(self, moments: Moments) -> Any:
         """Fit from a training set of label sets {0, 1}; it sets `classes_` to 0 and 1."""
@@ -137,7 +143,7 @@ class MultilabelClassifier(LabelSetClassifier):
 
     def _valid(self, X: Any) -> Any:
         """New rows, checked."""
-        return checked(self, X, reset=False)
+        return self._checked(X, reset=False)
 
 
 class MetaClassifier(MultilabelClassifier):

@@ -517,7 +517,9 @@ def _step(written: Any) -> tuple[str, Keys, Any] | None:
 
 
 def _filled(written: Any, declaration: Declaration, parameter: str, check: bool) -> Any:
-    """The value of a parameter, with the components in it built, and named estimators as scikit-learn has them."""
+    """The value of a parameter, with the components in it built, and named estimators and tuples as scikit-learn has
+    them.
+    """
     if declaration.is_ours or isinstance(written, str):
         return as_number(written)
 
@@ -529,7 +531,9 @@ def _filled(written: Any, declaration: Declaration, parameter: str, check: bool)
         return list(map(fill, each)) if isinstance(each, list | tuple) else each
 
     if parameter != declaration.steps or not isinstance(written, list):
-        return fill(written)
+        known = declaration.parameters.get(parameter)
+        is_tuple = isinstance(written, list) and known is not None and isinstance(known.default, tuple)
+        return tuple(fill(written)) if is_tuple else fill(written)
     return [tuple(fill(next(iter(each.items())) if isinstance(each, Mapping) else each)) for each in written]
 
 

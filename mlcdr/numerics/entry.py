@@ -50,6 +50,25 @@ def as_csr(a: Any) -> Any:
     return rows
 
 
+def as_texts(X: Any) -> NDArray[np.object_]:
+    """Texts (n, or n×1) as an array (n×1) of strings.
+
+    Raises
+    ------
+    ValueError
+        When X has another shape, or something else in it.
+    """
+    texts = np.asarray(X, dtype=object)
+    if texts.ndim == 1:
+        texts = texts[:, None]
+    if texts.ndim != 2 or texts.shape[1] != 1:
+        raise ValueError(f"X has the shape {texts.shape}; a vectorizer takes one column of texts")
+    for row, text in enumerate(texts[:, 0]):
+        if not isinstance(text, str):
+            raise ValueError(f"row {row} of X is {type(text).__name__}, not a text")
+    return texts
+
+
 def as_label_matrix(Y: Any, n: int) -> Any:
     """Y as an n×K matrix of numbers (a vector becomes one column); sparse stays CSR.
 

@@ -74,6 +74,8 @@ class Moments:
     def from_arrays(cls, X: Any, Y: Any, memo: Memo | None = None) -> Moments:
         """Moments of X (n×d) and Y (n×K), dense or sparse, keeping the rows. Cost of S: nd², or Σ nnz(row)² if sparse.
 
+        Of texts (n×1) and of features with NaN they are `UnsummedMoments`.
+
         Raises
         ------
         ValueError
@@ -83,7 +85,11 @@ class Moments:
         n = X.shape[0]
         if n != Y.shape[0] or n == 0:
             raise ValueError(f"X has {n} rows and Y has {Y.shape[0]}: they must agree, and there must be one at least")
+        if X.dtype == object:
+            return UnsummedMoments.of(X, Y, memo)
         of = AllRows(X, Y)
+        if np.isnan(of.mean_x).any():
+            return UnsummedMoments.of(of.X, Y, memo)
         rows = (of.X, Y)
         return cls(n, of.mean_x, of.mean_y, of.xx, of.xy, of.yy, lambda: rows, of.spread, memo=memo or Memo())
 
@@ -520,6 +526,49 @@ class Moments:
     def _changed(self, **changes: Any) -> Moments:
         """The same but for these attributes; what is known of S alone is forgotten."""
         return replace(self, memo=Memo(), part_of=None, variances=None, **changes)
+
+
+@dataclass(frozen=True, eq=False)
+class UnsummedMoments(Moments):
+    """Rows whose features have no sums yet: texts (n×1), or numbers some of which are missing (NaN).
+
+    They are for a first step of the feature space that makes numbers of them; whatever needs a sum of the features
+    raises ValueError. Made by `Moments.from_arrays`.
+    """
+
+    @classmethod
+    def of(cls, X: Any, Y: Any, memo: Memo | None = None) -> UnsummedMoments:
+        """Those of X (n×d) and Y (n×K)."""
+
+        def refuse() -> Array:
+            what = "texts" if X.dtype == object else "numbers of which some are missing"
+            raise ValueError(f"the features are {what}, and have no sums before a first step has made numbers of them")
+
+        labels = Moments.from_arrays(np.zeros((X.shape[0], 1)), Y)
+        unknown = np.full(X.shape[1], np.nan)
+        return cls(
+            X.shape[0],
+            unknown,
+            labels.mean_y,
+            refuse,
+            refuse,
+            lambda: labels.yy,
+            lambda: (X, Y),
+            refuse,
+            memo=memo or Memo(),
+        )
+
+    @property
+    def are_texts(self) -> bool:
+        """Whether the features are texts, not numbers with gaps."""
+        return bool(self.rows()[0].dtype == object)
+
+    def without(self, index: NDArray[np.intp]) -> Moments:
+        """The rows not in `index`; errors as of `Moments.without`."""
+        X, Y = self.rows()
+        keep = row_sums.rows_left(X.shape[0], index)
+        left = Moments.from_arrays(sums.frozen(X[keep]), sums.frozen(Y[keep]))
+        return replace(left, _unlabelled=self._unlabelled)
 
 
 @dataclass(frozen=True, eq=False)

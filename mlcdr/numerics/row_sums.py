@@ -96,13 +96,8 @@ class RowsLeft:
         label_spread: Callable[[], Array],
         entries: Callable[[], Index],
     ):
-        self.keep = np.ones(X.shape[0], dtype=bool)
-        self.keep[index] = False
+        self.keep = rows_left(X.shape[0], index)
         self.n = n = int(self.keep.sum())
-        if n < 1:
-            raise ValueError("no row is left to train on")
-        if n != X.shape[0] - len(index):
-            raise ValueError("a row is named twice among those to leave out")
         self.Y, self.X_out, self.Y_out = Y, X[index], Y[index]
         self.old_mean_x, self.old_mean_y = means
         sum_x = sums.total(self.X_out) - len(index) * self.old_mean_x
@@ -142,6 +137,23 @@ class RowsLeft:
         """The diagonal of S (d,), without S."""
         self.exact.put_spreads(self.left)
         return self.left
+
+
+def rows_left(n: int, index: Index) -> NDArray[np.bool_]:
+    """Which of n rows stay when those of `index` go.
+
+    Raises
+    ------
+    ValueError
+        When none stays, or one is named twice.
+    """
+    keep = np.ones(n, dtype=bool)
+    keep[index] = False
+    if not keep.any():
+        raise ValueError("no row is left to train on")
+    if keep.sum() != n - len(index):
+        raise ValueError("a row is named twice among those to leave out")
+    return keep
 
 
 def _find_constant_labels(

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from mlcdr.data.dataset import Dataset
-from mlcdr.errors import escape_control_characters
+from mlcdr.errors import DataError, escape_control_characters
 from mlcdr.methods.feature_space.opls import OPLS
 from mlcdr.methods.feature_space.pca import PCA
 from mlcdr.numerics.information import mutual_information
@@ -47,9 +47,14 @@ def write_all(dataset: Dataset, folder: Path, order: str = "auto", projection: s
 
     Raises
     ------
+    DataError
+        When its features are texts, or some of their values missing.
     ResultsError
         When a file cannot be written.
     """
+    if dataset.kind_of_features != "numbers":
+        hint = "texts have none" if dataset.kind_of_features == "texts" else "say `missing: mean` or `zero`"
+        raise DataError(f"{dataset.name}: the figures are drawn from features that are numbers, all there; {hint}")
     made: dict[str, Callable[[], Figure]] = {
         "label_correlations": lambda: draw_correlations(dataset, order),
         "label_imbalance": lambda: draw_imbalance(dataset),

@@ -32,7 +32,10 @@ def test_a_malformed_file_gives_one_line(
     if xml is not None:
         Path("bad.xml").write_text(xml)
     Path("e.yaml").write_text(experiment_yaml(small.experiment(Path("bad.arff"))))
-    for command in (["datasets", "info", "bad.arff"], ["run", "e.yaml", "-j", 1]):
+    commands: list[list[object]] = [["run", "e.yaml", "-j", 1]]
+    if name != "missing value":  # which `info` shows
+        commands.append(["datasets", "info", "bad.arff"])
+    for command in commands:
         done = mlcdr(*command)
         assert (done.code, done.out) == (2, "")
         (line,) = done.err.splitlines()

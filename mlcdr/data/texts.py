@@ -1,0 +1,68 @@
+"""Data sets whose features are texts: an n×1 array of strings, which a method's vectorizer makes numbers of.
+
+Here are the strings of a column, checked; and the same strings as two arrays of numbers, for files and checksums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+Texts = NDArray[np.object_]
+"""n×1 strings."""
+
+
+def is_texts(X: Any) -> TypeGuard[Texts]:
+    """Whether the X of a data set is texts."""
+    return isinstance(X, np.ndarray) and X.dtype == object
+
+
+def as_texts(cells: Iterable[Any], fail_at: Callable[[int, str], NoReturn]) -> Texts:
+    """The cells of a column as texts (n×1), a missing one (None, NaN) as an empty text.
+
+    `fail_at` raises an error about a row, for a cell that is something else.
+    """
+    texts = []
+    for row, cell in enumerate(cells):
+        if cell is None or cell != cell:
+            cell = ""
+        elif not isinstance(cell, str):
+            fail_at(row, f"is {type(cell).__name__} {str(cell)[:40]!r}, which is no text")
+        texts.append(cell)
+    column = np.empty((len(texts), 1), dtype=object)
+    column[:, 0] = texts
+    return column
+
+
+def list_texts(X: Any) -> list[Any] | None:
+    """The cells of a list, Series or array (n, or n×1) that begins with a text; None of anything else."""
+    if not isinstance(X, list | tuple) and getattr(getattr(X, "dtype", None), "kind", "") not in ("O", "U", "T"):
+        return None
+    cells = list(X[:, 0] if getattr(X, "shape", ())[1:] == (1,) else X)
+    return cells if cells and isinstance(cells[0], str) else None
+
+
+def pack(texts: Texts) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The texts in UTF-8, one behind the other, and where each ends."""
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts[:, 0]]
+    return np.frombuffer(b"".join(encoded), dtype=np.uint8), np.cumsum([len(each) for each in encoded], dtype=np.int64)
+
+
+def unpack(content: NDArray[np.uint8], ends: NDArray[np.int64]) -> Texts:
+    """The texts of which `pack` made these.
+
+    Raises
+    ------
+    ValueError
+        When it did not make these.
+    """
+    starts = np.append(0, ends)
+    if (np.diff(starts) < 0).any() or starts[-1] != len(content):
+        raise ValueError("ends of texts")
+    image, texts = content.tobytes(), np.empty((len(ends), 1), dtype=object)
+    for row, (start, end) in enumerate(zip(starts[:-1].tolist(), ends.tolist(), strict=True)):
+        texts[row, 0] = image[start:end].decode("utf-8", "surrogatepass")
+    return texts
