@@ -160,7 +160,8 @@ class _CsvFile:
             fail(self.path, f"no CSV: {str(error).strip()}")
         if not len(frame):
             fail(self.path, "no row after the names of the columns")
-        if names[-1] not in texts and frame.iloc[:, -1].isna().any():  # so is a row that is too short
+        last = frame.iloc[:, -1]
+        if (last == "" if names[-1] in texts else last.isna()).any():  # so is a row that is too short
             self._check_lengths(names)
         return frame
 

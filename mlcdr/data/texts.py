@@ -30,7 +30,7 @@ def as_texts(cells: Iterable[Any], fail_at: Callable[[int, str], NoReturn]) -> T
         if cell is None or cell != cell:
             cell = ""
         elif not isinstance(cell, str):
-            fail_at(row, f"is {type(cell).__name__} {str(cell)[:40]!r}, which is no text")
+            fail_at(row, f"has {str(cell)[:40]!r}, which is a {type(cell).__name__} and no text")
         texts.append(cell)
     column = np.empty((len(texts), 1), dtype=object)
     column[:, 0] = texts

@@ -276,7 +276,7 @@ def fit_step(step: Any, moments: Moments) -> tuple[Any, Moments]:
     if not isinstance(moments, UnsummedMoments) or not has_parameters(step):
         return compute()
     values = sorted(step.get_params().items())
-    if not all(isinstance(value, str | int | float | tuple | None) for _, value in values):
+    if not all(isinstance(value, str | int | float | tuple | type | None) for _, value in values):
         return compute()
     return moments.memo.latest("first steps", (type(step), repr(values)), compute, _STEPS_KEPT)
 

@@ -1,6 +1,7 @@
 """Data sets written in other forms, read back, and read by other software; what `info` prints of their labels."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from mlcdr.data.description import describe_dataset, imbalance_ratios, scumble
 from mlcdr.data.export import WRITERS, export
 from mlcdr.data.files import data_folders, list_own
 from mlcdr.errors import DataError
+from tests.small import Outcome
 
 SHARED = os.environ.get("MLCDR_DATASETS", "")  # the tests of this folder see their own only
 
@@ -53,6 +55,45 @@ def test_every_form_by_way_of_every_other(dataset: Dataset, tmp_path: Path) -> N
         for second in WRITERS:
             path, *_ = export(between, second, tmp_path / f"{first}-{second}")
             _assert_equal(_read(path, dataset), dataset)
+
+
+def test_texts_and_gaps(tmp_path: Path) -> None:
+    """Texts are for tables, gaps for what can hold them; any other form is refused in a line."""
+    texts = Dataset.of(["a, b", " c", 'say "d"', "two\nlines", "?"], LABELS[:5], name="mine", feature_names=["body"])
+    gapped = np.where(VALUES > 0, np.nan, VALUES)
+    gaps = Dataset.of(gapped, LABELS, name="mine", missing="keep", **NAMES)
+    for form in WRITERS:
+        if form in ("csv", "parquet"):
+            path, *_ = export(texts, form, tmp_path / "texts")
+            found = _read(path, texts, text="body")
+            assert found.X.tolist() == texts.X.tolist()
+            np.testing.assert_array_equal(found.Y, texts.Y)
+        else:
+            with pytest.raises(DataError, match=f"texts, which csv and parquet hold, and {form} does not$"):
+                export(texts, form, tmp_path)
+        if form in ("svmlight", "xmc"):
+            with pytest.raises(DataError, match=f"^mine: has missing values, which {form} cannot hold"):
+                export(gaps, form, tmp_path)
+        else:
+            path, *_ = export(gaps, form, tmp_path / "gaps" / form)
+            np.testing.assert_array_equal(_read(path, gaps, missing="keep").X, gapped)
+
+
+def test_info_counts_missing_values(tmp_path: Path, mlcdr: Callable[..., Outcome]) -> None:
+    (tmp_path / "g.csv").write_text("a,b,tag\n1,2,0\n,3,1\n,4,1\n")
+    done = mlcdr("datasets", "info", tmp_path / "g.csv", "--set", "labels=tag")
+    assert done.code == 0
+    assert "  missing values: 2\n" in done.out
+    assert "missing:\n  a: 2\n" in done.out
+    assert "a run refuses this: " in done.out
+    done = mlcdr("datasets", "info", tmp_path / "g.csv", "--set", "labels=tag", "--set", "missing=mean")
+    assert "missing:\n  a: 2\n" in done.out
+    assert "a run refuses this: " not in done.out
+    (tmp_path / "t.csv").write_text("body,tag\nab cd,0\nef,1\n")
+    done = mlcdr("datasets", "info", tmp_path / "t.csv", "--set", "labels=tag", "--set", "text=body")
+    assert "  characters of a text: 3.5\n" in done.out
+    done = mlcdr("datasets", "plot", tmp_path / "t.csv", "--set", "labels=tag", "--set", "text=body")
+    assert (done.code, done.err.count("\n")) == (2, 1)
 
 
 def test_a_division_is_kept(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Every form of data, read from files that other software wrote and compared with the arrays; and what is refused."""
 
+import csv
 import gzip
 import hashlib
 import io
@@ -176,6 +177,67 @@ def test_what_is_in_memory(tmp_path: Path) -> None:
         Dataset.of(X, Y[1:], name="mine")
 
 
+BODIES = ["a, b", 'say "a"', " blank before", "two\nlines", "NA", "null", "12", "été", "a\tb", "x" * 5000, "?", "1e5"]
+TEXTS = pd.DataFrame({"body": BODIES}).assign(id=range(12), **{f"tag{k}": Y[:, k].astype(int) for k in range(3)})
+SAID = {"labels": "tag*", "text": "body", "drop": ["id"]}
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.csv.gz", "t.parquet", "t.feather", "tags.csv"])
+def test_a_column_of_text(name: str, tmp_path: Path) -> None:
+    """The texts as they are, from the file and from the cache; words that stand for gaps elsewhere are words here."""
+    options = SAID
+    frame = TEXTS
+    if name == "tags.csv":
+        tags = ["; ".join(f"t{k}" for k in np.flatnonzero(row)) for row in Y]
+        frame, options = TEXTS[["body"]].assign(t=tags), {"labels": "t", "separator": ";", "text": "body"}
+    if "sv" in name:
+        quoted = {"sep": "\t"} if "tsv" in name else {}
+        frame.to_csv(tmp_path / name, index=False, quoting=csv.QUOTE_NONNUMERIC, **quoted)
+    else:
+        (frame.to_parquet if "parquet" in name else frame.to_feather)(tmp_path / name)
+    for found in (load_dataset(tmp_path / name, **options) for _ in range(2)):
+        assert found.X[:, 0].tolist() == BODIES
+        assert (found.feature_names, found.kind_of_features, found.statistics()["format"]) == (
+            ("body",),
+            "texts",
+            "text",
+        )
+        np.testing.assert_array_equal(found.Y, Y)
+    assert "1 features (texts), 3 labels" in repr(found)
+
+
+def test_texts_in_memory() -> None:
+    made = [
+        Dataset.of(BODIES, Y),
+        Dataset.of(np.array(BODIES), Y),
+        Dataset.of(pd.Series(BODIES, index=range(5, 17)), pd.DataFrame(Y, columns=["p", "q", "r"])),
+        Dataset.of(np.array(BODIES, dtype=object)[:, None], sparse.csr_array(Y.astype(int))),
+        Dataset.of(TEXTS, **SAID),
+    ]
+    for each in made:
+        assert each.X[:, 0].tolist() == BODIES
+        np.testing.assert_array_equal(each.Y, Y)
+    assert made[0].checksum == made[3].checksum != Dataset.of([*BODIES[1:], "1e6"], Y).checksum
+
+
+def test_gaps_are_kept_or_counted(tmp_path: Path) -> None:
+    path = tmp_path / "g.csv"
+    path.write_text("a,b,colour,tag_x\n1,2,red,0\n,3,?,1\n,4,blue,1\n2,5,green,0\n")
+    kept = load_dataset(path, labels="tag_x", missing="keep")
+    assert dict(kept.missing) == {"a": 2, "colour": 1}
+    np.testing.assert_array_equal(np.isnan(kept.X), [[0] * 5, [1, 0, 1, 1, 1], [1, 0, 0, 0, 0], [0] * 5])
+    filled = load_dataset(path, labels="tag_x", missing="mean")
+    assert (filled.missing, filled.kind_of_features, filled.X[1, 0]) == (kept.missing, "numbers", 1.5)
+    assert load_dataset(path, labels="tag_x", missing="keep").kind_of_features == "gaps"  # from the cache
+    gapped = sparse.csr_array(np.where(X > 0, X, 0))
+    gapped.data[:2] = np.nan
+    assert sum(Dataset.of(gapped, Y, missing="keep").missing.values()) == 2
+    for part, rows in (("train", slice(0, 8)), ("test", slice(8, 12))):
+        np.savez(tmp_path / f"n-{part}.npz", X=np.where(np.arange(12)[:, None] % 5 == 0, np.nan, X)[rows], Y=Y[rows])
+    both = load_dataset(tmp_path / "n-train.npz", part="predefined", missing="mean")
+    np.testing.assert_allclose(both.X[0], X[np.arange(12) % 5 > 0].mean(axis=0))
+
+
 def test_a_function_of_a_dotted_path_and_the_rule_for_it(tmp_path: Path) -> None:
     """It is called by what runs a config; a config that is only looked at needs trust, as for a class of others."""
     arguments = {"n_samples": 20, "n_classes": 3, "random_state": 4}
@@ -292,8 +354,34 @@ def _zip(*names: str) -> bytes:
         return file.getvalue()
 
 
+def _texts(cells: list[Any]) -> bytes:
+    with io.BytesIO() as file:
+        pd.DataFrame({"body": cells, "tag": [0, 1]}).to_parquet(file)
+        return file.getvalue()
+
+
+T, S = "body,tag\n", {"labels": "tag", "text": "body"}
 BIG = np.full(12, 2**60)
 REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
+    # texts
+    "empty text": ("t.csv", T + "a,1\n,0\n", S, ":3: row 2: column 'body' has no text; `missing: keep` takes it"),
+    "mean of texts": ("t.csv", T + "a,1\n,0\n", S | {"missing": "mean"}, ": missing: mean is for numbers; `missing"),
+    "more than text": (
+        "t.csv",
+        "n," + T + "1,a,1\n",
+        S,
+        ":1: text: a set of texts has no other features than its text",
+    ),
+    "no such text": (
+        "t.csv",
+        T + "a,1\n",
+        S | {"text": "bdy"},
+        ":1: text: no column is called 'bdy'; did you mean 'bod",
+    ),
+    "text that is a label": ("t.csv", T + "a,1\n", S | {"text": "tag"}, ":1: text: column 'tag' is a label"),
+    "short row of text": ("t.csv", "tag,body\n1,a\n0\n", S, ":3: 1 cells, but there are 2 columns"),
+    "numbers for text": ("t.parquet", _texts([1, 2]), S, ": row 1: column 'body' has '1', which is a int and no text"),
+    "text of arff": ("t.arff", "", S, ": the option text is of CSV, Parquet, Feather, OpenML, and this is ARFF"),
     # CSV: the file
     "empty": ("c.csv", "", L, ":1: an empty file; a CSV file begins with the names of its columns"),
     "no rows": ("c.csv", C, L, ": no row after the names"),
