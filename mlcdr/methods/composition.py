@@ -344,7 +344,7 @@ class ComposedClassifier(LabelSetClassifier):
 
     def _transform(self, X: Any) -> Any:
         steps = self.feature_steps_ if self._folded is None else self.feature_steps_[:-1]
-        for step, following in zip(steps, [*steps[1:], self.learner_], strict=True):
+        for step, following in zip(steps, [*steps[1:], self.learner_], strict=bool(steps)):
             X = transform(step, X)
             if contracts.takes_gaps(step) and contracts.has_gaps(X):
                 contracts.check_features(following, "gaps")

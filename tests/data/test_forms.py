@@ -2,9 +2,7 @@
 
 import csv
 import gzip
-import hashlib
 import io
-import json
 import lzma
 import zipfile
 from pathlib import Path
@@ -23,6 +21,7 @@ from mlcdr.data import frames, packed
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.methods.registry import judging_imports
+from tests import openml
 
 RNG = np.random.default_rng(18)
 X = RNG.normal(size=(12, 4)) * 10.0 ** RNG.integers(-9, 9, size=(12, 4))
@@ -260,55 +259,20 @@ def test_a_function_of_a_dotted_path_and_the_rule_for_it(tmp_path: Path) -> None
         load_dataset("x", function="math.cos", arguments={})
 
 
-def test_openml_by_a_server_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What scikit-learn asks of openml.org: facts as JSON and the ARFF, here answered from memory."""
+def test_openml_by_a_server_that_answers_as_its_own() -> None:
     arff = "@relation r\n@attribute a numeric\n@attribute c {u,v}\n@attribute l1 {FALSE,TRUE}\n"
     arff += "@attribute l2 {FALSE,TRUE}\n@data\n1.5,u,TRUE,FALSE\n2,v,FALSE,TRUE\n3,u,TRUE,TRUE\n"
-    features = [
-        {
-            "index": str(k),
-            "name": name,
-            "data_type": kind,
-            "is_target": str(name in ("l1", "l2")).lower(),
-            "is_ignore": "false",
-            "is_row_identifier": "false",
-            "number_of_missing_values": "0",
-        }
-        for k, (name, kind) in enumerate((("a", "numeric"), ("c", "nominal"), ("l1", "nominal"), ("l2", "nominal")))
-    ]
-    about = {
-        "id": "7",
-        "name": "r",
-        "version": "1",
-        "format": "ARFF",
-        "file_id": "9",
-        "url": "https://openml.org/data/v1/download/9/r.arff",
-        "default_target_attribute": "l1,l2",
-        "description": "",
-        "status": "active",
-        "md5_checksum": hashlib.md5(arff.encode()).hexdigest(),
-    }
-    answers = {
-        "api/v1/json/data/7": json.dumps({"data_set_description": about}).encode(),
-        "api/v1/json/data/features/7": json.dumps({"data_features": {"feature": features}}).encode(),
-        "api/v1/json/data/qualities/7": json.dumps(
-            {"data_qualities": {"quality": [{"name": "NumberOfInstances", "value": "3"}]}}
-        ).encode(),
-        "data/v1/download/9/r.arff": arff.encode(),
-    }
-
-    def answer(request: Any, *_: Any, **__: Any) -> Any:
-        body = answers[request.full_url.split(".org/")[1]]
-        reply = io.BytesIO(body)
-        reply.info = lambda: {}  # type: ignore[attr-defined]
-        return reply
-
-    monkeypatch.setattr("sklearn.datasets._openml.urlopen", answer)
-    found = load_dataset("openml:7")
-    assert (found.label_names, found.feature_names) == (("l1", "l2"), ("a", "c=u", "c=v"))
-    assert (found.X.tolist(), found.Y.tolist()) == ([[1.5, 1, 0], [2, 0, 1], [3, 1, 0]], [[1, 0], [0, 1], [1, 1]])
-    with pytest.raises(DataError, match=r"^openml:8: cannot be had from openml\.org: "):
-        load_dataset("openml:8")
+    with openml.answering(openml.answers(7, arff, ["l1", "l2"])) as asked:
+        found = load_dataset("openml:7")
+        assert (found.label_names, found.feature_names) == (("l1", "l2"), ("a", "c=u", "c=v"))
+        assert (found.X.tolist(), found.Y.tolist()) == ([[1.5, 1, 0], [2, 0, 1], [3, 1, 0]], [[1, 0], [0, 1], [1, 1]])
+        assert load_dataset("openml:7", labels=["l2"], drop=["l1"]).label_names == ("l2",)
+        assert len(asked) == len(set(asked)) > 1, "once each: scikit-learn keeps them in the cache"
+        with pytest.raises(DataError, match=r"^openml:8: cannot be had from openml\.org: .*not found"):
+            load_dataset("openml:8")
+    damaged = openml.answers(9, arff.replace("1.5,u", "1.5,w"), ["l1", "l2"])
+    with openml.answering(damaged), pytest.raises(DataError, match=r"^openml:9: cannot be had from openml\.org: "):
+        load_dataset("openml:9")
 
 
 # -------------------------------------------------------------------- what is refused
