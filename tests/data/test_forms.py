@@ -17,7 +17,7 @@ from sklearn.datasets import dump_svmlight_file, make_multilabel_classification
 
 from mlcdr.config.imports import Imports
 from mlcdr.config.loading import experiment_from
-from mlcdr.data import frames, packed
+from mlcdr.data import frames, packed, texts
 from mlcdr.data.dataset import Dataset, load_dataset
 from mlcdr.errors import ConfigError, DataError
 from mlcdr.methods.registry import judging_imports
@@ -217,6 +217,15 @@ def test_texts_in_memory() -> None:
         assert each.X[:, 0].tolist() == BODIES
         np.testing.assert_array_equal(each.Y, Y)
     assert made[0].checksum == made[3].checksum != Dataset.of([*BODIES[1:], "1e6"], Y).checksum
+
+
+def test_texts_as_bytes_come_back_and_damaged_ones_do_not() -> None:
+    column = texts.as_texts([*BODIES, "", None, "\ud800"], pytest.fail)
+    content, ends = texts.pack(column)
+    assert texts.unpack(content, ends).tolist() == [[each] for each in [*BODIES, "", "", "\ud800"]]
+    for damaged in (ends[:-2], ends[::-1], ends + 1, np.append(ends, 0)):
+        with pytest.raises(ValueError, match="ends of texts"):
+            texts.unpack(content, damaged)
 
 
 def test_gaps_are_kept_or_counted(tmp_path: Path) -> None:

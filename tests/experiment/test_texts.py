@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, hamming_loss
 from sklearn.multiclass import OneVsRestClassifier
 
+import mlcdr
 from mlcdr.config.data_checks import compare_with_data
 from mlcdr.config.loading import experiment_from, experiment_yaml
 from mlcdr.data.dataset import load_dataset
@@ -128,6 +129,17 @@ def test_scores_are_those_of_a_plain_loop(texts: Path, tmp_path: Path) -> None:
         np.testing.assert_allclose(of_scores, model.decision_function(Z), atol=ROUNDED)
     assert len(kept) == 3
     assert found["hamming_loss"].max() < 0.4
+
+
+def test_texts_of_python_give_the_same_scores(texts: Path, tmp_path: Path) -> None:
+    methods = {"Ridge": {"feature_space": WORDS, "learner": "ridge"}}
+    of_file = scores(texts, methods, tmp_path / "file")
+    dataset = load_dataset(texts, labels="tag*", text="body")
+    config = {"name": "m", "splits": SPLITS, "metrics": ["hamming_loss", "f1"], "methods": methods}
+    given = {"texts": (list(dataset.X[:, 0]), dataset.Y)}
+    ran = mlcdr.run(config | {"datasets": ["texts"]}, datasets=given, jobs=1, out=tmp_path / "memory", quiet=True)
+    found = ran.scores.pivot_table(index=["method", "split"], columns="metric", values="value")
+    np.testing.assert_allclose(found[of_file.columns], of_file, atol=ROUNDED)
 
 
 def test_one_vectorizer_of_a_split_serves_all_methods_that_have_it(
