@@ -410,7 +410,7 @@ LINE = "must be one line of text without spaces around it"
         (
             "[yeast]",
             "[birds: {missing: median}]",
-            "3: datasets.0.birds.missing: must be one of error, mean, zero, found the text 'median'; "
+            "3: datasets.0.birds.missing: must be one of error, keep, mean, zero, found the text 'median'; "
             "did you mean 'mean'?",
         ),
         (
