@@ -416,8 +416,8 @@ class _Column(NamedTuple):
                 hint = f"write a date as a number (a year, days since ...), or leave it out: `drop: [{self.name}]`"
             self.fail(row, f"has the value {quote(word)}, which is not a number; {hint}")
         if len(words) > max(MANY_ROWS, len(codes) // 2):
-            name = self.name
-            hint = f"a text or an identifier? Leave it out (`drop: [{name}]`), or say `text: {name}` or `categories: [{name}]`"
+            own = f"`drop: [{self.name}]`, `text: {self.name}` or `categories: [{self.name}]`"
+            hint = f"a text or an identifier? Leave it out, or say what it is: {own}"
             fail(
                 self.find(0).path,
                 f"column {quote(self.name)} has {len(words)} different words in {len(codes)} rows; {hint}",

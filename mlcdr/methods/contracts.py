@@ -310,13 +310,21 @@ def takes_texts(part: Any) -> bool:
     """Whether a part is a vectorizer, by its tags: its X is n texts."""
     if isinstance(part, Part):  # none of this package is: no time is spent on tags, which are asked for often
         return False
+    part = _first_step(part)
     tags = part.__sklearn_tags__().input_tags if has_tags(part) else None
     return tags is not None and tags.string and not tags.two_d_array
 
 
 def takes_gaps(part: Any) -> bool:
     """Whether missing values (NaN) may be among a part's features, by its tags."""
+    part = _first_step(part)
     return bool(has_tags(part) and part.__sklearn_tags__().input_tags.allow_nan)
+
+
+def _first_step(part: Any) -> Any:
+    """What a pipeline of scikit-learn gives its features to; any other part itself."""
+    steps = part.steps if any(base.__name__ == "Pipeline" for base in type(part).__mro__) else ()
+    return _first_step(steps[0][1]) if steps else part
 
 
 def has_gaps(X: Any) -> bool:

@@ -192,12 +192,19 @@ def test_hidden_labels_stratified_folds_and_other_kinds_of_methods(texts: Path, 
         "Chain": {"feature_space": WORDS, "learner": {"classifier_chain": {"estimator": "linear_svm"}}},
         "Dual": {"feature_space": WORDS, "dual_space": "ddsr", "learner": "ridge"},
         "Cut": {"feature_space": WORDS, "learner": "ridge", "threshold": {"maximise": "f1"}},
+        "Pipe": {
+            "learner": {
+                "sklearn.pipeline.Pipeline": {
+                    "steps": [{"words": {VECTORIZER: {}}}, {"ridge": {"sklearn.linear_model.Ridge": {}}}]
+                }
+            }
+        },
         "Hash": {
             "feature_space": {"sklearn.feature_extraction.text.HashingVectorizer": {"n_features": 64}},
             "learner": "ridge",
         },
     }
-    assert len(scores(texts, methods, tmp_path, splits=splits)) == 12
+    assert len(scores(texts, methods, tmp_path, splits=splits)) == 15
 
 
 def test_a_model_predicts_a_file_of_texts(
