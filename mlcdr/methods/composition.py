@@ -189,7 +189,7 @@ class ComposedClassifier(LabelSetClassifier):
         self._training, self._thresholds = None, {}
         if contracts.is_fitted_to_scores(self.threshold):
             X, Y = moments.rows()
-            self._training = self._output(X), as_dense(Y)
+            self._training = self._output(contracts.as_taken(X)), as_dense(Y)
         self.threshold_ = self.threshold_of()
         return self
 
@@ -348,7 +348,7 @@ class ComposedClassifier(LabelSetClassifier):
             X = transform(step, X)
             if contracts.takes_gaps(step) and contracts.has_gaps(X):
                 contracts.check_features(following, "gaps")
-        return X
+        return contracts.as_taken(X)
 
 
 def _is_linear(learner: Any) -> bool:

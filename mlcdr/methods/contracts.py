@@ -251,11 +251,12 @@ def fit(part: Any, moments: Moments, dtype: Any = None) -> Any:
     ValueError
         When it does not take features of this kind; and whatever its own `fit` raises.
     """
-    check_features(part, kind_of_features(moments))
+    if not isinstance(part, LabelSpace):  # which may look at the labels alone
+        check_features(part, kind_of_features(moments))
     if takes_moments(part):
         return part.fit_moments(moments)
     X, Y = moments.rows()
-    X = _as_taken(X)
+    X = as_taken(X)
     Y = as_dense(Y) if dtype is None else as_dense(Y).astype(dtype)
     if declared(part, "uses_unlabelled") and moments.unlabelled is not None:
         return part.fit(X, Y, X_unlabelled=moments.unlabelled)
@@ -289,9 +290,10 @@ def check_features(part: Any, kind: Kind) -> None:
 
 def kind_of_features(moments: Moments) -> Kind:
     """The kind of features that a training set has."""
-    if not isinstance(moments, UnsummedMoments):
+    labels = moments.labels  # codes of them come with the same features
+    if not isinstance(labels, UnsummedMoments):
         return "numbers"
-    return "texts" if moments.are_texts else "gaps"
+    return "texts" if labels.are_texts else "gaps"
 
 
 def find_misfit(part: Any, kind: Kind) -> str:
@@ -332,7 +334,7 @@ def has_gaps(X: Any) -> bool:
     return bool(np.isnan(X.data if sp.issparse(X) else X).any())
 
 
-def _as_taken(X: Any) -> Any:
+def as_taken(X: Any) -> Any:
     """Rows as parts of other packages take them: texts (n×1) as a vector."""
     return X[:, 0] if X.dtype == object else X
 
@@ -366,7 +368,7 @@ def fit_codes(learner: Any, space: Any, moments: Moments) -> None:
         fit(learner, space.encode_moments(moments))
     else:
         X, Y = moments.rows()
-        learner.fit(X, space.encode(Y))
+        learner.fit(as_taken(X), space.encode(Y))
 
 
 def transform(step: Any, X: Any) -> Any:
@@ -375,7 +377,7 @@ def transform(step: Any, X: Any) -> Any:
     So what follows needs no case for n×0 matrices: it learns from the labels alone. A DataFrame (scikit-learn's
     `set_output`) becomes an array.
     """
-    reduced = step.transform(_as_taken(X))
+    reduced = step.transform(as_taken(X))
     reduced = as_csr(reduced.to_numpy() if hasattr(reduced, "to_numpy") else reduced)
     return reduced if reduced.shape[1] else np.zeros((X.shape[0], 1))
 
