@@ -139,7 +139,7 @@ class Adapted(BaseEstimator):
     def _call(self, method: Callable[..., Any], *data: Any, **more: Any) -> Any:
         if not issubclass(self.cls, BaseEstimator):
             data = tuple(as_dense(each) if sp.issparse(each) else each for each in data)
-        with _seeded(self.random_state):
+        with seeded_generators(self.random_state):
             result = method(*data, **more)
         return as_dense(result) if sp.issparse(result) or isinstance(result, np.matrix) else result
 
@@ -210,7 +210,7 @@ def _arguments(cls: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def _seeded(seed: int | None) -> Iterator[None]:
+def seeded_generators(seed: int | None) -> Iterator[None]:
     """Give Python's and NumPy's own generators a seed, and their state back after that."""
     if seed is None:
         yield

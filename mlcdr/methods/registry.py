@@ -115,6 +115,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "adaboost_mh": "mlcdr.methods.classifiers.adaboost_mh:AdaBoostMH",
         "dismec": "mlcdr.methods.classifiers.dismec:DiSMEC",
         "sleec": "mlcdr.methods.classifiers.sleec:SLEEC",
+        "omikuji": "mlcdr.methods.classifiers.omikuji:Omikuji",
+        "libmultilabel": "mlcdr.methods.classifiers.libmultilabel:LibMultiLabelLinear",
         "rakel": "mlcdr.methods.ensembles.rakel:RAkEL",
         "homer": "mlcdr.methods.instance_space.homer:HOMER",
         "meta_label_chain": "mlcdr.methods.classifiers.meta_label_chain:MetaLabelChain",

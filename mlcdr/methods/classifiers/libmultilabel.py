@@ -1,0 +1,82 @@
+"""LibMultiLabel's linear methods, on LIBLINEAR, by the package libmultilabel (optional extra `libmultilabel`).
+
+Source: Parambath, Usunier & Grandvalet 2014, "Optimizing F-measures by cost-sensitive classification";
+Khandagale, Xiao & Babbar 2020, "Bonsai: diverse and shallow trees for extreme multi-label classification".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mlcdr.errors import UserError
+from mlcdr.methods.constraints import COUNT, POSITIVE, SEED, one_of, parameter
+from mlcdr.methods.foreign import seeded_generators
+from mlcdr.methods.multilabel import Array, MultilabelClassifier
+
+
+class LibMultiLabelLinear(MultilabelClassifier):
+    """A linear classifier of each label, with or without costs of its own; or a tree of labels.
+
+    Squared hinge loss (LIBLINEAR's solver 2, which draws nothing), a constant feature of 1. Its `thresholding` is left
+    out: version 0.10.0 fails there with today's SciPy. Cost: K linear classifiers; the cost-sensitive ones try values
+    by cross-validation, tens of times as many.
+
+    Parameters
+    ----------
+    technique : {"1vsrest", "cost_sensitive", "cost_sensitive_micro", "tree"}
+        "1vsrest": each label alone. "cost_sensitive": the rows that have it weigh what gives the best macro (or micro)
+        F1 in cross-validation. "tree": Bonsai's, for labels by the thousand, with probabilities.
+    C : float
+        The weight of the loss against the penalty.
+    beam_width : int
+        Of a tree: how many nodes of each level are followed in prediction.
+    random_state : int or None
+        Of the folds, and of the clusters of a tree.
+
+    Attributes
+    ----------
+    model_ : object
+        The package's.
+    """
+
+    model_: Any
+
+    technique: str = parameter("1vsrest", one_of("1vsrest", "cost_sensitive", "cost_sensitive_micro", "tree"))
+    C: float = parameter(1.0, POSITIVE)
+    beam_width: int = parameter(10, COUNT)
+    random_state: Any = parameter(None, SEED)
+
+    def _validate_params(self) -> None:
+        _load()
+        super()._validate_params()
+
+    def _fit_rows(self, X: Any, Y: Array) -> None:
+        train = getattr(_load(), f"train_{self.technique}")
+        with seeded_generators(self.random_state), contextlib.redirect_stdout(io.StringIO()):
+            self.model_ = train(
+                sp.csr_matrix(Y, dtype=np.int64),
+                sp.csr_matrix(X, dtype=np.float64),
+                options=f"-s 2 -B 1 -m 1 -c {self.C!r}",
+                verbose=False,
+            )
+
+    def _scores(self, X: Any) -> Array:
+        X = sp.csr_matrix(X)
+        if self.technique == "tree":  # probabilities
+            return np.asarray(self.model_.predict_values(X, beam_width=self.beam_width)) - 0.5
+        return np.asarray(self.model_.predict_values(X))
+
+
+def _load() -> Any:
+    try:
+        import libmultilabel.linear
+    except ImportError:
+        raise UserError(
+            "libmultilabel needs libmultilabel, which is not installed: pip install 'mlcdr[libmultilabel]'"
+        ) from None
+    return libmultilabel.linear
