@@ -25,11 +25,13 @@ from .methods.chains.probabilistic_classifier_chain import ProbabilisticClassifi
 from .methods.classifiers.adaboost_mh import AdaBoostMH as AdaBoostMH
 from .methods.classifiers.dismec import DiSMEC as DiSMEC
 from .methods.classifiers.label_powerset import LabelPowerset as LabelPowerset
+from .methods.classifiers.libmultilabel import LibMultiLabelLinear as LibMultiLabelLinear
 from .methods.classifiers.lift import LIFT as LIFT
 from .methods.classifiers.llsf import LLSF as LLSF
 from .methods.classifiers.meta_label_chain import MetaLabelChain as MetaLabelChain
 from .methods.classifiers.mlknn import MLkNN as MLkNN
 from .methods.classifiers.mlsf import MLSF as MLSF
+from .methods.classifiers.omikuji import Omikuji as Omikuji
 from .methods.classifiers.pairwise import CalibratedLabelRanking as CalibratedLabelRanking
 from .methods.classifiers.reader_le import ReaderLEClassifier as ReaderLEClassifier
 from .methods.classifiers.sleec import SLEEC as SLEEC

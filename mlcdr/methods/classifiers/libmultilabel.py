@@ -33,6 +33,8 @@ class LibMultiLabelLinear(MultilabelClassifier):
         F1 in cross-validation. "tree": Bonsai's, for labels by the thousand, with probabilities.
     C : float
         The weight of the loss against the penalty.
+    arity : int
+        Of a tree: into how many clusters labels are divided at most; no more labels than these have no tree.
     beam_width : int
         Of a tree: how many nodes of each level are followed in prediction.
     random_state : int or None
@@ -48,6 +50,7 @@ class LibMultiLabelLinear(MultilabelClassifier):
 
     technique: str = parameter("1vsrest", one_of("1vsrest", "cost_sensitive", "cost_sensitive_micro", "tree"))
     C: float = parameter(1.0, POSITIVE)
+    arity: int = parameter(100, COUNT)
     beam_width: int = parameter(10, COUNT)
     random_state: Any = parameter(None, SEED)
 
@@ -57,12 +60,14 @@ class LibMultiLabelLinear(MultilabelClassifier):
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
         train = getattr(_load(), f"train_{self.technique}")
+        of_tree = {"K": self.arity} if self.technique == "tree" else {}
         with seeded_generators(self.random_state), contextlib.redirect_stdout(io.StringIO()):
             self.model_ = train(
                 sp.csr_matrix(Y, dtype=np.int64),
                 sp.csr_matrix(X, dtype=np.float64),
                 options=f"-s 2 -B 1 -m 1 -c {self.C!r}",
                 verbose=False,
+                **of_tree,
             )
 
     def _scores(self, X: Any) -> Array:
