@@ -89,7 +89,7 @@ def _dual(moments: Moments, ridge: float) -> linalg.Factor:
     sizes = np.sqrt(np.where((raw > 0) & (squares > 1e-10 * raw), squares, np.inf))
     probe = linalg.random_signs(moments.n_features) / sizes[:, None]
     image = X @ probe - mean @ probe
-    if not linalg.confirmed(image - found.basis @ (found.basis.T @ image), float(np.linalg.norm(image))):
+    if not linalg.confirmed(image - found.project(image), float(np.linalg.norm(image))):
         raise linalg.IllConditioned("the rows do not confirm the rank of the matrix of inner products")
     return found
 

@@ -4,7 +4,8 @@ The papers write W = X⁺Z, with the Moore-Penrose inverse: for rank-deficient X
 it decides the predictions on new instances. Each factorisation here stands for the centred X (n×d, S = XᵀX, C = XᵀZ,
 Z of shape n×q) and answers two questions:
 
-`whiten`        B (r×q) with BᵀB = ZᵀHZ, H = XX⁺ the hat matrix: B = QᵀZ for an orthonormal basis Q of the range of X;
+`whiten`        B (r×q) with BᵀB = ZᵀHZ, H = XX⁺ the hat matrix: B = QᵀZ for an orthonormal basis Q of the range of X
+                (or HZ itself, n×q);
 `coefficients`  W (d×q) = X⁺Z = S⁺C, from that B.
 
 A Gram matrix squares the condition number: what is left of a feature after the others have explained it shows there
@@ -68,7 +69,7 @@ class Factor(Protocol):
         """Numerical rank of X."""
 
     def whiten(self, xy: Array, z: Any) -> Array:
-        """B = QᵀZ (r×q), from C = XᵀZ (d×q) or from Z (a function that returns the n×q rows), whichever it needs."""
+        """B = QᵀZ (r×q) or HZ, from C = XᵀZ (d×q) or Z (a function that returns the n×q rows), whichever it needs."""
 
     def coefficients(self, whitened: Array) -> Array:
         """W (d×q): the minimum-norm least-squares coefficients, from B."""
@@ -235,13 +236,17 @@ class PivotedCholesky:
 
 @dataclass(frozen=True)
 class Dual:
-    """The n×n side, for d > n: XXᵀ = FFᵀ (F n×r), F = QU, W = XᵀQ U⁻ᵀU⁻¹ QᵀZ. Cost about n²r + 2nr², then ndK.
+    """The n×n side, for d > n: XXᵀ of rank r, with pivots first, is [L₁; L₂][L₁; L₂]ᵀ. Cost n²r, and n·min(r, n−r)².
 
-    For α = 0; `Spectral.of_outer` serves a ridge.
+    Its range, on which H projects, is that of [I; T] with T = L₂L₁⁻¹, and [−Tᵀ; I] spans the complement: the narrower
+    one is made orthonormal. B is HZ (n×K), and W = Xᵀa with XXᵀa = B, of which every solution gives the same W: the one
+    that is 0 but for the pivots. For α = 0; `Spectral.of_outer` serves a ridge.
     """
 
+    lower: Array
+    pivots: NDArray[np.intp]
     basis: Array
-    inner: Array
+    complement: bool  # whether the basis is that of the complement
     transpose_apply: Any
     rank: int
 
@@ -257,27 +262,37 @@ class Dual:
         largest = float(np.max(np.diag(outer), initial=0.0))
         n = len(outer)
         if largest <= 0:
-            return cls(np.zeros((n, 0)), np.zeros((0, 0)), transpose_apply, 0)
+            return cls(np.zeros((0, 0)), np.zeros(0, dtype=np.intp), np.zeros((n, 0)), False, transpose_apply, 0)
         scaled = np.asfortranarray(outer / largest)
-        factor, pivots, rank, _ = lapack.dpstrf(scaled, tol=np.sqrt(_DEPENDENT * _INDEPENDENT), lower=1, overwrite_a=1)
-        lower = np.tril(factor[:, :rank])
-        left = np.diag(outer)[pivots[rank:] - 1] / largest - np.einsum("ij,ij->i", lower[rank:], lower[rank:])
-        if np.diag(lower)[-1] ** 2 < _INDEPENDENT or np.max(np.abs(left), initial=0.0) > _DEPENDENT:
+        factor, order, rank, _ = lapack.dpstrf(scaled, tol=np.sqrt(_DEPENDENT * _INDEPENDENT), lower=1, overwrite_a=1)
+        order -= 1
+        first, rest = np.asfortranarray(factor[:rank, :rank]), factor[rank:, :rank]
+        left = np.diag(outer)[order[rank:]] / largest - np.einsum("ij,ij->i", rest, rest)
+        if np.diag(first)[-1] ** 2 < _INDEPENDENT or np.max(np.abs(left), initial=0.0) > _DEPENDENT:
             raise IllConditioned("the matrix of inner products does not show a clear rank")
-        f = np.empty_like(lower)
-        f[pivots - 1] = lower * np.sqrt(largest)
-        basis, inner = scipy.linalg.qr(f, mode="economic", overwrite_a=True, check_finite=False)
-        return cls(basis, inner, transpose_apply, int(rank))
+        t = blas.dtrsm(1.0, first, rest, side=1, lower=1)
+        complement = n - rank <= rank
+        basis = np.empty((n, n - rank if complement else rank))
+        basis[order[:rank]] = -t.T if complement else np.eye(rank)
+        basis[order[rank:]] = np.eye(n - rank) if complement else t
+        basis = scipy.linalg.qr(basis, mode="economic", overwrite_a=True, check_finite=False)[0]
+        return cls(first * np.sqrt(largest), order[:rank], basis, complement, transpose_apply, int(rank))
 
     def whiten(self, xy: Array, z: Any) -> Array:
-        """B = QᵀZ."""
-        return self.basis.T @ z()
+        """B = HZ."""
+        return self.project(z())
+
+    def project(self, a: Array) -> Array:
+        """HA (n×q) of A (n×q)."""
+        found = self.basis @ (self.basis.T @ a)
+        return a - found if self.complement else found
 
     def coefficients(self, whitened: Array) -> Array:
-        """W = XᵀQ U⁻ᵀU⁻¹B."""
-        inner = scipy.linalg.solve_triangular(self.inner, whitened, check_finite=False)
-        inner = scipy.linalg.solve_triangular(self.inner, inner, trans="T", check_finite=False)
-        return self.transpose_apply(self.basis @ inner)
+        """W = Xᵀa, with (XXᵀ)₁₁a₁ = (HB)₁ and 0 in the other places of a."""
+        a = np.zeros_like(whitened)
+        half = blas.dtrsm(1.0, self.lower, self.project(whitened)[self.pivots], lower=1)
+        a[self.pivots] = blas.dtrsm(1.0, self.lower, half, lower=1, trans_a=1)
+        return self.transpose_apply(a)
 
 
 @dataclass(frozen=True)
