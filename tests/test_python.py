@@ -17,7 +17,8 @@ import pytest
 import scipy.sparse as sp
 
 import mlcdr
-from tests import small
+from mlcdr.data import held
+from tests import prepared, small
 
 N = 60
 
@@ -77,7 +78,7 @@ def test_data_in_memory_are_run_in_every_form(tmp_path: Path, form: Any) -> None
 def test_the_numbers_are_those_of_the_command_on_the_same_data(tmp_path: Path) -> None:
     arff = small.write_dataset(tmp_path / "data")
     (tmp_path / "small.yaml").write_text(json.dumps(small.plain(arff)))
-    done = small.command("run", "small.yaml", "--jobs", "1", "--quiet", cwd=tmp_path)
+    done = prepared.command("run", "small.yaml", "--jobs", "1", "--quiet", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     told = mlcdr.open_results(tmp_path / "results" / "small").scores
     data = mlcdr.load_dataset(arff)
@@ -116,11 +117,27 @@ def test_nothing_is_kept_without_a_folder(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.undo()
 
 
+def test_other_processes_find_the_data_in_files_that_are_removed() -> None:
+    data = mlcdr.Dataset.of(sp.csr_array(np.eye(4)), sp.csr_array(np.eye(4, dtype=int)), name="eye")
+    with held.holding([data]), held.shared():
+        folder = Path(os.environ[held.FOLDER])
+        held._held.clear()  # another process has none
+        found = mlcdr.load_dataset("mine", memory=data.checksum)
+        assert (found.name, found.checksum, found.label_names) == ("mine", data.checksum, data.label_names)
+        assert (found.X != data.X).nnz == (found.Y != data.Y).nnz == 0
+    assert not folder.exists()
+    assert held.FOLDER not in os.environ
+    with pytest.raises(mlcdr.DataError, match="was given in memory"):
+        mlcdr.load_dataset("mine", memory=data.checksum)
+
+
+@pytest.mark.slow  # three processes import everything
 def test_workers_find_the_data_without_a_guarded_main(tmp_path: Path) -> None:
     """A script without `if __name__ == "__main__"`; the data are in no file."""
     script = f"""
 import json, os
 import mlcdr
+from mlcdr.data import held
 from tests.test_python import config, make_data
 assert not os.environ.get("AGAIN")
 os.environ["AGAIN"] = "a worker does not run the script again"
@@ -148,7 +165,7 @@ def test_the_configs_own_list_stays_where_it_has_the_name(tmp_path: Path) -> Non
 
 def test_the_command_line_names_data_that_are_gone(tmp_path: Path) -> None:
     run(tmp_path)
-    done = small.command("run", "small/experiment.yaml", "--out", ".", cwd=tmp_path)
+    done = prepared.command("run", "small/experiment.yaml", "--out", ".", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "mine: was given in memory" in done.stderr
@@ -169,11 +186,11 @@ def test_everything_is_shown_as_text_and_as_html(tmp_path: Path) -> None:
     results = run(tmp_path)
     assert "PLST" in str(results.table())
     assert "<table" in results.table()._repr_html_()
-    assert "F1" in str(results.table("generic", metric="f1"))
+    assert "F1" in str(results.table("f1"))
     assert [each.metric for each in results.compare()] == ["hamming_loss", "f1", "encoding_error"]
     assert results.compare("f1").metric == "f1"
     assert "<table" in results.compare("f1")._repr_html_()
-    assert 'src="data:image/png;base64,' in results.plot("curves", metric="f1")._repr_html_()
+    assert 'src="data:image/png;base64,' in results.plot("f1", layout="boxes")._repr_html_()
     page = results.report()
     assert os.fspath(page) == str(results.folder / "report.html")
     assert "<iframe" in page._repr_html_()
@@ -183,8 +200,9 @@ def test_everything_is_shown_as_text_and_as_html(tmp_path: Path) -> None:
     assert "0 worse" in str(mlcdr.compare(results, baseline=results.folder))
     with pytest.raises(mlcdr.ResultsError, match="no metric 'f2'"):
         results.compare("f2")
-    with pytest.raises(mlcdr.ResultsError, match="layout"):
-        results.table(metric="f1")
+    assert "0.4" not in str(results.table("f1", digits=0))
+    with pytest.raises(mlcdr.ResultsError, match=r"no metric 'curves'.*write layout='curves'"):
+        results.plot("curves")
 
 
 def test_names_of_data_are_text_in_html(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from sklearn.neighbors import KNeighborsRegressor
 
+import mlcdr
 from mlcdr.errors import UserError
 from mlcdr.methods import registry
 from mlcdr.methods.provenance import source_of
@@ -211,6 +212,23 @@ def test_a_version_is_of_the_modules_that_a_source_names(tmp_path: Path, version
     assert version_of_mine("helpers.other") == version
     (package / "part.py").write_text("FACTOR = 2\n")
     assert version_of_mine() != version
+
+
+def test_a_version_is_of_the_public_names_that_a_source_uses(
+    tmp_path: Path, version_of_mine: Callable[..., str]
+) -> None:
+    """`mlcdr` itself has whatever anybody has asked of it, here or in a worker."""
+    own = OWN.format(base_module="mlcdr.methods.learners.ridge", base="Ridge", factor="1")
+    versions = []
+    for uses in ("", "import mlcdr\n", "import mlcdr as m\nPART = m.C45\n", "from mlcdr import C45\n"):
+        (tmp_path / "mine.py").write_text(f"{uses}{own}")
+        versions.append(version_of_mine())
+        sources = source_of(sys.modules["mine"].Mine)
+        used = [b"class C45(" in source for source in sources]
+        assert any(used) == ("C45" in uses)
+        assert mlcdr.C45 is not mlcdr.M5P  # asked for elsewhere
+        assert version_of_mine() == versions[-1]
+    assert len(set(versions)) == 4
 
 
 @pytest.mark.parametrize("line", ["from settings import FACTOR", "from settings.factor import FACTOR"])

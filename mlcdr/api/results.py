@@ -6,7 +6,7 @@ import html
 import os
 import shutil
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -21,7 +21,7 @@ from mlcdr.results.failures import describe_error, gather_failures
 from mlcdr.results.imports import read_number, read_table
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.scores import NoResults
-from mlcdr.tables import tables
+from mlcdr.tables import layouts, tables
 from mlcdr.tables.sheet import Shown
 from mlcdr.tables.tables import Table
 from mlcdr.whole_files import is_regular_file
@@ -192,59 +192,68 @@ class Results:
         return pd.DataFrame(rows, columns=["dataset", "method", *paths, "split", "reason", "traceback"])
 
     @overload
-    def table(self, layout: None = None) -> Several[Table]: ...
+    def table(self, metric: None = None, *, layout: None = None) -> Several[Table]: ...
     @overload
-    def table(self, layout: str, **keys: Any) -> Table: ...
-    def table(self, layout: str | None = None, **keys: Any) -> Table | Several[Table]:
-        """The tables that the experiment lists (without any, a generic one); or one in another layout.
+    def table(self, metric: str, *, layout: str | None = None, **keys: Any) -> Table: ...
+    @overload
+    def table(self, metric: None = None, *, layout: str, **keys: Any) -> Table: ...
+    def table(self, metric: str | None = None, *, layout: str | None = None, **keys: Any) -> Table | Several[Table]:
+        """The tables that the experiment lists (without any, a generic one); or one of a metric, or in a layout.
 
         Parameters
         ----------
+        metric : str, optional
+            The metric that it shows, by any of its names.
         layout : str, optional
-            Its name (`generic`, `chen_lin_2012/table3`), or the path of a layout of your own.
+            The name of a layout (`generic`, `chen_lin_2012/table3`), or the path of one of your own.
         **keys
-            Keys of the layout that shall differ: `metric="f1"`, `digits=3`.
+            Keys of the layout that shall differ: `digits=3`.
 
         Raises
         ------
         ResultsError
-            When there is no such layout, or it does not fit the results.
+            When there is no such metric or layout, or the layout does not fit the results.
         """
-        if layout is None:
-            _refuse_without("layout", keys)
+        if metric is None and layout is None and not keys:
             return Several([tables.render(self.found, entry) for entry in tables.list_entries(self.found)])
-        return tables.render(self.found, self._entry(layout, keys))
+        return tables.render(self.found, LayoutSpec(layout=layout or "generic", options=self._chosen(metric) | keys))
 
-    def plot(self, layout: str | None = None, **keys: Any) -> Several[Drawing]:
-        """The figures that the experiment lists, or else standard ones; or those of another layout.
+    def plot(self, metric: str | None = None, *, layout: str | None = None, **keys: Any) -> Several[Drawing]:
+        """The figures that the experiment lists, or else standard ones; or those of a metric, or in a layout.
 
         Parameters
         ----------
+        metric : str, optional
+            The metric that they show, by any of its names.
         layout : str, optional
-            Its name (`curves`, `boxes`, `bars`, `time`, `heatmap`), or the path of a layout of your own.
+            The name of a layout (`curves`, `boxes`, `bars`, `time`, `heatmap`), or the path of one of your own.
         **keys
-            Keys of the layout that shall differ: `metric="f1"`, `size=[170, 80]`.
+            Keys of the layout that shall differ: `size=[170, 80]`.
 
         Raises
         ------
         ResultsError
-            When there is no such layout, or it does not fit the results.
+            When there is no such metric or layout, or the layout does not fit the results.
         """
         from mlcdr.tables import figures
 
-        if layout is not None:
-            return Several(list(figures.draw_all(self.found, [self._entry(layout, keys)])))
-        _refuse_without("layout", keys)
-        asked = list(self.experiment.figures) or figures.choose_figures(self.found)
-        return Several([*figures.draw_all(self.found, asked), *figures_of_labels(self.found)])
+        if metric is None and layout is None and not keys:
+            asked = list(self.experiment.figures) or figures.choose_figures(self.found)
+            return Several([*figures.draw_all(self.found, asked), *_draw_labels(self.found)])
+        chosen = {"metrics": list(found)} if (found := self._chosen(metric).values()) else {}
+        asked = [LayoutSpec(layout=layout)] if layout else figures.choose_figures(self.found)[:1]
+        asked = [each.model_copy(update={"options": each.options | chosen | keys}) for each in asked]
+        return Several(list(figures.draw_all(self.found, asked)))
 
-    def _entry(self, layout: str, keys: Mapping[str, Any]) -> LayoutSpec:
-        """An entry of `tables:` or `figures:` with metrics by any of their names."""
-        options = dict(keys)
-        metric = self.found.metric_named(options.pop("metric")) if "metric" in options else None
-        if "metrics" in options:
-            options["metrics"] = [self.found.metric_named(each) for each in options["metrics"]]
-        return LayoutSpec(layout=layout, metric=metric, options=options)
+    def _chosen(self, metric: str | None) -> dict[str, Any]:
+        """The key of a layout that chooses a metric."""
+        if metric is None:
+            return {}
+        try:
+            return {"metric": self.found.metric_named(metric)}
+        except ResultsError as error:
+            hint = f"; for the layout of that name write layout={metric!r}" if metric in layouts.names() else ""
+            raise ResultsError(f"{error}{hint}") from None
 
     @overload
     def compare(self, metric: None = None, **options: Any) -> Several[Comparison]: ...
@@ -302,12 +311,7 @@ def _read_csv(path: Path, last: tuple[str, ...]) -> pd.DataFrame:
         raise ResultsError(f"{path}: {error}") from error
 
 
-def _refuse_without(needed: str, given: Mapping[str, Any]) -> None:
-    if given:
-        raise ResultsError(f"{', '.join(given)}: give {needed}= with it")
-
-
-def figures_of_labels(found: folders.Results) -> Iterator[Drawing]:
+def _draw_labels(found: folders.Results) -> Iterator[Drawing]:
     """A figure of each metric against how frequent the labels are, of a run with `by_label`."""
     from mlcdr.results.labels import read_label_scores
     from mlcdr.tables import label_figures

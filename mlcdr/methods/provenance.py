@@ -39,6 +39,8 @@ def source_of(cls: Any) -> list[bytes]:
         module = sys.modules.get(name)
         if module is None or name in found or package in sys.stdlib_module_names:
             continue
+        if name == "mlcdr":  # has the names that anybody has asked of it; `_find_public` has those of a source
+            continue
         if package != "mlcdr" and _is_installed(module):
             if name == cls.__module__:
                 found[package] = f"{package} {_version(package)}".encode()
@@ -48,7 +50,7 @@ def source_of(cls: Any) -> list[bytes]:
         except (OSError, TypeError):  # an interactive module has no source to look at
             source = ""
         found[name] = (source or name).encode()
-        pending += _find_imports(module, source)
+        pending += [*_find_imports(module, source), *_find_public(source)]
         for value in vars(module).values():
             if not inspect.ismodule(value):
                 used = getattr(value, "__module__", None)
@@ -79,6 +81,20 @@ def _find_imports(module: ModuleType, source: str) -> Iterator[str]:
             of = importlib.util.resolve_name(of, package) if statement.level else of
             yield of  # a constant of it does not say where it is from
             yield from (f"{of}.{each.name}" for each in statement.names)
+
+
+def _find_public(source: str) -> Iterator[str]:
+    """The modules of the public names that a text uses as `mlcdr.NAME`."""
+    if "mlcdr" not in source:
+        return
+    tree = ast.parse(source)
+    imports = [each for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names]
+    names = {each.asname or each.name for each in imports if each.name == "mlcdr"}
+    public = importlib.import_module("mlcdr")
+    for node in ast.walk(tree) if names else ():
+        match node:
+            case ast.Attribute(value=ast.Name(id=of), attr=name) if of in names and name in public.__all__:
+                yield getattr(public, name).__module__
 
 
 def is_foreign(cls: type) -> bool:
