@@ -21,10 +21,10 @@ from mlcdr.numerics.moments import Moments
 class DiSMEC(MultilabelClassifier):
     """ŷ_l = [w_lᵀx + b_l > 0], w_l from ½‖w‖² + ½b² + C Σ max(0, 1 − y(wᵀx + b))², with entries |w| < Δ made 0.
 
-    Each label by itself (`linear_svm`); the weights of all are kept as a sparse matrix, without which many labels with
-    many features could not be. The paper predicts the k labels with the largest scores, which is `threshold:
-    {r_cut: k}`; it distributes labels over machines, which is left out here. Labels stay sparse, and are fitted one
-    after the other. Cost: K times some tens of passes over X.
+    Each label by itself (`linear_svm`), to LIBLINEAR's own tolerance; the weights of all are kept as a sparse matrix,
+    without which many labels with many features could not be. The paper predicts the k labels with the largest scores,
+    which is `threshold: {r_cut: k}`; it distributes labels over machines, which is left out here. Labels stay sparse,
+    and are fitted one after the other. Cost: K times some tens of passes over X.
 
     Parameters
     ----------
@@ -51,7 +51,8 @@ class DiSMEC(MultilabelClassifier):
         self._begin(moments)
         X, Y = moments.rows()
         by_label = sp.csc_array(Y) if sp.issparse(Y) else Y
-        machine, weights, self.intercept_ = LinearSVM(self.C, random_state=self.random_state), [], np.empty(Y.shape[1])
+        machine = LinearSVM(self.C, tol=None, random_state=self.random_state)
+        weights, self.intercept_ = [], np.empty(Y.shape[1])
         for label in range(Y.shape[1]):
             machine._fit_valid(X, sums.dense(by_label[:, [label]])[:, 0].astype(np.float64))
             w = machine.coef_
