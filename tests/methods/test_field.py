@@ -247,6 +247,12 @@ def test_clems_decodes_to_the_nearest_of_the_training_sets(start):
     np.testing.assert_array_equal(space.encode(unknown)[0], space.true_codes_[np.argmin(costs)])
 
 
+def test_clems_keeps_the_best_of_its_random_starts():
+    X, Y = problem("plain")
+    once, often = (CLEMS(2, "f1", "random", n, max_iter=20, random_state=0).fit(X, Y).stress_[-1] for n in (1, 6))
+    assert often < once  # the first start is the same
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("cost", "metric", "printed"),
