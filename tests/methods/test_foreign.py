@@ -129,6 +129,19 @@ def test_a_classifier_with_wrong_tags_is_adapted() -> None:
     assert type(made.predict(X)) is type(made.predict_proba(X)) is np.ndarray
 
 
+def test_what_is_within_an_adapted_class_is_bare_and_has_its_seed() -> None:
+    X, Y = _of_two_classes()
+    inner = build(Mistagged, {"estimator": build(Drawn, {})})
+    made = build(Mistagged, {"estimator": inner})
+    names = [name for name in made.get_params() if name.endswith("random_state")]
+    assert names == ["random_state", "estimator__random_state", "estimator__estimator__random_state"]
+    made.set_params(estimator__estimator__share=0.25)
+    estimator = made.fit(X, Y).model_.estimator
+    assert type(estimator) is Mistagged
+    assert type(estimator.estimator) is Drawn
+    assert estimator.estimator.share == 0.25
+
+
 def test_its_probabilities_are_scores() -> None:
     X, Y = _of_two_classes()
     for learner in (build(Mistagged, {}), Mistagged()):
@@ -209,7 +222,9 @@ def test_it_draws_what_its_seed_says_and_leaves_the_generators_as_they_were() ->
     np.random.seed(3)  # noqa: NPY002
     random.seed(3)
     drawn = [build(Drawn, {"random_state": seed}).fit(X, Y).model_.drawn for seed in (1, 1, 2)]
-    assert drawn[0] == drawn[1] != drawn[2]
+    assert drawn[0] == drawn[1]
+    assert drawn[0][0] != drawn[2][0], "Python's"
+    assert drawn[0][1] != drawn[2][1], "NumPy's"
     assert (np.random.rand(), random.random()) == expected  # noqa: NPY002
 
 
