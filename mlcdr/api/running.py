@@ -77,6 +77,7 @@ def run(
     """
     from mlcdr.api.results import Results
     from mlcdr.data import held
+    from mlcdr.execution import warned
 
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 0:
         raise UserError(f"jobs: must be a whole number, and 0 means one worker for each core; found {describe(jobs)}")
@@ -92,6 +93,9 @@ def run(
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
         raise
+    if not quiet:
+        for line in warned.describe(report.warned):
+            print_line(line)
     if report.lost:
         raise UserError(f"{report.lost}; what was finished is kept")
     if report.interrupted:

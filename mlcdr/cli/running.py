@@ -87,6 +87,7 @@ def retry(
 def conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
     """Write the tables and figures of a run, print its tables and failures; returns the exit code."""
     from mlcdr.api.running import write_outputs
+    from mlcdr.execution import warned
     from mlcdr.results.failures import describe_error
     from mlcdr.results.results import open_results
 
@@ -102,6 +103,9 @@ def conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
             print_notice(f"{report.planned} trials, {new} newly computed, in {report.seconds:.1f} s")
             names = ", ".join(filter(None, ("scores.csv, summary.csv", join_file_names(written, report.folder))))
             print_notice(f"results in {report.folder}: {names}")
+    if not quiet:
+        for line in warned.describe(report.warned):
+            print_notice(line)
     kinds: dict[tuple[str, str, str], list[Trial]] = {}
     for trial, traceback in report.failures:
         kinds.setdefault((trial.dataset, trial.method, describe_error(traceback)), []).append(trial)

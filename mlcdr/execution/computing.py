@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 
 from mlcdr.errors import UserError
+from mlcdr.execution import warned
 from mlcdr.execution.artifacts import Keeping
 from mlcdr.execution.choose import Choice, choose, without_tune
+from mlcdr.execution.warned import Warned
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.division import Integers, Split, Splits
 from mlcdr.experiment.estimators import build, features_kept, seeded
@@ -82,11 +84,14 @@ class GroupResult:
     crashed : str
         What ended the worker with these trials: a signal's name (`SIGKILL`), `exit 3`, `seconds` or `memory` (the limit
         that was passed); empty where nothing did.
+    warned : sequence of Warned
+        The warnings that were given.
     """
 
     scores: Sequence[Score]
     seconds: float
     crashed: str = ""
+    warned: Sequence[Warned] = ()
 
 
 class _Context:
@@ -144,11 +149,11 @@ class Computer:
             begin()
             start = time.perf_counter()
             scores = []
-            with _collected() if context.large else contextlib.nullcontext():
+            with warned.counting() as log, _collected() if context.large else contextlib.nullcontext():
                 for trials in group_by(group.trials, lambda trial: str(trial.labelled)):
                     scores += _run_rows(trials, group, context)
             seconds = time.perf_counter() - start
-        return GroupResult([*scores, *changed], seconds)
+        return GroupResult([*scores, *changed], seconds, warned=log.warned())
 
     def _read(self, source: DataSource) -> _Context:
         if self._context is None or self._context.data.source != source:
@@ -293,6 +298,7 @@ def _alone(trial: Trial) -> Trial:
 def _run_family(trials: Sequence[Trial], group: Group, rows: _Rows, seconds: float) -> list[Score]:
     """Fit once and score the trials that the fit serves."""
     family = trials[0].family
+    warned.of_method(trials[0].method)
     try:
         estimator = seeded(build(family), group.seed, trials[0])
         with metered() as fitting:

@@ -134,6 +134,7 @@ def _execute(executor: Executor, plan: RunPlan, store: Store, report: RunReport,
             failed = [score for score in scores if score.values is None]
             report.failures += [(trials[s.key], s.error or "") for s in failed if s.key in plan.done]
             report.computed += len(scores)
+            report.warned += result.warned
             left -= {score.key for score in scores}
             listener.advance(trials[scores[0].key].dataset, len(scores), len(failed))
             raise_if_stopped()

@@ -18,6 +18,7 @@ from mlcdr import __version__
 from mlcdr.errors import ResultsError
 from mlcdr.execution.artifacts import Keeping
 from mlcdr.execution.plan import RunPlan
+from mlcdr.execution.warned import Warned, gather
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial
 from mlcdr.results.manifest import read_manifest
@@ -50,6 +51,8 @@ class RunReport:
         A signal ended it, or no worker came to life, before all was done.
     lost : str
         Why no worker came to life.
+    warned : list of Warned
+        The warnings that methods gave, counted.
     seconds : float
         Wall time.
     started : str
@@ -69,6 +72,7 @@ class RunReport:
     crashed: int = 0
     interrupted: bool = False
     lost: str = ""
+    warned: list[Warned] = field(default_factory=list)
     seconds: float = 0.0
     started: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
     clock: float = field(default_factory=time.monotonic)
@@ -125,6 +129,10 @@ def _manifest(experiment: Experiment, plan: RunPlan, report: RunReport) -> dict[
             "crashed": report.crashed,
             "interrupted": report.interrupted,
         },
+        "warnings": [
+            {"count": each.count, "methods": methods, "category": each.category, "text": each.text, "place": each.place}
+            for each, methods in gather(report.warned)
+        ],
         "seed": experiment.seed,
         "datasets": {part.name: part.facts for part in plan.parts},
         "python": platform.python_version(),

@@ -1,0 +1,174 @@
+"""Warnings that methods give while they are computed: counted instead of printed, and shown once at the end of a run.
+
+Warnings that are the same but for their numbers, from one line of code, are one kind. They are counted wherever trials
+are computed and come back with the scores.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mlcdr.errors import escape_control_characters, join_words
+
+_LONGEST = 200  # characters of a warning's text
+_SHOWN = 10  # kinds at the end of a run
+_NAMED = 3  # methods of a kind
+_NUMBER = re.compile(r"\d[\d.,]*(?:e[+-]?\d+)?", re.I)
+
+
+@dataclass(frozen=True)
+class Warned:
+    """Warnings of one kind by one method.
+
+    Attributes
+    ----------
+    method : str
+    category : str
+        The name of the warning's class.
+    text : str
+        The first line of the first of them.
+    place : str
+        File and line that gave it.
+    count : int
+    """
+
+    method: str
+    category: str
+    text: str
+    place: str
+    count: int = 1
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """What it shares with the others of its kind, whatever their method."""
+        return self.category, self.place, _NUMBER.sub("#", self.text)
+
+
+class _Log:
+    """The warnings of one computation; `method` is the one that is computed now."""
+
+    def __init__(self) -> None:
+        self.method = ""
+        self._first: dict[tuple[str, ...], Warned] = {}
+        self._counts: Counter[tuple[str, ...]] = Counter()
+
+    def add(self, message: Any, category: type, filename: str, line: int) -> None:
+        text = next((each.strip() for each in str(message).splitlines() if each.strip()), "")[:_LONGEST]
+        each = Warned(self.method, category.__name__, text, f"{_shorten(filename)}:{line}")
+        key = (each.method, *each.kind)
+        self._first.setdefault(key, each)
+        self._counts[key] += 1
+
+    def warned(self) -> tuple[Warned, ...]:
+        return tuple(replace(each, count=self._counts[key]) for key, each in self._first.items())
+
+
+def _shorten(filename: str) -> str:
+    """A path from the package on, or from the current folder on."""
+    for marker in ("/site-packages/", "/dist-packages/"):
+        if marker in filename:
+            return filename.rpartition(marker)[2]
+    try:
+        return str(Path(filename).relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return filename
+
+
+class _Collector:
+    """The hook of `warnings`, in place while any thread of this process computes trials."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._logs: dict[int, _Log] = {}  # by thread
+        self._before: Any = None
+        self._show: Any = None
+
+    def begin(self, log: _Log) -> None:
+        with self._lock:
+            if not self._logs:
+                self._before = warnings.catch_warnings()
+                self._before.__enter__()
+                self._show = warnings.showwarning
+                warnings.showwarning = self._record
+                if not sys.warnoptions:  # what nothing else decides: each time, and not once for a line of code
+                    for category in (UserWarning, RuntimeWarning, FutureWarning):
+                        warnings.simplefilter("always", category, append=True)
+            self._logs[threading.get_ident()] = log
+
+    def end(self) -> None:
+        with self._lock:
+            del self._logs[threading.get_ident()]
+            if not self._logs:
+                self._before.__exit__(None, None, None)
+
+    def current(self) -> _Log | None:
+        """The log of this thread; of a thread that a method has started, the only one there is."""
+        logs = self._logs
+        found = logs.get(threading.get_ident())
+        return next(iter(logs.values()), None) if found is None and len(logs) == 1 else found
+
+    def _record(
+        self, message: Any, category: type, filename: str, line: int, file: Any = None, text: str | None = None
+    ) -> None:
+        log = self.current()
+        if log is None or file is not None:
+            self._show(message, category, filename, line, file, text)
+        else:
+            log.add(message, category, filename, line)
+
+
+_collector = _Collector()
+
+
+@contextmanager
+def counting() -> Iterator[_Log]:
+    """Count the warnings that are given in this thread instead of printing them."""
+    log = _Log()
+    _collector.begin(log)
+    try:
+        yield log
+    finally:
+        _collector.end()
+
+
+def of_method(name: str) -> None:
+    """The warnings that follow are of this method."""
+    log = _collector.current()
+    if log is not None:
+        log.method = name
+
+
+def gather(found: Iterable[Warned]) -> list[tuple[Warned, tuple[str, ...]]]:
+    """Each kind with its number over all methods, the most frequent first, and the methods that gave it."""
+    kinds: dict[tuple[str, str, str], list[Warned]] = {}
+    for each in found:
+        kinds.setdefault(each.kind, []).append(each)
+    gathered = [
+        (replace(same[0], count=sum(each.count for each in same)), tuple(dict.fromkeys(each.method for each in same)))
+        for same in kinds.values()
+    ]
+    return sorted(gathered, key=lambda kind: -kind[0].count)
+
+
+def describe(found: Iterable[Warned]) -> list[str]:
+    """A line for each kind: how often, of which methods, what, and where."""
+    kinds = gather(found)
+    lines = []
+    for each, methods in kinds[:_SHOWN]:
+        more = [f"{len(methods) - _NAMED} more"] if len(methods) > _NAMED else []
+        of = join_words([*methods[:_NAMED], *more])
+        times = f"{each.count} times" if each.count > 1 else "once"
+        of = f"{of}, {times}" if of else times
+        lines.append(escape_control_characters(f"warning: {of}: {each.category}: {each.text} ({each.place})"))
+    if len(kinds) > _SHOWN:
+        lines.append(f"{len(kinds) - _SHOWN} more kinds of warnings, in manifest.json")
+    return lines
