@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,30 @@ def command(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess
     line = [sys.executable, "-m", "mlcdr", *map(str, arguments)]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "COLUMNS": "100", **environment}
     return subprocess.run(line, cwd=cwd, env=env, capture_output=True, text=True, timeout=300)
+
+
+class Warns(ClassifierMixin, BaseEstimator):
+    """A classifier that warns twice of each fit, with a number in the text, and predicts no label."""
+
+    def fit(self, X: Any, y: Any) -> Warns:
+        for k in range(2):
+            warnings.warn(f"label {k} is\nodd", UserWarning, stacklevel=1)
+        warnings.warn("of the library", DeprecationWarning, stacklevel=1)
+        self.shape_ = y.shape[1]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.zeros((len(X), self.shape_), dtype=int)
+
+
+class Counting(ClassifierMixin, BaseEstimator):
+    """A classifier that cannot be fitted, and says of how many rows."""
+
+    def fit(self, X: Any, y: Any) -> Counting:
+        raise RuntimeError(f"{len(X)} rows")
+
+    def predict(self, X: Any) -> Any:
+        raise NotImplementedError
 
 
 class Failing(ClassifierMixin, BaseEstimator):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -171,6 +172,20 @@ def test_quiet_prints_nothing(here: Path, mlcdr: Callable[..., Outcome]) -> None
     assert (here / "results" / "small" / "scores.csv").exists()
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_warnings_are_counted_and_shown_once(here: Path, jobs: int) -> None:
+    path = save(here, "warns", methods={name: {"learner": "tests.small.Warns"} for name in ("A", "B")}, sweep={})
+    done = small.command("run", path.name, "-j", str(jobs), cwd=here)
+    assert done.returncode == 0
+    shown = [line for line in done.stderr.splitlines() if "arning" in line]
+    assert len(shown) == 1
+    assert re.fullmatch(r"warning: A and B, 16 times: UserWarning: label 0 is \(\S*tests/small\.py:\d+\)", shown[0])
+    (kept,) = json.loads((here / "results" / "warns" / "manifest.json").read_text())["warnings"]
+    assert (kept["count"], kept["methods"], kept["text"]) == (16, ["A", "B"], "label 0 is")
+    quiet = small.command("run", path.name, "-j", str(jobs), "--fresh", "--quiet", cwd=here)
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+
+
 def test_out_and_set(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     done = mlcdr("run", "e.yaml", "-j", 1, "--out", "a/b", "--set", "splits.repeats=2", "--set", "name=other")
     assert done.code == 0
@@ -203,7 +218,7 @@ def test_failed_trials_are_told_and_the_others_shown(here: Path, mlcdr: Callable
     assert done.code == 1
     assert "PLST" in done.out
     failures = [line for line in done.err.splitlines() if line.startswith("failed: ")]
-    assert failures == ["failed: tiny, Bad, split 0: RuntimeError: no luck today (and 3 more trials of Bad)"]
+    assert failures == ["failed: Bad on tiny, splits 0–3: RuntimeError: no luck today (4 trials)"]
     assert "error: 4 of 12 trials failed; `mlcdr report" in done.err
     quiet = mlcdr("run", path, "-j", 1, "--quiet")
     assert (quiet.code, quiet.out) == (1, "")
@@ -221,7 +236,7 @@ def test_all_trials_may_fail(here: Path, mlcdr: Callable[..., Outcome]) -> None:
 def test_too_many_dimensions_fail_with_their_point(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     done = mlcdr("run", "e.yaml", "-j", 1, "--set", "sweep={label_space.n_components: [1, 200]}")
     assert done.code == 1
-    assert "failed: tiny, PBR (label_space.n_components 200), split 0: ValueError: " in done.err
+    assert "failed: PBR and PLST (label_space.n_components 200) on tiny, splits 0–3: ValueError: " in done.err
     assert "error: 8 of 16 trials failed" in done.err
 
 

@@ -80,21 +80,46 @@ def test_without_flags_and_without_a_terminal_nothing_is_asked(here: Path) -> No
     assert any(line.lstrip().startswith("#") for line in done.stdout.splitlines())
 
 
-def test_on_a_terminal_it_asks(here: Path) -> None:
-    (here / "asked here").mkdir()
+def ask(here: Path, typed: bytes, *flags: str) -> tuple[int, str]:
+    """`mlcdr new` on a terminal where this is typed; its exit code, and what the terminal shows."""
     main, terminal = pty.openpty()
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    line = [sys.executable, "-m", "mlcdr", "new", "--metric", "f1"]
+    line = [sys.executable, "-m", "mlcdr", "new", *flags]
     process = subprocess.Popen(line, cwd=here, env=env, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal)
     os.close(terminal)
-    os.write(main, b"tiny\nocca, pbr\nasked here/asked.yaml\n")
+    os.write(main, typed)
     assert process.communicate(timeout=60)[0] == b""
-    asked = os.read(main, 65536).decode()
+    shown = os.read(main, 65536).decode()
     os.close(main)
+    return process.returncode, shown
+
+
+def test_on_a_terminal_it_asks(here: Path) -> None:
+    (here / "asked here").mkdir()
+    code, asked = ask(here, b"tiny\nocca, pbr\nasked here/asked.yaml\n", "--metric", "f1")
+    assert code == 0
     assert [word in asked for word in ("Data sets [yeast]", "Methods (", "File [experiment.yaml]")] == [True] * 3
     assert "Metrics" not in asked, "what a flag said is not asked"
     experiment = load_experiment(here / "asked here" / "asked.yaml", look_up=False)
     assert (experiment.datasets[0].name, list(experiment.methods)) == ("tiny", ["OCCA", "PBR"])
+
+
+def test_a_wrong_answer_is_asked_again_and_the_others_are_kept(here: Path) -> None:
+    (here / "there.yaml").touch()
+    code, asked = ask(here, b"tiny\nplsst\nsvm\nplst\nf1\nthere.yaml\ne.yaml\n")
+    assert code == 0
+    assert "error: unknown component 'plsst'; did you mean 'plst'?" in asked
+    assert "error: unknown component 'svm'; write `learner: {binary_relevance: linear_svm}`" in asked
+    assert "error: there.yaml: is there already" in asked
+    assert asked.count("Data sets [") == 1
+    experiment = load_experiment(here / "e.yaml")
+    assert (experiment.datasets[0].name, list(experiment.methods)) == ("tiny", ["PLST"])
+
+
+def test_answers_given_before_an_interruption_are_printed_as_flags(here: Path) -> None:
+    code, asked = ask(here, b"tiny\npbr plst\n\x04")
+    assert code == 130
+    assert "to continue with these answers: mlcdr new -d tiny -m pbr -m plst" in asked
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 MINE = """
 from pathlib import Path
 from sklearn.neighbors import KNeighborsClassifier
-from mlcdr.config.loading import experiment_yaml
+from mlcdr.config.loading import experiment_from, experiment_yaml
 
 class Mine(KNeighborsClassifier):
     def fit(self, X, y):
@@ -80,7 +80,39 @@ def test_failures_are_counted_and_told_once_for_each_kind(here: Path, mlcdr: Cal
     assert mlcdr("run", "bad.yaml", "-q", "-j", 1).code == 1
     done = mlcdr("status", "results/small")
     assert table(done.out) == {("tiny", "Bad"): [4, 0, 4, 0], ("tiny", "PLST"): [8, 8, 0, 0]}
-    assert done.out.splitlines()[-1] == "failed: tiny, Bad: RuntimeError: no luck today (4 trials)"
+    assert done.out.splitlines()[-1] == "failed: Bad on tiny, splits 0–3: RuntimeError: no luck today (4 trials)"
+
+
+def test_the_same_failure_of_several_is_one_line(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    for k, n in enumerate((60, 80)):  # the message has the number of rows
+        small.write_dataset(here / f"data{k}", f"data{k}", n=n)
+    methods = {"Bad": {"learner": "tests.small.Counting"}, "Worse": {"learner": "tests.small.Counting"}}
+    datasets = [str(here / f"data{k}" / f"data{k}.arff") for k in range(2)]
+    plain = small.plain(here / "data" / "tiny.arff", methods=methods, datasets=datasets, sweep={})
+    (here / "bad.yaml").write_text(experiment_yaml(experiment_from(plain)))
+    line = "failed: Bad and Worse on data0 and data1, splits 0–3: RuntimeError: 45 rows (16 trials)"
+    ran = mlcdr("run", "bad.yaml", "-q", "-j", 1)
+    assert [each for each in ran.err.splitlines() if each.startswith("failed")] == [line]
+    done = mlcdr("status", "results/small")
+    assert [each for each in done.out.splitlines() if each.startswith("failed")] == [line]
+    details = prepared.command("status", "results/small", "--details", cwd=here).stdout.splitlines()
+    assert {line, "  data1, Worse, splits 0–3", "    RuntimeError: 45 rows"} <= set(details)
+    assert "    Traceback (most recent call last):" in details
+
+
+def test_a_long_table_is_counted_together(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    methods = {f"PLST{k}": FOUR["PLST"] for k in range(9)} | {
+        f"Bad{k}": {"learner": "tests.small.Failing"} for k in range(3)
+    }
+    methods["Some"] = {"learner": {"tests.small.Failing": {"modulus": 45}}}
+    experiment = small.experiment(here / "data" / "tiny.arff", methods=methods, metrics=["f1"])
+    (here / "long.yaml").write_text(experiment_yaml(experiment))
+    assert mlcdr("run", "long.yaml", "-q", "-j", 1).code == 1
+    rows = [line.split("  ") for line in mlcdr("status", "results/small").out.splitlines()[2:7]]
+    rows = [[cell.strip() for cell in row if cell] for row in rows]
+    assert rows[0] == ["tiny", "9 methods", "72", "72", "0", "0"]
+    assert rows[1:] == [["tiny", name, "4", "0", "4", "0"] for name in ("Bad0", "Bad1", "Bad2", "Some")]
+    assert len(table(mlcdr("status", "results/small", "--details").out)) == 13
 
 
 def test_a_smaller_plan_does_not_count_what_it_leaves_out(here: Path, mlcdr: Callable[..., Outcome]) -> None:
@@ -206,7 +238,6 @@ def test_what_cannot_be_read_takes_one_line(here: Path, mlcdr: Callable[..., Out
     assert "no such results folder" in told("status", "nowhere")
     assert "no such results folder" in told("retry", "nowhere", "--failed")
     assert "no such file" in told("plan", "nowhere.yaml")
-    assert "give `--failed`" in told("retry", folder)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +289,7 @@ def test_only_what_failed_is_computed_again(here: Path, mlcdr: Callable[..., Out
     folder = Path("results/small")
     failed = progress(folder).total("failed")
     assert 0 < failed < 6, "some fail and some do not"
-    still = mlcdr("retry", folder, "--failed", "-j", 1)
+    still = mlcdr("retry", folder, "-j", 1)
     assert still.code == 1
     assert f"18 trials, {failed} newly computed" in still.err
     Path("broken").unlink()

@@ -35,7 +35,7 @@ def methods(
     families = [family for family in registry.BUILT_IN if name in registry.names(family)]
     if not families and "." not in name:
         known = dict.fromkeys(each for family in registry.BUILT_IN for each in registry.names(family))
-        hint = suggest_name(name, known)
+        hint = registry.describe_elsewhere(name) or suggest_name(name, known)
         raise UserError(f"unknown component {name!r}{hint} (known: {', '.join(known)}; or a dotted path to a class)")
     import_from_here()
     for family in families or ["learner"]:  # a class of one's own is of whatever family a config uses it in

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +15,7 @@ from mlcdr.cli.arguments import Config, Out, Set, Trust
 from mlcdr.cli.loading import size
 from mlcdr.cli.printing import print_columns, print_notice
 from mlcdr.errors import ConfigError, UserError
+from mlcdr.processes import Stop
 
 
 def check(config: Config, set_: Set = None, trust: Trust = False) -> None:
@@ -89,17 +92,35 @@ def new(
         return
     from mlcdr.config import new_config
 
+    import_from_here()
     if sys.stdin.isatty() and sys.stderr.isatty():
-        datasets = datasets or _listed_names(_asked("Data sets", " ".join(new_config.DATASETS)))
-        known = "Methods (`mlcdr methods` lists components; join them by +)"
-        methods = methods or _listed_names(_asked(known, " ".join(new_config.METHODS)))
-        metrics = metrics or _listed_names(_asked("Metrics", " ".join(new_config.METRICS)))
-        out = out or Path(_asked("File", "experiment.yaml"))
-    if out is not None and out.exists():
-        raise UserError(f"{out}: is there already; remove it or choose another --out")
+        draft = new_config.write_draft
+        answers: dict[str, list[str]] = {"-d": datasets or [], "-m": methods or [], "--metric": metrics or []}
+        questions = {
+            "-d": ("Data sets", new_config.DATASETS, lambda names: draft("new", datasets=names)),
+            "-m": (
+                "Methods (`mlcdr methods` lists components; join them by +)",
+                new_config.METHODS,
+                lambda names: draft("new", methods=names),
+            ),
+            "--metric": ("Metrics", new_config.METRICS, lambda names: draft("new", metrics=names)),
+        }
+        try:
+            for flag, (what, default, check_names) in questions.items():
+                answers[flag] = answers[flag] or _ask(what, default, check_names)
+            if out is None:
+                (line,) = _ask("File", ("experiment.yaml",), lambda lines: _refuse_present(Path(lines[0])), whole=True)
+                out = Path(line)
+        except (Stop, KeyboardInterrupt):
+            given = [word for flag, names in answers.items() for each in names for word in (flag, each)]
+            if given:
+                print_notice(f"\nto continue with these answers: {shlex.join(['mlcdr', 'new', *given])}")
+            raise
+        datasets, methods, metrics = answers["-d"], answers["-m"], answers["--metric"]
+    if out is not None:
+        _refuse_present(out)
     if name is None:
         name = out.stem if out is not None else "experiment"
-    import_from_here()
     text = new_config.write_draft(
         name, datasets or new_config.DATASETS, methods or new_config.METHODS, metrics or new_config.METRICS
     )
@@ -112,14 +133,34 @@ def new(
         print_notice(f"written: {out}; `mlcdr run {out}` runs it")
 
 
-def _asked(what: str, default: str) -> str:
-    """A line typed on the terminal; the default for an empty one."""
-    print(f"{what} [{default}]: ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip() or default
+def _refuse_present(out: Path) -> None:
+    if out.exists():
+        raise UserError(f"{out}: is there already; remove it or choose another --out")
 
 
-def _listed_names(line: str) -> list[str]:
-    return line.replace(",", " ").split()
+def _ask(
+    what: str, default: Sequence[str], check_words: Callable[[list[str]], object], whole: bool = False
+) -> list[str]:
+    """The words typed on the terminal (the line as one if `whole`), the default for none; asks again for wrong ones.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        When the input ends.
+    """
+    while True:
+        print(f"{what} [{' '.join(default)}]: ", end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            raise KeyboardInterrupt
+        typed = [line.strip()] if whole else line.replace(",", " ").split()
+        words = typed if any(typed) else list(default)
+        try:
+            check_words(words)
+        except UserError as error:
+            print_notice(f"error: {error}")
+        else:
+            return words
 
 
 def example(

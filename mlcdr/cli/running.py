@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from mlcdr.cli.arguments import Configs, Folder, Jobs, Out, Quiet, Set
 from mlcdr.cli.loading import all_different, load_to_run
 from mlcdr.cli.printing import format_failure, join_file_names, print_columns, print_notice, print_tables
-from mlcdr.errors import ResultsError, UserError, escape_control_characters
+from mlcdr.errors import ResultsError, escape_control_characters
 from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:
     from mlcdr.execution.runner import RunReport
     from mlcdr.experiment.model import Experiment
-    from mlcdr.experiment.trials import Trial
+    from mlcdr.results.failures import Cause
+    from mlcdr.results.record import Count, Failed
+
+
+_CAUSES, _ROWS = 10, 12  # that are shown of failures, and of a run's counts
 
 
 def run(
@@ -52,7 +57,7 @@ def run(
 
 def retry(
     folder: Folder,
-    failed: Annotated[bool, typer.Option("--failed", help="Compute only the failed trials.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="What is done without it, too.")] = True,
     jobs: Jobs = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -62,16 +67,12 @@ def retry(
     config = folder / "experiment.yaml"
     if not is_regular_file(config):
         raise ResultsError(f"{folder}: no such results folder; `mlcdr run CONFIG` creates one")
-    if not failed:
-        raise UserError(
-            f"give `--failed` to compute the failed trials; `mlcdr run {config}` also computes the pending ones"
-        )
     experiment = load_to_run(config, None, quiet)
     if experiment.name != folder.resolve().name:
         raise ResultsError(f"{config}: name: is {experiment.name!r}; rename the folder to it")
     # prefer the relative path that was given, such as `results/long`, to the absolute one
     out = folder.parent if folder.name == experiment.name else folder.resolve().parent
-    report = compute(experiment, out, jobs, quiet, failed_only=True)
+    report = compute(experiment, out, jobs, quiet, failed_only=failed)
     if not report.computed and not report.interrupted:
         print_notice(f"{folder}: no failed trials")
         code = 0
@@ -88,7 +89,8 @@ def conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
     """Write the tables and figures of a run, print its tables and failures; returns the exit code."""
     from mlcdr.api.running import write_outputs
     from mlcdr.execution import warned
-    from mlcdr.results.failures import describe_error
+    from mlcdr.results.failures import gather_causes
+    from mlcdr.results.record import Failed
     from mlcdr.results.results import open_results
 
     if report.done:
@@ -106,19 +108,13 @@ def conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
     if not quiet:
         for line in warned.describe(report.warned):
             print_notice(line)
-    kinds: dict[tuple[str, str, str], list[Trial]] = {}
-    for trial, traceback in report.failures:
-        kinds.setdefault((trial.dataset, trial.method, describe_error(traceback)), []).append(trial)
-    for (dataset, method, reason), trials in list(kinds.items())[:10]:
-        point = ", ".join(f"{path} {value}" for path, value in trials[0].point)
-        first = f"{dataset}, {method}{f' ({point})' if point else ''}, split {trials[0].split}"
-        more = f" (and {len(trials) - 1} more trials of {method})" if len(trials) > 1 else ""
-        print(format_failure(f"{first}: {reason}{more}", reason), file=sys.stderr)
+    failed = [Failed(t.dataset, t.method, t.point, t.split, error) for t, error in report.failures]
+    causes = gather_causes(failed)
+    _print_causes(causes, sys.stderr)
     if report.failures:
         ended = f" ({report.crashed} of them crashed)" if report.crashed else ""
-        rest = f"; {len(kinds) - 10} more kinds of failure" if len(kinds) > 10 else ""
         print(
-            f"error: {len(report.failures)} of {report.planned} trials failed{ended}{rest}; "
+            f"error: {len(report.failures)} of {report.planned} trials failed{ended}; "
             f"`mlcdr report {report.folder}` shows their tracebacks",
             file=sys.stderr,
         )
@@ -133,9 +129,28 @@ def conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
     return 1 if report.failures else 0
 
 
-def status(folder: Folder) -> None:
-    """Show the progress of a run, or how it ended; works during the run."""
-    from mlcdr.results.failures import describe_error
+def _print_causes(causes: Sequence[Cause], file: TextIO) -> None:
+    """Print a line for each of the first causes of failures."""
+    for cause in causes[:_CAUSES]:
+        print(format_failure(cause.describe(), cause.reason), file=file)
+    if len(causes) > _CAUSES:
+        print(f"{len(causes) - _CAUSES} more causes of failure; `mlcdr status --details` shows them", file=file)
+
+
+def status(
+    folder: Folder,
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details", help="Show every method, and each cause of failures with its places and a traceback."
+        ),
+    ] = False,
+) -> None:
+    """Show the progress of a run, or how it ended; works during the run.
+
+    In a long table, what is finished, pending or failed throughout is counted together.
+    """
+    from mlcdr.results.failures import gather_causes
     from mlcdr.results.record import duration, progress
 
     found = progress(folder)
@@ -157,11 +172,12 @@ def status(folder: Folder) -> None:
     if last.state == "starting":
         return
     rows: list[tuple[str, ...]] = [("data set", "method", "planned", "done", "failed", "pending")]
-    counted = [(e.dataset, e.method, e.planned, e.done, e.failed, e.pending) for e in found.counts]
+    counts = found.counts if details or len(found.counts) <= _ROWS else _count_together(found.counts)
+    counted = [(e.dataset, e.method, e.planned, e.done, e.failed, e.pending) for e in counts]
     totals = (found.total("planned"), found.total("done"), found.total("failed"), found.total("pending"))
     rows += [tuple(map(str, row)) for row in [*counted, ("all", "", *totals)]]
     if found.total("crashed"):  # a column next to `failed`
-        crashed = ["crashed", *(str(each.crashed) for each in found.counts), str(found.total("crashed"))]
+        crashed = ["crashed", *(str(each.crashed) for each in counts), str(found.total("crashed"))]
         rows = [(*row[:5], number, row[5]) for row, number in zip(rows, crashed, strict=True)]
     print_columns(rows)
     if found.total("pending"):
@@ -169,6 +185,50 @@ def status(folder: Folder) -> None:
         untimed = f", without {', '.join(found.untimed)}, not timed yet" if found.untimed else ""
         verb = "left" if last.state == "running" else "needed"
         print(f"{timed} {verb} with {last.jobs} worker{'s' * (last.jobs != 1)}{untimed}")
-    for (dataset, method, error), number in list(found.errors.items())[:10]:
-        reason = describe_error(error)
-        print(format_failure(f"{dataset}, {method}: {reason} ({number} trial{'s' * (number != 1)})", reason))
+    causes = gather_causes(found.failures)
+    if details:
+        _print_details(causes)
+    else:
+        _print_causes(causes, sys.stdout)
+
+
+def _count_together(counts: Sequence[Count]) -> list[Count]:
+    """A row for all that is done, one for all that is pending, and one for each method that failed throughout."""
+    from mlcdr.results.record import Count
+
+    groups: dict[tuple[str, ...], list[Count]] = {}
+    for each in counts:
+        key: tuple[str, ...] = (each.dataset, each.method)  # of a row of its own
+        if each.planned in (each.done, each.pending):
+            key = ("done" if each.done else "pending",)
+        elif each.planned == each.failed:
+            key = ("failed", "", each.method)
+        groups.setdefault(key, []).append(each)
+    rows = []
+    for same in groups.values():
+        names = [list(dict.fromkeys(names)) for names in zip(*((e.dataset, e.method) for e in same), strict=True)]
+        shown = [
+            known[0] if len(known) == 1 else f"{len(known)} {what}s"
+            for known, what in zip(names, ("data set", "method"), strict=True)
+        ]
+        sums = [sum(getattr(e, key) for e in same) for key in ("planned", "done", "failed", "crashed")]
+        rows.append(Count(shown[0], shown[1], *sums))
+    return rows
+
+
+def _print_details(causes: Sequence[Cause]) -> None:
+    """Print each cause with its places and the traceback of its first trial."""
+    from mlcdr.results.failures import list_places
+
+    for cause in causes:
+        print()
+        print(format_failure(cause.describe(), cause.reason))
+        of: dict[tuple[str, str], list[Failed]] = {}
+        for failure in cause.failures:
+            of.setdefault((failure.dataset, failure.method), []).append(failure)
+        for (dataset, method), failures in of.items():
+            for point, splits in list_places(failures):
+                where = f"{dataset}, {method}{f', {point}' if point else ''}, splits {splits}"
+                print(escape_control_characters(f"  {where}"))
+        for line in cause.failures[0].error.splitlines():
+            print(escape_control_characters(f"    {line}"))

@@ -113,7 +113,9 @@ def _component(written: str) -> tuple[str, str]:
         return families[0], name
     known = [each for family in _ORDER for each in registry.names(family)]
     listing = f"known: {', '.join(known)}; or a dotted path to a learner"
-    raise UserError(f"unknown component {name!r}{suggest_name(name, known)} ({listing})")
+    raise UserError(
+        f"unknown component {name!r}{registry.describe_elsewhere(name) or suggest_name(name, known)} ({listing})"
+    )
 
 
 def _with_learner(method: dict[str, str]) -> dict[str, str]:

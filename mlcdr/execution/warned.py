@@ -6,7 +6,6 @@ are computed and come back with the scores.
 
 from __future__ import annotations
 
-import re
 import sys
 import threading
 import warnings
@@ -15,14 +14,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from mlcdr.errors import escape_control_characters, join_words
+from mlcdr.results.failures import without_numbers
 
 _LONGEST = 200  # characters of a warning's text
 _SHOWN = 10  # kinds at the end of a run
 _NAMED = 3  # methods of a kind
-_NUMBER = re.compile(r"\d[\d.,]*(?:e[+-]?\d+)?", re.I)
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Warned:
     @property
     def kind(self) -> tuple[str, str, str]:
         """What it shares with the others of its kind, whatever their method."""
-        return self.category, self.place, _NUMBER.sub("#", self.text)
+        return self.category, self.place, without_numbers(self.text)
 
 
 class _Log:
@@ -61,7 +60,7 @@ class _Log:
         self._first: dict[tuple[str, ...], Warned] = {}
         self._counts: Counter[tuple[str, ...]] = Counter()
 
-    def add(self, message: Any, category: type, filename: str, line: int) -> None:
+    def add(self, message: Warning | str, category: type[Warning], filename: str, line: int) -> None:
         text = next((each.strip() for each in str(message).splitlines() if each.strip()), "")[:_LONGEST]
         each = Warned(self.method, category.__name__, text, f"{_shorten(filename)}:{line}")
         key = (each.method, *each.kind)
@@ -117,13 +116,19 @@ class _Collector:
         return next(iter(logs.values()), None) if found is None and len(logs) == 1 else found
 
     def _record(
-        self, message: Any, category: type, filename: str, line: int, file: Any = None, text: str | None = None
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
     ) -> None:
         log = self.current()
         if log is None or file is not None:
-            self._show(message, category, filename, line, file, text)
+            self._show(message, category, filename, lineno, file, line)
         else:
-            log.add(message, category, filename, line)
+            log.add(message, category, filename, lineno)
 
 
 _collector = _Collector()

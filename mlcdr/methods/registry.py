@@ -216,7 +216,10 @@ def _target(family: str, name: str) -> str:
         module_name, _, class_name = name.rpartition(".")
         target = f"{module_name}:{class_name}"
     if target is None:
-        hint, listing = _elsewhere(name, family) or suggest_name(name, known), ", ".join(sorted(known)) or "none yet"
+        hint, listing = (
+            describe_elsewhere(name, family) or suggest_name(name, known),
+            ", ".join(sorted(known)) or "none yet",
+        )
         raise UnknownComponent(
             f"unknown {family} {name!r}{hint} (known: {listing}; or a dotted path to your own class)"
         )
@@ -298,13 +301,13 @@ _MEANINGS = {
 """How what a name means in the literature is written in a method."""
 
 
-def _elsewhere(name: str, family: str) -> str:
+def describe_elsewhere(name: str, family: str = "") -> str:
     """`; 'ridge' is a learner` if the name is one of other families, or how what it means is written; else nothing."""
     if meant := _MEANINGS.get(name.casefold()):
         return f"; write `{meant}`"
     others = [other for other in BUILT_IN if other != family and name in _known(other)]
     kinds = " and ".join(f"{'an' if other[0] in 'aeiou' else 'a'} {other}" for other in others)
-    return f"; {name!r} is {kinds}" if kinds else ""
+    return f"; {name!r} is {kinds}: write `{others[0]}: {name}`" if kinds else ""
 
 
 def look_up(family: str, name: str) -> Declaration | None:

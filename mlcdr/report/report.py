@@ -370,7 +370,7 @@ def _number(found: Results, dataset: str, method: str, point: Point, metric: str
         return NOTHING
     at_point = [found.cell(dataset, rival, point, metric) for rival in found.methods]
     rivals = [rival for rival in at_point if rival]
-    bold = is_among_best(cell, rivals, found.metric_facts(metric).higher_is_better, within_one_se=False)
+    bold = is_among_best(cell, rivals, found.metric_facts(metric).higher_is_better, within_one_se=True)
     setting = f"({', '.join(value for _, value in cell.setting)})" if cell.setting else ""
     return text_format.format_mean(cell.mean, cell.se, _DIGITS, bold, setting)
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mlcdr.errors import join_words
 from mlcdr.experiment.model import Experiment, method_text
 from mlcdr.experiment.splits import number_of_splits
-from mlcdr.results.record import Failure, read_failures
+from mlcdr.results.record import Failed, Failure, read_failures
+
+_NAMED = 4  # methods, or data sets, of a cause
+_NUMBER = re.compile(r"\d[\d.,]*(?:e[+-]?\d+)?", re.I)
 
 Place = tuple[str, str, tuple[tuple[str, str], ...], int]
 """Of a trial: data set, method, the values of its swept parameters, split."""
@@ -68,7 +73,47 @@ def _has_point(experiment: Experiment, failure: Failure) -> bool:
     return all(value in map(method_text, values.get(path, ())) for path, value in failure.point)
 
 
-def list_places(failures: Sequence[Failure]) -> list[tuple[str, str]]:
+def without_numbers(text: str) -> str:
+    """A text with `#` for each number, so that texts which differ in nothing else are the same."""
+    return _NUMBER.sub("#", text)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Failed trials, of any method and data set, whose exceptions are the same but for numbers; `reason`: the first."""
+
+    reason: str
+    failures: tuple[Failed, ...]
+
+    def describe(self) -> str:
+        """`Bad on yeast and scene, splits 0–2: ValueError: what is wrong (6 trials)`."""
+        points = {failure.point for failure in self.failures}
+        shown = ", ".join(f"{path} {value}" for path, value in points.pop()) if len(points) == 1 else ""
+        methods, datasets = (
+            _join_some([getattr(each, key) for each in self.failures]) for key in ("method", "dataset")
+        )
+        splits = sorted({failure.split for failure in self.failures})
+        where = f"{methods}{f' ({shown})' if shown else ''} on {datasets}"
+        where += f", split{'s' * (len(splits) > 1)} {', '.join(_join_runs(splits))}"
+        return f"{where}: {self.reason} ({len(self.failures)} trial{'s' * (len(self.failures) > 1)})"
+
+
+def gather_causes(failures: Iterable[Failed]) -> list[Cause]:
+    """Failures by cause, in the order of each cause's first."""
+    found: dict[str, list[Failed]] = {}
+    for failure in failures:
+        found.setdefault(without_numbers(describe_error(failure.error)), []).append(failure)
+    return [Cause(describe_error(same[0].error), tuple(same)) for same in found.values()]
+
+
+def _join_some(names: Sequence[str]) -> str:
+    """Names joined, each once, of many the first ones and how many more there are."""
+    known = list(dict.fromkeys(names))
+    more = [f"{len(known) - _NAMED} more"] if len(known) > _NAMED else []
+    return join_words([*known[:_NAMED], *more])
+
+
+def list_places(failures: Sequence[Failure | Failed]) -> list[tuple[str, str]]:
     """Each point (`n_components = 20%`; empty where nothing is swept) with the splits in which it failed."""
     by_point: dict[str, list[int]] = {}
     for failure in failures:

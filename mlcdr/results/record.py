@@ -56,6 +56,17 @@ class Count:
 
 
 @dataclass(frozen=True)
+class Failed:
+    """A failed trial of a plan."""
+
+    dataset: str
+    method: str
+    point: tuple[tuple[str, str], ...]
+    split: int
+    error: str
+
+
+@dataclass(frozen=True)
 class Progress:
     """How far a results folder is.
 
@@ -67,15 +78,15 @@ class Progress:
         By data set and method, in the order of the experiment.
     costs : dict
         Data set → mean seconds of one worker for a trial, from the groups recorded here.
-    errors : dict
-        (data set, method, traceback) → how many trials failed so.
+    failures : tuple of Failed
+        The failed trials of the plan, in its order.
     """
 
     folder: Path
     run: Run
     counts: tuple[Count, ...]
     costs: Mapping[str, float]
-    errors: Mapping[tuple[str, str, str], int]
+    failures: tuple[Failed, ...]
 
     def total(self, what: Literal["planned", "done", "failed", "crashed", "pending"]) -> int:
         """Of all data sets and methods."""
@@ -130,19 +141,19 @@ def _progress(folder: Path) -> tuple[Run, Any, Any, Any]:
         )
         counts = rows(db, path, "planned", query, cells.text, cells.text, *4 * [cells.number])
         query = (
-            "SELECT p.dataset, p.method, coalesce(t.error, ''), count(*) FROM planned p JOIN trials t USING (key) "
-            "WHERE t.status = 'failed' GROUP BY p.dataset, p.method, t.error ORDER BY min(p.position)"
+            "SELECT p.dataset, p.method, t.point, t.split, coalesce(t.error, '') "
+            "FROM planned p JOIN trials t USING (key) WHERE t.status = 'failed' ORDER BY p.position"
         )
-        errors = rows(db, path, "trials", query, cells.text, cells.text, cells.text, cells.number)
+        failed = rows(db, path, "trials", query, cells.text, cells.text, cells.text, cells.number, cells.text)
         costs = _costs(db, path)
     run = _run(*last[0])
     if run.state == "starting":
-        counts, errors = [], []  # of an earlier run
+        counts, failed = [], []  # of an earlier run
     return (
         run,
         tuple(Count(*row) for row in counts),
         costs,
-        {(dataset, method, error): number for dataset, method, error, number in errors},
+        tuple(Failed(dataset, method, read_point(path, point), *rest) for dataset, method, point, *rest in failed),
     )
 
 
