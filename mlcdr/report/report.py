@@ -35,6 +35,7 @@ from mlcdr.comparison.by_label import tabulate_parts
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment
 from mlcdr.report import svg
+from mlcdr.reproduce import published, reproduction
 from mlcdr.results.failures import Place, gather_failures, list_places
 from mlcdr.results.labels import LabelScores, read_label_scores
 from mlcdr.results.manifest import Manifest, open_manifest, read_manifest
@@ -117,6 +118,7 @@ def render(folder: Path) -> str:
         problems=problems,
         **_overview(folder, experiment, manifest, found),
         tables=_tables(found) if found else [],
+        published=_compare_published(found) if found else [],
         ranks=_ranks(found, compared) if found else None,
         comparisons=[{"title": _title(found, c.metric), "table": _markup(c.sheet)} for c in compared] if found else [],
         diagrams=[
@@ -215,6 +217,26 @@ def _tables(found: Results) -> list[Markup | str]:
         except ResultsError as error:
             made.append(f"The table {entry.layout} cannot be made: {error}")
     return made
+
+
+def _compare_published(found: Results) -> list[dict[str, Any]]:
+    """For each published table that the experiment is of: the count of cells that agree, and every cell."""
+    shown = []
+    for table in published.tables_behind(found.experiment):
+        try:
+            (compared,) = reproduction.compare_protocols([found], table)
+        except ResultsError:  # none of its cells is here
+            continue
+        differing = compared.count("differs")
+        shown.append(
+            {
+                "table": table,
+                "summary": f"{compared.summary()}.",
+                "differs": bool(differing),
+                "cells": _markup(compared.sheet),
+            }
+        )
+    return shown
 
 
 def _ranks(found: Results, compared: Sequence[comparison.Comparison]) -> Markup | None:
@@ -353,8 +375,9 @@ def _numbers(found: Results, dataset: str) -> Sheet:
     heads = ["Method", *(text_format.shorten_path(path, found.swept) for path in found.swept)]
     heads += [_title(found, metric) + arrows[fact.higher_is_better] for metric, fact in facts.items()]
     counts = [cell.n for key, cell in found.cells.items() if key[0] == dataset]
-    notes = [f"Mean ± standard error {text_format.describe_splits(counts)}. Bold: the best mean of its column"]
-    notes[0] += ", methods with the same parameters compared." if found.swept else "."
+    with_same = ", methods with the same parameters compared" if found.swept else ""
+    notes = [f"Mean ± standard error {text_format.describe_splits(counts)}."]
+    notes.append(f"Bold: within one standard error of the best of its column{with_same}.")
     notes.append("↑ higher is better, ↓ lower is better.")
     notes += [fact.note for fact in facts.values() if fact.note]
     if any(cell is NOTHING for row in rows for cell in row):

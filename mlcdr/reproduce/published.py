@@ -34,11 +34,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from mlcdr.errors import ResultsError, join_words, suggest_name
-from mlcdr.experiment.model import LABELLED
+from mlcdr.experiment.model import LABELLED, Experiment
 from mlcdr.reproduce.judging import FOLDER, Rules, rules_for
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Point
-from mlcdr.tables.sheet import DASH, NOTHING, Shown, Text, make_sheet, signed, text
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Shown, Text, make_sheet, signed, text
 from mlcdr.tables.text_format import format_mean
 
 Verdict = Literal["agrees", "differs", "undecided", "not reproducible", "not run", "n/a"]
@@ -173,6 +173,11 @@ class PublishedComparison(Shown):
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """The cells as aligned columns, with the summary below."""
+        return self.sheet.terminal(width, colour)
+
+    @property
+    def sheet(self) -> Sheet:
+        """A row for each cell of the data sets that are compared, with the summary below."""
         absent = self._absent()
         shown = [row for row in self.rows if row.published.dataset not in absent]
         keys = {tuple(row.published.settings) for row in shown}
@@ -200,7 +205,7 @@ class PublishedComparison(Shown):
         notes += [f"No cell of {join_words(absent)} in the results."] if absent else []
         notes += [f"Not in the published table: {join_words(self.only_ours)}."] if self.only_ours else []
         notes += self.remarks
-        return make_sheet(caption, header, lines, stub, notes, (len(header) - 1,), nested=2).terminal(width, colour)
+        return make_sheet(caption, header, lines, stub, notes, (len(header) - 1,), nested=2)
 
     def reasons(self) -> list[tuple[str, int, list[str]]]:
         """Each reason why cells are not reproducible, how many cells it is for, and of which data sets and methods."""
@@ -219,6 +224,15 @@ class PublishedComparison(Shown):
 def names() -> list[str]:
     """The published tables of methods' results, `PAPER/TABLE`, sorted."""
     return [name for name in _files() if any(cell.method and cell.metric for cell in _read(name))]
+
+
+def tables_behind(experiment: Experiment) -> list[str]:
+    """The published tables that an experiment is one of by its name (`PAPER_TABLE[_VARIANT]`), or is laid out as."""
+    called = {name: f"{name.replace('/', '_')}_" for name in _files()}
+    named = [name for name, start in called.items() if f"{experiment.name}_".startswith(start)]
+    longest = [max(named, key=len)] if named else []
+    laid_out = [spec.layout for spec in experiment.tables if spec.layout in called]
+    return [name for name in dict.fromkeys([*longest, *laid_out]) if name in names()]
 
 
 def data_set_names() -> list[str]:

@@ -170,6 +170,41 @@ def test_columns_are_sorted_by_mouse_and_keyboard(browser, pages):
     page.context.close()
 
 
+def test_rows_of_a_data_set_stay_together_when_a_table_is_sorted(browser, pages):
+    page, wrong = opened(browser, pages["many"], viewport=DESK)
+    table = page.locator("#tables table").first
+
+    def column(k):
+        return table.locator(f"tbody tr > :nth-child({k})").all_text_contents()
+
+    datasets, heads = list(dict.fromkeys(column(1))), table.locator("thead button")
+    heads.nth(2).click()
+    heads.nth(2).click()
+    assert [name for k, name in enumerate(column(1)) if not k or column(1)[k - 1] != name] == datasets
+    numbers = [text.split()[0] for text in column(3)]
+    for name in datasets:
+        of = [float(each) for each, d in zip(numbers, column(1), strict=True) if d == name and each != "–"]
+        assert of == sorted(of, reverse=True)
+        assert len(of) > 1
+    heads.nth(0).click()
+    assert column(1) == sorted(column(1)), "the data sets themselves can be sorted"
+    assert wrong == []
+    page.context.close()
+
+
+@pytest.mark.parametrize(("viewport", "some"), [(PHONE, True), ({"width": 2600, "height": 900}, False)])
+def test_what_scrolls_says_so(browser, pages, viewport, some):
+    page, _ = opened(browser, pages["many"], viewport=viewport)
+    page.wait_for_timeout(300)
+    told = page.evaluate(
+        """[...document.querySelectorAll('.scroll')].map(
+            each => [each.scrollWidth > each.clientWidth + 1, !each.previousElementSibling.hidden])"""
+    )
+    assert all(wide == remark for wide, remark in told)
+    assert any(wide for wide, _ in told) == some
+    page.context.close()
+
+
 def test_a_link_opens_what_is_folded_away(browser, pages):
     page, _ = opened(browser, pages["many"], viewport=DESK)
     page.evaluate("for (const each of document.querySelectorAll('details')) each.open = false")

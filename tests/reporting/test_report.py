@@ -151,6 +151,17 @@ def test_every_number_stands_there_and_can_be_sorted(tmp_path):
     assert {a.get("scope") for a in page.all("th")} == {"col", "row"}
 
 
+def test_published_numbers_stand_with_each_cell_and_are_counted_on_top(tmp_path):
+    tables = [{"layout": "chen_lin_2012/table3", "metric": "hamming_loss"}]
+    page = page_of(folder_of(tmp_path, ("yeast",), tables=tables))
+    assert "chen_lin_2012/table3: 0 of 4 cells within 3 standard errors" in page.text.partition("Data sets")[0]
+    cells = page.text.partition("compared with chen_lin_2012/table3")[2]
+    assert cells.index("0.2150 ± 0.0008") < cells.index("differs")
+    assert "Published" in cells
+    assert page.all("a", href="#published")
+    assert "Published numbers" not in page_of(folder_of(tmp_path / "other", ("yeast",))).text, "no published table"
+
+
 def test_average_ranks_are_those_of_the_comparison(tmp_path):
     page = page_of(folder_of(tmp_path))
     # Both metrics are higher for CPLST: worse as Hamming loss, better as F1, on both data sets at both points.

@@ -16,6 +16,14 @@
       : (a, b) => collator.compare(textOf(a, column), textOf(b, column));
   }
 
+  // Rows of a data set stay together, and data sets in their order, unless it is they that are sorted.
+  function groupsOf(table, original, column) {
+    const heading = table.tHead.rows[0].cells[0].textContent.trim();
+    if (column === 0 || !/^data ?set/i.test(heading)) return () => 0;
+    const names = [...new Set(original.map((row) => textOf(row, 0)))];
+    return (row) => names.indexOf(textOf(row, 0));
+  }
+
   function sortBy(table, original, column, direction) {
     const body = table.tBodies[0];
     table.classList.toggle("sorted", direction !== "none");
@@ -24,7 +32,8 @@
       const compare = comparer(original, column);
       const sign = direction === "ascending" ? 1 : -1;
       const missing = (row) => textOf(row, column) === "–"; // last, whichever way
-      rows = [...original].sort((a, b) => missing(a) - missing(b) || (missing(a) ? 0 : sign * compare(a, b)));
+      const group = groupsOf(table, original, column);
+      rows = [...original].sort((a, b) => group(a) - group(b) || missing(a) - missing(b) || (missing(a) ? 0 : sign * compare(a, b)));
     }
     body.append(...rows);
   }
@@ -51,6 +60,21 @@
     hint.className = "unseen";
     hint.textContent = " (the buttons in the heads sort)";
     table.caption.firstElementChild.append(hint);
+  }
+
+  // What is wider than the page says that it scrolls.
+  const watch = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      target.previousElementSibling.hidden = target.scrollWidth <= target.clientWidth + 1;
+    }
+  });
+  for (const box of document.querySelectorAll(".scroll")) {
+    const remark = document.createElement("p");
+    remark.className = "scrolls";
+    remark.textContent = "Wider than the page: scrolls sideways →";
+    remark.hidden = true;
+    box.before(remark);
+    watch.observe(box);
   }
 
   // A link to something folded away opens it.
