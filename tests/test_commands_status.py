@@ -112,7 +112,7 @@ def test_a_long_table_is_counted_together(here: Path, mlcdr: Callable[..., Outco
     rows = [[cell.strip() for cell in row if cell] for row in rows]
     assert rows[0] == ["tiny", "9 methods", "72", "72", "0", "0"]
     assert rows[1:] == [["tiny", name, "4", "0", "4", "0"] for name in ("Bad0", "Bad1", "Bad2", "Some")]
-    assert len(table(mlcdr("status", "results/small", "--details").out)) == 13
+    assert len(table(prepared.command("status", "results/small", "--details", cwd=here).stdout)) == 13
 
 
 def test_a_smaller_plan_does_not_count_what_it_leaves_out(here: Path, mlcdr: Callable[..., Outcome]) -> None:

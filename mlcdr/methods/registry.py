@@ -307,7 +307,7 @@ def describe_elsewhere(name: str, family: str = "") -> str:
         return f"; write `{meant}`"
     others = [other for other in BUILT_IN if other != family and name in _known(other)]
     kinds = " and ".join(f"{'an' if other[0] in 'aeiou' else 'a'} {other}" for other in others)
-    return f"; {name!r} is {kinds}: write `{others[0]}: {name}`" if kinds else ""
+    return f"; {name!r} is {kinds}" if kinds else ""
 
 
 def look_up(family: str, name: str) -> Declaration | None:
