@@ -192,8 +192,8 @@ def test_rows_of_a_data_set_stay_together_when_a_table_is_sorted(browser, pages)
     page.context.close()
 
 
-@pytest.mark.parametrize(("viewport", "some"), [(PHONE, True), ({"width": 2600, "height": 900}, False)])
-def test_what_scrolls_says_so(browser, pages, viewport, some):
+@pytest.mark.parametrize("viewport", [PHONE, DESK])
+def test_what_scrolls_says_so(browser, pages, viewport):
     page, _ = opened(browser, pages["many"], viewport=viewport)
     page.wait_for_timeout(300)
     told = page.evaluate(
@@ -201,7 +201,8 @@ def test_what_scrolls_says_so(browser, pages, viewport, some):
             each => [each.scrollWidth > each.clientWidth + 1, !each.previousElementSibling.hidden])"""
     )
     assert all(wide == remark for wide, remark in told)
-    assert any(wide for wide, _ in told) == some
+    assert any(wide for wide, _ in told)
+    assert viewport == PHONE or not all(wide for wide, _ in told)
     page.context.close()
 
 
