@@ -234,7 +234,7 @@ def test_a_place_is_refused_wherever_a_value_is_from(
         ("sklearn.svm.SVC", {"cache_size": 100, "kernel": "rbf", "class_weight": {"0": 1, "1": 2}}),
         ("sklearn.neighbors.KNeighborsClassifier", {"algorithm": "ball_tree", "metric_params": {"p": 3}}),
         ("sklearn.cluster.KMeans", {"init": "k-means++"}),
-        ("sklearn.neural_network.MLPClassifier", {"hidden_layer_sizes": [5, 5]}),
+        ("sklearn.neural_network.MLPClassifier", {"hidden_layer_sizes": (5, 5)}),  # as its default is
         ("sklearn.cluster.FeatureAgglomeration", {"memory": None}),
     ],
 )
