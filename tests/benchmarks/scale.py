@@ -312,6 +312,8 @@ A d×d matrix would have {t["d"] ** 2 * 8 / 1e9:.0f} GB, C (d×K) {t["d"] * t["K
 | --- | ---: | ---: | ---: |
 {rows}
 
+SLEEC: one learner of 16 clusters, 20 dimensions, ten rounds.
+
 That the subspaces are ARPACK's, to a sine of 1e-8, is tested on smaller problems (`tests/methods/test_wide_labels.py`)."""
 
 
