@@ -533,7 +533,7 @@ def _filled(written: Any, declaration: Declaration, parameter: str, check: bool)
             return Component.parse(NESTED, each).build(check)
         if isinstance(each, Mapping):
             return {key: fill(inner) for key, inner in each.items()}
-        return list(map(fill, each)) if isinstance(each, list | tuple) else each
+        return type(each)(map(fill, each)) if isinstance(each, list | tuple) else each
 
     if parameter != declaration.steps or not isinstance(written, list):
         known = declaration.parameters.get(parameter)
