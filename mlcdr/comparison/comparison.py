@@ -32,7 +32,7 @@ from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Point
 from mlcdr.tables import layouts
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, text
-from mlcdr.tables.tables import BOLD, Table
+from mlcdr.tables.tables import Table
 from mlcdr.tables.text_format import (
     describe_splits,
     format_mean,
@@ -223,7 +223,7 @@ class _Comparer:
         if method not in found:
             return NOTHING
         cell = found[method]
-        bold = is_among_best(cell, list(found.values()), self.facts.higher_is_better, within_one_se=True)
+        bold = is_among_best(cell, list(found.values()), self.facts.higher_is_better, within_one_se=False)
         return format_mean(cell.mean, cell.se, _DIGITS, bold)
 
     def _caption(self) -> str:
@@ -234,9 +234,7 @@ class _Comparer:
         present = [cell for found in self.cells.values() for cell in found.values()]
         notes = []
         if present:
-            notes.append(f"Mean ± standard error {describe_splits(c.n for c in present)}.")
-            if self.facts.higher_is_better is not None:
-                notes.append(BOLD["one_standard_error"] + (" and column." if self.results.swept else "."))
+            notes.append(f"Mean ± standard error {describe_splits(c.n for c in present)}. Bold: the best mean.")
         notes += list_notes([self.facts])
         notes += note_tuning(self.results, self.contestants)
         if self.facts.higher_is_better is None:

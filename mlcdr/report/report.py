@@ -375,9 +375,8 @@ def _numbers(found: Results, dataset: str) -> Sheet:
     heads = ["Method", *(text_format.shorten_path(path, found.swept) for path in found.swept)]
     heads += [_title(found, metric) + arrows[fact.higher_is_better] for metric, fact in facts.items()]
     counts = [cell.n for key, cell in found.cells.items() if key[0] == dataset]
-    with_same = ", methods with the same parameters compared" if found.swept else ""
-    notes = [f"Mean ± standard error {text_format.describe_splits(counts)}."]
-    notes.append(f"Bold: within one standard error of the best of its column{with_same}.")
+    notes = [f"Mean ± standard error {text_format.describe_splits(counts)}. Bold: the best mean of its column"]
+    notes[0] += ", methods with the same parameters compared." if found.swept else "."
     notes.append("↑ higher is better, ↓ lower is better.")
     notes += [fact.note for fact in facts.values() if fact.note]
     if any(cell is NOTHING for row in rows for cell in row):
@@ -393,7 +392,7 @@ def _number(found: Results, dataset: str, method: str, point: Point, metric: str
         return NOTHING
     at_point = [found.cell(dataset, rival, point, metric) for rival in found.methods]
     rivals = [rival for rival in at_point if rival]
-    bold = is_among_best(cell, rivals, found.metric_facts(metric).higher_is_better, within_one_se=True)
+    bold = is_among_best(cell, rivals, found.metric_facts(metric).higher_is_better, within_one_se=False)
     setting = f"({', '.join(value for _, value in cell.setting)})" if cell.setting else ""
     return text_format.format_mean(cell.mean, cell.se, _DIGITS, bold, setting)
 

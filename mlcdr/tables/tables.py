@@ -32,11 +32,10 @@ from mlcdr.tables.text_format import (
 )
 from mlcdr.whole_files import check_within
 
-BOLD = {
+_BOLD = {
     "one_standard_error": "Bold: within one standard error of the best of its data set",
     "best": "Bold: the best of its data set",
 }
-"""What bold means, by a layout's `bold`."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -281,7 +280,7 @@ def _list_notes(plan: Arrangement) -> tuple[str, ...]:
         column = "" if plan.across in ("dataset", "method") else " and column"
         if plan.across == "method" and "metric" in layout.rows:
             column = " and metric"
-        notes.append(f"{BOLD[layout.bold]}{column}.")
+        notes.append(f"{_BOLD[layout.bold]}{column}.")
     if layout.average_rank:
         notes.append("Average rank: over the rows above it in which every method has a number.")
     notes += list_notes(plan.facts.values())
