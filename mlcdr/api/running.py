@@ -37,6 +37,7 @@ def run(
     quiet: bool = False,
     backend: Literal["loky", "dask"] = "loky",
     scheduler: str | None = None,
+    try_methods: bool = True,
 ) -> Results:
     """Run an experiment as `mlcdr run` does; trials that are finished in the results folder are not computed again.
 
@@ -62,6 +63,9 @@ def run(
     backend, scheduler
         Processes of this machine ("loky"), or the workers of the Dask cluster whose address, or scheduler file, is
         `scheduler` ("dask").
+    try_methods : bool
+        First fit methods of your own, or of packages other than scikit-learn, to a few rows, and raise UserError before
+        anything is computed if one cannot work.
 
     Returns
     -------
@@ -87,7 +91,8 @@ def run(
         with held.holding(given.values()), _as_user_errors():
             digests = {name: dataset.checksum for name, dataset in given.items()}
             experiment = load_experiment(config, set, announce=None if quiet else print_line, held=digests)
-            report = compute(experiment, temporary or Path(out or ""), jobs, quiet, fresh, backend, scheduler)
+            folder = temporary or Path(out or "")
+            report = compute(experiment, folder, jobs, quiet, fresh, backend, scheduler, try_methods=try_methods)
             _write_whatever_there_is(experiment, report)
     except BaseException:
         if temporary is not None:
@@ -155,12 +160,13 @@ def compute(
     backend: str = "loky",
     scheduler: str | None = None,
     failed_only: bool = False,
+    try_methods: bool = False,
 ) -> RunReport:
     """`mlcdr.execution.runner.run`, with its progress shown where standard error leads."""
     from mlcdr.execution import runner
 
     with make_listener(quiet) as listener:
-        return runner.run(experiment, out, jobs, backend, fresh, listener, failed_only, scheduler)
+        return runner.run(experiment, out, jobs, backend, fresh, listener, failed_only, scheduler, try_methods)
 
 
 def write_outputs(found: Found, report: RunReport) -> tuple[list[Path], str]:

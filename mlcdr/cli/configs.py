@@ -18,11 +18,19 @@ from mlcdr.errors import ConfigError, UserError
 from mlcdr.processes import Stop
 
 
-def check(config: Config, set_: Set = None, trust: Trust = False) -> None:
+def check(
+    config: Config,
+    set_: Set = None,
+    trust: Trust = False,
+    try_: Annotated[
+        bool, typer.Option("--try", help="Also fit every method once to a few rows, in a process of its own.")
+    ] = False,
+) -> None:
     """Check an experiment file without running it; every mistake is reported with its line.
 
     The data sets are read, so that sizes, splits and folds are compared with them. A number that is cut down to what
-    there is, such as of more neighbours than rows, is reported.
+    there is, such as of more neighbours than rows, is reported. With `--try`, a method that fails on a few rows, at the
+    first or the last point of its sweep and grid, is tried on the first split; one that fails there is a mistake.
     """
     experiment = load_experiment(config, set_ or (), trust=trust)
     from mlcdr.config.data_checks import (
@@ -34,6 +42,16 @@ def check(config: Config, set_: Set = None, trust: Trust = False) -> None:
         print_notice(f"remark: {experiment.placed(remark)}")
     if found.mistakes:
         raise ConfigError([experiment.placed(problem) for problem in found.mistakes])
+    if try_:
+        from mlcdr.execution.trying import check_methods
+
+        tried = check_methods(experiment)
+        for remark in tried.remarks:
+            print_notice(f"remark: {experiment.placed(remark)}")
+        if tried.mistakes:
+            raise ConfigError([experiment.placed(problem) for problem in tried.mistakes])
+        methods, sets = tried.n_methods, tried.n_datasets
+        print_notice(f"tried: {methods} method{'s' * (methods != 1)} on {sets} data set{'s' * (sets != 1)}")
     print(f"{config}: no mistake found; {experiment.name}: {size(experiment)}")
 
 

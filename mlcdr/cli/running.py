@@ -39,8 +39,15 @@ def run(
         str | None,
         typer.Option(metavar="ADDRESS", help="With --backend dask: tcp://host:port, or the path of a scheduler file."),
     ] = None,
+    no_try: Annotated[
+        bool, typer.Option("--no-try", help="Run even if a method of your own cannot work, and record its failures.")
+    ] = False,
 ) -> None:
-    """Run experiments; trials that are finished in the results folder are not computed again."""
+    """Run experiments; trials that are finished in the results folder are not computed again.
+
+    Methods of your own, or of packages other than scikit-learn, are first fitted to a few rows. If one cannot work,
+    nothing is computed, and the exit code is 2.
+    """
     # before the runner is imported, which takes longer than to find a mistake
     experiments = [load_to_run(config, set_, quiet) for config in configs]
     all_different(configs, [experiment.name for experiment in experiments])
@@ -48,7 +55,7 @@ def run(
 
     worst = 0
     for experiment in experiments:
-        report = compute(experiment, out, jobs, quiet, fresh, backend, scheduler)
+        report = compute(experiment, out, jobs, quiet, fresh, backend, scheduler, try_methods=not no_try)
         worst = max(worst, conclude(experiment, report, quiet))
         if report.interrupted:
             break

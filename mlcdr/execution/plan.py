@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from mlcdr.errors import ConfigError
 from mlcdr.execution.artifacts import Keeping
 from mlcdr.execution.computing import Group, groups
 from mlcdr.execution.listener import Listener
+from mlcdr.execution.trying import few_rows, has_own
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.model import DatasetSpec, Experiment
 from mlcdr.experiment.trials import Trial, plan
@@ -28,13 +29,17 @@ from mlcdr.results.store import Store, place
 
 @dataclass(frozen=True)
 class Part:
-    """One data set of a run: where it comes from, what the manifest says of it, its trials and labels, with shares."""
+    """One data set of a run: where it comes from, what the manifest says of it, its trials and labels, with shares.
+
+    `few`: a few of its rows, on which methods are tried before the run.
+    """
 
     name: str
     source: DataSource
     facts: dict[str, Any]
     trials: list[Trial]
     labels: Sequence[tuple[str, float]] = ()
+    few: DividedData | None = None
 
 
 @dataclass(frozen=True)
@@ -68,9 +73,14 @@ class RunPlan:
 
 
 def plan_run(
-    experiment: Experiment, keeping: Keeping | None, store: Store, listener: Listener, failed_only: bool
+    experiment: Experiment,
+    keeping: Keeping | None,
+    store: Store,
+    listener: Listener,
+    failed_only: bool,
+    try_methods: bool = False,
 ) -> RunPlan:
-    """Read the data sets and plan their trials.
+    """Read the data sets and plan their trials; with `try_methods`, keep a few rows of each where they are needed.
 
     Raises
     ------
@@ -78,9 +88,10 @@ def plan_run(
         When a data set cannot be had, or divided as the experiment asks.
     """
     parts = []
+    try_methods = try_methods and has_own(experiment)
     for spec in experiment.datasets:
         part, data = prepare(experiment, spec, listener)
-        parts.append(part)
+        parts.append(replace(part, few=few_rows(data)) if try_methods else part)
     for name, method in experiment.methods.items():
         if method.shown:
             listener.notice(f"{name}: `tune: {{scope: test}}` picks by the test rows; its numbers flatter")

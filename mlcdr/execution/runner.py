@@ -9,18 +9,21 @@ import joblib
 from threadpoolctl import threadpool_limits
 
 from mlcdr.config.loading import experiment_yaml
-from mlcdr.errors import UserError
+from mlcdr.errors import ConfigError, UserError
 from mlcdr.execution.artifacts import Keeping, forget
 from mlcdr.execution.dask_backend import DaskCluster
 from mlcdr.execution.executors import Executor, ExecutorLost, ThisProcess
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.plan import RunPlan, plan_run
+from mlcdr.execution.trying import find_mistakes
 from mlcdr.execution.workers import LocalWorkers
 from mlcdr.execution.writing import RunReport, write_results
 from mlcdr.experiment.model import Experiment, LimitsSpec
 from mlcdr.processes import Stop, protect_process, raise_if_stopped, stop_on_signals
 from mlcdr.results.store import Store
 from mlcdr.whole_files import write_atomically
+
+_UNTRIED = "nothing was computed; `--no-try` (try_methods=False) computes the other methods and records these failures"
 
 BACKENDS = ("loky", "dask")
 
@@ -34,6 +37,7 @@ def run(
     listener: Listener | None = None,
     failed_only: bool = False,
     scheduler: str | None = None,
+    try_methods: bool = False,
 ) -> RunReport:
     """Run an experiment into `out/<name>/`, computing only the trials that are not there yet.
 
@@ -57,9 +61,14 @@ def run(
         Compute those trials only that failed before (their methods may have been mended since), not what is pending.
     scheduler : str or None
         Of the Dask cluster: its address, or its scheduler file.
+    try_methods : bool
+        Fit methods of the user's own, and of packages other than scikit-learn, to a few rows before anything is
+        computed, and refuse to run if one cannot work (`mlcdr.execution.trying`).
 
     Raises
     ------
+    ConfigError
+        When a method that is tried cannot work.
     UserError
         When a data set cannot be had, the folder cannot be written, limits cannot be held, or no scheduler answers.
     """
@@ -75,7 +84,8 @@ def run(
         keeping = Keeping.of(experiment.keep, folder, experiment.keep_top)
         try:
             with stop_on_signals():
-                made = plan_run(experiment, keeping, store, listener, failed_only)
+                made = plan_run(experiment, keeping, store, listener, failed_only, try_methods)
+                _try(experiment, made, _local(made, jobs, experiment.limits))
                 if keeping is not None and not fresh:
                     keeping.begin()
                 write_atomically(folder / "experiment.yaml", resolved)
@@ -95,6 +105,20 @@ def run(
             write_results(experiment, plan, store, keeping, report)
             store.end("interrupted" if report.interrupted else "finished")
     return report
+
+
+def _try(experiment: Experiment, plan: RunPlan, executor: Executor) -> None:
+    """Try the methods with pending trials on the few rows that the plan has: in this process only if they run in it."""
+    pending = {trial.key for group in plan.pending for trial in group.trials}
+    one = ThisProcess() if isinstance(executor, ThisProcess) else LocalWorkers(1, experiment.limits)
+    mistakes = [
+        experiment.placed(line)
+        for part in plan.parts
+        if part.few is not None
+        for line in find_mistakes(experiment, part.few, [t for t in part.trials if t.key in pending], one)
+    ]
+    if mistakes:
+        raise ConfigError([*mistakes, _UNTRIED])
 
 
 def check_backend(backend: str, scheduler: str | None, limits: LimitsSpec) -> None:

@@ -39,6 +39,7 @@ from mlcdr.methods.label_space.identity import Identity
 from mlcdr.methods.label_space.linear import LinearLabelSpace
 from mlcdr.methods.learners.linear import LinearLearner
 from mlcdr.methods.multilabel import LabelSetClassifier
+from mlcdr.methods.returned import ReturnedWrong, check_label_sets, check_matrix
 from mlcdr.methods.thresholds import Fixed, Round
 from mlcdr.numerics.entry import as_texts, checked
 from mlcdr.numerics.moments import Moments
@@ -208,7 +209,7 @@ class ComposedClassifier(LabelSetClassifier):
         if self.label_space_ is not None:
             size = output.shape[1] if n_components is None else self.label_space_.size_of(n_components)
         if size not in self._thresholds:
-            scores = output if size is None else self.label_space_.decode(output[:, :size])
+            scores = output if size is None else self._decode(output[:, :size])
             self._thresholds[size] = clone(self.threshold).fit(scores, Y)
         return self._thresholds[size]
 
@@ -240,7 +241,7 @@ class ComposedClassifier(LabelSetClassifier):
             output = self.output(X)
             if self._leading is not None:
                 output = output[:, : self.label_space_.size_of(self._leading)]
-            margins = self.threshold_.margin(self.label_space_.decode(output))
+            margins = self.threshold_.margin(self._decode(output))
         return margins.ravel() if self._is_vector else margins
 
     @available_if(_is_probabilistic)
@@ -310,11 +311,11 @@ class ComposedClassifier(LabelSetClassifier):
         name = class_of(self.learner_).__name__
         width = self.n_labels_ if self.label_space_ is None else self.label_space_.encode(_no_labels(self)).shape[1]
         if predicted.shape != (n, width):
-            raise ValueError(f"{name}.predict returned shape {predicted.shape} where {(n, width)} was expected")
+            raise ReturnedWrong(f"{name}.predict returned shape {predicted.shape} where {(n, width)} was expected")
         wrong = ~np.isfinite(predicted) if self.label_space_ is not None else ~np.isin(predicted, (0, 1))
         if wrong.any():
             kind = "a number" if self.label_space_ is not None else "0 or 1"
-            raise ValueError(f"{name}.predict returned {predicted[wrong][0]} (and more) where {kind} was expected")
+            raise ReturnedWrong(f"{name}.predict returned {predicted[wrong][0]} (and more) where {kind} was expected")
 
     def labels_of(self, output: Array, n_components: float | int | None = None) -> NDArray[np.uint8]:
         """Label sets (n×K of {0, 1}) of the learner's `output`, from this one fit.
@@ -331,8 +332,8 @@ class ComposedClassifier(LabelSetClassifier):
             When `n_components` means more dimensions than were fitted.
         """
         if self.label_space_ is None:
-            return output.astype(np.uint8) if self.threshold_ is None else self.threshold_.apply(output)
-        return self.threshold_of(n_components).apply(self._decoded(output, n_components))
+            return output.astype(np.uint8) if self.threshold_ is None else _apply(self.threshold_, output)
+        return _apply(self.threshold_of(n_components), self._decoded(output, n_components))
 
     def _decoded(self, output: Array, n_components: float | int | None) -> Array:
         """The scores (n×K) that the leading dimensions of a code decode to, or that a classifier's output is."""
@@ -340,7 +341,13 @@ class ComposedClassifier(LabelSetClassifier):
             return output
         if n_components is not None:
             output = output[:, : self.label_space_.size_of(n_components)]
-        return np.asarray(self.label_space_.decode(output))
+        return np.asarray(self._decode(output))
+
+    def _decode(self, codes: Array) -> Array:
+        """The scores (n×K) that codes (n×m) decode to."""
+        scores = self.label_space_.decode(codes)
+        found: Array = check_matrix(self.label_space_, "decode", scores, len(codes), self.n_labels_, "scores")
+        return found
 
     def _transform(self, X: Any) -> Any:
         steps = self.feature_steps_ if self._folded is None else self.feature_steps_[:-1]
@@ -349,6 +356,12 @@ class ComposedClassifier(LabelSetClassifier):
             if contracts.takes_gaps(step) and contracts.has_gaps(X):
                 contracts.check_features(following, "gaps")
         return contracts.as_taken(X)
+
+
+def _apply(threshold: Any, scores: Array) -> NDArray[Any]:
+    """The label sets (n×K of {0, 1}) that a threshold makes of scores (n×K)."""
+    labels: NDArray[Any] = check_label_sets(threshold, "apply", threshold.apply(scores), scores.shape)
+    return labels
 
 
 def _is_linear(learner: Any) -> bool:

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 
 from mlcdr.methods.constraints import write_init
+from mlcdr.methods.returned import check_matrix, check_shape
 from mlcdr.numerics.entry import as_csr, checked
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments, UnsummedMoments
@@ -368,7 +369,7 @@ def fit_codes(learner: Any, space: Any, moments: Moments) -> None:
         fit(learner, space.encode_moments(moments))
     else:
         X, Y = moments.rows()
-        learner.fit(as_taken(X), space.encode(Y))
+        learner.fit(as_taken(X), check_matrix(space, "encode", space.encode(Y), X.shape[0], None, "codes"))
 
 
 def transform(step: Any, X: Any) -> Any:
@@ -377,7 +378,7 @@ def transform(step: Any, X: Any) -> Any:
     So what follows needs no case for n×0 matrices: it learns from the labels alone. A DataFrame (scikit-learn's
     `set_output`) becomes an array.
     """
-    reduced = step.transform(as_taken(X))
+    reduced = check_shape(step, "transform", step.transform(as_taken(X)), X.shape[0], None, "features")
     reduced = as_csr(reduced.to_numpy() if hasattr(reduced, "to_numpy") else reduced)
     return reduced if reduced.shape[1] else np.zeros((X.shape[0], 1))
 
