@@ -26,11 +26,14 @@ from mlcdr.laws.classes import load
 from mlcdr.laws.of_metrics import DESCRIPTIONS_OF_METRICS
 from mlcdr.laws.parts import describe_missing, find_family
 from mlcdr.laws.statements import CONTRACT, DESCRIPTIONS, LAWS
+from mlcdr.laws.subject import make_problem
 from mlcdr.methods import registry
+from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.label_space.linear import LinearLabelSpace
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.local_features.selector import LocalSelector
+from mlcdr.methods.returned import ReturnedWrong
 from tests import prepared, small
 from tests.methods.problems import QUICK, problem
 from tests.small import Outcome
@@ -407,9 +410,68 @@ def test_failures_of_one_cause_stand_together(tmp_path: Path, mlcdr: Callable[..
 def test_scores_that_differ_each_time_are_one_cause() -> None:
     failed = [each for each in check(RollsDice, without=[CONTRACT]) if each.verdict == "FAILED"]
     assert len({each.law for each in failed}) > 1
-    assert len(group_by_cause(failed)) == 1
+    (group,) = group_by_cause(failed)
+    assert "draw from check_random_state(self.random_state)" in group[0].why
     apart = [each for cls in (TrustsTheFirstRow, PrefersTheFirstLabel) for each in check(cls, without=[CONTRACT])]
     assert len(group_by_cause(apart)) == 2
+
+
+class Unchecked(TransformerMixin, BaseEstimator):
+    """Prints, leaves its input unchecked, and returns a vector."""
+
+    def fit(self, X, Y):
+        print("fitting")
+        return self
+
+    def transform(self, X):
+        return X[:, 0]
+
+
+class Subtracts(Unchecked):
+    def fit(self, X, Y):
+        self.mean_ = X.mean(axis=0)
+        X -= self.mean_
+        return self
+
+    def transform(self, X):
+        return X - self.mean_
+
+
+def test_mistakes_are_explained_in_a_line(mlcdr: Callable[..., Outcome]) -> None:
+    done = mlcdr("test", f"{__name__}.Unchecked")
+    assert (
+        done.err == f"remark: {__name__}.Unchecked prints while it is fitted, as in every trial of a run: 'fitting'\n"
+    )
+    causes = [line for line in done.out.splitlines() if line.startswith("  FAILED")]
+    assert causes[0] == "  FAILED  Unchecked.transform returned shape (80,), expected features of shape (80, any)"
+    assert any(line.startswith("  FAILED  the input is not checked: `X, Y = validate_data(") for line in causes)
+    (found,) = [each for each in check(Subtracts, without=[CONTRACT]) if each.law == "input"]
+    assert (found.verdict, found.why) == ("FAILED", "fit or predict modifies its input")
+
+
+@pytest.mark.parametrize(
+    ("labels", "why"),
+    [
+        (lambda scores: None, "returned nothing, expected label sets of shape (80, 5)"),
+        (lambda scores: scores > 0.5, ""),
+        (lambda scores: (scores > 0.5) * 2, "returned 2 (and more), expected label sets of 0 and 1"),
+        (lambda scores: (scores > 0.5).T, "returned shape (5, 80), expected label sets of shape (80, 5)"),
+        (lambda scores: np.full(scores.shape, "yes"), "returned values of type <U3, expected label sets, which are"),
+        (lambda scores: scores * np.nan, "returned NaN, expected label sets, which are numbers"),
+    ],
+)
+def test_what_a_threshold_returns_is_looked_at(labels: Callable, why: str) -> None:
+    class Own(BaseEstimator):
+        def apply(self, scores):
+            return labels(scores)
+
+    X, Y = make_problem()
+    model = ComposedClassifier(LeastSquares(), threshold=Own()).fit(X, Y)
+    if not why:
+        assert model.predict(X).shape == Y.shape
+        return
+    with pytest.raises(ReturnedWrong, match=re.escape(f"Own.apply {why}")):
+        model.predict(X)
 
 
 def test_a_class_that_fits_no_part_is_told_what_is_missing(tmp_path: Path, mlcdr: Callable[..., Outcome]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +12,7 @@ import typer
 
 from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import one_of
-from mlcdr.cli.printing import print_columns
+from mlcdr.cli.printing import print_columns, print_notice
 from mlcdr.errors import UserError, escape_control_characters, suggest_name
 
 if TYPE_CHECKING:
@@ -118,8 +120,11 @@ def check_methods(
     excluded = tuple(without or ())
     found = []
     for each in candidates:
-        outcomes = list(checking.check_candidate(each, params[each.name], excluded))
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            outcomes = list(checking.check_candidate(each, params[each.name], excluded))
         found.append((each, outcomes))
+        if lines := printed.getvalue().splitlines():
+            print_notice(f"remark: {each.name} prints while it is fitted, as in every trial of a run: {lines[0]!r}")
     for each, outcomes in found:
         print(escape_control_characters(f"{_judge(outcomes):<6}  {each.family} {each.name}: {_count(outcomes)}"))
     for each, outcomes in found:

@@ -31,7 +31,7 @@ from mlcdr.experiment.model import FAMILIES, Experiment, LimitsSpec, MethodSpec
 from mlcdr.experiment.trials import Trial, plan
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.registry import Component
-from mlcdr.methods.returned import ReturnedWrong
+from mlcdr.methods.returned import ReturnedWrong, hint
 from mlcdr.metrics import target
 from mlcdr.results.failures import describe_error
 
@@ -222,7 +222,7 @@ def _describe(trial: Trial, error: str, rows: str) -> str:
     part, place = _find_part(trial.spec, error)
     kind, colon, why = describe_error(error).partition(": ")
     kind = kind.rpartition(".")[2]
-    reason = why if kind == ReturnedWrong.__name__ else f"{kind}{colon}{why}"
+    reason = why if kind == ReturnedWrong.__name__ else f"{kind}{colon}{why}{hint(why)}"
     at = "".join(f", with {path} {value}" for path, value in trial.point)
     return f"methods.{trial.method}{part}: cannot be fitted to {rows}{at}: {reason}{place}"
 

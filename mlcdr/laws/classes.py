@@ -17,6 +17,7 @@ from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.errors import UserError, suggest_name
 from mlcdr.laws.parts import describe_missing, find_family
 from mlcdr.methods import registry
+from mlcdr.methods.returned import ReturnedWrong, hint
 from mlcdr.metrics import names as metric_names
 
 METRIC = "metric"
@@ -157,7 +158,10 @@ def describe_exception(error: BaseException) -> str:
     """Describe an exception in one line."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     text = " ".join((lines[0] if lines else "").split())
-    return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
+    if isinstance(error, ReturnedWrong):
+        return text
+    text = f"{text[:200]}{hint(text)}"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def find_place(error: BaseException, file: str) -> str:

@@ -41,13 +41,13 @@ def _law(name: str, description: str) -> Callable[[Callable[[Subject], None]], C
     return register
 
 
-def _check_equal(ours: Array, theirs: Array, what: str) -> None:
+def _check_equal(ours: Array, theirs: Array, what: str, hint: str = "") -> None:
     if ours.shape != theirs.shape:
         raise Violation(f"shape {ours.shape}, expected {theirs.shape}", what)
     scale = max(1.0, float(np.max(np.abs(theirs), initial=0.0)))
     apart = float(np.max(np.abs(ours - theirs), initial=0.0))
     if not apart <= _CLOSE * scale:
-        raise Violation(f"{DIFFER} by up to {apart:.2g}", what)
+        raise Violation(f"{DIFFER} by up to {apart:.2g}{hint}", what)
 
 
 @_law("parameters", "__init__ stores the parameters, get_params and clone return them")
@@ -89,7 +89,8 @@ def _check_labels(subject: Subject, X: Any, Y: Array, what: str, first: Sequence
 def _check_repeatability(subject: Subject) -> None:
     X, Y = make_problem()
     new = make_problem(seed=1)[0]
-    _check_equal(subject.score(X, Y, new), subject.score(X, Y, new), "fitted twice")
+    hint = ": draw from check_random_state(self.random_state) of scikit-learn, with a parameter random_state"
+    _check_equal(subject.score(X, Y, new), subject.score(X, Y, new), "fitted twice", hint)
 
 
 @_law("refit", "a second fit does not depend on the first")

@@ -15,6 +15,17 @@ class ReturnedWrong(ValueError):
     """A part returned something that is not what its contract says."""
 
 
+def hint(message: str) -> str:
+    """The end of a message on what a method of the user's own raised: what is behind it, where that is known.
+
+    Examples
+    --------
+    >>> hint("output array is read-only")
+    '; the data of a run are not to be changed: take a copy'
+    """
+    return "; the data of a run are not to be changed: take a copy" if "read-only" in message else ""
+
+
 def check_shape(part: Any, method: str, value: Any, n: int, width: int | None, meaning: str) -> Any:
     """The value that a method of a part returned, if it is a matrix (n×width); None: of any width.
 
