@@ -12,10 +12,10 @@ from mlcdr.config.loading import experiment_yaml
 from mlcdr.errors import ConfigError, UserError
 from mlcdr.execution.artifacts import Keeping, forget
 from mlcdr.execution.dask_backend import DaskCluster
-from mlcdr.execution.executors import Executor, ExecutorLost, ThisProcess
+from mlcdr.execution.executors import Executor, ExecutorLost, Forked, ThisProcess
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.plan import RunPlan, plan_run
-from mlcdr.execution.trying import find_mistakes
+from mlcdr.execution.trying import SECONDS, find_mistakes
 from mlcdr.execution.workers import LocalWorkers
 from mlcdr.execution.writing import RunReport, write_results
 from mlcdr.experiment.model import Experiment, LimitsSpec
@@ -85,7 +85,7 @@ def run(
         try:
             with stop_on_signals():
                 made = plan_run(experiment, keeping, store, listener, failed_only, try_methods)
-                _try(experiment, made, _local(made, jobs, experiment.limits))
+                _try(experiment, made, _local(made, jobs, experiment.limits) if cluster is None else cluster)
                 if keeping is not None and not fresh:
                     keeping.begin()
                 write_atomically(folder / "experiment.yaml", resolved)
@@ -108,9 +108,14 @@ def run(
 
 
 def _try(experiment: Experiment, plan: RunPlan, executor: Executor) -> None:
-    """Try the methods with pending trials on the few rows that the plan has: in this process only if they run in it."""
+    """Try the methods with pending trials on the few rows that the plan has: in this process only if they run in it.
+
+    Else in a copy of it; where there can be none, nothing is tried.
+    """
     pending = {trial.key for group in plan.pending for trial in group.trials}
-    one = ThisProcess() if isinstance(executor, ThisProcess) else LocalWorkers(1, experiment.limits)
+    if not (isinstance(executor, ThisProcess) or Forked.is_possible()):
+        return
+    one = ThisProcess() if isinstance(executor, ThisProcess) else Forked(SECONDS)
     mistakes = [
         experiment.placed(line)
         for part in plan.parts
