@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Protocol
 
@@ -48,7 +49,7 @@ class ThisProcess:
 
 
 class Forked:
-    """A copy of this process for each group; one that dies, or is ended after some seconds, gives no scores.
+    """A copy of this process for each trial; one that dies, or is ended after some seconds, gives no scores.
 
     It has all imports behind it, so it costs little. Only where a process can be copied (`is_possible`).
     """
@@ -64,7 +65,7 @@ class Forked:
     def compute(self, pending: Sequence[Group], data: DividedData) -> Generator[GroupResult, None, None]:
         """See `Executor`."""
         context = multiprocessing.get_context("fork")
-        for group in pending:
+        for group in (replace(group, trials=(trial,)) for group in pending for trial in group.trials):
             ours, theirs = context.Pipe(duplex=False)
             process = context.Process(target=_compute_in_fork, args=(theirs, group, data), daemon=True)
             with warnings.catch_warnings(), block_signals():  # no thread of this process holds a lock that it takes
