@@ -65,9 +65,9 @@ class Forked:
     def compute(self, pending: Sequence[Group], data: DividedData) -> Generator[GroupResult, None, None]:
         """See `Executor`."""
         context = multiprocessing.get_context("fork")
-        for group in (replace(group, trials=(trial,)) for group in pending for trial in group.trials):
+        for one in (replace(group, trials=(trial,)) for group in pending for trial in group.trials):
             ours, theirs = context.Pipe(duplex=False)
-            process = context.Process(target=_compute_in_fork, args=(theirs, group, data), daemon=True)
+            process = context.Process(target=_compute_in_fork, args=(theirs, one, data), daemon=True)
             with warnings.catch_warnings(), block_signals():  # no thread of this process holds a lock that it takes
                 warnings.simplefilter("ignore", DeprecationWarning)
                 process.start()
