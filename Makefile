@@ -130,11 +130,34 @@ docs: $(READY)
 	$(BIN)/python -m tests.python_pages
 	$(BIN)/python -m tests.notebooks
 
+# The site in docs/_build/html, in which warnings are errors and every internal link is followed; then in a browser
+# (search, width, axe); links to elsewhere need the network. Python 3.11 or newer.
+SITE := $(VENV)/.ready-site
+.PHONY: site site-look site-links coverage
+site: $(SITE)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+
+site-look: site
+	$(BIN)/python -m tests.site docs/_build/html docs/_build/pictures
+
+site-links: $(SITE)
+	$(BIN)/python -m sphinx -q -b linkcheck docs docs/_build/linkcheck
+
+$(SITE): $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $@
+
+# The lines that the tests run, of what they import in their own processes.
+coverage: $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt pytest-cov
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report term:skip-covered --cov-report xml
+
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) build dist docs/_build docs/_api htmlcov .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

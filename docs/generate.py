@@ -649,6 +649,71 @@ def _stored_status() -> dict[tuple[str, str], dict[str, str]]:
     return {(row[0], row[1]): dict(zip(header, row, strict=True)) for row in found}
 
 
+# -------------------------------------------------------------------- the gallery, and Python's names
+
+
+def gallery() -> str:
+    """Every table and figure that a config reproduces, with its command and what came of it."""
+    known = recipes.recipes()
+    status = _stored_status()
+    parts = [
+        "Every table and figure that comes with mlcdr, by paper. The command runs it, prints our table, and compares it "
+        "with the printed one, cell by cell. The papers' data sets come from `mlcdr datasets fetch --all --folds`. The "
+        "counts and times are those of the runs in [reproduction status](reproduction-status.md); rows without them "
+        "have no stored run, or the paper prints no numbers to compare with. [What the papers say](papers.md) has the "
+        "protocols.\n"
+    ]
+    for paper in dict.fromkeys(name.partition("/")[0] for name in known):
+        parts += [f"## {PAPERS.get(paper, paper)}\n", "| what | command | agree | wall time |", "| --- | --- | ---: | ---: |"]
+        for each in known.values():
+            if each.name.partition("/")[0] != paper:
+                continue
+            row = status.get((each.table, each.variant or "–")) if each.table else None
+            agree = f"{row['Agree']} of {row['Compared']}" if row else ""
+            about = (each.outline.description or each.name).rstrip(".")
+            parts.append(
+                f"| {_cell(about)} | `mlcdr reproduce {each.name}` | {agree} | {row['Wall time'] if row else ''} |"
+            )
+        parts.append("")
+    facts = [name for name in published.data_set_names() if recipes.data_table(name)]
+    parts += ["## Tables of data sets\n", "Counted on the data, not computed by methods:\n"]
+    parts += [f"- `mlcdr reproduce {name}`" for name in facts]
+    return page("Gallery", *parts)
+
+
+def classes() -> str:
+    """The public names by what they are, for autosummary, which makes a page of each."""
+    import mlcdr
+
+    families: dict[str, list[str]] = {}
+    for name in sorted(mlcdr.__all__, key=str.lower):
+        thing = getattr(mlcdr, name)
+        module = getattr(thing, "__module__", "")
+        if isinstance(thing, type) and issubclass(thing, Exception):
+            kind = "Errors and warnings"
+        elif module.startswith("mlcdr.methods."):
+            kind = module.split(".")[2]
+        elif callable(thing):
+            kind = "Run, read, compare"
+        else:
+            continue
+        families.setdefault(kind, []).append(name)
+    order = ["Run, read, compare", "composition", "contracts", *registry.BUILT_IN]
+    kinds = sorted(families, key=lambda kind: (order.index(kind) if kind in order else len(order), kind))
+    parts = [
+        "What `import mlcdr` offers: each name is imported when it is first used, `mlcdr.CPLST` for example. The "
+        "estimators are scikit-learn's; [methods](methods.md) has the same components by their names in a config.\n"
+    ]
+    for kind in kinds:
+        listed = "\n".join(f"   {name}" for name in families[kind])
+        head = kind.replace("_", " ").capitalize()
+        parts.append(
+            f"## {head}\n\n```{{eval-rst}}\n.. currentmodule:: mlcdr\n\n.. autosummary::\n   :toctree: _api\n\n"
+            f"{listed}\n```\n"
+        )
+    return page("Classes and functions", *parts)
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "methods.md": methods,
     "metrics.md": metrics,
@@ -657,6 +722,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
     "api.md": api,
     "papers.md": papers,
+    "gallery.md": gallery,
+    "classes.md": classes,
 }
 
 

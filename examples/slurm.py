@@ -1,6 +1,7 @@
 """Run experiments on the nodes of a SLURM cluster: a job for each group of workers, a scheduler on this machine.
 
-    python examples/slurm.py --jobs 20 --partition short configs/chen_lin_2012/table3.yaml
+    mlcdr example slurm
+    python slurm.py --jobs 20 --partition short chen_lin_2012/table3
 
 Needs `pip install 'mlcdr[dask]' dask-jobqueue`, here and (by a shared file system) on the nodes. Start it where a
 process may live for long, in `tmux` or in a job of its own. When it is stopped, the jobs end; run it again to go on.

@@ -41,7 +41,18 @@ def generate() -> ModuleType:
 
 
 @pytest.mark.parametrize(
-    "name", ["methods.md", "metrics.md", "config.md", "layouts.md", "commands.md", "papers.md", "api.md"]
+    "name",
+    [
+        "methods.md",
+        "metrics.md",
+        "config.md",
+        "layouts.md",
+        "commands.md",
+        "papers.md",
+        "api.md",
+        "gallery.md",
+        "classes.md",
+    ],
 )
 def test_a_generated_page_is_what_would_be_written_now(generate: ModuleType, name: str) -> None:
     assert set(generate.PAGES) == {
