@@ -664,7 +664,11 @@ def gallery() -> str:
         "protocols.\n"
     ]
     for paper in dict.fromkeys(name.partition("/")[0] for name in known):
-        parts += [f"## {PAPERS.get(paper, paper)}\n", "| what | command | agree | wall time |", "| --- | --- | ---: | ---: |"]
+        parts += [
+            f"## {PAPERS.get(paper, paper)}\n",
+            "| what | command | agree | wall time |",
+            "| --- | --- | ---: | ---: |",
+        ]
         for each in known.values():
             if each.name.partition("/")[0] != paper:
                 continue
