@@ -44,7 +44,7 @@ _SECTIONS = ("Parameters", "Attributes", "Raises", "Returns", "Yields", "See Als
 def adapt_page(app: Sphinx, name: str, source: list[str]) -> None:
     """Change what GitHub and MyST read differently: anchors, links to them, and links to files outside this folder."""
     text = re.sub(r'^<a id="([^"]+)"></a>$', r"(\1)=", source[0], flags=re.M)
-    text = re.sub(r"\]\((?:\w+\.md)?#((?:%s)-\w+)\)" % "|".join(_families()), r"](#\1)", text)
+    text = re.sub(rf"\]\((?:\w+\.md)?#((?:{'|'.join(_families())})-\w+)\)", r"](#\1)", text)
     folder = (DOCS / name).parent
 
     def lead(match: re.Match[str]) -> str:
@@ -64,7 +64,7 @@ def _families() -> list[str]:
 
 
 def adapt_docstring(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Make reStructuredText of a docstring, which is plain text: formulas indented by four are literal, `|` is itself."""
+    """Make reStructuredText of a docstring, which is plain text: indented formulas are literal, `|` is itself."""
     result: list[str] = []
     section, base, literal = "", 0, False
     for k, line in enumerate(lines):

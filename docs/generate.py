@@ -653,15 +653,15 @@ def _stored_status() -> dict[tuple[str, str], dict[str, str]]:
 
 
 def gallery() -> str:
-    """Every table and figure that a config reproduces, with its command and what came of it."""
+    """Every table and figure of a config, with its command and what came of it."""
     known = recipes.recipes()
     status = _stored_status()
     parts = [
-        "Every table and figure that comes with mlcdr, by paper. The command runs it, prints our table, and compares it "
-        "with the printed one, cell by cell. The papers' data sets come from `mlcdr datasets fetch --all --folds`. The "
-        "counts and times are those of the runs in [reproduction status](reproduction-status.md); rows without them "
-        "have no stored run, or the paper prints no numbers to compare with. [What the papers say](papers.md) has the "
-        "protocols.\n"
+        "Every table and figure that comes with mlcdr, by paper. The command runs it, prints our table, and compares "
+        "it with the printed one, if there is one, cell by cell. The papers' data sets come from `mlcdr datasets fetch "
+        "--all --folds`. The counts and times are those of the runs in [reproduction status](reproduction-status.md); "
+        "rows without them have no stored run, or the paper prints no numbers to compare with. [What the papers say]"
+        "(papers.md) has the protocols.\n"
     ]
     for paper in dict.fromkeys(name.partition("/")[0] for name in known):
         parts += [

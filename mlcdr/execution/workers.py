@@ -5,9 +5,9 @@ behind, and the run knows which group it had. Those trials are tried again, alon
 first those together that one fit serves, then each by itself. The trial that ends its worker again is `crashed`.
 
 Limits are held from outside, so that a trial in compiled code ends, too: the run looks at the clock (which does not
-jump when the system's time is set) and at the worker's resident memory in /proc every twentieth of a second, and kills
-it. What grows by more than the machine has within that time, the system's own killer ends. The clock of a task starts
-when its worker has imported and compiled what the task needs, and has read the data set.
+jump when the system's time is set) and at the worker's resident memory (in /proc, or by psutil) every twentieth of a
+second, and kills it. What grows by more than the machine has within that time, the system's own killer ends. The clock
+of a task starts when its worker has imported and compiled what the task needs, and has read the data set.
 
 A worker is seen to be dead by its process, too, and not by the end of its pipe alone: a child that a method has forked
 may hold that. It leads a process group, which ends with it.
@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -42,6 +43,7 @@ from mlcdr.experiment.trials import Score, by_family
 from mlcdr.processes import ENDING_SIGNALS, block_signals, close_in_forks, raise_if_stopped
 from mlcdr.standard_streams import protect_streams
 
+_PROC = Path("/proc")  # macOS and Windows have none
 _LOOK = 0.05  # seconds between two looks at the memory of a worker
 _REST = 1.0  # seconds between two looks at whether workers live, and at whether the run is to stop
 _PREPARING = 600.0  # seconds that a worker has to import, compile and read, before the clock of its task starts
@@ -141,7 +143,7 @@ class LocalWorkers:
 
     def __init__(self, jobs: int, limits: LimitsSpec):
         if limits.memory is not None and _resident(os.getpid()) is None:
-            raise UserError("limits.memory: cannot be held here; it needs /proc, which has the memory of a process")
+            raise UserError("limits.memory: cannot be held here; it needs /proc or psutil (pip install psutil)")
         self._jobs, self._limits = jobs, limits
         self._workers: list[_Worker] = []
         self._stillborn = 0
@@ -267,8 +269,20 @@ def _explain(cause: str, limits: LimitsSpec | None) -> str:
 def _resident(pid: int | None) -> int | None:
     """The bytes of memory that a process has in use; None where the system does not say, or it is gone."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int((_PROC / str(pid) / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):
+        return None if _PROC.is_dir() else _resident_by_psutil(pid)
+
+
+def _resident_by_psutil(pid: int | None) -> int | None:
+    """As `_resident`, where there is no /proc (macOS, Windows)."""
+    try:
+        import psutil
+    except ImportError:
+        return None
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
         return None
 
 
@@ -279,7 +293,10 @@ def _serve(pipe: Connection, parent: int) -> None:
     """A worker's life: compute what comes through the pipe, one group after another."""
     protect_streams()
     close_in_forks(pipe)
-    os.set_inheritable(pipe.fileno(), False)
+    if sys.platform == "win32":
+        os.set_handle_inheritable(pipe.fileno(), False)
+    else:
+        os.set_inheritable(pipe.fileno(), False)
     with contextlib.suppress(OSError, AttributeError):
         os.setpgid(0, 0)  # so that what a trial starts ends with it
     with contextlib.suppress(OSError):  # where memory runs out, rather this process than the run

@@ -1,0 +1,76 @@
+"""What other systems lack: a run without it, and files of the project that name the same things."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import mlcdr
+from mlcdr.execution import workers
+from tests import small
+
+ROOT = Path(__file__).parents[1]
+
+# What Windows has not, in every process of a run: Python imports a module of this name as it starts.
+WINDOWS = """
+import os, signal, sys
+sys.modules["fcntl"] = None
+for module, names in (
+    (os, ("killpg", "setpgid", "getpgrp", "O_NOFOLLOW", "O_NONBLOCK")),
+    (signal, ("SIGHUP", "SIGKILL", "pthread_sigmask")),
+):
+    for name in names:
+        delattr(module, name)
+"""
+
+
+def test_a_run_needs_nothing_that_windows_lacks(tmp_path: Path) -> None:
+    small.write_dataset(tmp_path / "datasets" / "tiny")
+    (tmp_path / "lacking").mkdir()
+    (tmp_path / "lacking" / "sitecustomize.py").write_text(WINDOWS)
+    (tmp_path / "e.yaml").write_text(
+        "name: e\ndatasets: [tiny]\nsplits: {kind: shuffle, repeats: 2, train_size: 0.5, seed: 1}\n"
+        "metrics: [hamming_loss]\nmethods: {LS: {learner: least_squares}}\n"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "lacking"), str(ROOT)])}
+    line = [sys.executable, "-m", "mlcdr", "run", "e.yaml", "--jobs", "2"]
+    done = subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results" / "e" / "scores.csv").read_text().count("\n") == 3
+
+
+def test_memory_is_known_without_proc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("psutil")
+    monkeypatch.setattr(workers, "_PROC", tmp_path / "none")
+    assert (workers._resident(os.getpid()) or 0) > 10**7
+    assert workers._resident(2**22 + 1) is None, "no such process"
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    assert workers._resident(os.getpid()) is None
+
+
+def test_the_version_is_one() -> None:
+    """That of the package, of the citation, and the newest of the changelog."""
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == mlcdr.__version__
+    changes = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert changes[0] == mlcdr.__version__
+
+
+def test_conda_requires_what_the_package_does() -> None:
+    tomllib = pytest.importorskip("tomllib")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    ours = {re.split(r"[;\s]", each)[0].replace("lazy-loader", "lazy_loader") for each in project["dependencies"]}
+    run = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))["requirements"]["run"]
+    theirs = {each.replace("-base", "").replace(" ", "") for each in run}
+    assert theirs == ours | {f"python{project['requires-python']}"}
+
+
+def test_actions_are_pinned() -> None:
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        for used in re.findall(r"uses: (.*)", path.read_text(encoding="utf-8")):
+            assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", used), f"{path.name}: {used}"
