@@ -30,6 +30,7 @@ for module, names in (
 """
 
 
+@pytest.mark.slow  # workers of their own, with their imports
 def test_a_run_needs_nothing_that_windows_lacks(tmp_path: Path) -> None:
     small.write_dataset(tmp_path / "datasets" / "tiny")
     (tmp_path / "lacking").mkdir()
