@@ -183,7 +183,7 @@ def _parsed(line: str) -> None:
     group = root
     if head == "datasets" or (head, *others[:1]) == ("new", "method"):
         group, head, others = root.commands[head], others[0] if others else "", others[1:]
-    if "|" in flat and "[" not in line.split("|")[0]:  # table | plot | report RESULTS
+    if " | " in flat and "[" not in line.split("|")[0]:  # table | plot | report RESULTS
         for name in names:
             assert name.split()[0] in {**root.commands, **root.commands["datasets"].commands}, line
         return
