@@ -135,7 +135,7 @@ docs: $(READY)
 SITE := $(VENV)/.ready-site
 .PHONY: site site-look site-links coverage
 site: $(SITE)
-	rm -rf docs/_api docs/_build/html docs/_build/.doctrees
+	rm -rf docs/_api docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
 
