@@ -115,7 +115,8 @@ def install(folder: Path) -> Path:
     venv.create(folder / "environment", with_pip=True)
     programs = folder / "environment" / "bin"
     (wheel,) = (folder / "wheel").glob("mlcdr-*.whl")
-    pip(programs / "python", "install", "--constraint", ROOT / "constraints.txt", f"{wheel}[models]", "nbclient", "ipykernel")
+    wanted = (f"{wheel}[models]", "nbclient", "ipykernel")
+    pip(programs / "python", "install", "--constraint", ROOT / "constraints.txt", *wanted)
     return programs
 
 
