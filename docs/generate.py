@@ -103,6 +103,7 @@ PUBLIC = {
     "Methods": {
         "methods.composition": ["ComposedClassifier"],
         "methods.contracts": ["FeatureStep", "LabelSpace", "Learner", "Threshold"],
+        "methods.label_space.linear": ["LinearLabelSpace"],
     },
     "Errors": {"errors": ["UserError", "ConfigError", "DataError", "ResultsError", "FailedTrialsWarning"]},
 }

@@ -84,6 +84,7 @@ from .methods.label_space.identity import Identity as Identity
 from .methods.label_space.kernel_cplst import KernelCPLST as KernelCPLST
 from .methods.label_space.kernel_occa import KernelOCCA as KernelOCCA
 from .methods.label_space.leml import LEML as LEML
+from .methods.label_space.linear import LinearLabelSpace as LinearLabelSpace
 from .methods.label_space.occa import OCCA as OCCA
 from .methods.label_space.pbr import PBR as PBR
 from .methods.label_space.plst import PLST as PLST

@@ -85,14 +85,17 @@ def test_the_commands_of_the_synopsis_run(tmp_path: Path) -> None:
         printed = session.type(f"mlcdr {command}")
         assert session.code == 0, f"mlcdr {command}: {printed}"
         assert printed or "--quiet" in command, command
-    known = {line.split()[1] for line in re.findall(r"mlcdr [a-z-]+", README.read_text(encoding="utf-8"))}
+    synopsis = re.findall(r"^    mlcdr .*", README.read_text(encoding="utf-8"), re.M)
+    known = set(re.findall(r"[a-z-]+", " ".join(synopsis)))
     assert {"run", "compare", "table", "report", "reproduce", "plan", "status", "retry", "new"} <= known
 
 
 def test_its_counts_are_those_of_the_stored_status() -> None:
-    """What the README says of the reproduction is what docs/reproduction-status.md holds."""
+    """What the README and the page on reproduction say is what docs/reproduction-status.md holds."""
     status = (README.parent / "docs" / "reproduction-status.md").read_text(encoding="utf-8")
-    readme = README.read_text(encoding="utf-8")
+    page = (README.parent / "docs" / "reproduces.md").read_text(encoding="utf-8")
+    short = README.read_text(encoding="utf-8")
+    found = {}
     for table, variant, agree, compared, said in (
         ("chen_lin_2012/table3", "–", 80, 80, "All 80 cells within 3 standard errors"),
         ("chen_lin_2012/table3", "as_stated", 64, 80, "64 of 80 cells"),
@@ -115,4 +118,10 @@ def test_its_counts_are_those_of_the_stored_status() -> None:
         row = next(line for line in status.splitlines() if re.match(rf"\| {table} +\| {variant} ", line))
         counts = [cell.strip() for cell in row.split("|")]
         assert (counts[4], counts[5]) == (str(compared), str(agree))
-        assert said in readme
+        assert said in page
+        found[table, variant] = (agree, compared)
+    tables = [(f"sun_2017_thesis/table4_{k}", "–") for k in (2, 3, 4, 5)]
+    found["sun_2017_thesis/table4", "–"] = tuple(map(sum, zip(*(found.pop(table) for table in tables), strict=True)))
+    shown = re.findall(r"(\d+) of (\d+)", short.partition("## What it reproduces")[2].partition("\n## ")[0])
+    assert len(shown) == 10
+    assert {(int(agree), int(compared)) for agree, compared in shown} <= set(found.values())
