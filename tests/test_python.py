@@ -294,3 +294,20 @@ def test_the_version_is_that_of_the_package() -> None:
     assert mlcdr.__version__
     with warnings.catch_warnings(), pytest.raises(AttributeError):
         mlcdr.nothing  # noqa: B018
+
+
+def test_what_was_chosen_is_a_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tune = {"grid": {"learner.alpha": [0.1, 10]}, "folds": 2, "metric": "hamming_loss"}
+    methods = {"PLST": {"label_space": "plst", "learner": "ridge"}}
+    tuned = {"PLST": {"label_space": "plst", "learner": "ridge", "tune": tune}}
+    for given, rows in ((tuned, 4), (methods, 0)):
+        plain = small.plain(small.write_dataset(tmp_path / "data"), methods=given, sweep={}, tables=[], figures=[])
+        monkeypatch.chdir(tmp_path)
+        results = mlcdr.run(plain, out=f"out{rows}", jobs=1, quiet=True)
+        monkeypatch.chdir("/")
+        found = results.chosen
+        assert list(found) == ["dataset", "method", "split", "parameter", "value"]
+        assert len(found) == rows
+        assert set(found.parameter) <= {"learner.alpha"}
+        assert set(found.value) <= {"0.1", "10"}
+        assert results.scores.split.nunique() == 4

@@ -113,7 +113,7 @@ class Results:
     experiment: Experiment
 
     def __init__(self, folder: str | os.PathLike[str], temporary: Path | None = None):
-        self.folder = Path(folder)
+        self.folder = Path(folder).absolute()
         self.experiment = folders.read_experiment(self.folder)
         if temporary is not None:
             weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
@@ -166,6 +166,24 @@ class Results:
             When it is missing or broken.
         """
         return _read_csv(self.folder / "summary.csv", ("metric", "mean", "std", "se", "n"))
+
+    @cached_property
+    def chosen(self) -> pd.DataFrame:
+        """What `tune` chose: dataset, method, a column for each swept path, split, parameter, value (as texts).
+
+        Without rows where nothing was tuned.
+
+        Raises
+        ------
+        ResultsError
+            When `chosen.csv` is broken.
+        """
+        import pandas as pd
+
+        path, last = self.folder / "chosen.csv", ("split", "parameter", "value")
+        if is_regular_file(path):
+            return _read_csv(path, last, texts=("value",))
+        return pd.DataFrame(columns=["dataset", "method", *self.experiment.varied, *last])
 
     @cached_property
     def failures(self) -> pd.DataFrame:
@@ -281,7 +299,9 @@ class Results:
         sizes = ", ".join(f"{number} {what}{'s' * (number != 1)}" for number, what in counts)
         metrics = ", ".join(metric.label for metric in experiment.metrics)
         failed = f"; {len(self.failures)} trials failed" if len(self.failures) else ""
-        return f"Results {self.name!r}: {sizes}; {metrics}{failed}\n  in {self.folder}"
+        folder, here = self.folder, Path.cwd()
+        shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
+        return f"Results {self.name!r}: {sizes}; {metrics}{failed}\n  in {shown}"
 
     def _repr_html_(self) -> str:
         about = f"<pre>{html.escape(repr(self))}</pre>"
@@ -291,15 +311,19 @@ class Results:
             return about + f"<p>{html.escape(str(error))}</p>"
 
 
-def _read_csv(path: Path, last: tuple[str, ...]) -> pd.DataFrame:
-    """An export of the record; values of swept parameters are texts (`20%`, `5`), as the config wrote them."""
+def _read_csv(path: Path, last: tuple[str, ...], texts: tuple[str, ...] = ()) -> pd.DataFrame:
+    """An export of the record; values of swept parameters are texts (`20%`, `5`), as the config wrote them.
+
+    `texts`: columns that are texts, too.
+    """
     import pandas as pd
 
     if not is_regular_file(path):
         raise ResultsError(f"{path}: missing; run the experiment again (only what is not done yet will run)")
     paths, rows = read_table(path, last)
     columns = ("dataset", "method", *paths, *last)
-    kinds = {"split": int, "n": int, "value": float, "mean": float, "std": float, "se": float}
+    numbers = {"split": int, "n": int, "value": float, "mean": float, "std": float, "se": float}
+    kinds = {name: kind for name, kind in numbers.items() if name not in texts}
     read: list[list[Any]] = []
     for line, row in rows:
         named = zip(columns, row, strict=True)

@@ -95,7 +95,7 @@ class Comparison(ShownSheet):
             raise ValueError(f"{self.metric}: no tests")
         return self.significance.sheet(f"{self.sheet.caption.plain}: pairs of methods", _DIGITS)
 
-    def write(self, folder: Path) -> list[Path]:
+    def write(self, folder: str | Path) -> list[Path]:
         """Write the table, and that of the pairs where there are tests, as `.md`, `.tex` and `.csv` into `folder`.
 
         Raises
@@ -105,10 +105,10 @@ class Comparison(ShownSheet):
         """
         stem = layouts.file_name(self.metric)
         label = "tab:" + stem.replace("_", "-")
-        written = Table(self.sheet, self.columns, self.records, label).write(folder / stem)
+        written = Table(self.sheet, self.columns, self.records, label).write(Path(folder) / stem)
         if self.significance:
             pairs = Table(self.pairs(), *self.significance.records(), f"{label}-pairs")
-            written += pairs.write(folder / f"{stem}_pairs")
+            written += pairs.write(Path(folder) / f"{stem}_pairs")
         return written
 
 

@@ -73,7 +73,7 @@ class Table(ShownSheet):
         """For a terminal of `width` characters."""
         return self.sheet.terminal(width, colour)
 
-    def write(self, stem: Path) -> list[Path]:
+    def write(self, stem: str | Path) -> list[Path]:
         """Write `stem`.md, `stem`.tex and `stem`.csv.
 
         Raises
@@ -81,7 +81,7 @@ class Table(ShownSheet):
         ResultsError
             When a file cannot be written.
         """
-        return output.write(stem, {"md": self.markdown(), "tex": self.latex(), "csv": self.csv()})
+        return output.write(Path(stem), {"md": self.markdown(), "tex": self.latex(), "csv": self.csv()})
 
 
 def list_entries(results: Results) -> tuple[LayoutSpec, ...]:

@@ -16,7 +16,8 @@ from mlcdr.errors import ConfigError, ResultsError
 from mlcdr.execution.runner import RunReport, run
 from mlcdr.report import report as page
 from mlcdr.results.labels import LabelScores, read_label_scores
-from mlcdr.tables import figures, label_figures
+from mlcdr.tables import figures
+from mlcdr.tables.figures import Drawing
 from tests import small
 from tests.small import FOUR
 
@@ -96,7 +97,7 @@ def test_commands_and_report_show_the_labels(  # type: ignore[no-untyped-def]
     assert "tiny: f1 by label" in shown.out
     assert mlcdr("compare", "--by-label", str(done.folder), "--metric", "auc").code == 2
     monkeypatch.setattr(figures, "write_all", lambda *_: [])  # which take seconds
-    monkeypatch.setattr(label_figures, "save", lambda figure, stem, _: [stem, len(figure.axes[0].lines)])
+    monkeypatch.setattr(Drawing, "write", lambda self, stem: [stem, len(self.figure.axes[0].lines)])
     drawn = mlcdr("plot", str(done.folder)).out.split()
     assert [Path(each).name for each in drawn[::2]] == ["labels_tiny_f1", "labels_tiny_average_precision"]
     assert drawn[1::2] == ["6", "4"], "points and a line of PLST at two sizes and, with label sets alone, of Guess"

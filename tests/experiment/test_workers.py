@@ -73,7 +73,7 @@ def test_a_trial_that_ends_its_worker_is_crashed_and_the_others_are_done(
     assert progress(report.folder).total("crashed") == 1
     told = mlcdr("status", report.folder).out
     assert "planned  done  failed  crashed  pending" in told
-    assert f"crashed: tiny, Deadly: its worker process was ended by {cause}" in told
+    assert f"crashed: Deadly on tiny, split 2: its worker process was ended by {cause}" in told
     assert mlcdr("report", report.folder).code == 0
     assert f"ended by {cause}" in (report.folder / "report.html").read_text()
     # Again: alone, and still not in the process of the run, which would die of it.

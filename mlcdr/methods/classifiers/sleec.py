@@ -81,7 +81,7 @@ class SLEEC(MultilabelClassifier):
         The most rounds of step 2 in a cluster.
     """
 
-    n_components: int = parameter(50, COUNT)
+    n_components: int = parameter(50, COUNT, at_most="rows")
     n_neighbors: int = parameter(15, COUNT, at_most="rows")
     k: int = parameter(10, COUNT, at_most="rows")
     cluster_size: int = parameter(6000, COUNT)
