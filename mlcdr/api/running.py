@@ -65,7 +65,8 @@ def run(
         `scheduler` ("dask").
     try_methods : bool
         First fit methods of your own, or of packages other than scikit-learn, to a few rows, and raise UserError before
-        anything is computed if one cannot work.
+        anything is computed if one cannot work with any rows (a wrong shape, a missing method). Whatever else it raises
+        is recorded as a failed trial.
 
     Returns
     -------

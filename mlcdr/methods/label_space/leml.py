@@ -46,7 +46,7 @@ class LEML(LinearLabelSpace):
 
     LEML is label space and regression in one. The code t = (y − ȳ)H + (x − x̄)W(I − HᵀH), linear in labels and
     features like FaIE's, is the one of which ridge regression with the same α = λ and a free intercept learns W: with
-    `learner: {ridge: {alpha: λ}}` predictions are the paper's (to `tol`, since W is then found anew for the last H).
+    `learner: {ridge: {alpha: λ}}` predictions are the paper's (to `tol`, since W is then found again for the last H).
     Another learner fits the same codes. Not nested: each M is fitted by itself, the eigenvectors of S serve all.
 
     Cost: CPLST's, 9d³ for the eigenvectors, once a split (d > n: 9n³, of XXᵀ), and 4dKM + 6(d + K)M² for each round, of
