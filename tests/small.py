@@ -24,7 +24,7 @@ from mlcdr.errors import UserError
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial, plan
-from mlcdr.methods.registry import Component
+from mlcdr.methods.component import Component
 
 SIZES = "label_space.n_components"
 FOUR = {name.upper(): {"label_space": name, "learner": "least_squares"} for name in ("pbr", "occa", "plst", "cplst")}

@@ -15,9 +15,10 @@ from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval, InvalidParameterError, validate_parameter_constraints
 
 from mlcdr.methods import registry
+from mlcdr.methods.component import Component, read_component
 from mlcdr.methods.contracts import Part
 from mlcdr.methods.declarations import Constraint, Declaration, Parameter, as_number, declaration_of
-from mlcdr.methods.registry import BUILT_IN, Component
+from mlcdr.methods.registry import BUILT_IN
 from tests import small
 
 VALUES = [None, True, False, -1, 0, 1, 2, 10**12, -0.5, 0.0, 0.2, 1.0, 1.5, float("inf"), float("nan")]
@@ -101,7 +102,7 @@ def test_a_constraint_of_ones_own_class_is_judged_in_scikit_learns_words() -> No
 
 
 def problems_of(family: str, written: Any) -> list[tuple[tuple[str, ...], str]]:
-    return registry.read(family, written, importing=False).problems
+    return read_component(family, written, importing=False).problems
 
 
 def test_problems_of_nested_components() -> None:
@@ -130,11 +131,11 @@ def test_what_the_index_cannot_judge_is_left_to_the_classes(written: Any, comple
     """What a part has not for sure (probabilities), what is not in the index, and what has checks of its own."""
     if isinstance(written, dict):
         written = {name: {PART: params["PART"]} for name, params in written.items()}
-    assert registry.read("learner", written, importing=False).complete == complete
+    assert read_component("learner", written, importing=False).complete == complete
 
 
 def test_a_part_that_lacks_a_method_is_refused() -> None:
-    ((place, message),) = registry.read("learner", {"probabilistic_classifier_chain": {PART: "linear_svm"}}).problems
+    ((place, message),) = read_component("learner", {"probabilistic_classifier_chain": {PART: "linear_svm"}}).problems
     assert place == ("probabilistic_classifier_chain", PART)
     assert "must be an object implementing 'fit' and 'predict_proba'" in message
 

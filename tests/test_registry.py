@@ -14,8 +14,9 @@ from sklearn.neighbors import KNeighborsRegressor
 import mlcdr
 from mlcdr.errors import UserError
 from mlcdr.methods import registry
+from mlcdr.methods.component import Component
 from mlcdr.methods.provenance import source_of
-from mlcdr.methods.registry import Component, UnknownComponent
+from mlcdr.methods.registry import UnknownComponent
 
 EVERY = [(family, name) for family, known in registry.BUILT_IN.items() for name in known]
 

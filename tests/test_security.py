@@ -18,7 +18,8 @@ from mlcdr.data.dataset import load_dataset
 from mlcdr.errors import ConfigError, DataError, UserError, escape_control_characters
 from mlcdr.execution.artifacts import _name
 from mlcdr.execution.models import load_model
-from mlcdr.methods.registry import Component, UnknownComponent
+from mlcdr.methods.component import Component
+from mlcdr.methods.registry import UnknownComponent
 from tests.small import Outcome, write_dataset
 
 PACKAGE = Path(__file__).parents[1] / "mlcdr"

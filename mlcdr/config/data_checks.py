@@ -23,8 +23,8 @@ from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import read_labelled
 from mlcdr.experiment.tune import listed
 from mlcdr.methods import contracts, registry
+from mlcdr.methods.component import Component
 from mlcdr.methods.declarations import Declaration
-from mlcdr.methods.registry import Component
 
 
 @dataclass(frozen=True)

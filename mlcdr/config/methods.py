@@ -4,7 +4,7 @@ In the first reading nothing is imported, so that mistakes are found at once. Wh
 tell is judged in a second one (`Problems.importing`), which takes place if the first one found no mistake.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mlcdr.config.problems import Problems
@@ -12,7 +12,7 @@ from mlcdr.config.yaml_reader import KeyPath
 from mlcdr.errors import UserError
 from mlcdr.experiment.model import FAMILIES
 from mlcdr.methods import registry
-from mlcdr.methods.registry import Component
+from mlcdr.methods.component import Component, read_component
 
 # Stands in for a component that has a mistake, or of which nothing is known yet.
 UNREADABLE = Component("learner", "")
@@ -29,7 +29,11 @@ def read_method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[
 
     def read(part: Any, family: str, place: KeyPath, prefix: str) -> Component:
         swept = [path.removeprefix(prefix) for path in varied if path.startswith(prefix)]
-        return _read_component(part, family, place, problems, swept)
+        reading = read_component(family, part, problems.importing, swept)
+        for below, why in reading.problems:
+            problems.add((*place, *below), why)
+        problems.complete &= reading.complete
+        return reading.component or UNREADABLE
 
     if written.get("dual_space") is not None and written.get("label_space") is not None:
         problems.add((*path, "label_space"), "a dual space reduces the labels itself; leave one of the two out")
@@ -66,18 +70,9 @@ def read_method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[
     return result
 
 
-def _read_component(written: Any, family: str, path: KeyPath, problems: Problems, swept: Collection[str]) -> Component:
-    """A component; UNREADABLE, with every problem recorded below `path`, if something is wrong, or not known yet."""
-    reading = registry.read(family, written, problems.importing, swept)
-    for below, why in reading.problems:
-        problems.add((*path, *below), why)
-    problems.complete &= reading.complete
-    return reading.component or UNREADABLE
-
-
 def find_problem(component: Component, problems: Problems) -> str | None:
     """The first thing that is wrong with a component, apart from parameters that are missing; None if nothing is."""
-    reading = registry.read(component.family, component.plain(), problems.importing, None)
+    reading = read_component(component.family, component.plain(), problems.importing, None)
     problems.complete &= reading.complete
     return next((why for _, why in reading.problems), None)
 

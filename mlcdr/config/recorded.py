@@ -14,7 +14,7 @@ from mlcdr.config.problems import Problems
 from mlcdr.config.yaml_reader import KeyPath, read_yaml
 from mlcdr.errors import ConfigError, describe
 from mlcdr.experiment.model import FAMILIES, DatasetSpec, Experiment, MethodSpec, MetricSpec
-from mlcdr.methods.registry import Component
+from mlcdr.methods.component import Component
 
 
 class _Recorded(Experiment):

@@ -29,8 +29,8 @@ from mlcdr.experiment.division import Integers, Splits
 from mlcdr.experiment.keys import program_version
 from mlcdr.experiment.model import FAMILIES, Experiment, LimitsSpec, MethodSpec
 from mlcdr.experiment.trials import Trial, plan
+from mlcdr.methods.component import Component
 from mlcdr.methods.contracts import as_dense
-from mlcdr.methods.registry import Component
 from mlcdr.methods.returned import ReturnedWrong, hint
 from mlcdr.metrics import target
 from mlcdr.results.failures import describe_error

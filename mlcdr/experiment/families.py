@@ -8,8 +8,8 @@ from typing import Any
 
 from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.outputs import independent_outputs
+from mlcdr.methods.component import Component
 from mlcdr.methods.contracts import LabelSpace, declared
-from mlcdr.methods.registry import Component
 from mlcdr.numerics.linalg import n_kept
 
 

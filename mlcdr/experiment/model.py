@@ -19,8 +19,8 @@ from mlcdr.data.forms import OPENML, WITHOUT_FILES
 from mlcdr.errors import suggest_name
 from mlcdr.experiment.splits import SplitSpec, seed_of
 from mlcdr.experiment.tune import TuneSpec
+from mlcdr.methods.component import Component
 from mlcdr.methods.component_changes import with_parameter
-from mlcdr.methods.registry import Component
 from mlcdr.metrics import BY_LABEL
 
 FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "threshold", "instance_space")

@@ -27,7 +27,7 @@ from numbers import Real
 from typing import Any
 
 from mlcdr.methods import registry
-from mlcdr.methods.registry import Component
+from mlcdr.methods.component import Component
 
 Condition = Callable[[Any], bool]
 

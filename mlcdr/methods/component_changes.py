@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mlcdr.methods.component import Component
 from mlcdr.methods.declarations import is_component
-from mlcdr.methods.registry import NESTED, Component, Keys, entries
+from mlcdr.methods.nested import NESTED, Keys, entries
 
 
 def separated(learner: Component) -> Component:

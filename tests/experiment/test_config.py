@@ -19,7 +19,7 @@ from mlcdr.errors import ConfigError
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.model import MetricSpec, method_text
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
-from mlcdr.methods.registry import Component
+from mlcdr.methods.component import Component
 from tests import small
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.yaml"))

@@ -21,8 +21,8 @@ from mlcdr.errors import ConfigError
 from mlcdr.execution.computing import Computer, groups
 from mlcdr.experiment.estimators import build, seeded
 from mlcdr.experiment.model import Experiment, MethodSpec
+from mlcdr.methods.component import Component
 from mlcdr.methods.foreign import Adapted
-from mlcdr.methods.registry import Component
 from tests import small
 from tests.experiment.test_config import fits
 

@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeRegressor
 from mlcdr.experiment import outputs
 from mlcdr.experiment.outputs import independent_outputs
 from mlcdr.methods import registry
+from mlcdr.methods.component import Component
 from mlcdr.methods.label_space.plst import PLST
-from mlcdr.methods.registry import Component
 from tests import small
 from tests.experiment.test_trials import scores_of
 from tests.methods.problems import problem

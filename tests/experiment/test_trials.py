@@ -30,11 +30,11 @@ from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import plan
+from mlcdr.methods.component import Component
 from mlcdr.methods.component_changes import separated
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.methods.registry import Component
 from tests import small
 from tests.small import FOUR, SIZES
 

@@ -15,7 +15,7 @@ from mlcdr.config.problems import MAX_PROBLEMS
 from mlcdr.data.synthetic import MAX_VALUES
 from mlcdr.errors import ConfigError
 from mlcdr.experiment.tune import MAX_POINTS
-from mlcdr.methods.registry import Component
+from mlcdr.methods.component import Component
 from tests.small import Outcome, write_dataset
 
 CONFIG = """

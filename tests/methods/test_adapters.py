@@ -12,7 +12,7 @@ from mlcdr.config.loading import load_experiment
 from mlcdr.errors import UserError
 from mlcdr.execution.computing import Computer, groups
 from mlcdr.experiment.model import Experiment
-from mlcdr.methods.registry import Component
+from mlcdr.methods.component import Component
 from tests import small
 from tests.methods.problems import as_sparse, problem
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from mlcdr.methods.component import Component
 from mlcdr.methods.composition import ComposedClassifier
-from mlcdr.methods.registry import Component
 
 TOLERANCE = 1e-9
 

@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from scipy.stats import beta, norm
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
+from mlcdr.methods.component import Component
 from mlcdr.methods.ensembles.rakel import RAkEL
 from mlcdr.methods.learners.c45 import C45
 from mlcdr.methods.learners.m5.compiled import WARM_UP
 from mlcdr.methods.learners.m5p import M5P
-from mlcdr.methods.registry import Component
 from tests.methods.problems import NAMES, as_sparse, problem
 
 pytest.importorskip("numba", reason="C4.5's trees need numba")

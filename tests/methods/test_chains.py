@@ -15,11 +15,11 @@ from mlcdr.methods.chains.binary_relevance import BinaryRelevance
 from mlcdr.methods.chains.br_plus import BRPlus
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.classifiers.mlknn import MLkNN
+from mlcdr.methods.component import Component
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.logistic_regression import LogisticRegression as OurLogistic
 from mlcdr.methods.learners.ridge import Ridge as OurRidge
-from mlcdr.methods.registry import Component
 from mlcdr.methods.thresholds import Maximise
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem

@@ -10,10 +10,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.chains.occ import OCC
+from mlcdr.methods.component import Component
 from mlcdr.methods.ensembles.ensemble import Ensemble
 from mlcdr.methods.learners.linear_svm import LinearSVM
 from mlcdr.methods.learners.ridge import Ridge
-from mlcdr.methods.registry import Component
 from tests.methods.problems import problem
 
 

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from mlcdr.errors import UserError
 from mlcdr.methods import registry
+from mlcdr.methods.component import Component
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.dual_space.idsr import IDSR
 from mlcdr.methods.ensembles.ensemble import Ensemble
@@ -18,7 +19,6 @@ from mlcdr.methods.label_space.identity import Identity
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.ridge import Ridge
-from mlcdr.methods.registry import Component
 from mlcdr.methods.thresholds import Maximise, PCut
 from tests.methods.problems import QUICK
 

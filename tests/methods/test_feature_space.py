@@ -15,6 +15,7 @@ import sklearn.decomposition
 from sklearn.base import clone
 
 from mlcdr.methods import registry
+from mlcdr.methods.component import Component
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.feature_space.cca import LabelCCA
 from mlcdr.methods.feature_space.dmlda import DMLDA
@@ -31,7 +32,6 @@ from mlcdr.methods.feature_space.scca import SCCA
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.ridge import Ridge
-from mlcdr.methods.registry import Component
 from mlcdr.numerics import regression
 from mlcdr.numerics.linalg import IllConditioned
 from mlcdr.numerics.moments import Moments

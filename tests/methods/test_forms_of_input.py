@@ -10,12 +10,12 @@ from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 from mlcdr.errors import UserError
 from mlcdr.laws.subject import Subject, make_multi_label
 from mlcdr.methods import registry
+from mlcdr.methods.component import Component
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.feature_space.mlda import MLDA
 from mlcdr.methods.learners.c45 import C45
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.m5p import M5P
-from mlcdr.methods.registry import Component
 from mlcdr.numerics.entry import as_csr
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import QUICK

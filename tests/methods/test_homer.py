@@ -13,9 +13,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from mlcdr.methods.chains.binary_relevance import BinaryRelevance
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.classifiers.label_powerset import LabelPowerset
+from mlcdr.methods.component import Component
 from mlcdr.methods.instance_space.homer import HOMER, Node, clusters
 from mlcdr.methods.learners.ridge import Ridge
-from mlcdr.methods.registry import Component
 from tests.methods.problems import as_sparse
 
 

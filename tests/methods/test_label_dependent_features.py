@@ -15,6 +15,7 @@ from mlcdr.methods.chains.br_plus import BRPlus
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.chains.polytree_chain import PolytreeChain
 from mlcdr.methods.chains.probabilistic_classifier_chain import ProbabilisticClassifierChain
+from mlcdr.methods.component import Component
 from mlcdr.methods.feature_space.gain_ratio import GainRatio
 from mlcdr.methods.learners.logistic_regression import LogisticRegression
 from mlcdr.methods.learners.ridge import Ridge
@@ -22,7 +23,6 @@ from mlcdr.methods.local_features.for_each_label import ForEachLabel
 from mlcdr.methods.local_features.label_dependent import LabelDependentFeatures
 from mlcdr.methods.local_features.mlcfs import MLCFS
 from mlcdr.methods.local_features.mlig import MLIG, shares_kept
-from mlcdr.methods.registry import Component
 from mlcdr.numerics.discretise import discretised
 from tests.methods.problems import as_sparse, problem
 

@@ -14,10 +14,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from mlcdr.methods.classifiers.label_powerset import LabelPowerset
 from mlcdr.methods.classifiers.pairwise import CalibratedLabelRanking
+from mlcdr.methods.component import Component
 from mlcdr.methods.ensembles.rakel import RAkEL
 from mlcdr.methods.learners.linear_svm import LinearSVM
 from mlcdr.methods.learners.ridge import Ridge
-from mlcdr.methods.registry import Component
 from tests.methods.problems import as_sparse, problem
 
 BASES = {

@@ -16,10 +16,10 @@ import scipy.sparse as sp
 from mlcdr.errors import UserError
 from mlcdr.experiment.families import families_of
 from mlcdr.experiment.model import MethodSpec
+from mlcdr.methods.component import Component
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners import weka_m5p
-from mlcdr.methods.registry import Component
 from tests.methods.problems import as_sparse, problem
 
 pytest.importorskip("numba", reason="needs numba: pip install 'mlcdr[trees]'")

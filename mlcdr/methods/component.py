@@ -1,0 +1,289 @@
+"""One component of a method as a config names it: read and judged, built, and the digest of its source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mlcdr.errors import UserError, describe
+from mlcdr.methods import nested
+from mlcdr.methods.declarations import Declaration, as_number, is_component
+from mlcdr.methods.nested import Keys, Problem
+from mlcdr.methods.provenance import hash_of_source
+from mlcdr.methods.registry import declared, look_up, resolve
+
+
+@dataclass(frozen=True)
+class Component:
+    """One component of a method as a config names it: a family, a name and the parameters written out.
+
+    `params` hold the values as written (`"20%"` stays text there); `build` turns percentages into fractions, and texts
+    into estimators where the class says, in `component_parameters` (parameter → family), that a parameter is itself a
+    component; and, but for our own classes, mappings with one dotted key, in lists and mappings as well.
+    """
+
+    family: str
+    name: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, family: str, written: Any) -> Component:
+        """From `name`, `{name: {parameter: value}}` or `{name: value}` (the value goes to the first parameter).
+
+        Raises
+        ------
+        UserError
+            When `written` has none of these forms, or the name or a parameter is unknown. Values are not judged.
+        """
+        name, params = _read_form(written)
+        component, _, problems = _name_parameters(family, name, params, declared(family, name))
+        for _, why in problems:
+            raise UserError(why)
+        return component
+
+    def plain(self) -> Any:
+        """The shortest form that `parse` reads back."""
+        return {self.name: dict(self.params)} if self.params else self.name
+
+    def declaration(self) -> Declaration:
+        """What it declares."""
+        return declared(self.family, self.name)
+
+    def part(self, parameter: str) -> Component | None:
+        """The component that a parameter is given as; None if it is no component, or has its default."""
+        written = self.params.get(parameter)
+        family = nested.part_family(self.declaration(), parameter, written)
+        return Component.parse(family, written) if family else None
+
+    def parts(self) -> dict[str, Component]:
+        """Parameter → component, of those that are given as components.
+
+        One in a list or mapping has the parameter's name and its own, or its number: `steps.scale`.
+        """
+        declaration, found = self.declaration(), {}
+        for key in dict.fromkeys((*declaration.components, *self.params)):
+            for path, _, family, written in nested.parts_of(declaration, key, self.params.get(key)):
+                found[".".join((key, *path))] = Component.parse(family, written)
+        return found
+
+    def value(self, parameter: str) -> Any:
+        """The value that `build` gives a plain parameter: as written, a percentage as a fraction, or the default."""
+        if parameter in self.params:
+            return as_number(self.params[parameter])
+        return self.declaration().parameters[parameter].default
+
+    def build(self, check: bool = True) -> Any:
+        """The estimator; `check` compares its parameters with the constraints it declares (a config's have been).
+
+        Raises
+        ------
+        ValueError
+            When a value is impossible, or may not be given to a class of another package; the message names the
+            parameter.
+        """
+        from mlcdr.methods import foreign  # imports scikit-learn, as the class has
+
+        cls, declaration = resolve(self.family, self.name), self.declaration()
+        for key, value in sorted(self.params.items()) if check or declaration.is_foreign else ():
+            if (declaration.is_foreign or not any(nested.parts_of(declaration, key, value))) and (
+                why := declaration.find_problem(key, value)
+            ):
+                raise ValueError(why)
+        values = {}
+        for key, value in self.params.items():
+            part = self.part(key)
+            values[key] = _filled(value, declaration, key, check) if part is None else part.build(check)
+        estimator = foreign.build(cls, values)
+        if check:
+            from mlcdr.methods.contracts import validate_parameters
+
+            validate_parameters(estimator)
+        return estimator
+
+    def is_classifier(self) -> bool:
+        """Whether it is a classifier, by scikit-learn's tags.
+
+        Raises
+        ------
+        TypeError
+            When only an instance can tell, and a parameter that it needs is not given.
+        """
+        known = self.declaration().is_classifier
+        if known is not None:
+            return known
+        from sklearn.base import is_classifier
+
+        return bool(is_classifier(self.build(check=False)))
+
+    def classes(self) -> Iterator[type]:
+        """The class of the component, and those of the components among its parameters."""
+        yield resolve(self.family, self.name)
+        for part in self.parts().values():
+            yield from part.classes()
+
+    def version(self) -> str:
+        """A digest of all source this component's results depend on: edit it, and its trials run again.
+
+        Covers the modules of the class and its bases and every module of ours or the user's that they use, directly or
+        not; of a class from an installed package, the package's version.
+        """
+        digest = hash_of_source(resolve(self.family, self.name)).copy()
+        for _, part in sorted(self.parts().items()):
+            digest.update(part.version().encode())
+        return digest.hexdigest()[:16]
+
+
+def _filled(written: Any, declaration: Declaration, parameter: str, check: bool) -> Any:
+    """The value of a parameter, with the components in it built, and named estimators and tuples as scikit-learn has
+    them.
+    """
+    if declaration.is_ours or isinstance(written, str):
+        return as_number(written)
+
+    def fill(each: Any) -> Any:
+        if is_component(each):
+            return Component.parse(nested.NESTED, each).build(check)
+        if isinstance(each, Mapping):
+            return {key: fill(inner) for key, inner in each.items()}
+        return type(each)(map(fill, each)) if isinstance(each, list | tuple) else each
+
+    if parameter != declaration.steps or not isinstance(written, list):
+        known = declaration.parameters.get(parameter)
+        is_tuple = isinstance(written, list) and known is not None and isinstance(known.default, tuple)
+        return tuple(fill(written)) if is_tuple else fill(written)
+    return [tuple(fill(next(iter(each.items())) if isinstance(each, Mapping) else each)) for each in written]
+
+
+@dataclass
+class Reading:
+    """What came of reading a component as a config writes it.
+
+    Attributes
+    ----------
+    component, declaration : Component and Declaration or None
+        None if something is wrong, or can only be known by a class that may not be imported.
+    problems : list of Problem
+        All that is wrong.
+    complete : bool
+        Whether everything was judged; False where only classes that may not be imported can do so.
+    lacks : bool
+        Whether a parameter that it needs, or that a component in it needs, has its values elsewhere.
+    """
+
+    component: Component | None = None
+    declaration: Declaration | None = None
+    problems: list[Problem] = field(default_factory=list)
+    complete: bool = True
+    lacks: bool = False
+
+
+def read_component(family: str, written: Any, importing: bool = True, swept: Collection[str] | None = ()) -> Reading:
+    """Read and judge a component: its form, its name, and the names and values of its parameters.
+
+    Parameters
+    ----------
+    family : str
+        Of the component.
+    written : object
+        `name`, `{name: {parameter: value}}`, or `{name: value}` (for the first parameter).
+    importing : bool
+        Whether classes may be imported, and components be built, to judge what the index does not know.
+    swept : collection of str, or None
+        Paths of parameters that have their values elsewhere (`estimator.C`); None: any that is missing.
+    """
+    inner: Keys = ()
+    try:
+        name, params = _read_form(written)
+        inner = () if isinstance(written, str) else (name,)
+        declaration = declared(family, name) if importing else look_up(family, name)
+    except UserError as error:
+        return Reading(problems=[(inner, str(error))])
+    if declaration is None:
+        return Reading(complete=False)
+    component, places, problems = _name_parameters(family, name, params, declaration, inner)
+    reading = Reading(component, declaration, problems)
+    reading.complete = declaration.is_indexed and not declaration.checks_itself
+    missing = [key for key, each in declaration.parameters.items() if each.required and key not in component.params]
+    reading.lacks = bool(missing)
+    for key in missing:
+        if swept is not None and key not in {path.partition(".")[0] for path in swept}:
+            problems.append((inner, f"{family} {name!r} needs the parameter {key!r}"))
+    misnamed = bool(problems)
+    for key in sorted(component.params.keys() & declaration.parameters.keys()):  # scikit-learn's order
+        value = component.params[key]
+        found = list(nested.parts_of(declaration, key, value))
+        if (declaration.is_foreign or not found) and not misnamed and (why := declaration.find_problem(key, value)):
+            problems.append((places[key], why))
+            continue
+        if key == declaration.steps:
+            problems += [((*places[key], *at), why) for at, why in nested.find_wrong_steps(value)]
+        for path, keys, part_family, each in found:
+            prefix = ".".join((key, *path, ""))
+            below = swept and [other.removeprefix(prefix) for other in swept if other.startswith(prefix)]
+            part = read_component(part_family, each, importing, below)
+            problems += [((*places[key], *keys, *at), why) for at, why in part.problems]
+            if part.declaration is None:
+                reading.component = None
+            surely = key in declaration.components and declaration.surely_takes(key, part.declaration)
+            reading.complete &= part.complete and surely
+            reading.lacks |= part.lacks
+    if importing and not (reading.complete or problems or reading.lacks):
+        problems += _find_problems_of_instance(component, places, inner)
+        reading.complete = True
+    if problems:
+        reading.component = None
+    return reading
+
+
+def _read_form(written: Any) -> tuple[str, Any]:
+    """The name of a component, and what is written of its parameters (None: nothing)."""
+    if isinstance(written, str):
+        return written, None
+    if isinstance(written, Mapping) and len(written) == 1 and isinstance(next(iter(written)), str):
+        return next(iter(written.items()))
+    keys = f" of {len(written)} keys" if isinstance(written, Mapping) else ""
+    right = "a name, or a name with its parameters (`{name: {parameter: value}}`)"
+    raise UserError(f"must be {right}, found {describe(written)}{keys}")
+
+
+def _name_parameters(
+    family: str, name: str, written: Any, declaration: Declaration, inner: Keys = ()
+) -> tuple[Component, dict[str, Keys], list[Problem]]:
+    """The component, where each of its parameters is written, and what is wrong with their names."""
+    if written is None:
+        written = {}
+    if isinstance(written, Mapping):
+        params, places = dict(written), {key: (*inner, key) for key in written}
+    elif declaration.parameters:
+        first = next(iter(declaration.parameters))
+        params, places = {first: written}, {first: inner}
+    else:
+        message = f"{family} {name!r} takes no parameter, found {describe(written)}"
+        return Component(family, name), {}, [(inner, message)]
+    unknown = [key for key in params if key not in declaration.parameters]
+    problems = [(places[key], declaration.describe_unknown(key, f"{family} {name!r}")) for key in unknown]
+    return Component(family, name, params), places, problems
+
+
+# How scikit-learn's InvalidParameterError begins.
+_BLAMED = re.compile(r"The '(\w+)' parameter of")
+
+
+def _find_problems_of_instance(component: Component, places: Mapping[str, Keys], inner: Keys) -> Iterator[Problem]:
+    """Why the component cannot be built: as scikit-learn names one wrong parameter at a time, try again without it."""
+    params = dict(component.params)
+    while True:
+        try:
+            Component(component.family, component.name, params).build()
+        except (UserError, ValueError, TypeError) as error:
+            message = " ".join(str(error).split())
+        else:
+            return
+        blamed = _BLAMED.search(message)
+        key = blamed[1] if blamed else ""
+        yield places.get(key, inner), message
+        if key not in params or component.declaration().parameters[key].required:
+            return
+        del params[key]
