@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 
 def print_table(table: Any) -> None:
-    """Print a table, as wide as the terminal and with its colours."""
+    """Print a table, as wide as the terminal (or as `COLUMNS`) and with its colours; plain for another program."""
     import shutil
 
-    width = shutil.get_terminal_size((100, 24)).columns
-    print(table.terminal(max(width, 60), colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")))
+    to_terminal = sys.stdout.isatty()
+    width = max(shutil.get_terminal_size((100, 24)).columns, 60) if to_terminal or "COLUMNS" in os.environ else 0
+    print(table.terminal(width, colour=to_terminal and not os.environ.get("NO_COLOR")))
 
 
 def print_notice(text: str) -> None:

@@ -34,6 +34,7 @@ from mlcdr.tables import layouts
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, text
 from mlcdr.tables.tables import Table
 from mlcdr.tables.text_format import (
+    BOLD,
     describe_splits,
     format_mean,
     note_tuning,
@@ -223,7 +224,7 @@ class _Comparer:
         if method not in found:
             return NOTHING
         cell = found[method]
-        bold = is_among_best(cell, list(found.values()), self.facts.higher_is_better, within_one_se=False)
+        bold = is_among_best(cell, list(found.values()), self.facts.higher_is_better)
         return format_mean(cell.mean, cell.se, _DIGITS, bold)
 
     def _caption(self) -> str:
@@ -234,7 +235,8 @@ class _Comparer:
         present = [cell for found in self.cells.values() for cell in found.values()]
         notes = []
         if present:
-            notes.append(f"Mean ± standard error {describe_splits(c.n for c in present)}. Bold: the best mean.")
+            within = "data set and column" if self.results.swept else "data set"
+            notes.append(f"Mean ± standard error {describe_splits(c.n for c in present)}. {BOLD} of its {within}.")
         notes += list_notes([self.facts])
         notes += note_tuning(self.results, self.contestants)
         if self.facts.higher_is_better is None:

@@ -39,7 +39,7 @@ from mlcdr.reproduce import published, reproduction
 from mlcdr.results.failures import Place, gather_failures, list_places
 from mlcdr.results.labels import LabelScores, read_label_scores
 from mlcdr.results.manifest import Manifest, open_manifest, read_manifest
-from mlcdr.results.metric_facts import explain_missing
+from mlcdr.results.metric_facts import explain_missing, list_notes
 from mlcdr.results.ranking import is_among_best
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
 from mlcdr.results.scores import LARGEST, NoResults, Point, Setting, summarise
@@ -255,7 +255,8 @@ def _ranks(found: Results, compared: Sequence[comparison.Comparison]) -> Markup 
             ]
             rows.append((method, *shown))
     titles = [_title(found, each.metric) for each in compared]
-    notes = [
+    notes = ["Bold: the lowest of its column."]
+    notes += [
         f"{title}: over {len(each.ranked)} of {len(each.ranked) + len(each.left_out)} "
         f"{'data sets at a point of the sweep' if found.swept else 'data sets'}."
         for title, each in zip(titles, compared, strict=True)
@@ -375,10 +376,10 @@ def _numbers(found: Results, dataset: str) -> Sheet:
     heads = ["Method", *(text_format.shorten_path(path, found.swept) for path in found.swept)]
     heads += [_title(found, metric) + arrows[fact.higher_is_better] for metric, fact in facts.items()]
     counts = [cell.n for key, cell in found.cells.items() if key[0] == dataset]
-    notes = [f"Mean ± standard error {text_format.describe_splits(counts)}. Bold: the best mean of its column"]
+    notes = [f"Mean ± standard error {text_format.describe_splits(counts)}. {text_format.BOLD} of its column"]
     notes[0] += ", methods with the same parameters compared." if found.swept else "."
     notes.append("↑ higher is better, ↓ lower is better.")
-    notes += [fact.note for fact in facts.values() if fact.note]
+    notes += list_notes(facts.values())
     if any(cell is NOTHING for row in rows for cell in row):
         notes.append(f"{DASH}: {explain_missing(facts.values())}.")
     notes += text_format.note_tuning(found, found.methods)
@@ -392,7 +393,7 @@ def _number(found: Results, dataset: str, method: str, point: Point, metric: str
         return NOTHING
     at_point = [found.cell(dataset, rival, point, metric) for rival in found.methods]
     rivals = [rival for rival in at_point if rival]
-    bold = is_among_best(cell, rivals, found.metric_facts(metric).higher_is_better, within_one_se=False)
+    bold = is_among_best(cell, rivals, found.metric_facts(metric).higher_is_better)
     setting = f"({', '.join(value for _, value in cell.setting)})" if cell.setting else ""
     return text_format.format_mean(cell.mean, cell.se, _DIGITS, bold, setting)
 

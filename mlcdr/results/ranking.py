@@ -13,7 +13,9 @@ def are_same(a: float, b: float) -> bool:
     return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
 
 
-def is_among_best(cell: Cell, rivals: Sequence[Cell], higher_is_better: bool | None, within_one_se: bool) -> bool:
+def is_among_best(
+    cell: Cell, rivals: Sequence[Cell], higher_is_better: bool | None, within_one_se: bool = True
+) -> bool:
     """Whether `cell` is the best of `rivals` (itself one of them), or within the best one's standard error of it.
 
     With a single rival, or a metric of unknown direction, nothing is best. A best cell without a standard error (one

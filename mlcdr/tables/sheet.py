@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import re
 import shutil
+import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -212,18 +213,14 @@ class Sheet:
             for j, cell in enumerate(self.header)
         )
         body = []
-        above: tuple[Text, ...] = ()
-        for k, row in enumerate(self.rows):
-            cells, labels = [], list(row[: self.stub])
-            for j, cell in enumerate(row):
+        for k, (row, whole) in enumerate(zip(self.rows, self._whole_rows(), strict=True)):
+            cells = []
+            for j, cell in enumerate(whole):
                 if j >= self.stub:
                     cells.append(f"<td{self._side(j)}>{_html(cell)}</td>")
                     continue
-                again = bool(above) and j < self.stub - 1 and not cell.plain
-                labels[j] = above[j] if again else cell
-                shown = f'<span class="again">{_html(labels[j])}</span>' if again else _html(cell)
+                shown = _html(cell) if cell is row[j] else f'<span class="again">{_html(cell)}</span>'
                 cells.append(f'<th scope="row"{self._side(j)}>{shown}</th>')
-            above = tuple(labels)
             group = ' class="group"' if k and k in self.groups else ""
             body.append(f"<tr{group}>{''.join(cells)}</tr>")
         caption = html.escape(self.caption.plain)
@@ -246,8 +243,11 @@ class Sheet:
         """Aligned columns. Bold is the terminal's bold if `colour`, else a `*` behind the number.
 
         A table wider than `width` is set closer if that is enough, and else broken into blocks of columns, each with
-        the row labels; nothing is cut off.
+        the row labels; nothing is cut off. With the width 0, for other programs, each row is one line with all its
+        labels, and there is no rule.
         """
+        limit = width or sys.maxsize
+        rows = self.rows if width else self._whole_rows()
         marked = not colour and any(c.bold for row in self.rows for j, c in enumerate(row) if not self._is_left(j))
 
         def show(cell: Text, j: int) -> str:
@@ -255,30 +255,39 @@ class Sheet:
             plain = escape_control_characters(cell.plain)
             return plain + ("*" if cell.bold else " ") if marked and not self._is_left(j) else plain
 
-        grid = [[show(cell, j) for j, cell in enumerate(row)] for row in (self.header, *self.rows)]
+        grid = [[show(cell, j) for j, cell in enumerate(row)] for row in (self.header, *rows)]
         narrow = [[cell.replace(" ± ", "±") for cell in row] for row in grid]
-        if len(self._blocks(_widths(grid), width)) > 1 == len(self._blocks(_widths(narrow), width)):
+        if len(self._blocks(_widths(grid), limit)) > 1 == len(self._blocks(_widths(narrow), limit)):
             grid = narrow
         widths = _widths(grid)
-        lines = _wrap(escape_control_characters(self.caption.plain), width)
-        for block in self._blocks(widths, width):
+        lines = _wrap(escape_control_characters(self.caption.plain), limit)
+        for block in self._blocks(widths, limit):
             lines.append("")
             total = sum(widths[j] for j in block) + len(_GAP) * (len(block) - 1)
             for k, row in enumerate(grid):
-                if k - 1 in self.groups and k > 1:
+                if width and k - 1 in self.groups and k > 1:
                     lines.append("")
                 cells = self._pad(row, widths)
                 if colour and k:
                     cells = [_embolden(c) if self.rows[k - 1][j].bold else c for j, c in enumerate(cells)]
                 lines.append(_GAP.join(cells[j] for j in block).rstrip())
-                if k == 0:
+                if width and k == 0:
                     lines.append("─" * total)
         if self.notes:
             lines.append("")
         star = ["* stands for bold."] if marked else []
         for note in [*self.notes, *star]:
-            lines += _wrap(escape_control_characters(note), width)
+            lines += _wrap(escape_control_characters(note), limit)
         return "\n".join(lines) + "\n"
+
+    def _whole_rows(self) -> list[tuple[Text, ...]]:
+        """The rows, each with the labels that `rows` leaves out because they are those of the row above."""
+        found: list[tuple[Text, ...]] = []
+        for row in self.rows:
+            known = 0 if not found else max(self.stub - 1, 0)
+            labels = (cell if cell.plain else found[-1][j] for j, cell in enumerate(row[:known]))
+            found.append((*labels, *row[known:]))
+        return found
 
     def _side(self, j: int, *more: str) -> str:
         """The `class` of a cell in column `j`."""

@@ -21,6 +21,7 @@ from mlcdr.tables import layouts, output
 from mlcdr.tables.arrangement import Arrangement, Place, Slot
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, template, text
 from mlcdr.tables.text_format import (
+    BOLD,
     SPREADS,
     describe_splits,
     format_csv,
@@ -33,7 +34,7 @@ from mlcdr.tables.text_format import (
 from mlcdr.whole_files import check_within
 
 _BOLD = {
-    "one_standard_error": "Bold: within one standard error of the best of its data set",
+    "one_standard_error": f"{BOLD} of its data set",
     "best": "Bold: the best of its data set",
 }
 

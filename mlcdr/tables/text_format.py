@@ -12,6 +12,7 @@ from mlcdr.results.best import tuned_paths
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, Text, escape_latex
 
+BOLD = "Bold: within one standard error of the best"
 SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
 
 

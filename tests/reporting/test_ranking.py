@@ -25,10 +25,10 @@ def test_what_differs_in_the_last_place_is_the_same():
 def test_the_errors_of_equal_bests_count_alike():
     cells = [Cell(0.2, 0, 0.01, 5), Cell(0.2, 0, 0.03, 5), Cell(0.22, 0, 0.5, 5), Cell(0.24, 0, 0.5, 5)]
     for order in (cells, cells[::-1]):
-        assert [is_among_best(cell, order, False, True) for cell in cells] == [True, True, True, False]
+        assert [is_among_best(cell, order, False) for cell in cells] == [True, True, True, False]
     assert [is_among_best(cell, cells, True, False) for cell in cells] == [False, False, False, True]
 
 
 def test_an_unknown_error_spares_nothing():
     cells = [Cell(0.2, math.nan, math.nan, 1), Cell(0.2001, math.nan, math.nan, 1)]
-    assert [is_among_best(cell, cells, False, True) for cell in cells] == [True, False]
+    assert [is_among_best(cell, cells, False) for cell in cells] == [True, False]

@@ -4,6 +4,7 @@ from html import unescape
 import pytest
 from markdown_it import MarkdownIt
 
+from mlcdr.cli.printing import print_table
 from mlcdr.errors import join_words
 from mlcdr.tables.sheet import Sheet, Text, escape_latex, template, text
 
@@ -53,6 +54,15 @@ def test_columns_are_aligned():
     rows = [["a", "1.5", "yes"], ["long", Text("10.5", "", bold=True), "n"]]
     lines = sheet(rows, left=(2,), header=["N", "x", "V"]).terminal(80).splitlines()
     assert lines[2:6] == ["N        x   V", "────────────────", "a      1.5   yes", "long  10.5*  n"]
+
+
+def test_another_program_reads_rows_that_are_each_one_line_with_all_labels(monkeypatch, capsys):
+    long = "1" * 200
+    table = sheet([["d", "A", long], ["", "B", "2"], ["e", "A", "3"]], stub=2, header=["D", "M", "c"], groups=(2,))
+    monkeypatch.delenv("COLUMNS", raising=False)
+    print_table(table)
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert rows[:4] == [["D", "M", "c"], ["d", "A", long], ["d", "B", "2"], ["e", "A", "3"]]
 
 
 def test_templates():
