@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, make_dataclass
-from inspect import get_annotations
+from inspect import get_annotations, signature
 from numbers import Integral, Real
 from typing import Any
 
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from mlcdr.methods.docstrings import complete_docstring
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,11 @@ def one_of(*words: str) -> list[Any]:
 
 
 def write_init(cls: Any) -> None:
-    """Give a class the `__init__` and the `_parameter_constraints` of the parameters that it and its bases declare."""
+    """Give a class the `__init__`, the `_parameter_constraints` and the docstring of the parameters that it and its
+    bases declare.
+    """
     if any("__init__" in vars(base) and "_declared" not in vars(base) for base in cls.__mro__[:-1]):
+        complete_docstring(cls, list(signature(cls).parameters))
         return
     own = {name: value for name, value in vars(cls).items() if isinstance(value, Declared)}
     cls._declared = {name: (kind, own[name]) for name, kind in get_annotations(cls).items() if name in own}
@@ -75,6 +80,7 @@ def write_init(cls: Any) -> None:
     fields = [(name, kind, field(default=declared.default)) for name, (kind, declared) in found.items()]
     made: Any = make_dataclass(cls.__name__, fields, repr=False, eq=False)
     cls.__init__ = made.__init__
+    complete_docstring(cls, found)
     if "_parameter_constraints" not in vars(cls):
         cls._parameter_constraints = {name: each.constraints for name, (_, each) in found.items() if each.constraints}
 

@@ -83,22 +83,3 @@ def test_scikit_learn_contract(estimator, repeated):
         except Exception as error:
             raise AssertionError(f"{estimator}: {name}") from error
     assert done >= (1 if repeated else 25)
-
-
-@pytest.mark.parametrize("family", list(registry.BUILT_IN))
-def test_docstrings_and_signatures_agree(family):
-    """Every parameter is described, and nothing is described that is no parameter."""
-    import inspect
-    import re
-
-    for name in registry.names(family):
-        cls = registry.resolve(family, name)
-        described: set[str] = set()
-        for base in cls.__mro__:
-            text = inspect.cleandoc(base.__dict__.get("__doc__") or "")
-            section = re.search(r"Parameters\n-+\n(.*?)(?:\n\n[A-Z]\w+\n-+|\Z)", text, re.S)
-            if section:
-                described |= {
-                    n for names in re.findall(r"^(\w[\w, ]*) : ", section[1], re.M) for n in names.split(", ")
-                }
-        assert set(registry.parameters(cls)) <= described, name

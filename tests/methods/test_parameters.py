@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any
 
 import pytest
 from sklearn.base import clone
 
+import mlcdr
 from mlcdr.methods.constraints import COUNT, POSITIVE, one_of, parameter
 from mlcdr.methods.contracts import Part
 
@@ -73,3 +75,42 @@ def test_a_derived_class_may_declare_again_fix_or_write_its_own_constructor():
     with pytest.raises(TypeError):
         Required()
     assert Required(3).learner == 3
+
+
+def test_help_explains_each_parameter_in_order_and_without_pointing_at_another_class():
+    public = [getattr(mlcdr, name) for name in mlcdr.__all__]
+    bases = [mlcdr.FeatureStep, mlcdr.LabelSpace, mlcdr.Learner, mlcdr.Threshold]
+    for cls in public:
+        if not (isinstance(cls, type) and issubclass(cls, Part)) or cls in bases:
+            continue
+        section = cls.__doc__.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+        described = [n for each in re.findall(r"^(\w[\w, ]*) : ", section, re.M) for n in each.split(", ")]
+        assert described == names(cls), cls
+        assert not re.search(r"\b[Aa]s in `", section), cls
+
+
+def test_a_class_inherits_descriptions_but_for_those_of_its_own():
+    class Told(Derived):
+        """Text.
+
+        Parameters
+        ----------
+        alpha : float
+            Mine.
+        """
+
+    class More(Told):
+        """More.
+
+        Attributes
+        ----------
+        seen_ : int
+        """
+
+    class Silent(Told):
+        beta: float = parameter(1.0)
+
+    own = "Parameters\n----------\nalpha : float\n    Mine."
+    assert More.__doc__ == f"More.\n\n{own}\n\nAttributes\n----------\nseen_ : int\n"
+    assert Told.__doc__ == f"Text.\n\n{own}\n"
+    assert Silent.__doc__ is None

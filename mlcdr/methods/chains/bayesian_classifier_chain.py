@@ -35,8 +35,6 @@ class BayesianClassifierChain(DirectedChain):
 
     Parameters
     ----------
-    estimator : estimator or None
-        As in `LinkedClassifier`.
     mi : {"marginal", "normalised"}
         The weight of an edge: I(Y_j; Y_k), or 2 I / (H(Y_j) + H(Y_k)), which the experiments of the thesis have.
     root : "random", "strongest" or int
@@ -45,8 +43,6 @@ class BayesianClassifierChain(DirectedChain):
         lowest label for a root.
     random_state : int, RandomState instance or None
         The seed of a random root.
-    features : estimator or None
-        As in `LinkedClassifier`.
 
     Attributes
     ----------

@@ -28,15 +28,11 @@ class ClassifierChain(DirectedChain):
 
     Parameters
     ----------
-    estimator : estimator or None
-        As in `LinkedClassifier`.
     order : list of int, "random", or None
         The labels in the chain's order, counted from 0; "random": an order drawn by `random_state`; None: the order of
         the data set.
     random_state : int, RandomState instance or None
         The seed of a random order.
-    features : estimator or None
-        As in `LinkedClassifier`.
 
     Attributes
     ----------

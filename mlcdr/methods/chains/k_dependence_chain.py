@@ -31,8 +31,6 @@ class KDependenceChain(DirectedChain):
 
     Parameters
     ----------
-    estimator : estimator or None
-        As in `LinkedClassifier`.
     n_parents : int, float or None
         k: a number of labels (all before, where there are fewer), a share p of the K labels, or all before.
     order : list of int, "random" or None
@@ -43,8 +41,6 @@ class KDependenceChain(DirectedChain):
         What a share of K means: ⌈pK⌉, as the text has it, or the nearest number, as the author's program does.
     random_state : int, RandomState instance or None
         Seed of a random order.
-    features : estimator or None
-        As in `LinkedClassifier`.
 
     Attributes
     ----------

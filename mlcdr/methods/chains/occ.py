@@ -40,7 +40,8 @@ class OCC(KDependenceChain):
     Parameters
     ----------
     estimator : estimator or None
-        As in `LinkedClassifier`; the thesis takes `linear_svm`.
+        The model of a label: a regressor, of which a prediction above ½ means that the label is there, or a binary
+        classifier. None: least squares; the thesis takes `linear_svm`.
     n_parents : int, float or None
         k: a number of labels (all before, where there are fewer), a share of the K labels, or all before.
     n_features : int, float or None
@@ -52,14 +53,9 @@ class OCC(KDependenceChain):
     variant : {"text", "published_code"}
         As the text has it, or the author's program.
     discretise : {"mean_std", "published_code", "equal_frequency", "none"} or None
-        As in `LocalMLFS`.
+        How numeric features are cut (`LocalMLFS`). None: as `variant` has it.
     random_state : int, RandomState instance or None
         Seed of a random order.
-
-    Attributes
-    ----------
-    order_, parents_, links_
-        As in `KDependenceChain`.
     """
 
     component_parameters: ClassVar[dict[str, str]] = {"estimator": "learner"}

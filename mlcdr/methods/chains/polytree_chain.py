@@ -78,8 +78,6 @@ class PolytreeChain(DirectedChain):
         The thesis' text, or the author's program.
     random_state : int, RandomState instance or None
         Draws the instances that are held out.
-    features : estimator or None
-        As in `LinkedClassifier`.
 
     Attributes
     ----------

@@ -49,8 +49,6 @@ class ProbabilisticClassifierChain(ClassifierChain):
     ----------
     estimator : estimator or None
         A binary classifier that has `predict_proba`. None: logistic regression.
-    order : list of int, "random", or None
-        As in `ClassifierChain`.
     random_state : int, RandomState instance or None
         The seed of a random order.
     search : {"auto", "exact", "beam", "epsilon"}
@@ -62,8 +60,6 @@ class ProbabilisticClassifierChain(ClassifierChain):
         How many label sets a beam holds, at most.
     epsilon : float
         ε.
-    features : estimator or None
-        As in `LinkedClassifier`.
 
     Attributes
     ----------

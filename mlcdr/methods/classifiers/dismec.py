@@ -33,7 +33,7 @@ class DiSMEC(MultilabelClassifier):
     C : float
         C > 0.
     random_state : int, RandomState instance or None
-        As in `LinearSVM`.
+        Order in which the dual solver takes the instances.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ class ReaderLEClassifier(EmbeddingParameters, MultilabelClassifier):
     Parameters
     ----------
     n_components : int, float or None
-        Dimensions of the embedding, no more than labels vary; this and all else as in `ReaderLE`.
+        Dimensions of the embedding, no more than labels vary: an int, a fraction of K, or None for all.
     alpha, beta, gamma : float
         Weights of row sparsity, manifold term and label embedding.
     label_weights : pair of float

@@ -29,7 +29,7 @@ class DDSR(DualSpace):
         Number of dimensions m: an int, a fraction of min(d, K), or None for all. (The paper's K; the x of its Table 2
         is m/d.)
     dependency : {"covariance", "correlation"}
-        Whether C is as above, or C_jk/√(S_jj T_kk), as in `DualSpace`.
+        Whether C is as above, or C_jk/√(S_jj T_kk); X and Y are projected as they are.
 
     Attributes
     ----------

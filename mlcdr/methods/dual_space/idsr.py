@@ -34,7 +34,7 @@ class IDSR(DualSpace):
         Number of dimensions K' of the code: an int, a fraction of the K labels, or None for all. (K in the paper; the y
         of its Table 2.)
     dependency : {"covariance", "correlation"}
-        Whether S and T are covariances or correlations, as in `DualSpace`.
+        Whether S and T are covariances or correlations; X and Y are projected as they are.
 
     Attributes
     ----------

@@ -42,7 +42,8 @@ class RAkEL(MetaClassifier):
     Parameters
     ----------
     estimator : estimator or None
-        As in `LabelPowerset`.
+        A classifier (a binary one: one against the rest), or a regressor, which fits the indicators of the label sets.
+        None: least squares.
     k : int
         The labels of a set (all, where there are fewer).
     n_models : int or None

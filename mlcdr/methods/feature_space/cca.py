@@ -23,16 +23,10 @@ class LabelCCA(DependenceFeatureSpace):
 
     Parameters
     ----------
-    n_components : int, float, {"eigenvalues": float} or None
-        Number of dimensions, as in `LinearFeatureSpace`.
     alpha : float
         The ridge r ≥ 0 of the features.
     label_alpha : float or None
         The ridge r′ ≥ 0 of the labels; None means r. With 0, label combinations that do not vary are left out.
-    norm : {"metric", "unit"}
-        Length of the directions, as in `ScaledFeatureSpace`.
-    solver : {"auto", "dense", "implicit"}
-        How to find the directions, as in `DependenceFeatureSpace`.
     """
 
     label_alpha: float | None = parameter(None, [*NOT_NEGATIVE, None])

@@ -27,8 +27,6 @@ class CSFS(FeatureSelector):
 
     Parameters
     ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
     alpha : float
         α > 0.
     unlabelled_weight : float

@@ -19,13 +19,6 @@ class D2F(GreedySelector):
     The interaction information of three variables is I(f; s; Y) = I(f; Y) − I(f; Y | s): positive where s has
     some of it already. With a single label, and two features, the sum of the two steps is I(X_1, X_2; Y) exactly.
     Cost: about d²K look-ups of counts.
-
-    Parameters
-    ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
-    discretise : {"mean_std", "published_code", "equal_frequency"} or None
-        As in `InformationSelector`.
     """
 
     def _added(self, moments: Moments) -> Callable[[int], Array]:

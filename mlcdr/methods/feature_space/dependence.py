@@ -17,8 +17,6 @@ class ScaledFeatureSpace(LinearFeatureSpace):
 
     Parameters
     ----------
-    n_components : int, float, {"eigenvalues": float} or None
-        Number of dimensions, as in `LinearFeatureSpace`.
     norm : {"metric", "unit"}
         Length of the directions: "metric", PᵀMP = I, as the optimisation problems have it (new features of like
         variance); "unit", each of Euclidean length 1. It matters to learners that penalise coefficients.
@@ -43,12 +41,8 @@ class DependenceFeatureSpace(ScaledFeatureSpace):
 
     Parameters
     ----------
-    n_components : int, float, {"eigenvalues": float} or None
-        Number of dimensions, as in `LinearFeatureSpace`.
     alpha : float
         The ridge r ≥ 0.
-    norm : {"metric", "unit"}
-        Length of the directions, as in `ScaledFeatureSpace`.
     solver : {"auto", "dense", "implicit"}
         "dense" factorises S + rI (or the n×n side), "implicit" solves by conjugate gradients on v ↦ Xᵀ(Xv), for r > 0:
         4nd (or 4 nnz(X)) for each code, about 16√κ times, κ the condition of S + rI at unit diagonal. "auto": implicit

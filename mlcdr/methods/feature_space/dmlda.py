@@ -32,14 +32,10 @@ class DMLDA(ScaledFeatureSpace):
 
     Parameters
     ----------
-    n_components : int, float, {"eigenvalues": float} or None
-        Number of dimensions, as in `LinearFeatureSpace`.
     weights : {"correlation", "entropy", "binary", "fuzzy", "dependence"}
-        W, as in `MLDA`: "binary" is that of Oikonomou & Tefas, "correlation" that of Xu's program.
+        W (`MLDA` has the formulas): "binary" is that of Oikonomou & Tefas, "correlation" that of Xu's program.
     alpha : float
         The ridge r > 0.
-    norm : {"metric", "unit"}
-        Length of the directions, as in `ScaledFeatureSpace`.
     """
 
     weights: str = parameter("correlation", one_of(*KINDS))

@@ -21,11 +21,6 @@ class FScore(FeatureSelector):
     Between and within scatter of a feature add up to S_jj, and the former is C_jk²/T_kk: so F = ρ²/(1 − ρ²), with ρ the
     correlation of feature and label, and the moments are all that is needed. It is 0 for a constant feature or label,
     and infinite for a feature that decides a label. Cost: that of C.
-
-    Parameters
-    ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
     """
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:

@@ -18,12 +18,8 @@ class GainRatio(InformationGain):
 
     Parameters
     ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
     over : {"mean", "max"}
         How the labels' ratios make one score.
-    discretise : {"mean_std", "published_code", "equal_frequency"} or None
-        As in `InformationSelector`.
     """
 
     def _gains(self, moments: Moments) -> Array:

@@ -30,14 +30,10 @@ class GlobalMLFS(InformationSelector):
 
     Parameters
     ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
     n_parents : int, float or None
         k: a number of labels (all before, where there are fewer), a share p of the K labels (⌈pK⌉), or all before.
     beta, gamma : float or None
         The weights. None: 1/|Pa_j| and 1/|θ|.
-    discretise : {"mean_std", "published_code", "equal_frequency"} or None
-        As in `InformationSelector`.
     """
 
     n_parents: float | int | None = parameter(0.8, N_PARENTS, at_most="labels")

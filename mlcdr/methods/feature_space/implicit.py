@@ -30,10 +30,9 @@ class ImplicitFeatureSpace(LinearFeatureSpace):
 
     Parameters
     ----------
-    n_components : int, float, {"eigenvalues": float} or None
-        Number of dimensions, as in `LinearFeatureSpace`; for the implicit solver, a number below d.
     solver : {"auto", "dense", "implicit"}
-        How to find the directions.
+        "dense" finds all eigenvectors; "implicit" only the m wanted, by Lanczos' iteration (`n_components` must be a
+        number below d); "auto" is implicit where min(n, d) ≥ 5000 and m is at most a tenth of that.
     """
 
     solver: str = parameter("auto", one_of(*SOLVERS), last=True)

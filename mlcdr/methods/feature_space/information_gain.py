@@ -22,12 +22,8 @@ class InformationGain(InformationSelector):
 
     Parameters
     ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
     over : {"mean", "max"}
         How the labels' gains make one score.
-    discretise : {"mean_std", "published_code", "equal_frequency"} or None
-        As in `InformationSelector`.
     """
 
     over: str = parameter("mean", one_of("mean", "max"))

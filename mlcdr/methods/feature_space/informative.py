@@ -16,8 +16,6 @@ class InformationSelector(FeatureSelector):
 
     Parameters
     ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
     discretise : {"mean_std", "published_code", "equal_frequency"} or None
         How numeric features are cut (`numerics.discretise`); None: they are discrete.
     """

@@ -19,13 +19,6 @@ class JMI(InformationSelector):
 
     That is (4.40) with β = 0 and γ = 1/|θ|; with a single label, that of Yang and Moody. Cost: about d²K look-ups of
     counts.
-
-    Parameters
-    ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
-    discretise : {"mean_std", "published_code", "equal_frequency"} or None
-        As in `InformationSelector`.
     """
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:

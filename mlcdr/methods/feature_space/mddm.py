@@ -35,14 +35,10 @@ class MDDM(ScaledFeatureSpace):
 
     Parameters
     ----------
-    n_components : int, float, {"eigenvalues": float} or None
-        Number of dimensions, as in `LinearFeatureSpace`.
     orthogonality : {"p", "f"}
         What is orthonormal: "p", the projection directions; "f", the projected features (but for the regularisation).
     beta : float
         β of MDDMf, from 0 to 1; with 1 the metric is S alone, and p lies in the range of Xᵀ. No part of MDDMp.
-    norm : {"metric", "unit"}
-        Length of MDDMf's directions, as in `ScaledFeatureSpace`.
     kernel : {"linear", "polynomial", "rbf", "laplacian", "sigmoid", "cosine"}
         The kernel of scikit-learn's `pairwise_kernels` on label sets, coded ±1. (On these "cosine" is "linear"/K.)
     gamma : float or None
@@ -52,8 +48,9 @@ class MDDM(ScaledFeatureSpace):
     coef0 : float
         Constant of the "polynomial" and "sigmoid" kernels. With "sigmoid", B may have negative eigenvalues, too.
     solver : {"auto", "dense", "implicit"}
-        How MDDMf with the linear kernel finds its directions, as in `DependenceFeatureSpace`. (MDDMp forms no d×d
-        matrix in any case; other kernels than the linear have no implicit solver.)
+        Of MDDMf with the linear kernel. "dense" factorises S + rI, "implicit" solves by conjugate gradients, "auto" is
+        implicit for 15,000 rows and features or more. (MDDMp forms no d×d matrix in any case; other kernels than the
+        linear have no implicit solver.)
     centred : bool
         Whether features and labels are taken about their means. False leaves the centring H out, as if the means were
         0: C = XᵀY, with labels of 0 and 1, and XᵀX in the place of S. (The linear kernel only, without the implicit

@@ -19,13 +19,6 @@ class MDMR(GreedySelector):
     """Greedy: the next feature maximises Σ_j I(f; Y_j) − 1/|S| Σ_(s ∈ S) ( I(f; X_s) − Σ_j I(f; Y_j | X_s) ).
 
     S are those chosen. Cost: about d²K look-ups of counts.
-
-    Parameters
-    ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
-    discretise : {"mean_std", "published_code", "equal_frequency"} or None
-        As in `InformationSelector`.
     """
 
     weight: ClassVar[float | None] = None

@@ -30,8 +30,6 @@ class MIFS(FeatureSelector):
 
     Parameters
     ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
     alpha, beta, gamma : float
         α > 0, β > 0 and γ ≥ 0.
     n_components : int, float or None

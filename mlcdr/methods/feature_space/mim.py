@@ -18,13 +18,6 @@ class MIM(InformationSelector):
     """Scores Σ_j I(X_m; Y_j): (4.40) with β = γ = 0. With a single label, that of Lewis.
 
     Cost: the counts of all pairs of a feature and a label.
-
-    Parameters
-    ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
-    discretise : {"mean_std", "published_code", "equal_frequency"} or None
-        As in `InformationSelector`.
     """
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:

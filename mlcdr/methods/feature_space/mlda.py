@@ -30,8 +30,6 @@ class MLDA(ScaledFeatureSpace):
 
     Parameters
     ----------
-    n_components : int, float, {"eigenvalues": float} or None
-        Number of dimensions, as in `LinearFeatureSpace`.
     weights : {"correlation", "entropy", "binary", "fuzzy", "dependence"}
         The row w of an instance with label set y (K of {0, 1}, |y| of them 1): "binary", y; "entropy", y/|y|;
         "correlation", Ry/|y|, with R (K×K) the cosines between the columns of Y; "fuzzy", memberships
@@ -41,8 +39,6 @@ class MLDA(ScaledFeatureSpace):
         together; nnz(Y)·d a pass. Start and end exactly: `mlcdr.methods.feature_space.instance_weights`.
     alpha : float
         The ridge r > 0.
-    norm : {"metric", "unit"}
-        Length of the directions, as in `ScaledFeatureSpace`.
     variant : {"text", "mlc_toolbox"}
         "mlc_toolbox": as the program of MLC Toolbox, which weighs instances by |y_i|s_i in m and subtracts m, not x̄,
         from the features. S_w stays what it is; S_b, about another m, then has up to K positive eigenvalues.

@@ -35,14 +35,10 @@ class MLHSL(ScaledFeatureSpace):
 
     Parameters
     ----------
-    n_components : int, float, {"eigenvalues": float} or None
-        Number of dimensions, as in `LinearFeatureSpace`.
     n_neighbors : int
         k (all others, where there are fewer).
     alpha : float
         The ridge r > 0.
-    norm : {"metric", "unit"}
-        Length of the directions, as in `ScaledFeatureSpace`.
     variant : {"text", "mlc_toolbox"}
         The program of MLC Toolbox has L = D^(½)WD^(½), and takes the directions in the order of |λ|, those with λ < 0
         among them: `eigenvalues_` are |λ| then.

@@ -27,16 +27,12 @@ class MLSI(ScaledFeatureSpace):
 
     Parameters
     ----------
-    n_components : int, float, {"eigenvalues": float} or None
-        Number of dimensions, as in `LinearFeatureSpace`.
     beta : float
         β, the labels' weight, from 0 to 1.
     alpha : float
         The ridge r > 0.
     form : {"kernel", "covariance"}
         Which pair.
-    norm : {"metric", "unit"}
-        Length of the directions, as in `ScaledFeatureSpace`.
     """
 
     beta: float = parameter(0.5, UNIT_INTERVAL)

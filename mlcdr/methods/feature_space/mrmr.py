@@ -19,13 +19,6 @@ class MRMR(InformationSelector):
 
     That is (4.40) with β = 0 and γ = 1/|θ|, without the conditional redundancy I(X_m; X_n | Y_j) of (4.39). With a
     single label, that of Peng, Long and Ding. Cost: the counts of all pairs of features.
-
-    Parameters
-    ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
-    discretise : {"mean_std", "published_code", "equal_frequency"} or None
-        As in `InformationSelector`.
     """
 
     def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:

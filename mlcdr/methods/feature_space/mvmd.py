@@ -26,15 +26,14 @@ class MVMD(ImplicitFeatureSpace):
     Parameters
     ----------
     n_components : int, float, {"eigenvalues": float} or None
-        Number of dimensions, as in `LinearFeatureSpace`; the paper's is `{eigenvalues: 0.999}`.
+        Number of dimensions m: an int, a fraction of the d features, the fewest whose eigenvalues sum to a share of all
+        (the paper's is `{eigenvalues: 0.999}`), or None for all with a positive eigenvalue.
     beta : float
         β, from 0 (variance alone) to 1 (dependence alone). The two are weighed as they are: CCᵀ is the larger by far
         (its trace is 97 times that of S on yeast). A program that codes labels as {0, 1} with β₀ does what this one
         does with β = β₀/(4 − 3β₀).
     normalise : bool
         G = (1 − β)S/tr S + βCCᵀ/tr CCᵀ, so that the two weigh the same at β = ½. Not the paper's, nor (30).
-    solver : {"auto", "dense", "implicit"}
-        How to find the directions, as in `ImplicitFeatureSpace`.
     """
 
     beta: float = parameter(0.5, UNIT_INTERVAL)

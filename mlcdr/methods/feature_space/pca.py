@@ -23,13 +23,6 @@ class PCA(ImplicitFeatureSpace):
     (n − 1 times scikit-learn's `explained_variance_`). Directions whose variance is less than about 1e-15·d of the
     largest are lost in rounding. Cost: 9d³; where d > n a thin SVD of X in its place; by the implicit solver 4nd (or
     4 nnz(X)) for each product with S, see `ImplicitFeatureSpace`.
-
-    Parameters
-    ----------
-    n_components : int, float, {"eigenvalues": float} or None
-        Number of dimensions, as in `LinearFeatureSpace`.
-    solver : {"auto", "dense", "implicit"}
-        How to find the directions, as in `ImplicitFeatureSpace`.
     """
 
     def _find_directions(self, moments: Moments) -> tuple[Array, Array]:

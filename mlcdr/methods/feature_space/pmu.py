@@ -21,13 +21,6 @@ class PMU(D2F):
     of labels counts once; with one feature and two labels the score is I(f; Y_1, Y_2) exactly. Programs that sum over
     all (i, j), equal ones included, count each pair twice and subtract the relevance. Cost: D2F's, and K² d look-ups of
     counts, once.
-
-    Parameters
-    ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
-    discretise : {"mean_std", "published_code", "equal_frequency"} or None
-        As in `InformationSelector`.
     """
 
     def _relevance(self, moments: Moments) -> Array:

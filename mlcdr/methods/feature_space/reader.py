@@ -59,8 +59,6 @@ class READER(FeatureSelector):
 
     Parameters
     ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
     alpha, beta, gamma : float
         α > 0, β ≥ 0 and γ ≥ 0: row sparsity; manifold term (0: none, and unlabelled rows are of use to the constraint
         alone); label embedding (0: none).
@@ -93,7 +91,6 @@ class READER(FeatureSelector):
         W.
     objective_ : array of shape (iterations,)
         The objective after each iteration.
-    scores_, ranking_, n_components_ : as in `FeatureSelector`
     """
 
     uses_unlabelled: ClassVar[bool] = True

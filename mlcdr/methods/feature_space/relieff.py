@@ -32,8 +32,6 @@ class ReliefF(FeatureSelector):
 
     Parameters
     ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
     n_neighbors : int
         k (all others, where there are fewer).
     """

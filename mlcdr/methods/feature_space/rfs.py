@@ -25,8 +25,6 @@ class RFS(FeatureSelector):
 
     Parameters
     ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
     alpha : float
         α > 0.
     tol : float

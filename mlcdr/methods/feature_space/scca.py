@@ -31,8 +31,6 @@ class SCCA(LinearFeatureSpace):
 
     Parameters
     ----------
-    n_components : int, float, {"eigenvalues": float} or None
-        Number of dimensions, as in `LinearFeatureSpace`.
     beta : float
         β, from 0 to 1, excluded.
     """

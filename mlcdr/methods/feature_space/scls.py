@@ -21,13 +21,6 @@ class SCLS(GreedySelector):
 
     S are those chosen. A constant feature has relevance 0, and no redundancy. No label enters the redundancy, so the
     cost does not grow with K there: the counts of all pairs of features, and of features and labels.
-
-    Parameters
-    ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
-    discretise : {"mean_std", "published_code", "equal_frequency"} or None
-        As in `InformationSelector`.
     """
 
     def _added(self, moments: Moments) -> Callable[[int], Array]:

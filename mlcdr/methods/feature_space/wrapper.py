@@ -36,8 +36,6 @@ class Wrapper(FeatureSelector):
 
     Parameters
     ----------
-    n_features : int, float or None
-        Number of features, as in `FeatureSelector`.
     estimator : estimator or None
         A multi-output regressor or a multi-label classifier. None: least squares.
     metric : str

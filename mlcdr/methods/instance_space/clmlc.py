@@ -33,7 +33,8 @@ class CLMLC(ClusteredClassifier):
     Parameters
     ----------
     classifier : estimator or None
-        The multi-label classifier of a meta-label; as in `ClusteredClassifier`.
+        The multi-label classifier of a meta-label; in a config, what the other keys of the method make. None: a
+        classifier chain in random order, of ridge regressions with α = 0.1 and a penalised intercept.
     n_clusters : int
         K, the clusters; where there are fewer rows, as many as rows.
     n_components : int
@@ -41,16 +42,15 @@ class CLMLC(ClusteredClassifier):
     alpha : float
         γ > 0.
     meta_labels : {"spectral", "label_rows"} or None
-        How labels are grouped, as in `MetaLabelChain`. None: not at all, the classifier fits all labels of a cluster.
+        How labels are grouped: "spectral", by spectral clustering; "label_rows", by k-means on the columns of Y
+        (`MetaLabelChain`). None: not at all, the classifier fits all labels of a cluster.
     meta_label_size : int
         How many labels are a meta-label, on average (all, where there are fewer): there are n = ⌈L^c/size⌉.
     n_members : int
         How many classifiers vote in a meta-label.
     variant : {"text", "published_code"}
-        Details of the meta-labels, as in `MetaLabelChain`. The author's program is `published_code` with
+        Details of the meta-labels (`MetaLabelChain` has them). The author's program is `published_code` with
         `meta_labels: label_rows`.
-    clusterer, random_state
-        As in `ClusteredClassifier`.
 
     Attributes
     ----------

@@ -39,19 +39,11 @@ class CanonicalCodes(HatLabelSpace):
 
     Parameters
     ----------
-    n_components : int, float or None
-        Number of dimensions M, as in `LinearLabelSpace`.
     alpha : float
         Ridge r ≥ 0 of the features.
     label_alpha : float
         Ridge r′ ≥ 0 of the labels. Canonical correlation favours combinations of labels that hardly vary, if only the
         features explain them; r′ (in units of Σz², as ZᵀZ is) makes these less likely.
-    centre : bool
-        Whether X is centred in H, as in `HatLabelSpace`.
-    constant : bool
-        Whether a column of ones joins the features in H, as in `HatLabelSpace`.
-    rounding : {"floor", "nearest", "ceiling"}
-        What a fraction of K means, as in `LinearLabelSpace`.
 
     Attributes
     ----------

@@ -42,8 +42,6 @@ class CompressedSensing(LinearLabelSpace):
 
     Parameters
     ----------
-    n_components : int, float or None
-        Number M of directions, as in `LinearLabelSpace`.
     code : {"gaussian", "hadamard"}
         V: independent entries from N(0, 1); or M distinct rows, chosen at random, of the Hadamard matrix (±1) of the
         least order 2^p ≥ K, cut to its first K columns.
@@ -57,8 +55,6 @@ class CompressedSensing(LinearLabelSpace):
         λ > 0 of "lasso", in units of a label; of no meaning to the others.
     random_state : int, RandomState instance or None
         Seed of the directions.
-    rounding : {"floor", "nearest", "ceiling"}
-        What a fraction of K means, as in `LinearLabelSpace`.
 
     Attributes
     ----------

@@ -29,14 +29,10 @@ class CSSP(LinearLabelSpace):
 
     Parameters
     ----------
-    n_components : int, float or None
-        M, as in `LinearLabelSpace`.
     sampling : {"leverage", "pivoted"}
         How the labels are chosen.
     random_state : int, RandomState instance or None
         Seed of the choice.
-    rounding : {"floor", "nearest", "ceiling"}
-        What a fraction of K means, as in `LinearLabelSpace`.
 
     Attributes
     ----------

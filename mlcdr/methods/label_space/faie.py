@@ -37,8 +37,6 @@ class FaIE(HatLabelSpace):
 
     Parameters
     ----------
-    n_components : int, float or None
-        Number of dimensions M, as in `LinearLabelSpace`.
     weight : float
         ω ≥ 0, the paper's α; with 0 it is PLST of uncentred labels.
     alpha : float
@@ -49,8 +47,6 @@ class FaIE(HatLabelSpace):
         Whether a column of ones joins X in F, its coefficient penalised like the others. Only where X is not centred.
     coding : {"zero_one", "plus_minus_one"}
         Y (n×K): label sets of {0, 1}, to be parted at ½ after decoding; or of ±1, to be parted at 0.
-    rounding : {"floor", "nearest", "ceiling"}
-        What a fraction of K means, as in `LinearLabelSpace`.
 
     Attributes
     ----------

@@ -13,8 +13,6 @@ class HatLabelSpace(LinearLabelSpace):
 
     Parameters
     ----------
-    n_components : int, float or None
-        Number of dimensions M, as in `LinearLabelSpace`.
     alpha : float
         Ridge α of the hat matrix, as in the authors' later program. 0 is the paper's least squares, H the orthogonal
         projection on the range of X; with α > 0 the directions no longer minimise the paper's criterion, which would
@@ -25,8 +23,6 @@ class HatLabelSpace(LinearLabelSpace):
     constant : bool
         Whether a column of ones joins the features in H, its coefficient penalised like the others (MLC Toolbox). Only
         where X is not centred: centred, that column is 0 and changes nothing.
-    rounding : {"floor", "nearest", "ceiling"}
-        What a fraction of K means, as in `LinearLabelSpace`.
     """
 
     alpha: float = parameter(0.0, NOT_NEGATIVE)

@@ -21,13 +21,9 @@ class KernelLabelSpace(LinearLabelSpace):
 
     Parameters
     ----------
-    n_components : int, float or None
-        Number of dimensions M, as in `LinearLabelSpace`.
     regression : estimator or None
         The kernel ridge regression, with its kernel and α. None: that of the method's learner (fitted by itself, the
         label space takes a `kernel_ridge` at its defaults).
-    rounding : {"floor", "nearest", "ceiling"}
-        What a fraction of K means, as in `LinearLabelSpace`.
 
     Attributes
     ----------

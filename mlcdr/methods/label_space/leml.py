@@ -54,16 +54,12 @@ class LEML(LinearLabelSpace):
 
     Parameters
     ----------
-    n_components : int, float or None
-        Rank M, as in `LinearLabelSpace`.
     alpha : float
         λ > 0.
     tol : float
         The relative fall of the objective at which the alternation ends.
     max_iter : int
         The most rounds.
-    rounding : {"floor", "nearest", "ceiling"}
-        What a fraction of K means, as in `LinearLabelSpace`.
 
     Attributes
     ----------

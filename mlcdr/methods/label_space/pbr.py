@@ -22,12 +22,8 @@ class PBR(LinearLabelSpace):
 
     Parameters
     ----------
-    n_components : int, float or None
-        Number M of labels learned, as in `LinearLabelSpace`.
     random_state : int, RandomState instance or None
         Seed of the order.
-    rounding : {"floor", "nearest", "ceiling"}
-        What a fraction of K means, as in `LinearLabelSpace`.
 
     Attributes
     ----------

@@ -24,13 +24,9 @@ class PLST(LinearLabelSpace):
 
     Parameters
     ----------
-    n_components : int, float or None
-        Number of dimensions M, as in `LinearLabelSpace`.
     centre : bool
         False: Z = Y, the raw label sets, and no mean is added in decoding (`mean_` is 0), as in the first version of
         the method and in Pacharawongsakda & Theeramunkong 2012.
-    rounding : {"floor", "nearest", "ceiling"}
-        What a fraction of K means, as in `LinearLabelSpace`.
     """
 
     from_labels: ClassVar[bool] = True

@@ -29,12 +29,8 @@ class RandomProjection(LinearLabelSpace):
 
     Parameters
     ----------
-    n_components : int, float or None
-        Number M of directions, as in `LinearLabelSpace`.
     random_state : int, RandomState instance or None
         Seed of the directions.
-    rounding : {"floor", "nearest", "ceiling"}
-        What a fraction of K means, as in `LinearLabelSpace`.
 
     Attributes
     ----------

@@ -77,8 +77,6 @@ class ReaderLE(EmbeddingParameters, LinearLabelSpace):
 
     Parameters
     ----------
-    n_components : int, float or None
-        k, as in `LinearLabelSpace`.
     alpha, beta, gamma : float
         α > 0, β ≥ 0 and γ ≥ 0.
     label_weights : pair of float
@@ -91,8 +89,6 @@ class ReaderLE(EmbeddingParameters, LinearLabelSpace):
         Relative change of the objective at which to stop.
     max_iter : int
         Most rounds.
-    rounding : {"floor", "nearest", "ceiling"}
-        What a fraction of K means, as in `LinearLabelSpace`.
     cut : float
         Singular values of P below this share of the largest count as 0 in its pseudo-inverse.
 
