@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 0
 READY  := $(VENV)/.ready
 
-.PHONY: run test test-all flake mutants lint machine-code count bounds bench bench-scale torture fuzz audit data docs golden clean reproduction-status
+.PHONY: run test test-all flake mutants lint machine-code count bounds bench bench-scale torture fuzz audit data docs golden clean record record-small
 .PHONY: reproduce-pacharawongsakda-2012-table4 reproduce-sun-2017-figure8-5 reproduce-sun-2017-figures-of-data
 
 run: $(READY)
@@ -114,9 +114,10 @@ reproduce-sun-2017-figure8-5: reproduce-sun-2017-table8-1-large
 	$(BIN)/mlcdr compare results/sun_2017_thesis_table8_1 results/sun_2017_thesis_table8_1_large \
 	    --out results/sun_2017_thesis_figure8_5
 
-# How far the results in results/ reproduce the published tables, as a page of Markdown; `make docs` counts by it.
-reproduction-status: $(READY)
-	$(BIN)/mlcdr reproduction-status results --to docs/reproduction-status.md
+# Every published table, stored in results/record from one commit, or in minutes what is judged of them; `make docs` then
+# writes the gallery. Continues where it ended; `mlcdr record --plan` lists the runs.
+record record-small: $(READY)
+	$(BIN)/mlcdr record $(if $(findstring small,$@),--small) --jobs $(JOBS)
 
 # What tables and figures are compared with in the tests, written anew; look at the difference before it is kept.
 golden: $(READY)

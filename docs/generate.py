@@ -572,7 +572,7 @@ def papers() -> str:
     status = _stored_status()
     parts = [
         "Each paper's tables, what they are made with here, how a cell is judged, and what comes out. The counts are "
-        "those of [reproduction-status.md](reproduction-status.md), which `make reproduction-status` writes from the "
+        "those of [reproduction-status.md](reproduction-status.md), which was written from the "
         "results that are stored; what is not in it has not been run for it.\n",
         "What makes a cell agree is stated for each table. *Not reproducible* are cells that no reading of the paper "
         "gives; they are shown and not judged.\n",

@@ -270,7 +270,7 @@ def test_an_installed_package_has_its_own_copy(tmp_path: Path) -> None:
 
 
 def test_a_missing_extra_costs_its_own_rows_only(tmp_path: Path) -> None:
-    """Without numba, which the trees need, in the list and in the status."""
+    """Without numba, which the trees need, in the list and in the plan of the record."""
     trees = {"chen_lin_2012/table4": True, TABLE3: False, TABLE2: False}
     for name in trees:
         path = tmp_path / "configs" / f"{name}.yaml"
@@ -283,7 +283,7 @@ sys.modules["numba"] = None
 from mlcdr.cli import main
 from mlcdr.reproduce import recipes
 recipes.config_folder = lambda: Path("configs").absolute()
-for words in (["reproduce"], ["reproduction-status", "."]):
+for words in (["reproduce"], ["record", "--plan"]):
     sys.argv = ["mlcdr", *words]
     try:
         main()
@@ -295,6 +295,7 @@ for words in (["reproduce"], ["reproduction-status", "."]):
     assert re.findall(r"^exit (.*)$", done.stdout, re.M) == ["0", "0"], done.stderr
     assert "error" not in done.stderr
     for name, needed in trees.items():
-        (row,) = [each for each in done.stdout.splitlines() if each.split()[:1] == [name]]
+        row, planned = [each for each in done.stdout.splitlines() if each.split()[:1] == [name]]
+        assert ("not installed" in planned) == needed, planned
         assert ("m5p needs numba, which is not installed: pip install 'mlcdr[trees]'" in row) == needed, row
         assert ("not installed" in row) == needed, row

@@ -74,7 +74,7 @@ def test_the_commands_of_the_synopsis_run(tmp_path: Path) -> None:
         "methods cplst",
         "metrics",
         "reproduce",
-        "reproduction-status results --to status.md",
+        "reproduction-status --to status.md",
         "new --dataset yeast --method plst+ridge --out new.yaml",
         "check new.yaml",
         "datasets list",

@@ -66,9 +66,8 @@ add_command(app, "table", results.table, "Write the tables of results again and 
 add_command(app, "plot", results.plot, "Draw the figures of results again.")
 add_command(app, "report", results.report, "Write one HTML page with all results.")
 add_command(app, "compare", results.compare, "Compare methods, published tables, earlier runs.")
-add_command(
-    app, "reproduction-status", reproducing.reproduction_status, "Show how well results match published tables."
-)
+add_command(app, "reproduction-status", reproducing.reproduction_status, "Show how well the record matches the papers.")
+add_command(app, "record", reproducing.make_record, "Run all published tables and store their results.")
 add_command(app, "predict", results.predict, "Predict with a saved model, as CSV.")
 add_command(app, "methods", components.methods, "List the components of methods, or describe one.")
 add_command(app, "metrics", components.metrics, "List the metrics.")

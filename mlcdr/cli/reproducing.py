@@ -16,6 +16,7 @@ from mlcdr.cli.running import conclude
 from mlcdr.errors import ResultsError, escape_control_characters
 
 if TYPE_CHECKING:
+    from mlcdr.reproduce.making import Planned
     from mlcdr.reproduce.recipes import Step
 
 
@@ -117,20 +118,94 @@ def _list_recipes() -> None:
 
 
 def reproduction_status(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that contains the results folders.")] = Path(
-        "results"
-    ),
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="A record; default: the one that comes with mlcdr.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit code 1 if methods have other code, or configs changed, since.")
+    ] = False,
     to: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the page to this file instead of printing it.")
     ] = None,
 ) -> None:
-    """Write a page (Markdown) on how well stored results reproduce the published tables."""
-    from mlcdr.reproduce import reproduction
+    """Show how well the record reproduces the published tables (Markdown)."""
+    from mlcdr.reproduce import record, reproduction
     from mlcdr.whole_files import write_atomically
 
-    page = reproduction.status(folder).markdown()
+    if folder is not None and not folder.is_dir():
+        raise ResultsError(f"{folder}: no such folder; `mlcdr record` makes one")
+    entries = record.read(folder)
+    if check:
+        found = [(each.name, reason) for each in entries for reason in record.outdated(each)]
+        for name, reason in found:
+            print(escape_control_characters(f"{name}: {reason}"))
+        print_notice(f"{len({name for name, _ in found})} of {len(entries)} folders of the record are out of date")
+        raise typer.Exit(1 if found else 0)
+    page = reproduction.status(entries).markdown()
     if to is None:
         print(page, end="")
     else:
         write_atomically(to, page)
         print_notice(f"written: {to}")
+
+
+def make_record(
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="RESULTS", help="Store these results folders; default: run and store all tables."),
+    ] = None,
+    small: Annotated[bool, typer.Option("--small", help="What is judged of every table, in minutes.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Show what would run and how long it took, and stop.")] = False,
+    dirty: Annotated[bool, typer.Option("--dirty", help="Store results of code that differs from its commit.")] = False,
+    jobs: Jobs = 0,
+    out: Out = Path("results"),
+    to: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the record here; default: results/record of the checkout.")
+    ] = None,
+) -> None:
+    """Run all published tables from one commit, and store their results as the record. Continues where it ended."""
+    from mlcdr.reproduce import making, record
+
+    planned = [] if folders else making.plan(small, out)
+    if plan:
+        _print_plan(planned)
+        return
+    commit = record.commit_of_checkout(dirty)
+    for folder in folders or ():
+        print(record.store(folder, commit, to))
+    if folders:
+        return
+    _print_plan(planned)
+    failed = []
+
+    def store(each: making.Planned, error: str) -> None:
+        try:
+            stored = "" if error else str(record.store(out / each.experiment, commit, to))
+        except ResultsError as problem:
+            error = str(problem)
+        print_notice(f"{each.name}: {error or stored}")
+        failed.extend([each.name] if error else [])
+
+    making.run([each for each in planned if each.possible], out, jobs, store)
+    for table in [] if small else making.facts_tables():
+        print_notice(f"{table}: {record.store_facts(table, commit, to)}")
+    if failed:
+        print(f"error: not stored: {', '.join(failed)}", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def _print_plan(planned: list[Planned]) -> None:
+    """A row for each run: the CPU time it took, and what of it cannot be had."""
+    from mlcdr.results.record import duration
+
+    known = [each.seconds for each in planned if each.seconds == each.seconds]
+    rows: list[tuple[str, ...]] = [("run", "CPU time", "cannot be had")]
+    for each in planned:
+        about = "about " if each.estimated else ""
+        time = f"{about}{duration(each.seconds)}" if each.seconds == each.seconds else "?"
+        rows.append((each.name, time, "; ".join(each.lacks)))
+    print_columns(rows)
+    print_notice(
+        f"{len(planned)} runs, {duration(sum(known))} of CPU time: as the last runs took, or estimated from small ones"
+        f"{f'; {len(planned) - len(known)} are not known (?)' if len(known) < len(planned) else ''}"
+    )

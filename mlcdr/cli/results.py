@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +13,9 @@ from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import DataOptions, Folder, Folders, one_of, read_options
 from mlcdr.cli.printing import join_file_names, print_notice, print_table, print_tables
 from mlcdr.errors import ResultsError, escape_control_characters
+
+if TYPE_CHECKING:
+    from mlcdr.results.results import Results
 
 
 def table(folder: Folder) -> None:
@@ -80,6 +84,13 @@ def compare(
             "study bogatinovski_2022.",
         ),
     ] = None,
+    record: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PAPER/TABLE",
+            help="Compare also with the record of this table, on your data sets. Repeatable.",
+        ),
+    ] = None,
     agreement: Annotated[
         bool,
         typer.Option("--agreement", help="With a study: how well its ranks come out for methods of the same name."),
@@ -141,7 +152,7 @@ def compare(
 
     of_study = published in sources.studies()
     _refuse_combinations(
-        of_study, published=published, agreement=agreement, metric=metric, bayes=bayes,
+        of_study, published=published, record=record, agreement=agreement, metric=metric, bayes=bayes,
         rope=rope, out=out, baseline=baseline, fail_on=fail_on, margin=margin, time_margin=time_margin,
     )  # fmt: skip
     if baseline:
@@ -159,7 +170,8 @@ def compare(
     if by_label:
         _compare_labels(folders, metric)
         return
-    found = joining.join([open_results(folder) for folder in folders])
+    opened = [open_results(folder) for folder in folders]
+    found = joining.join([*opened, *_stored_rows(record or (), opened)])
     region = (0.01 if rope is None else rope) if bayes else None
     compared = [comparison.compare(found, metric, region)] if metric else comparison.compare_all(found, region)
     for each in compared:
@@ -176,6 +188,16 @@ def compare(
         untested = [each.metric for each in compared if each.significance is None]
         if untested:
             print_notice(f"no diagram of {', '.join(untested)}: {diagrams.WITHOUT_TESTS}")
+
+
+def _stored_rows(tables: Sequence[str], mine: Sequence[Results]) -> list[Results]:
+    """The record's results of some tables, on the data sets of one's own."""
+    if not tables:
+        return []
+    from mlcdr.reproduce import record
+
+    datasets = {key[0] for each in mine for key in each.cells}
+    return [record.restrict(each, datasets) for table in tables for each in record.find(table)]
 
 
 def _compare_with_study(folders: list[Path], name: str, metric: str | None, agreement: bool, out: Path | None) -> None:
@@ -223,14 +245,18 @@ def _compare_labels(folders: list[Path], metric: str | None) -> None:
 
 
 _NEEDED = {"--rope": "--bayes", "--fail-on": "--baseline", "--margin": "--baseline", "--time-margin": "--baseline"}
-_EXCLUDED = {"--published": ("--metric", "--baseline", "--bayes", "--out"), "--baseline": ("--bayes", "--out")}
+_EXCLUDED = {
+    "--published": ("--metric", "--baseline", "--bayes", "--out"),
+    "--baseline": ("--bayes", "--out"),
+    "--record": ("--published", "--baseline", "--by-label"),
+}
 _EXCLUDED_BY_STUDY = {"--published": ("--baseline", "--bayes"), "--agreement": ("--out",)}
 
 
 def _refuse_combinations(of_study: bool, **values: object) -> None:
     """Refuse options of `compare` that do not go together, or are no numbers; `values` has them by their names."""
     excluded = _EXCLUDED | (_EXCLUDED_BY_STUDY if of_study else {})
-    options = {f"--{name.replace('_', '-')}": value for name, value in values.items() if value not in (None, False)}
+    options = {f"--{name.replace('_', '-')}": value for name, value in values.items() if value not in (None, False, [])}
     for option, value in options.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise typer.BadParameter(f"{value} is not a finite number", param_hint=option)

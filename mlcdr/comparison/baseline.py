@@ -10,6 +10,9 @@ in the correction; a cell with a single split has no test, and is *untested* whe
 
 The effect size is the rank-biserial correlation of the splits' differences, 1 where new is better in all of them.
 
+A folder of the record (`mlcdr.reproduce.record`) has means only, of the same splits with the same seeds. A metric is
+then worse if its mean lost more than the margin, without a test; times are left out.
+
 What this cannot see: a machine that is slower on the day is a slower program; the times of a run share that. Hence the
 wide margin.
 """
@@ -30,7 +33,7 @@ from mlcdr.errors import ResultsError, escape_control_characters, join_words
 from mlcdr.experiment.splits import FromFile, KFold, Shuffle
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Setting
+from mlcdr.results.scores import NoResults, Setting
 from mlcdr.tables.sheet import DASH, NOTHING, Shown, Text, make_sheet, signed, text
 
 Change = Literal["worse", "better", "untested", "same", "unchanged"]
@@ -56,6 +59,10 @@ class PairedCell:
         Rank-biserial correlation, 1 where new is better in all splits.
     p_worse, p_better : float
         One-sided, after Holm's correction; NaN where there is no test.
+    unchanged : bool
+        The same number in every split.
+    of_means : bool
+        Only the means are compared.
     """
 
     dataset: str
@@ -72,12 +79,15 @@ class PairedCell:
     p_worse: float
     p_better: float
     unchanged: bool
+    of_means: bool
 
     @property
     def change(self) -> Change:
         """The verdict."""
         if self.unchanged:
             return "unchanged"
+        if self.of_means:
+            return "worse" if self.loss > self.margin else "better" if -self.loss > self.margin else "same"
         if math.isnan(self.p_worse):
             return "untested" if abs(self.loss) > self.margin else "same"
         return "worse" if self.p_worse <= ALPHA else "better" if self.p_better <= ALPHA else "same"
@@ -134,6 +144,8 @@ class BaselineComparison(Shown):
         return make_sheet(caption, header, rows, len(labels), notes, (len(header) - 1,)).terminal(width, colour)
 
     def _notes(self, listed: list[PairedCell]) -> list[str]:
+        if any(cell.of_means for cell in self.cells):
+            return [f"Worse: more than {self.margin:.3g} of the old mean lost; only means are compared.", *self.remarks]
         rules = []
         if any(not cell.is_time for cell in self.cells):
             rules.append(f"a metric: more than {self.margin:.3g} of the old mean lost")
@@ -187,7 +199,11 @@ def compare(
     _refuse_unlike(old, new)
     if metric is not None:
         metric = old.metric_named(metric)
-    one, other = _cells(old), _cells(new)
+    of_means = False
+    try:
+        one, other = _cells(old), _cells(new)
+    except NoResults:
+        of_means, one, other = True, _means(old), _means(new)
     wanted = [key for key in one if metric in (None, key[3])]
     common = [key for key in wanted if one[key].keys() & other.get(key, {}).keys()]
     if not common:
@@ -199,13 +215,13 @@ def compare(
     cells, undefined = [], []
     for key in common:
         known = facts[key[3]]
-        if known.higher_is_better is None:
+        if known.higher_is_better is None or (of_means and known.is_time):
             continue
         found = _pair(key, one[key], other[key], known, margin, time_margin, _test_to_train(old, key[0], one))
         if found is None:
             undefined.append(key)
         else:
-            cells.append(found)
+            cells.append(replace(found, of_means=of_means))
     missing = [key for key in wanted if key not in other]
     shorter = [key for key in common if one[key].keys() - other[key].keys()]
     unknown = [name for name, known in facts.items() if known.higher_is_better is None]
@@ -261,6 +277,7 @@ def _pair(
         p_worse=nan if unchanged else worse.p,
         p_better=nan if unchanged else better.p,
         unchanged=unchanged,
+        of_means=False,
     )
 
 
@@ -282,6 +299,15 @@ def _cells(results: Results) -> dict[Key, Mapping[int, float]]:
     for (dataset, method, point, metric), values in scores.values.items():
         setting = tuple((path, value) for path, value in zip(scores.paths, point, strict=True) if value != "")
         found[dataset, method, setting, metric] = values
+    return found
+
+
+def _means(results: Results) -> dict[Key, Mapping[int, float]]:
+    """Cell → its mean, as of one split, to as many places as the record has."""
+    found: dict[Key, Mapping[int, float]] = {}
+    for (dataset, method, point, metric), cell in results.cells.items():
+        setting = tuple((path, value) for path, value in zip(results.swept, point, strict=True) if value != "")
+        found[dataset, method, setting, metric] = {0: float(f"{cell.mean:.6g}")}
     return found
 
 

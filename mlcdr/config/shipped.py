@@ -20,6 +20,12 @@ def shipped_folder(kind: str) -> Path:
     return (checkout.parent if checkout is not None else Path(__file__).parents[1]) / kind
 
 
+def record_folder() -> Path:
+    """The folder of the record: the checkout's `results/record`, or the package's own copy."""
+    checkout = checkout_folder()
+    return checkout.parent / "results" / "record" if checkout is not None else Path(__file__).parents[1] / "record"
+
+
 def shipped_configs() -> dict[str, Path]:
     """The configs by name, sorted."""
     folder = shipped_folder("configs")

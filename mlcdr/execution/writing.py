@@ -76,6 +76,7 @@ class RunReport:
     seconds: float = 0.0
     started: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
     clock: float = field(default_factory=time.monotonic)
+    cpu: float = field(default_factory=lambda: sum(os.times()[:4]))
 
 
 def write_results(
@@ -119,6 +120,7 @@ def _manifest(experiment: Experiment, plan: RunPlan, report: RunReport) -> dict[
         "experiment": experiment.name,
         "started": report.started,
         "seconds": round(report.seconds, 3),
+        "cpu_seconds": round(sum(os.times()[:4]) - report.cpu, 3),  # of this process and its workers that have ended
         "jobs": report.jobs,
         "backend": report.backend if report.jobs > 1 or report.backend == "dask" else "none",
         "trials": {
@@ -162,7 +164,8 @@ def _history(folder: Path, manifest: dict[str, Any]) -> list[dict[str, Any]]:
         earlier = []
     if not isinstance(earlier, list):  # another program wrote it
         earlier = []
-    about = ("started", "seconds", "jobs", "backend", "trials", "mlcdr", "python", "packages", "blas", "machine")
+    about = ["started", "seconds", "cpu_seconds", "jobs", "backend", "trials"]
+    about += ["mlcdr", "python", "packages", "blas", "machine"]
     return [*earlier, *([{key: manifest[key] for key in about}] if manifest["trials"]["computed"] else [])]
 
 

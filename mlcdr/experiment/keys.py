@@ -50,20 +50,36 @@ def trial_keys(
     To add an ingredient, add it here. The data set's checksum stands for its files, options and the code that reads
     them; a component's version for its source code and that of the metrics; the names seed what is drawn at random.
     """
-    asked = {m.name for m in experiment.metrics} | ({spec.tune.metric or ""} if spec.tune is not None else set())
-    own = {name: version_of_function(where) for name in sorted(asked) if (where := target(name)) is not None}
+    code = code_of(experiment, spec)
     ingredients = {
         "data": [dataset.name, dataset.checksum],
-        "method": [method, spec.plain(), [component.version() for component in spec.components()]],
+        "method": [method, spec.plain(), code["components"]],
         "metrics": sorted([m.label, m.name, m.params] for m in experiment.metrics),  # their order changes no value
-        "own metrics": own,
+        "own metrics": code["own metrics"],
         "labels": [experiment.by_label, experiment.keep_top],
         "seed": experiment.seed,
         "share": experiment.share,
+        "separate": code["separate"],
+        "evaluation": code["evaluation"],
+    }
+    return [digest({**ingredients, "split": identity}) for identity in splits]
+
+
+def code_of(experiment: Experiment, spec: MethodSpec) -> dict[str, Any]:
+    """The digests of the source code that decides a method's scores, which are in the keys of its trials.
+
+    Raises
+    ------
+    UserError
+        When a part of the method cannot be imported.
+    """
+    asked = {m.name for m in experiment.metrics} | ({spec.tune.metric or ""} if spec.tune is not None else set())
+    return {
+        "components": [component.version() for component in spec.components()],
+        "own metrics": {name: version_of_function(where) for name in sorted(asked) if (where := target(name))},
         "separate": None if experiment.share else separated(spec.learner).version(),
         "evaluation": [EVALUATION, TUNING if spec.tune is not None else None],
     }
-    return [digest({**ingredients, "split": identity}) for identity in splits]
 
 
 def program_version(spec: MethodSpec) -> str:

@@ -31,13 +31,14 @@ import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Literal
 
 from mlcdr.errors import ResultsError, join_words, suggest_name
 from mlcdr.experiment.model import LABELLED, Experiment
 from mlcdr.reproduce.judging import FOLDER, Rules, rules_for
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Cell, Point
+from mlcdr.results.scores import Cell, Key, Point
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Shown, Text, make_sheet, signed, text
 from mlcdr.tables.text_format import format_mean
 
@@ -94,7 +95,7 @@ class PublishedCell:
 class ComparedCell:
     """One row of a comparison. Numbers are NaN where there are none; `setting` is what ours took of a grid.
 
-    `ours_se` is the standard error, or what the table's rules have in its place.
+    `ours_se` is the standard error, or what the table's rules have in its place; `n` is how many splits ours is over.
     """
 
     published: PublishedCell
@@ -105,6 +106,7 @@ class ComparedCell:
     z: float
     verdict: Verdict
     setting: str = ""
+    n: int = 0
 
 
 @dataclass(frozen=True, repr=False)
@@ -223,12 +225,12 @@ class PublishedComparison(Shown):
 
 def names() -> list[str]:
     """The published tables of methods' results, `PAPER/TABLE`, sorted."""
-    return [name for name in _files() if any(cell.method and cell.metric for cell in _read(name))]
+    return [name for name in every_name() if any(cell.method and cell.metric for cell in cells_of(name))]
 
 
 def tables_behind(experiment: Experiment) -> list[str]:
     """The published tables that an experiment is one of by its name (`PAPER_TABLE[_VARIANT]`), or is laid out as."""
-    called = {name: f"{name.replace('/', '_')}_" for name in _files()}
+    called = {name: f"{name.replace('/', '_')}_" for name in every_name()}
     named = [name for name, start in called.items() if f"{experiment.name}_".startswith(start)]
     longest = [max(named, key=len)] if named else []
     laid_out = [spec.layout for spec in experiment.tables if spec.layout in called]
@@ -237,7 +239,7 @@ def tables_behind(experiment: Experiment) -> list[str]:
 
 def data_set_names() -> list[str]:
     """The published tables of facts about data sets, `PAPER/TABLE`, sorted."""
-    return [name for name in _files() if not any(cell.method for cell in _read(name))]
+    return [name for name in every_name() if not any(cell.method for cell in cells_of(name))]
 
 
 def load(table: str) -> tuple[PublishedCell, ...]:
@@ -259,14 +261,14 @@ def load_facts(table: str) -> tuple[PublishedCell, ...]:
     ResultsError
         When there is no such table.
     """
-    known = [name for name in _files() if any(not cell.method and cell.dataset for cell in _read(name))]
+    known = [name for name in every_name() if any(not cell.method and cell.dataset for cell in cells_of(name))]
     return _load(table, "published table of data sets", known)
 
 
 def _load(table: str, what: str, known: Sequence[str]) -> tuple[PublishedCell, ...]:
     if table not in known:
         raise ResultsError(f"no {what} {table!r}{suggest_name(table, known)} (known: {', '.join(known)})")
-    return _read(table)
+    return cells_of(table)
 
 
 def compare(results: Results | Sequence[Results], table: str) -> PublishedComparison:
@@ -279,8 +281,8 @@ def compare(results: Results | Sequence[Results], table: str) -> PublishedCompar
     """
     cells, rules = load(table), rules_for(table)
     every = (results,) if isinstance(results, Results) else results
-    finders = [_Finder(each, rules) for each in every]
-    rows = tuple(_judge(cell, next(filter(None, (f.find(cell) for f in finders)), None), rules) for cell in cells)
+    finders = [Finder(each, rules) for each in every]
+    rows = tuple(judge(cell, next(filter(None, (f.find(cell) for f in finders)), None), rules) for cell in cells)
     if all(row.verdict in ("not run", "n/a") for row in rows):
         have = "; ".join(
             f"{each.folder}: data sets {_few(each.datasets)}; methods {_few(each.methods)}; swept "
@@ -301,13 +303,13 @@ def compare_all(results: Sequence[Results], table: str) -> list[PublishedCompari
     """One comparison of all folders together if no cell of the table is in two of them; else one of each."""
     if len(results) > 1:
         cells, rules = load(table), rules_for(table)
-        finders = [_Finder(each, rules) for each in results]
+        finders = [Finder(each, rules) for each in results]
         if all(sum(finder.find(cell) is not None for finder in finders) < 2 for cell in cells):
             return [compare(results, table)]
     return [compare(each, table) for each in results]
 
 
-class _Finder:
+class Finder:
     """Finds the cell of a results folder that a published cell is about."""
 
     def __init__(self, results: Results, rules: Rules):
@@ -317,6 +319,18 @@ class _Finder:
 
     def find(self, cell: PublishedCell) -> Cell | None:
         """Our cell, its `se` what the rules measure a difference by."""
+        key = self.locate(cell)
+        if key is None:
+            return None
+        ours = self.results.cells[key]
+        if self.rules.spread == "repetitions":
+            means = self.results.repetitions(*key)
+            if len(means) >= FEWEST:
+                ours = replace(ours, se=statistics.stdev(means))
+        return ours
+
+    def locate(self, cell: PublishedCell) -> Key | None:
+        """Where our cell is; None if there is none, or several fit."""
         called = self.rules.datasets.get(cell.dataset, cell.dataset)
         dataset, method = self.datasets.get(_key(called)), self.methods.get(_key(cell.method))
         if dataset is None or method is None:
@@ -325,16 +339,10 @@ class _Finder:
         points = self.results.points_of(method)
         if cell.settings and self.rules.settings == "conditions":
             points = tuple(p for p in points if self._fits(method, p, cell.settings))
-        found = [(p, c) for p in points if (c := self.results.cell(dataset, method, p, metric))]
+        keys = [(dataset, method, point, metric) for point in points]
+        found = [key for key in keys if key in self.results.cells]
         # Without a setting in the table, or with further swept parameters, several may fit: then none is the one.
-        if len(found) != 1:
-            return None
-        ((point, ours),) = found
-        if self.rules.spread == "repetitions":
-            means = self.results.repetitions(dataset, method, point, metric)
-            if len(means) >= FEWEST:
-                ours = replace(ours, se=statistics.stdev(means))
-        return ours
+        return found[0] if len(found) == 1 else None
 
     def _fits(self, method: str, point: Point, settings: Mapping[str, str]) -> bool:
         for key, wanted in settings.items():
@@ -379,7 +387,8 @@ def _share(written: str) -> float | None:
     return float(written) if re.fullmatch(r"\d*\.\d+", written) and float(written) <= 1 else None
 
 
-def _judge(cell: PublishedCell, ours: Cell | None, rules: Rules) -> ComparedCell:
+def judge(cell: PublishedCell, ours: Cell | None, rules: Rules) -> ComparedCell:
+    """A printed cell with ours, or with none."""
     nan = float("nan")
     mean = float(cell.mean) if cell.mean else nan
     if ours is None:
@@ -401,7 +410,7 @@ def _judge(cell: PublishedCell, ours: Cell | None, rules: Rules) -> ComparedCell
     else:
         verdict = "undecided" if math.isnan(z) else "differs"
     setting = ",".join(value for _, value in ours.setting)
-    return ComparedCell(cell, ours.mean, ours.se, published_se, difference, z, verdict, setting)
+    return ComparedCell(cell, ours.mean, ours.se, published_se, difference, z, verdict, setting, ours.n)
 
 
 def _shown(row: ComparedCell) -> tuple[str | Text, ...]:
@@ -423,12 +432,14 @@ def _few(items: Any) -> str:
     return ", ".join(unique[:8]) + (" …" if len(unique) > 8 else "") if unique else "none"
 
 
-def _files() -> list[str]:
+def every_name() -> list[str]:
+    """All files of printed numbers, `PAPER/TABLE`, sorted."""
     return sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.glob("*/*.csv"))
 
 
-def _read(table: str) -> tuple[PublishedCell, ...]:
-    """The rows of a table; none if the file is of another kind (ranks, complexities, facts)."""
+@cache
+def cells_of(table: str) -> tuple[PublishedCell, ...]:
+    """The cells of a table, of methods or of data sets; none if the file is of another kind (ranks, complexities)."""
     with (FOLDER / f"{table}.csv").open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
         if rows.fieldnames != _HEADER:

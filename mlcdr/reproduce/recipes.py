@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from mlcdr.config.loading import load_experiment
 from mlcdr.config.shipped import shipped_folder
@@ -193,7 +194,7 @@ def _small(recipe: Recipe, known: dict[str, Recipe]) -> Step:
         return Step(ready, description=f"small: {ready.outline.description or ready.path.name}")
     experiment = recipe.outline
     named = [spec.name for spec in experiment.datasets]
-    sizes = {name: _n_values(name) for name in named}
+    sizes = {name: n_values(name) for name in named}
     kept = [name for name in named if sizes[name] <= _MAX_VALUES] or [min(named, key=sizes.__getitem__)]
     plain = [spec.plain() for spec in experiment.datasets if spec.name in kept]
     changes = [f"datasets={json.dumps(plain)}", f"name={experiment.name}_{SMALL}"]
@@ -206,7 +207,8 @@ def _small(recipe: Recipe, known: dict[str, Recipe]) -> Step:
     return Step(recipe, tuple(changes), f"small: {', '.join(reduced)}")
 
 
-def _n_values(name: str) -> float:
+def n_values(name: str) -> float:
+    """Instances × features of a data set of the catalogue; 0 of any other."""
     known = find(name)
     facts = known.statistics if known else {}
     return float(facts.get("n_instances", 0)) * float(facts.get("n_features", 0))
@@ -235,7 +237,7 @@ def require_data(experiments: Sequence[Experiment], target: str) -> None:
     DataError
         When some are not at hand.
     """
-    names, of_folds = missing(experiments), _missing_folds(experiments)
+    names, of_folds = missing(experiments), missing_folds(experiments)
     if names or of_folds:
         looked = ", ".join(str(folder) for folder in data_folders())
         needs = [f"{', '.join(names)}, in none of {looked}"] if names else []
@@ -244,7 +246,7 @@ def require_data(experiments: Sequence[Experiment], target: str) -> None:
         raise DataError(f"{target} needs {', and '.join(needs)}; {get}")
 
 
-def _missing_folds(experiments: Sequence[Experiment]) -> list[str]:
+def missing_folds(experiments: Sequence[Experiment]) -> list[str]:
     """The data sets of some experiments whose fixed folds can be downloaded and are not at hand."""
     names: dict[str, None] = {}
     for experiment in experiments:
@@ -296,3 +298,38 @@ def by_experiment_name() -> dict[str, tuple[Recipe, str]]:
         f"{each.outline.name}_{SMALL}": (each, f"{each.variant}_{SMALL}" if each.variant else SMALL) for each in known
     }
     return reduced | {each.outline.name: (each, each.variant) for each in known}
+
+
+def expected(recipe: Recipe, variant: str) -> Experiment:
+    """The experiment as the config, or its reduction, has it."""
+    if variant.endswith(SMALL) and not recipe.variant.endswith(SMALL):
+        (step,) = steps(recipe.name, small=True)
+        return experiment_of(step)
+    return recipe.experiment
+
+
+def changes(expected: Experiment, stored: Experiment) -> Iterator[str]:
+    """`key.path: 4 (config: 100)` for what bears on the numbers; where the folds were found does not."""
+    ours, theirs = (dict(_flat(_bearing(each))) for each in (stored, expected))
+    for path in dict.fromkeys([*theirs, *ours]):
+        if ours.get(path) != theirs.get(path):
+            shown = [json.dumps(each[path], ensure_ascii=False) if path in each else "none" for each in (ours, theirs)]
+            yield f"{path}: {shown[0]} (config: {shown[1]})"
+
+
+def _bearing(experiment: Experiment) -> dict[str, Any]:
+    """What bears on the numbers, as plain data; data sets by the names that the catalogue gives them."""
+    datasets = tuple(spec.model_copy(update={"name": spec.short_name()}) for spec in experiment.datasets)
+    whole = experiment.model_copy(update={"datasets": datasets}).resolved()
+    whole["splits"].pop("folders", None)
+    kept = {key: whole[key] for key in ("datasets", "metrics", "sweep", "methods", "splits") if key in whole}
+    plain: dict[str, Any] = json.loads(json.dumps(kept))
+    return plain
+
+
+def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, value

@@ -218,7 +218,11 @@ class Results:
 
     def cell(self, dataset: str, method: str, point: Point, metric: str) -> Cell | None:
         """The number there, or None. A method without a swept parameter has the same number at all its values."""
-        return self.cells.get((dataset, method, self._own_point(method, point), metric))
+        return self.cells.get(self.key(dataset, method, point, metric))
+
+    def key(self, dataset: str, method: str, point: Point, metric: str) -> Key:
+        """Of `cells`: the point without the parameters that the method does not have."""
+        return dataset, method, self._own_point(method, point), metric
 
     def _own_point(self, method: str, point: Point) -> Point:
         """The point without the parameters that the method does not have."""

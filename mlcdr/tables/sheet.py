@@ -74,11 +74,16 @@ def escape_markdown(text: str) -> str:
 
 @dataclass(frozen=True)
 class Text:
-    """A piece of text in its two spellings: as people read it, and in LaTeX."""
+    """A piece of text in its two spellings: as people read it, and in LaTeX.
+
+    In HTML `mark` is the class of its cell, and `about` stands beside it where it is pointed at, and below it in print.
+    """
 
     plain: str
     latex: str
     bold: bool = False
+    mark: str = ""
+    about: str = ""
 
 
 NOTHING = Text(DASH, "--")
@@ -217,7 +222,8 @@ class Sheet:
             cells = []
             for j, cell in enumerate(whole):
                 if j >= self.stub:
-                    cells.append(f"<td{self._side(j)}>{_html(cell)}</td>")
+                    title = f' title="{html.escape(cell.about)}"' if cell.about else ""
+                    cells.append(f"<td{self._side(j, cell.mark)}{title}>{_html(cell)}</td>")
                     continue
                 shown = _html(cell) if cell is row[j] else f'<span class="again">{_html(cell)}</span>'
                 cells.append(f'<th scope="row"{self._side(j)}>{shown}</th>')
@@ -343,7 +349,8 @@ def make_sheet(
 
 def _html(cell: Text) -> str:
     escaped = html.escape(cell.plain)
-    return f"<strong>{escaped}</strong>" if cell.bold else escaped
+    shown = f"<strong>{escaped}</strong>" if cell.bold else escaped
+    return shown + (f'<span class="about">{html.escape(cell.about)}</span>' if cell.about else "")
 
 
 def _widths(grid: Sequence[Sequence[str]]) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mlcdr.errors import ResultsError, join_words
@@ -17,6 +17,7 @@ from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.metric_facts import explain_missing, list_notes
 from mlcdr.results.ranking import are_same, rank_means
 from mlcdr.results.results import Results
+from mlcdr.results.scores import Key
 from mlcdr.tables import layouts, output
 from mlcdr.tables.arrangement import Arrangement, Place, Slot
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, template, text
@@ -90,7 +91,11 @@ def list_entries(results: Results) -> tuple[LayoutSpec, ...]:
     return results.experiment.tables or (LayoutSpec(layout="generic"),)
 
 
-def render(results: Results, entry: LayoutSpec) -> Table:
+Marks = Mapping[Key, tuple[str, str]]
+"""A cell of the results → its class in HTML, and what to say of it (`Text.mark`, `Text.about`)."""
+
+
+def render(results: Results, entry: LayoutSpec, marks: Marks | None = None) -> Table:
     """The table that an entry of `tables:` describes.
 
     Parameters
@@ -98,13 +103,14 @@ def render(results: Results, entry: LayoutSpec) -> Table:
     results : Results
     entry : LayoutSpec
         The layout, and any of its keys that shall differ from it.
+    marks : mapping, optional
 
     Raises
     ------
     ResultsError
         When the layout cannot be read, or does not fit the results.
     """
-    return _write(Arrangement(results, layouts.load_table(entry), entry.layout))
+    return _write(Arrangement(results, layouts.load_table(entry), entry.layout), marks or {})
 
 
 def write_all(results: Results) -> list[Path]:
@@ -122,7 +128,7 @@ def write_all(results: Results) -> list[Path]:
     return written
 
 
-def _write(plan: Arrangement) -> Table:
+def _write(plan: Arrangement, marks: Marks) -> Table:
     """Write an arrangement as a table."""
     layout, outer = plan.layout, plan.layout.rows[0]
     digits = _choose_digits(plan)
@@ -137,7 +143,7 @@ def _write(plan: Arrangement) -> Table:
         starts.append(len(shown))
         rows = [slots for _, slots in plan.rows[first:end]]
         shown += [
-            (*label, *(_show(plan, slot, digits) for slot in slots))
+            (*label, *(_show(plan, slot, digits, marks) for slot in slots))
             for label, slots in zip(labels[first:end], rows, strict=True)
         ]
         if layout.average_rank:
@@ -201,7 +207,7 @@ def _name_value(plan: Arrangement, name: str, value: str) -> str:
     return value or DASH
 
 
-def _show(plan: Arrangement, slot: Slot, digits: Mapping[str, int]) -> Text:
+def _show(plan: Arrangement, slot: Slot, digits: Mapping[str, int], marks: Marks) -> Text:
     place, cell = slot.place, slot.cell
     if slot.blank:
         return Text("", "")
@@ -209,7 +215,10 @@ def _show(plan: Arrangement, slot: Slot, digits: Mapping[str, int]) -> Text:
         return NOTHING
     pattern = plan.layout.settings.get(place["method"])
     raised = _show_setting(plan, pattern, place["dataset"], dict(cell.setting)) if pattern and cell.setting else ""
-    return format_mean(cell.mean, cell.spread(plan.layout.spread), digits[place["metric"]], slot.bold, raised)
+    shown = format_mean(cell.mean, cell.spread(plan.layout.spread), digits[place["metric"]], slot.bold, raised)
+    point = tuple(place[path] for path in plan.results.swept)
+    mark, about = marks.get(plan.results.key(place["dataset"], place["method"], point, place["metric"]), ("", ""))
+    return replace(shown, mark=mark, about=about)
 
 
 def _show_setting(plan: Arrangement, pattern: str, dataset: str, taken: Mapping[str, str]) -> str:

@@ -504,15 +504,6 @@ def test_a_broken_manifest_is_not_taken_for_one_without_facts(folder: Path, mlcd
     assert mlcdr("compare", "--baseline", folder, folder).code == 0
 
 
-def test_the_page_of_reproductions_shows_no_control_characters(folder: Path, mlcdr: Command) -> None:
-    config = (folder / "experiment.yaml").read_text().replace("name: small", "name: chen_lin_2012_table3", 1)
-    (folder / "experiment.yaml").write_text(config)
-    folder.rename(folder.with_name("a\x1b[2J\nb"))
-    page = mlcdr("reproduction-status", folder.parent).out
-    assert "`a\\x1b[2J\\nb` " in page
-    assert page.replace("\n", "").isprintable()
-
-
 @pytest.mark.parametrize(
     ("place", "line"),
     [

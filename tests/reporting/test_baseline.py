@@ -220,3 +220,17 @@ def test_the_command_fails_on_a_regression_only_when_asked(tmp_path, mlcdr):
         [*arguments, "--margin", "nan"],
     ):
         assert mlcdr(*wrong).code == 2
+
+
+def test_of_a_record_the_means_are_compared(tmp_path):
+    """It has no single splits: worse is what lost more than the margin, and times take no part."""
+    old, new = {}, {}
+    for metric, before, after in ("f1", 0.5, 0.49), ("hamming_loss", 0.2, 0.2), ("fit_seconds", 1.0, 9.0):
+        old["yeast", "PLST", metric], new["yeast", "PLST", metric] = [before] * 4, [after] * 4
+    plain = experiment(["yeast"], ["PLST"], ["f1", "hamming_loss", "fit_seconds"])
+    first, second = (write_folder(tmp_path / k, plain, each) for k, each in (("old", old), ("new", new)))
+    (first / "scores.csv").unlink()
+    found = baseline.compare(open_results(first), open_results(second))
+    assert [(cell.metric, cell.change) for cell in found.cells] == [("f1", "worse"), ("hamming_loss", "unchanged")]
+    assert "only means are compared" in found.terminal()
+    assert not baseline.compare(open_results(first), open_results(second), margin=0.03).regressions

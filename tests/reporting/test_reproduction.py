@@ -1,12 +1,15 @@
-"""The page on what is reproduced: which folder belongs to which table, and that its numbers are the comparison's."""
+"""The record: what is stored of a run is its comparison with the papers, and it is known when it is out of date."""
 
 import json
-import shutil
+import math
+import subprocess
+from types import SimpleNamespace
 
 import pytest
 
-from mlcdr.errors import ResultsError
-from mlcdr.reproduce import published, recipes, reproduction
+from mlcdr.errors import ResultsError, UserError
+from mlcdr.reproduce import making, published, recipes, record, reproduction
+from mlcdr.reproduce.recipes import Step
 from mlcdr.results.results import open_results
 from tests.reporting.results_folders import PATH, as_printed, write_folder
 
@@ -15,147 +18,196 @@ pytestmark = pytest.mark.usefixtures("configs_read_once")
 TABLE3, TABLE2 = "chen_lin_2012/table3", "pacharawongsakda_2012/table2"
 
 
-def stored(folder, recipe, values, **changes):
+def run_of(folder, recipe, values, trials=(), **changes):
     """A results folder of a config that comes with mlcdr, with made-up numbers."""
     config = recipes.recipes()[recipe].experiment.resolved() | changes
-    write_folder(folder / config["name"], config, values, [PATH] if config.get("sweep") else [])
-    return folder / config["name"]
+    found = folder / config["name"]
+    write_folder(found, config, values, [PATH] if config.get("sweep") else [])
+    runs = [{"seconds": 60.2, "cpu_seconds": 100.0}, {"seconds": 12.3}]
+    manifest = {"started": "2026-03-02T10:00:00+00:00", "trials": dict(trials), "computed_by": runs}
+    (found / "manifest.json").write_text(json.dumps(manifest))
+    return found
 
 
-def manifest(folder, *seconds, jobs=2, failed=0, interrupted=False):
-    runs = [{"seconds": s, "jobs": jobs, "started": f"2026-03-0{i + 1}T10:00:00+00:00"} for i, s in enumerate(seconds)]
-    trials = {"planned": 10, "failed": failed, "interrupted": interrupted}
-    (folder / "manifest.json").write_text(json.dumps({"trials": trials, "computed_by": runs}))
+def stored(tmp_path, *args, **changes):
+    """The record of one run."""
+    record.store(run_of(tmp_path, *args, **changes), "c0ffee", tmp_path / "record")
+    return record.read(tmp_path / "record")
 
 
-def lines(page, beginning):
-    return [line for line in page.splitlines() if line.startswith(beginning)]
+def row_of(page, beginning):
+    (line,) = [line for line in page.splitlines() if line.startswith(f"| {beginning}")]
+    return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def test_a_table_that_agrees_with_itself(tmp_path):
-    folder = stored(tmp_path, TABLE3, as_printed(TABLE3))
-    manifest(folder, 60.2, 12.3)
-    page = reproduction.status(tmp_path).markdown()
-    (row,) = lines(page, f"| {TABLE3}")
-    assert [cell.strip() for cell in row.strip("|").split("|")] == [
-        *(TABLE3, "–", "80", "80", "80", "0", "0", "0", "0", "1 min 12 s (2 workers)", "2026-03-02")
-    ]
-    assert "- Note" not in page, "the experiment is the config's, and all went well"
-    assert f"Published tables without results here: {', '.join(n for n in published.names() if n != TABLE3)}." in page
-    (protocol,) = lines(page, "- `chen_lin_2012_table3`: ")
-    assert protocol.endswith("Splits: shuffle, repeats 100, train_size 0.9, seed 2012.")
-    assert reproduction.status(folder).markdown().splitlines()[3:] == page.splitlines()[3:], "or the folder itself"
-
-
-def test_cells_that_differ_come_first(tmp_path):
+def test_what_is_stored_is_the_comparison_of_the_run(tmp_path):
     off = {("yeast", "CPLST", "label_dim=20%"): 0.02, ("scene", "PLST", "label_dim=60%"): -0.01}
 
     def shifted(row):
         return float(row["mean"]) + off.get((row["dataset"], row["method"], row["setting"]), 0)
 
-    folder = stored(tmp_path, TABLE3, as_printed(TABLE3, shifted))
-    (found,) = reproduction.status(tmp_path).found
-    beside = published.compare(open_results(folder), TABLE3)
-    differing = [row for row in beside.rows if row.verdict == "differs"]
-    assert {(r.published.dataset, r.published.method, r.published.setting) for r in differing} == set(off)
-    assert found.comparison == beside
+    (entry,) = stored(tmp_path, TABLE3, as_printed(TABLE3, shifted))
+    status = reproduction.status([entry])
+    (found,) = status.found
+    of_run = published.compare(open_results(tmp_path / "chen_lin_2012_table3"), TABLE3)
+    for ours, theirs in zip(found.comparison.rows, of_run.rows, strict=True):
+        assert (ours.published, ours.verdict, ours.n) == (theirs.published, theirs.verdict, theirs.n)
+        numbers = ("ours", "ours_se", "published_se", "difference", "z")
+        assert [getattr(ours, k) for k in numbers] == pytest.approx([getattr(theirs, k) for k in numbers], rel=1e-5)
     assert {(r.published.dataset, r.published.method, r.published.setting) for r in found.worst[:2]} == set(off)
-    assert abs(found.worst[0].z) == max(abs(row.z) for row in beside.rows)
-    page = reproduction.status(tmp_path).markdown()
-    assert f"- Result: {beside.summary()}." in page
-    assert "78 of 80 cells" in page
-    first = lines(page, "| yeast")[0]
-    assert "+0.0200" in first
-    assert "differs" in first
+    assert entry.results.cells.keys() == open_results(tmp_path / "chen_lin_2012_table3").cells.keys()
+    page = status.markdown()
+    counts = ("80", "80", "78", "2", "0", "0", "0")
+    assert row_of(page, TABLE3) == [TABLE3, "–", *counts, "1 min 52 s", "2026-03-02"]
+    assert "- Note" not in page, "the experiment is the config's"
+    assert f"does not have: {', '.join(n for n in published.names() if n != TABLE3)}." in page
 
 
-def test_the_parts_of_a_table_are_compared_together(tmp_path):
+def test_the_parts_of_a_table_are_one_comparison_and_variants_stand_apart(tmp_path):
+    """Each part of the table has its own folder; a number judged by repetitions keeps their standard deviation."""
     cells = {
-        (r.dataset, r.method, r.metric): [float(r.mean)] * 100
+        (r.dataset, r.method, r.metric): [float(r.mean) + (0.001, -0.001)[k // 10 % 2] for k in range(100)]
         for r in published.load(TABLE2)
         if r.mean and r.method in ("BR", "BR+", "CC")
     }
-    both = {part: recipes.recipes()[f"{TABLE2}{part}"] for part in ("", "_large")}
-    for part, recipe in both.items():
+    for part in ("", "_large"):
+        recipe = recipes.recipes()[f"{TABLE2}{part}"]
         here = {spec.name for spec in recipe.experiment.datasets}
-        mine = {key: values for key, values in cells.items() if key[0] in here}
-        plain = recipe.experiment.resolved()
-        untuned = {name: {k: v for k, v in spec.items() if k != "tune"} for name, spec in plain["methods"].items()}
+        methods = recipe.experiment.resolved()["methods"]
+        untuned = {name: {k: v for k, v in spec.items() if k != "tune"} for name, spec in methods.items()}
+        mine = {key: values[: 100 if not part else 10] for key, values in cells.items() if key[0] in here}
         stored(tmp_path, f"{TABLE2}{part}", mine, methods=untuned)
-    (found,) = reproduction.status(tmp_path).found
-    assert [each.folder.name for each in found.results] == [both[part].experiment.name for part in ("", "_large")]
-    assert (found.table, found.variant) == (TABLE2, "")
+    entries = stored(tmp_path, f"{TABLE3}_as_stated", as_printed(TABLE3))
+    as_stated, both = reproduction.status(entries).found
+    assert (as_stated.table, as_stated.variant) == (TABLE3, "as_stated")
+    assert (both.table, both.variant, [e.name for e in both.entries]) == (TABLE2, "", [TABLE2, f"{TABLE2}_large"])
     # 7 data sets × 3 methods × 4 metrics, but for the cells of bibtex that nothing reproduces
-    assert (found.comparison.count("agrees"), found.comparison.count("not reproducible")) == (7 * 12 - 12, 12)
-    page = reproduction.status(tmp_path).markdown()
-    assert "- Not reproducible (12), bibtex BR, bibtex BR+ and bibtex CC: the printed values look like" in page
-    assert 'methods.PLST.tune.scope: none (config: "test")' in page
+    assert (both.comparison.count("agrees"), both.comparison.count("not reproducible")) == (7 * 12 - 12, 12)
+    spread = {row.ours_se for row in both.comparison.rows if row.published.dataset == "yeast" and row.n}
+    assert [*spread] == pytest.approx([0.001 * math.sqrt(10 / 9)] * len(spread), rel=1e-4)
+    assert any("methods.PLST.tune.scope: none" in note for note in both.notes())
 
 
-def test_a_run_that_holds_several_tables_is_held_against_each(tmp_path):
+def test_a_run_that_holds_several_tables_is_compared_with_each(tmp_path):
     """Tables 4.2 to 4.5 of Sun 2017 are one run, each of another metric."""
     tables = [f"sun_2017_thesis/table4_{k}" for k in (2, 3, 4, 5)]
     values = {}
     for table in tables:
         values |= {(d, m, metric): v for (d, m, _, metric), v in as_printed(table).items()}
-    stored(tmp_path, tables[0], values)
-    found = reproduction.status(tmp_path).found
+    entries = stored(tmp_path, tables[0], values)
+    found = reproduction.status(entries).found
     assert [each.table for each in found] == tables
-    for each in found:
-        judged = len(published.load(each.table)) - each.comparison.count("not reproducible")
-        assert each.comparison.compared == each.comparison.count("agrees") == judged
+    assert all(each.comparison.compared == each.comparison.count("agrees") > 70 for each in found)
 
 
-def test_what_must_be_known_of_a_folder_is_said(tmp_path):
+def test_a_record_of_other_code_or_of_another_config_is_out_of_date(tmp_path, mlcdr):
     splits = {"kind": "shuffle", "repeats": 4, "train_size": 0.9, "seed": 2012}
-    folder = stored(tmp_path, TABLE3, as_printed(TABLE3), splits=splits)
-    manifest(folder, 5.0, jobs=1, failed=3, interrupted=True)
-    page = reproduction.status(tmp_path).markdown()
-    notes = lines(page, "- Note: ")
-    name = "`chen_lin_2012_table3`"
-    assert notes == [
-        f"- Note: {name} differs from the config {TABLE3}: splits.repeats: 4 (config: 100).",
-        f"- Note: {name}: 3 of 10 trials failed.",
-        f"- Note: {name}: the last run was interrupted; the means are of what was done.",
-    ]
-    (folder / "manifest.json").unlink()
-    page = reproduction.status(tmp_path).markdown()
-    assert "the last run was broken off, or never ended" in page
-    assert lines(page, "- Wall time") == ["- Wall time –, –."]
+    (entry,) = stored(tmp_path, TABLE3, as_printed(TABLE3))
+    assert record.outdated(entry) == []
+    entry.manifest["code"]["PLST"] = "of long ago"
+    assert record.outdated(entry) == ["computed by other code: PLST"]
+    stored(tmp_path, TABLE3, as_printed(TABLE3), splits=splits)
+    told = mlcdr("reproduction-status", tmp_path / "record", "--check")
+    assert (told.code, told.out) == (1, f"{TABLE3}: splits.repeats: 4 (config: 100)\n")
+    page = mlcdr("reproduction-status", tmp_path / "record", "--to", tmp_path / "page.md")
+    assert (page.code, page.out) == (0, "")
+    assert (
+        "- Note: chen_lin_2012/table3 differs from its config: splits.repeats: 4" in (tmp_path / "page.md").read_text()
+    )
+    assert mlcdr("reproduction-status", tmp_path / "nowhere").code == 2
 
 
-def test_variants_stand_apart_and_other_folders_do_not_count(tmp_path):
-    whole = stored(tmp_path, TABLE3, as_printed(TABLE3))
-    stored(tmp_path, f"{TABLE3}_as_stated", as_printed(TABLE3))
-    small = stored(tmp_path, TABLE3, as_printed(TABLE3), name="chen_lin_2012_table3_small")
-    stored(tmp_path, TABLE3, as_printed(TABLE3), name="mine")
-    shutil.copytree(whole, tmp_path / "copy")
-    (tmp_path / "empty").mkdir()
-    found = reproduction.status(tmp_path).found
-    assert sorted((each.variant, [r.folder.name for r in each.results]) for each in found) == [
-        ("", ["chen_lin_2012_table3"]),
-        ("", ["copy"]),  # two folders with the same cells are compared one by one
-        ("as_stated", ["chen_lin_2012_table3_as_stated"]),
-        ("small", ["chen_lin_2012_table3_small"]),
-    ]
-    (note,) = [n for each in found if each.variant == "small" for n in each.notes if "differs from the config" in n]
-    assert "splits.repeats: 100 (config: 20)" in note, "compared with the reduction, not with the config"
-    (small / "summary.csv").write_text("")
-    assert "`chen_lin_2012_table3_small` cannot be compared: " in reproduction.status(tmp_path).markdown()
+def test_a_run_that_did_not_end_is_not_stored(tmp_path):
+    for trials, why in ({"interrupted": True}, "was interrupted"), ({"failed": 3}, "has 3 failed trials"):
+        with pytest.raises(ResultsError, match=why):
+            stored(tmp_path, TABLE3, as_printed(TABLE3), trials)
 
 
-def test_where_nothing_is(tmp_path):
-    assert reproduction.status(tmp_path).found == ()
-    assert "Published tables without results here: " in reproduction.status(tmp_path).markdown()
-    with pytest.raises(ResultsError, match="no such folder"):
-        reproduction.status(tmp_path / "nowhere")
-
-
-def test_the_command(tmp_path, mlcdr):
+def test_a_row_that_the_published_table_does_not_have_is_refused(tmp_path):
     stored(tmp_path, TABLE3, as_printed(TABLE3))
-    done = mlcdr("reproduction-status", tmp_path)
-    assert (done.code, done.err) == (0, "")
-    assert mlcdr("reproduction-status", tmp_path, "--to", tmp_path / "page.md").out == ""
-    assert (tmp_path / "page.md").read_text(encoding="utf-8") == done.out
-    wrong = mlcdr("reproduction-status", tmp_path / "nowhere")
-    assert (wrong.code, wrong.out, len(wrong.err.splitlines())) == (2, "", 1)
+    path = tmp_path / "record" / TABLE3 / "comparison.csv"
+    path.write_text(path.read_text().replace("CPLST", "CPLSD"))
+    with pytest.raises(ResultsError, match="a row for bibtex CPLSD that chen_lin_2012/table3 does not have"):
+        record.read(tmp_path / "record")
+
+
+def test_the_record_is_of_a_commit_without_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "checkout_folder", lambda: tmp_path / "datasets")
+    with pytest.raises(UserError, match="in a checkout of the source code with git"):
+        record.commit_of_checkout()
+    (tmp_path / "a.py").write_text("1")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a"]
+    for words in ["init", "-q"], ["add", "a.py"], ["commit", "-qm", "a"]:
+        subprocess.run([*git, *words], check=True)
+    commit = record.commit_of_checkout()
+    assert len(commit) == 40
+    (tmp_path / "a.py").write_text("2")
+    with pytest.raises(UserError, match=r"a\.py differs from its commit"):
+        record.commit_of_checkout()
+    assert record.commit_of_checkout(dirty=True) == f"{commit} with changes"
+
+
+def test_own_methods_are_compared_with_stored_rows_on_the_same_data(tmp_path, mlcdr, monkeypatch):
+    stored(tmp_path, TABLE3, as_printed(TABLE3))
+    monkeypatch.setattr(record, "record_folder", lambda: tmp_path / "record")
+    mine = {
+        ("yeast", "Mine", size, "hamming_loss"): (0.19, 0.001, 100) for size in ("20%", "40%", "60%", "80%", "100%")
+    }
+    methods = {"Mine": {"label_space": "plst", "learner": "least_squares"}}
+    run_of(tmp_path, TABLE3, mine, name="mine", methods=methods, datasets=["yeast"])
+    shown = mlcdr("compare", tmp_path / "mine", "--record", TABLE3, "--metric", "hamming_loss")
+    assert shown.code == 0, shown.err
+    assert [name in shown.out for name in ("Mine", "PLST", "CPLST", "yeast", "scene")] == [True] * 4 + [False]
+    wrong = mlcdr("compare", tmp_path / "mine", "--record", "chen_lin_2012/table9")
+    assert (wrong.code, "did you mean 'chen_lin_2012/table3'" in wrong.err) == (2, True)
+
+
+def test_how_many_cells_lie_beyond_so_many_standard_errors():
+    cell = published.load(TABLE3)[0]
+    z = (0.0, 1.5, 2.5, -2.5, 3.5)
+    rows = [published.ComparedCell(cell, 0, 0.03, 0.04, 0.05 * k, k, "agrees", n=100) for k in z]
+    counted = record.count_beyond([*rows, published.ComparedCell(cell, 0, 1, 1, 9, 9, "not reproducible", n=100)])
+    assert (counted.cells, counted.beyond) == (5, {2: 3, 3: 1})
+    assert counted.expected == pytest.approx({2: 5 * 0.0470, 3: 5 * 0.0031}, rel=0.02)  # t with 169 degrees of freedom
+    few = record.count_beyond([published.ComparedCell(cell, 0, 0.1, 0.0, 0, 0, "agrees", n=5)])
+    assert few.expected[2] == pytest.approx(0.1161, rel=1e-3), "t with 4 degrees of freedom"
+
+
+# -------------------------------------------------------------------- making it
+
+
+def test_the_plan_leaves_out_data_that_cannot_be_had_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(recipes, "missing", lambda experiments: ["delicious"])
+    monkeypatch.setattr(recipes, "missing_folds", lambda experiments: [])
+    planned = {each.name: each for each in making.plan(False, tmp_path)}
+    large = planned["sun_2017_thesis/table8_1_large"]
+    assert large.lacks[0].startswith("delicious: ")
+    assert "delicious" not in large.step.overrides[-1]
+    assert "bibtex" in large.step.overrides[-1]
+    assert planned["sun_2017_thesis/table8_2"].timed
+    tables = {each.step.recipe.table for each in planned.values()} - {""}
+    laid_out = {spec.layout for each in planned.values() for spec in each.step.recipe.outline.tables}
+    assert set(published.names()) <= tables | laid_out, "every table that can be computed"
+    small = making.plan(True, tmp_path)
+    assert {each.name for each in small} >= {f"{TABLE3}_small", f"{TABLE2}_small"}
+    assert not any(each.timed for each in small)
+
+
+def test_long_runs_get_all_workers_first_and_timed_ones_one(tmp_path, monkeypatch):
+    calls = []
+
+    def popen(line, **_):
+        calls.append((line[line.index("run") + 1], line[line.index("--jobs") + 1]))
+        return SimpleNamespace(communicate=lambda: ("", "wrong\n"), returncode=len(calls) == 2, poll=lambda: 0)
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+
+    def planned(name, seconds, timed=False):
+        return making.Planned(Step(SimpleNamespace(path=name)), name, seconds, False, timed)
+
+    ended = []
+    every = [planned("long", 70), planned("timed", 20, True), planned("short", 10)]
+    making.run(every, tmp_path, 4, lambda each, error: ended.append((each.experiment, error)))
+    assert calls[0] == ("long", "4")
+    assert sorted(calls[1:]) == [("short", "2"), ("timed", "1")]
+    assert sorted(error for _, error in ended) == ["", "", "wrong"]

@@ -1,0 +1,179 @@
+"""Making the record: which configs it has, what each takes, and running them with all cores busy to the end."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import joblib
+
+from mlcdr.data.sources import how_to_get
+from mlcdr.errors import ResultsError
+from mlcdr.experiment.model import Experiment
+from mlcdr.reproduce import published, recipes, record
+from mlcdr.reproduce.recipes import SMALL, Recipe, Step
+from mlcdr.results.manifest import read_manifest
+
+_INSTEAD = {"sun_2017_thesis/table6_2": "sun_2017_thesis/table6_2_random"}  # the whole grids take days
+_LANES = 2
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One run of the record.
+
+    Attributes
+    ----------
+    step : Step
+    experiment : str
+        Its name, which names the results folder.
+    seconds : float
+        The CPU time that it took; NaN if it is not known.
+    estimated : bool
+        It is estimated from the time of the table in minutes.
+    timed : bool
+        It reports times, so that one trial runs at a time.
+    lacks : tuple of str
+        What of it cannot be had here, and why.
+    possible : bool
+        Whether anything is left to run.
+    """
+
+    step: Step
+    experiment: str
+    seconds: float
+    estimated: bool
+    timed: bool
+    lacks: tuple[str, ...] = ()
+    possible: bool = True
+
+    @property
+    def name(self) -> str:
+        """`PAPER/CONFIG`, with `_small` for a reduction."""
+        recipe = self.step.recipe
+        small = self.step.overrides and self.experiment.endswith(f"_{SMALL}") and recipe.variant != SMALL
+        return f"{recipe.name}_{SMALL}" if small else recipe.name
+
+
+def plan(small: bool, out: Path) -> list[Planned]:
+    """The runs of the record, the longest first: all tables in all readings; or `small`, what is judged in minutes.
+
+    `out` is the folder of the results folders, which may know what a run took.
+    """
+    known = recipes.recipes()
+    took = {each.manifest.get("experiment"): each.cpu_seconds for each in record.read()}
+    found = [
+        _planned(step, took, out)
+        for recipe in known.values()
+        if _is_of_record(recipe, small)
+        for step in (recipes.steps(recipe.name, small=True) if small else [Step(recipe)])
+    ]
+    # one that has never run may be the longest
+    return sorted(found, key=lambda each: -each.seconds if each.seconds == each.seconds else -math.inf)
+
+
+def _is_of_record(recipe: Recipe, small: bool) -> bool:
+    paper, _, name = recipe.name.partition("/")
+    if recipe.variant == SMALL or paper not in {each.partition("/")[0] for each in published.every_name()}:
+        return False
+    if not (recipe.table or name.startswith("table")):
+        return False
+    if small:
+        return bool(recipe.table) and not recipe.variant and not recipes.prints_times(recipe.outline)
+    return recipe.name not in _INSTEAD
+
+
+def _planned(step: Step, took: dict[str | None, float], out: Path) -> Planned:
+    if lacks := step.recipe.lacks():
+        outline = step.recipe.outline
+        return Planned(step, outline.name, math.nan, False, False, tuple(lacks), possible=False)
+    experiment = recipes.experiment_of(step)
+    seconds = _took(out / experiment.name)
+    if seconds != seconds:
+        seconds = took.get(experiment.name, math.nan)
+    if estimated := seconds != seconds:
+        seconds = _estimate(step.recipe, experiment, took, out)
+    timed = recipes.prints_times(experiment)
+    absent = dict.fromkeys([*recipes.missing([experiment]), *recipes.missing_folds([experiment])])
+    if not absent:
+        return Planned(step, experiment.name, seconds, estimated, timed)
+    left = [spec.plain() for spec in experiment.datasets if spec.name not in absent]
+    step = replace(step, overrides=(*step.overrides, f"datasets={json.dumps(left)}"))
+    why = f"{', '.join(absent)}: {how_to_get(list(absent), bool(recipes.missing_folds([experiment])))}"
+    return Planned(step, experiment.name, seconds, estimated, timed, (why,), bool(left))
+
+
+def _estimate(recipe: Recipe, experiment: Experiment, took: Mapping[str | None, float], out: Path) -> float:
+    """The CPU time that a table may take, by that of the table in minutes and the sizes of both."""
+    whole = recipes.recipes()[recipe.of]
+    (small,) = recipes.steps(whole.name, small=True)
+    reduced = recipes.experiment_of(small)
+    seconds = _took(out / reduced.name)
+    seconds = took.get(reduced.name, math.nan) if seconds != seconds else seconds
+    return seconds * _size(experiment) / _size(reduced)
+
+
+def _size(experiment: Experiment) -> float:
+    """The values that a run reads, over all data sets, splits, methods and points of the sweep."""
+    splits, points = experiment.splits, math.prod(len(values) for values in experiment.sweep.values())
+    times = splits.repeats * getattr(splits, "folds", 1) * len(experiment.methods) * points
+    sizes = [recipes.n_values(spec.name) for spec in experiment.datasets]
+    return times * (math.fsum(sizes) or 1.0)
+
+
+def _took(folder: Path) -> float:
+    """What a results folder says of its CPU time; NaN if it says nothing."""
+    try:
+        runs = read_manifest(folder).get("computed_by", [])
+    except ResultsError:
+        return math.nan
+    return math.fsum(run.get("cpu_seconds") or run["seconds"] for run in runs) or math.nan
+
+
+def run(planned: Sequence[Planned], out: Path, jobs: int, ended: Callable[[Planned, str], None]) -> None:
+    """Run what is planned, two runs at a time, each with half of the workers; `ended` gets each, and what went wrong.
+
+    A run that would still compute when all others have ended is given all workers, before the others.
+    """
+    cores = jobs or joblib.cpu_count()
+    lanes = min(_LANES, cores)
+    total = math.fsum(each.seconds for each in planned if each.seconds == each.seconds)
+    long = [each for each in planned if each.seconds > total / lanes and not each.timed]
+    rest = [each for each in planned if each not in long]
+    processes: list[subprocess.Popen[str]] = []
+
+    def one(each: Planned, workers: int) -> None:
+        settings = [word for change in each.step.overrides for word in ("--set", change)]
+        line = [sys.executable, "-m", "mlcdr", "run", str(each.step.recipe.path), *settings, "--out", str(out)]
+        line += ["--jobs", str(1 if each.timed else workers), "--quiet"]
+        process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        processes.append(process)
+        _, errors = process.communicate()
+        ended(each, "" if process.returncode == 0 else errors.strip() or f"exit code {process.returncode}")
+
+    try:
+        for each in long:
+            one(each, cores)
+        with ThreadPoolExecutor(lanes) as pool:
+            try:
+                for future in [pool.submit(one, each, max(1, cores // lanes)) for each in rest]:
+                    future.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    except BaseException:
+        for process in processes:
+            if process.poll() is None:
+                process.terminate()  # it saves what is finished
+        raise
+
+
+def facts_tables() -> list[str]:
+    """The published tables of data sets, which are counted and not run."""
+    return [name for name in published.data_set_names() if recipes.data_table(name)]

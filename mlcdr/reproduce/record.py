@@ -1,0 +1,355 @@
+"""The record: what comes of the published tables, as small text files that are kept with the source code.
+
+    record/PAPER/CONFIG/
+      summary.csv       every cell: mean, std, se, n (of a grid on the test folds, the best)
+      comparison.csv    the printed cells that the run has, each with ours, z and the verdict
+      experiment.yaml   the experiment, all defaults written out
+      manifest.json     commit, code of each method, versions, machine, data sets, wall and CPU seconds
+
+CONFIG is the config's name, with `_small` for a table in minutes. `record/others/NAME/` has runs of no paper's config,
+which are rows of the leaderboard. A folder of the record is a results folder that has means only. Of a table of data
+sets there are `comparison.csv` and `manifest.json`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+from scipy import stats
+
+from mlcdr.config.loading import experiment_yaml
+from mlcdr.config.shipped import record_folder
+from mlcdr.data.files import checkout_folder
+from mlcdr.errors import ResultsError, UserError, suggest_name
+from mlcdr.experiment.keys import code_of, digest
+from mlcdr.experiment.model import Experiment
+from mlcdr.experiment.splits import FromFile
+from mlcdr.reproduce import data_sets, published, recipes
+from mlcdr.reproduce.judging import rules_for
+from mlcdr.reproduce.published import ComparedCell, PublishedComparison, Verdict
+from mlcdr.results.manifest import read_manifest
+from mlcdr.results.results import Results, import_results, open_results, read_experiment
+from mlcdr.whole_files import write_atomically
+
+OTHERS = "others"
+_COLUMNS = ("table", "dataset", "method", "setting", "metric", "published", "ours", "se", "n", "difference", "z")
+_KEPT = ("started", "seed", "python", "packages", "blas", "machine", "trials", "datasets", "computed_by")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One folder of the record.
+
+    Attributes
+    ----------
+    name : str
+        `PAPER/CONFIG`.
+    folder : Path
+    manifest : dict
+    rows : dict
+        Published table → its cells that the run has.
+    """
+
+    name: str
+    folder: Path
+    manifest: dict[str, Any]
+    rows: dict[str, tuple[ComparedCell, ...]]
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is a table in minutes."""
+        return self.name.endswith(f"_{recipes.SMALL}")
+
+    @property
+    def counts_data(self) -> bool:
+        """Whether it is a table of data sets, which no method computes."""
+        return "experiment" not in self.manifest
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time of all runs that computed something; of one that did not measure it, its wall time."""
+        runs = self.manifest.get("computed_by", [])
+        return math.fsum(run.get("cpu_seconds") or run.get("seconds") or 0.0 for run in runs)
+
+    @property
+    def date(self) -> str:
+        """The day of the last run."""
+        return str(self.manifest.get("started", ""))[:10]
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        """The experiment."""
+        return read_experiment(self.folder)
+
+    @cached_property
+    def results(self) -> Results:
+        """The means."""
+        return import_results(self.folder)
+
+    @property
+    def variant(self) -> str:
+        """Of the config: `as_stated`, `small`; empty for the table itself and its part of large data sets."""
+        variant = str(self.manifest.get("variant", ""))
+        return "" if variant == recipes.LARGE else variant
+
+    def changes(self) -> list[str]:
+        """In what the experiment is not what its config gives now."""
+        recipe = recipes.recipes().get(self.manifest.get("config", ""))
+        if recipe is None:
+            return [] if self.counts_data or self.name.startswith(f"{OTHERS}/") else ["no config of this name"]
+        return list(recipes.changes(recipes.expected(recipe, self.manifest["variant"]), self.experiment))
+
+
+def read(folder: Path | None = None) -> list[Entry]:
+    """All of the record, by name; that of the source checkout, or the package's own copy, if no folder is given.
+
+    Raises
+    ------
+    ResultsError
+        When a file cannot be read.
+    """
+    folder = folder or record_folder()
+    return [_read(path.parent, folder) for path in sorted(folder.glob("*/*/manifest.json"))]
+
+
+def _read(path: Path, folder: Path) -> Entry:
+    rows: dict[str, list[ComparedCell]] = {}
+    known: dict[str, dict[tuple[str, ...], published.PublishedCell]] = {}
+    source = path / "comparison.csv"
+    if source.is_file():
+        for row in csv.DictReader(io.StringIO(source.read_text(encoding="utf-8"))):
+            table = row["table"]
+            if table not in known:
+                known[table] = {_place(cell): cell for cell in published.cells_of(table)}
+            cell = known[table].get((row["dataset"], row["method"], row["setting"], row["metric"]))
+            if cell is None or cell.mean != row["published"]:
+                raise ResultsError(f"{source}: a row for {row['dataset']} {row['method']} that {table} does not have")
+            ours, se, difference, z = (float(row[key] or "nan") for key in ("ours", "se", "difference", "z"))
+            n, verdict = int(row["n"]), cast(Verdict, row["verdict"])
+            theirs = cell.standard_error(n, rules_for(table)) if n else math.nan
+            found = ComparedCell(cell, ours, se, theirs, difference, z, verdict, row["at"], n)
+            rows.setdefault(table, []).append(found)
+    name = path.relative_to(folder).as_posix()
+    return Entry(name, path, read_manifest(path), {table: tuple(each) for table, each in rows.items()})
+
+
+def _place(cell: published.PublishedCell) -> tuple[str, ...]:
+    return cell.dataset, cell.method, cell.setting, cell.metric
+
+
+def find(table: str, folder: Path | None = None) -> list[Results]:
+    """The stored results of `PAPER/TABLE`, with those of its large data sets; or of `others/NAME`.
+
+    Raises
+    ------
+    ResultsError
+        When the record has none of that name.
+    """
+    entries = {each.name: each for each in read(folder) if not each.counts_data}
+    wanted = [name for name in (table, f"{table}_{recipes.LARGE}") if name in entries]
+    if not wanted:
+        known = f"(it has: {', '.join(entries)})" if entries else "(it is empty)"
+        raise ResultsError(f"the record has no results of {table!r}{suggest_name(table, entries)} {known}")
+    return [entries[name].results for name in wanted]
+
+
+# -------------------------------------------------------------------- writing
+
+
+def store(source: Path, commit: str, to: Path | None = None) -> Path:
+    """Write a results folder into the record, in place of what it had of that config.
+
+    Raises
+    ------
+    ResultsError
+        When the folder cannot be read, or its last run did not come to its end.
+    """
+    results, manifest = open_results(source), read_manifest(source)
+    trials = results.manifest.trials
+    if trials.interrupted or trials.failed:
+        what = "was interrupted" if trials.interrupted else f"has {trials.failed} failed trials"
+        raise ResultsError(f"{source}: the last run {what}; the record takes whole runs only")
+    experiment = results.experiment
+    recipe, variant = recipes.by_experiment_name().get(experiment.name, (None, ""))
+    name = f"{recipe.of}{f'_{variant}' if variant else ''}" if recipe else f"{OTHERS}/{experiment.name}"
+    tables = [table for table in recipes.tables_of(recipe, experiment) if table] if recipe else []
+    rows = [(table, row) for table in tables for row in published.compare(results, table).rows if row.n]
+    facts = {key: manifest[key] for key in _KEPT if key in manifest}
+    facts |= {"experiment": experiment.name, "config": recipe.name if recipe else "", "variant": variant}
+    facts |= {"commit": commit, "code": _code(experiment)}
+    if isinstance(experiment.splits, FromFile):  # where the folds were found is of this machine
+        experiment = experiment.model_copy(update={"splits": experiment.splits.model_copy(update={"folders": ()})})
+    folder = (to or record_folder()) / name
+    header = ["dataset", "method", *results.swept, "metric", "mean", "std", "se", "n"]
+    cells = [
+        [dataset, method, *point, metric, *map(_short, (cell.mean, cell.std, cell.se)), cell.n]
+        for (dataset, method, point, metric), cell in results.cells.items()
+    ]
+    write_atomically(folder / "summary.csv", _csv(header, cells))
+    write_atomically(folder / "experiment.yaml", experiment_yaml(experiment))
+    _write(folder, rows, facts)
+    return folder
+
+
+def store_facts(table: str, commit: str, to: Path | None = None) -> Path:
+    """Count a published table of data sets on those at hand, and write the comparison into the record.
+
+    Raises
+    ------
+    DataError
+        When not one of its data sets is at hand.
+    """
+    found = data_sets.compare([], table)
+    nan = math.nan
+    rows = []
+    for row in found.rows:
+        if row.ours is not None and row.verdict not in ("n/a", "not run"):
+            off = row.ours - float(row.published.mean)
+            rows.append((table, ComparedCell(row.published, row.ours, nan, nan, off, nan, row.verdict)))
+    folder = (to or record_folder()) / table
+    _write(folder, rows, {"commit": commit})
+    return folder
+
+
+def _write(folder: Path, rows: Sequence[tuple[str, ComparedCell]], facts: Mapping[str, Any]) -> None:
+    compared = [
+        [
+            *(table, *_place(row.published), row.published.mean, _short(row.ours), _short(row.ours_se), row.n),
+            *(_short(row.difference), _short(row.z), row.verdict, row.setting),
+        ]
+        for table, row in rows
+    ]
+    write_atomically(folder / "comparison.csv", _csv([*_COLUMNS, "verdict", "at"], compared))
+    write_atomically(folder / "manifest.json", json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+
+
+def _short(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.6g}"
+
+
+def _csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue()
+
+
+def commit_of_checkout(dirty: bool = False) -> str:
+    """The commit of the source checkout that this package is of; `dirty` allows changes, and says so behind it.
+
+    Raises
+    ------
+    UserError
+        When there is no checkout, or a file differs from its commit (but for the record itself).
+    """
+    checkout = checkout_folder()
+    root = str(checkout.parent) if checkout else "."
+    try:
+        head, changed = (
+            subprocess.run(["git", "-C", root, *words], capture_output=True, text=True, check=True).stdout.strip()
+            for words in (
+                ("rev-parse", "HEAD"),
+                ("status", "--porcelain", "--untracked-files=no", "--", ".", ":!results/record"),
+            )
+        )
+    except (OSError, subprocess.CalledProcessError):
+        checkout = None
+    if checkout is None:
+        raise UserError("the record is made in a checkout of the source code with git")
+    if changed and not dirty:
+        first = changed.splitlines()[0].split()[-1]
+        raise UserError(f"{first} differs from its commit, and the record is of one commit: commit it, or use --dirty")
+    return f"{head} with changes" if changed else head
+
+
+# -------------------------------------------------------------------- whether it is of the code as it is
+
+
+def _code(experiment: Experiment) -> dict[str, str]:
+    """Method → the digest of the code that decides its scores."""
+    return {name: digest(code_of(experiment, spec)) for name, spec in experiment.methods.items()}
+
+
+def outdated(entry: Entry) -> list[str]:
+    """In what an entry is not what its config gives now: methods with other code, settings that changed."""
+    if entry.counts_data:
+        return []
+    reasons = [each for each in entry.changes() if not each.startswith("datasets: ")]  # those at hand then
+    try:
+        now = _code(entry.experiment)
+    except UserError as error:
+        return [*reasons, str(error)]
+    others = [name for name, code in now.items() if entry.manifest["code"].get(name) != code]
+    return [*reasons, *([f"computed by other code: {', '.join(others)}"] if others else [])]
+
+
+# -------------------------------------------------------------------- tables of the record
+
+
+def comparisons(entries: Iterable[Entry]) -> dict[tuple[str, str], tuple[PublishedComparison, list[Entry]]]:
+    """(table, variant) → all printed cells with what is stored of them, and the entries that have it; sorted."""
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        for table in entry.rows:
+            groups.setdefault((table, entry.variant), []).append(entry)
+    found = {}
+    for (table, variant), members in sorted(groups.items()):
+        rules = rules_for(table)
+        stored = {row.published: row for entry in reversed(members) for row in entry.rows[table]}
+        rows = tuple(stored.get(cell) or published.judge(cell, None, rules) for cell in published.cells_of(table))
+        compared = PublishedComparison(table, "the record", rows, (), rules)
+        found[table, variant] = (compared, members)
+    return found
+
+
+@dataclass(frozen=True)
+class Multiplicity:
+    """How many of so many judged cells lie beyond 2 and 3 standard errors, and how many would by chance.
+
+    Attributes
+    ----------
+    cells : int
+    beyond, expected : dict
+        z → how many lie beyond it; how many would if ours and theirs were means over splits of the same distribution.
+    """
+
+    cells: int
+    beyond: dict[int, int]
+    expected: dict[int, float]
+
+
+def count_beyond(rows: Iterable[ComparedCell]) -> Multiplicity:
+    """Count the cells by the standard error of the difference, which has that of the printed number's rounding.
+
+    By chance: Student's t, with the degrees of freedom of Welch's test. Where no spread is printed the printed number
+    is one repetition, and z is over the standard deviation of ours. Cells that are not judged do not count.
+    """
+    beyond, expected, cells = dict.fromkeys((2, 3), 0), dict.fromkeys((2, 3), 0.0), 0
+    for row in rows:
+        theirs = 0.0 if math.isnan(row.published_se) else row.published_se
+        rounding = 10.0**-row.published.digits / math.sqrt(12)
+        variance = row.ours_se**2 + theirs**2
+        if row.verdict not in ("agrees", "differs") or not variance > 0 or row.n < 2:
+            continue
+        cells += 1
+        z = abs(row.difference) / math.sqrt(variance + rounding**2)
+        degrees = (row.n - 1) * variance**2 / (row.ours_se**4 + theirs**4)
+        for limit in beyond:
+            beyond[limit] += z > limit
+            expected[limit] += 2 * float(stats.t.sf(limit, degrees))
+    return Multiplicity(cells, beyond, expected)
+
+
+def restrict(results: Results, datasets: Iterable[str]) -> Results:
+    """The results on some data sets only; all if they have none of them."""
+    kept = tuple(name for name in results.datasets if name in set(datasets)) or results.datasets
+    cells = {key: cell for key, cell in results.cells.items() if key[0] in kept}
+    return replace(results, datasets=kept, cells=cells)
