@@ -19,7 +19,7 @@ from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.cplst import CPLST
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace, error_terms_of
 from mlcdr.methods.label_space.plst import PLST
-from mlcdr.numerics.linalg import signed
+from mlcdr.numerics.linalg import Tridiagonal, signed
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.operators import conjugate_gradients
 from mlcdr.numerics.principal import rank_coordinates
@@ -35,8 +35,8 @@ class LEML(LinearLabelSpace):
     with the same ridge (PLST's where S is not formed), these steps alternate until the objective falls by less than
     `tol` of itself:
 
-    - W: SWHᵀH + λW = CH, by the eigenvectors of S = X̃ᵀX̃ (d×d) and HᵀH; by conjugate gradients on the rows (as in the
-      paper) where X has 15,000 rows and features or more;
+    - W: SWHᵀH + λW = CH, by a tridiagonal form of S = X̃ᵀX̃ (d×d) and the eigenvectors of HᵀH; by conjugate gradients on
+      the rows (as in the paper) where X has 15,000 rows and features or more;
     - H = CᵀW(WᵀSW + λI)⁻¹, C = X̃ᵀZ (d×K);
     - with WHᵀ = UΣVᵀ, W = U√Σ and H = V√Σ: of all factors with this product those with the smallest penalty, λ times
       the nuclear norm. The paper has no such step; without it the first two take some ten times as many rounds.
@@ -47,10 +47,10 @@ class LEML(LinearLabelSpace):
     LEML is label space and regression in one. The code t = (y − ȳ)H + (x − x̄)W(I − HᵀH), linear in labels and
     features like FaIE's, is the one of which ridge regression with the same α = λ and a free intercept learns W: with
     `learner: {ridge: {alpha: λ}}` predictions are the paper's (to `tol`, since W is then found again for the last H).
-    Another learner fits the same codes. Not nested: each M is fitted by itself, the eigenvectors of S serve all.
+    Another learner fits the same codes. Not nested: each M is fitted by itself, the tridiagonal form serves all.
 
-    Cost: CPLST's, 9d³ for the eigenvectors, once a split (d > n: 9n³, of XXᵀ), and 4dKM + 6(d + K)M² for each round, of
-    which there are about five; or, by conjugate gradients, 4 nnz(X)·M for each of their steps.
+    Cost: CPLST's, 4d³/3 for the tridiagonal form, once a split (d > n: 9n³, of XXᵀ), and 4dKM + 6(d + K)M² for each
+    round, of which there are about five; or, by conjugate gradients, 4 nnz(X)·M for each of their steps.
 
     Parameters
     ----------
@@ -159,19 +159,22 @@ class _Problem:
             return cls._implicit(moments, ridge, size)
         inner = rank_coordinates(moments)
         if inner.moments is moments:
-            values, vectors = moments.memo.get("axes of the scatter", lambda: scipy.linalg.eigh(moments.xx))
-            cross = moments.once("cross on the axes of the scatter", lambda: vectors.T @ moments.xy)
-        else:  # these are the axes
-            values, vectors, cross = inner.moments.spread(), None, inner.moments.xy
-        values = np.maximum(values, 0.0)[:, None]
+            axes = moments.memo.get("tridiagonal scatter", lambda: Tridiagonal.of(moments.xx))
+            cross = moments.once("cross, rotated to the tridiagonal scatter", lambda: axes.rotate(moments.xy))
+        else:  # S is diagonal
+            values = inner.moments.spread()
+            axes, cross = (
+                Tridiagonal(values, np.zeros(max(0, len(values) - 1)), values[:0], values[:0]),
+                inner.moments.xy,
+            )
         return cls(
-            len(values),
+            len(cross),
             size,
-            lambda w: values * w,
-            lambda w: inner.lift(w if vectors is None else vectors @ w),
+            axes.times,
+            lambda w: inner.lift(axes.rotate(w, back=True)),
             lambda h: cross @ h,
             lambda w: cross.T @ w,
-            lambda gamma, right, _: right / (values * gamma + ridge),
+            lambda gamma, right, _: axes.solve(gamma, ridge, right),
         )
 
     @classmethod
