@@ -4,8 +4,10 @@ A mutant is a copy of the repository with one fault in one module. It is killed 
 and survives when all tests pass. A survivor that changes nothing that can be seen stands in tests/mutants.txt with the
 reason. The exit code is 1 where a module's tests kill less than 90 % of its other mutants.
 
-Third-party packages are imported once, and each mutant is tested in a fork of that process, since to import them takes
-longer than the tests. With `--sample N` N mutants of each module are drawn, by `--seed`.
+Most of the time would go into imports and into tests that never reach the fault. So the tests are collected once, each
+mutant is put into a fork of that process, as the code of its functions, and first the tests run that execute its
+statement. What these let pass, and what is not within a function, is tested by all of the module's tests in a fork that
+has imported only third-party packages. With `--sample N` N mutants of each module are drawn, by `--seed`.
 """
 
 from __future__ import annotations
@@ -14,7 +16,10 @@ import argparse
 import ast
 import contextlib
 import difflib
+import gc
 import importlib
+import inspect
+import json
 import os
 import random
 import re
@@ -23,10 +28,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
@@ -34,7 +41,8 @@ KNOWN = Path(__file__).with_suffix(".txt")
 
 # A module, and the tests that are to kill its mutants.
 MODULES = {
-    "mlcdr/metrics/label_sets.py": "tests/test_metrics.py tests/methods/test_metrics.py",
+    "mlcdr/metrics/label_sets.py": "tests/test_metrics.py tests/methods/test_metrics.py tests/methods/test_field.py "
+    "tests/experiment/test_by_label.py",
     "mlcdr/metrics/outcome.py": "tests/test_metrics.py tests/test_ranking_metrics.py",
     "mlcdr/metrics/ranking.py": "tests/test_ranking_metrics.py",
     "mlcdr/methods/thresholds.py": "tests/methods/test_thresholds.py",
@@ -43,7 +51,7 @@ MODULES = {
     "mlcdr/experiment/division.py": "tests/experiment/test_splits.py tests/experiment/test_labelled.py",
     "mlcdr/experiment/fold_files.py": "tests/experiment/test_splits.py",
     "mlcdr/experiment/stratification.py": "tests/experiment/test_stratification.py",
-    "mlcdr/experiment/keys.py": "tests/experiment/test_keys.py",
+    "mlcdr/experiment/keys.py": "tests/experiment/test_keys.py tests/experiment/test_trials.py",
     "mlcdr/experiment/trials.py": "tests/experiment/test_trials.py",
     "mlcdr/results/store.py": "tests/experiment/test_store.py tests/experiment/test_tune.py "
     "tests/test_commands_status.py",
@@ -146,59 +154,176 @@ def known() -> set[tuple[str, str]]:
     return found
 
 
-def passes(copy: Path, tests: str, seconds: float) -> bool:
-    """Whether all tests pass in `copy` within so many seconds."""
+def fork(does: Callable[[], int], seconds: float, output: Path) -> int | None:
+    """The exit code of a fork of this process that does so, with what it prints in a file; None if the time is up."""
     child = os.fork()
     if child == 0:
         os.setsid()
-        out = os.open(copy.parent / "output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        out = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(out, 1)
         os.dup2(out, 2)
-        os.chdir(copy)
-        for name in [name for name in sys.modules if name.partition(".")[0] in ("tests", "mlcdr")]:
-            del sys.modules[name]
-        sys.path.insert(0, str(copy))
-        os.environ["PYTHONPATH"] = str(copy)
-        import pytest
-
         code = 1
         with contextlib.suppress(BaseException):
-            code = pytest.main(["-x", "-p", "no:cacheprovider", f"--basetemp={copy.parent / 'tmp'}", *tests.split()])
+            code = does()
         os._exit(code)
     end = time.monotonic() + seconds
     status = None
     while status is None and time.monotonic() < end:
         done, waited = os.waitpid(child, os.WNOHANG)
         status = waited if done else None
-        time.sleep(0.02)
+        time.sleep(0.005)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     if status is None:
         os.waitpid(child, 0)
-    return status == 0
+        return None
+    return os.waitstatus_to_exitcode(status)
+
+
+def run_tests(copy: Path, tests: str, *plugins: object) -> int:
+    """Run the tests in `copy`, in this process; pytest's exit code."""
+    import pytest
+
+    os.chdir(copy)
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("tests", "mlcdr")]:
+        del sys.modules[name]
+    sys.path.insert(0, str(copy))
+    os.environ["PYTHONPATH"] = str(copy)
+    options = ["-x", "-p", "no:cacheprovider", f"--basetemp={copy.parent / 'tmp'}"]
+    return int(pytest.main([*options, *tests.split()], plugins=plugins))
+
+
+def function_codes(old: CodeType, new: CodeType) -> dict[tuple[str, int], CodeType] | None:
+    """What becomes of the functions' code, by name and line; None where more than functions differ."""
+    if old.co_flags & inspect.CO_OPTIMIZED:  # a function's, with all within
+        return {(old.co_name, old.co_firstlineno): new} if old != new else {}
+    parts = [[const for const in code.co_consts if isinstance(const, CodeType)] for code in (old, new)]
+    plain = [[const for const in code.co_consts if not isinstance(const, CodeType)] for code in (old, new)]
+    if (old.co_code, old.co_names, plain[0]) != (new.co_code, new.co_names, plain[1]):
+        return None
+    found: dict[tuple[str, int], CodeType] = {}
+    for pair in zip(*parts, strict=True):
+        within = function_codes(*pair)
+        if within is None:
+            return None
+        found |= within
+    return found
+
+
+class Killing:
+    """A pytest plugin: instead of the run, each mutant against the tests that execute its statement."""
+
+    def __init__(self, copy: Path, module: str, drawn: list[str], survived: Path):
+        self.copy, self.path, self.drawn, self.survived = copy, copy / module, drawn, survived
+        self.source = self.path.read_text(encoding="utf-8")
+        self.output = copy.parent / "output.txt"
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Write the numbers of the mutants that survive, in JSON."""
+        import pytest
+
+        if session.testsfailed or fork(lambda: self._trace(session.items), 1800, self.output) != 0:
+            pytest.exit(f"{self.path}: its tests fail as it is:\n{self.output.read_text()}", returncode=1)
+        traced = json.loads(self.survived.read_text())
+        alive = [number for number, mutant in enumerate(self.drawn) if self._survives(mutant, session.items, traced)]
+        self.path.write_text(self.source, encoding="utf-8")
+        self.survived.write_text(json.dumps(alive))
+        return True
+
+    def _survives(self, mutant: str, items: list[Any], traced: list[tuple[float, list[int]]]) -> bool:
+        codes = function_codes(*(compile(text, self.path, "exec", dont_inherit=True) for text in (self.source, mutant)))
+        lines = changed_statements(self.source, mutant)
+        chosen = sorted((seconds, i) for i, (seconds, executed) in enumerate(traced) if lines & {*executed})
+        if codes is None or not chosen:
+            return True
+        write(self.path, mutant)  # for the processes that a test starts
+
+        def does() -> int:
+            for function in [each for each in gc.get_objects() if isinstance(each, FunctionType)]:
+                code = function.__code__
+                if code.co_filename == str(self.path) and (code.co_name, code.co_firstlineno) in codes:
+                    function.__code__ = codes[code.co_name, code.co_firstlineno]
+            return int(not all(passes(items[i]) for _, i in chosen))
+
+        return fork(does, 20 * sum(seconds for seconds, _ in chosen) + 30, self.output) == 0
+
+    def _trace(self, items: list[Any]) -> int:
+        """Of each test the seconds and the lines of the module that it executes; 0 if all pass."""
+        executed: set[int] = set()
+
+        def trace(frame: Any, event: str, _: object) -> Any:
+            if frame.f_code.co_filename != str(self.path):
+                return None
+            executed.add(frame.f_lineno)
+            return trace
+
+        found = []
+        for item in items:
+            executed.clear()
+            start = time.monotonic()
+            threading.settrace(trace)
+            sys.settrace(trace)
+            passed = passes(item)
+            sys.settrace(None)
+            if not passed:
+                return 1
+            found.append((time.monotonic() - start, sorted(executed)))
+        self.survived.write_text(json.dumps(found))
+        return 0
+
+
+def passes(item: Any) -> bool:
+    """Run one test, with its fixtures."""
+    from _pytest.runner import runtestprotocol
+
+    reports = runtestprotocol(item, log=False, nextitem=None)
+    for report in reports:
+        print(f"{item.nodeid}: {report.when} {report.outcome}\n{report.longreprtext}", flush=True)
+    return not any(report.failed for report in reports)
+
+
+def changed_statements(source: str, mutant: str) -> set[int]:
+    """The lines of the innermost statements that a mutant changes."""
+    parts = difflib.SequenceMatcher(None, source.splitlines(), mutant.splitlines(), autojunk=False).get_opcodes()
+    changed = {
+        line + 1 for tag, start, end, _, _ in parts if tag != "equal" for line in range(start, max(end, start + 1))
+    }
+    statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
+    found: set[int] = set()
+    for line in changed:
+        around = [range(node.lineno, (node.end_lineno or 0) + 1) for node in statements]
+        found |= {*min((each for each in around if line in each), key=len, default=range(line, line + 1))}
+    return found
+
+
+def write(path: Path, text: str) -> None:
+    """Write a module, newer by a second than before: else the compiled text of the one before is taken for it."""
+    later = path.stat().st_mtime + 1
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, (later, later))
 
 
 def judge(copy: Path, module: str, sample: int | None, rng: random.Random) -> bool:
     """Test a module's mutants and print what survives; whether enough are killed."""
-    path = copy / module
+    path, output, survived = copy / module, copy.parent / "output.txt", copy.parent / "survived.json"
     source = path.read_text(encoding="utf-8")
     accepted = {changed for name, changed in known() if name == module}
     drawn = [mutant for mutant in islice(mutants(source, rng), sample) if change(source, mutant)[1] not in accepted]
     start = time.monotonic()
-    if not passes(copy, MODULES[module], 1800):
-        raise SystemExit(f"{module}: its tests fail as it is:\n{(copy.parent / 'output.txt').read_text()}")
-    seconds = 20 * (time.monotonic() - start) + 30
-    survivors = []
-    for number, mutant in enumerate(drawn, 1):
-        path.write_text(mutant, encoding="utf-8")
-        os.utime(path, (number, number))  # else the compiled text of the one before is taken for it
-        if passes(copy, MODULES[module], seconds):
-            survivors.append(mutant)
-    path.write_text(source, encoding="utf-8")
-    killed = len(drawn) - len(survivors)
+    plugin = Killing(copy, module, drawn, survived)
+    if fork(lambda: run_tests(copy, MODULES[module], plugin), 10**6, copy.parent / "judged.txt") != 0:
+        raise SystemExit((copy.parent / "judged.txt").read_text())
+    alive = []
+    for mutant in [drawn[number] for number in json.loads(survived.read_text())]:
+        write(path, mutant)
+        if fork(lambda: run_tests(copy, MODULES[module]), 1800, output) == 0:
+            alive.append(mutant)
+    write(path, source)
+    killed = len(drawn) - len(alive)
     share = killed / max(len(drawn), 1)
-    print(f"{module}: {killed} of {len(drawn)} mutants killed ({share:.0%})", flush=True)
-    for line, text in sorted(change(source, mutant) for mutant in survivors):
+    seconds = time.monotonic() - start
+    print(f"{module}: {killed} of {len(drawn)} mutants killed ({share:.0%}), {seconds:.0f} s", flush=True)
+    for line, text in sorted(change(source, mutant) for mutant in alive):
         print(f"{module}:{line}\n{text}\n", flush=True)
     return share >= 0.9
 
