@@ -18,8 +18,10 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+# Those that start processes or threads. What hostile files do (tests/faults/test_hostile_*.py) waits for none.
 TESTS = (
-    "tests/faults",
+    *(f"tests/faults/test_{name}.py" for name in ("interruption", "kills", "processes", "surroundings")),
+    "tests/faults/test_hostile_configs.py::test_a_pipe_with_a_writer_is_read_to_its_end",
     "tests/experiment/test_machines.py",
     "tests/experiment/test_runner.py",
     "tests/experiment/test_store.py",
@@ -38,7 +40,9 @@ def compute() -> None:
 
 def run_round(tests: list[str]) -> tuple[str, str]:
     """(`passed`, `failed` or `hung`, what pytest printed)."""
-    line = [sys.executable, "-m", "pytest", "-n", "2", "-m", "", "-o", f"faulthandler_timeout={STUCK}", *tests]
+    # a file's tests stay together: they share a cluster, or a results folder
+    options = ["-n", "2", "--dist", "loadfile", "-m", "", "-o", f"faulthandler_timeout={STUCK}"]
+    line = [sys.executable, "-m", "pytest", *options, *tests]
     process = subprocess.Popen(
         line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )

@@ -167,7 +167,7 @@ class Deadly(ClassifierMixin, BaseEstimator):
 
     `how`: a signal's name, `exit`, `memory` (more and more of it), `compiled` (C that keeps the interpreter's lock),
     `child` (waits for a process of its own, whose number is put into `once`). With `once` (a path)
-    only the first to come, who leaves that file behind; without `total` on any.
+    only the first to come, which leaves that file behind; without `total` on any.
     """
 
     def __init__(self, how: str, once: str = "", total: float | None = None):
@@ -177,7 +177,7 @@ class Deadly(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Deadly:
         if (self.total is None or abs(X.sum() - self.total) < 1e-6) and not (self.once and Path(self.once).exists()):
-            if self.once:
+            if self.once and self.how != "child":
                 Path(self.once).touch()
             self._die()
         self.n_labels_ = y.shape[1]
@@ -195,7 +195,9 @@ class Deadly(ClassifierMixin, BaseEstimator):
             raise RuntimeError("nobody minded")
         if self.how == "child":
             child = subprocess.Popen(["sleep", "1000"])
-            Path(self.once).write_text(str(child.pid))
+            part = Path(f"{self.once}.part")
+            part.write_text(str(child.pid))
+            part.rename(self.once)  # whoever sees the file can read the whole number
             child.wait()
         if self.how == "compiled":
             ctypes.PyDLL(None).sleep(1000)

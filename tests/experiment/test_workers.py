@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -94,18 +95,25 @@ def test_what_dies_once_is_tried_again(arff: Path, tmp_path: Path) -> None:
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("how", "limits", "limit"),
-    [("compiled", {"seconds": 5}, "seconds"), ("memory", {"memory": "400 MB more"}, "memory")],
-    ids=["seconds", "memory"],
-)
+@pytest.fixture
+def late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file; once it is there the run's clock is ahead by 200 s, so that no test waits for a limit to pass."""
+    path = tmp_path / "late"
+    clock = SimpleNamespace(**{**vars(time), "monotonic": lambda: time.monotonic() + 200 * path.exists()})
+    monkeypatch.setattr(workers, "time", clock)
+    return path
+
+
+@pytest.mark.parametrize(("how", "limit"), [("compiled", "seconds"), ("memory", "memory")], ids=["seconds", "memory"])
 def test_a_trial_that_passes_a_limit_is_ended(
-    arff: Path, tmp_path: Path, mlcdr: Callable[..., Outcome], how: str, limits: dict, limit: str
+    arff: Path, tmp_path: Path, mlcdr: Callable[..., Outcome], late: Path, how: str, limit: str
 ) -> None:
+    limits: dict[str, Any] = {"seconds": 100}
     if limit == "memory":  # more than a fork of this process has at once
         limits = {"memory": f"{workers._resident(os.getpid()) // 10**6 + 400} MB"}
     splits = {"kind": "shuffle", "repeats": 3, "train_size": 0.75, "seed": 1}
-    methods = {"PLST": FOUR["PLST"], "Deadly": deadly(how, total=total(arff, 1))}
+    once = str(late) if limit == "seconds" else ""
+    methods = {"PLST": FOUR["PLST"], "Deadly": deadly(how, total=total(arff, 1), once=once)}
     report = run(small.experiment(arff, methods=methods, splits=splits, limits=limits), tmp_path / "out", jobs=1)
     assert (report.planned, report.done, report.crashed) == (9, 8, 1)
     ((trial, error),) = report.failures
@@ -118,11 +126,11 @@ def test_a_trial_that_passes_a_limit_is_ended(
     assert f"limits.{limit}" in mlcdr("status", report.folder).out
 
 
-def test_what_a_trial_has_started_ends_with_it(arff: Path, tmp_path: Path) -> None:
-    methods = {"PLST": FOUR["PLST"], "Deadly": deadly("child", once=str(tmp_path / "pid"))}
-    report = run(small.experiment(arff, methods=methods, limits={"seconds": 5}), tmp_path / "out", jobs=1)
+def test_what_a_trial_has_started_ends_with_it(arff: Path, tmp_path: Path, late: Path) -> None:
+    methods = {"PLST": FOUR["PLST"], "Deadly": deadly("child", once=str(late))}
+    report = run(small.experiment(arff, methods=methods, limits={"seconds": 100}), tmp_path / "out", jobs=1)
     assert (report.planned, report.done, report.crashed) == (12, 11, 1)
-    pid = (tmp_path / "pid").read_text()
+    pid = late.read_text()
     until(lambda: pid not in [str(living) for living, _, line in processes() if "sleep" in line], "end of the child")
 
 

@@ -147,16 +147,15 @@ def until(
 
 KINDS = ("kill -9 of the run", "kill -9 of a worker", "kill -9 of both", "SIGTERM", "SIGINT")
 _SPLITS = 30
+_EACH = 3  # trials of a split
 
 
 def prepare(folder: Path) -> None:
-    """An experiment of 30 groups of nine trials, each of which takes a moment; its results in `undisturbed`."""
+    """An experiment of 30 groups of three trials, each of which takes a moment; its results in `undisturbed`."""
     arff = small.write_dataset(folder / "data", n=100)
-    slow = {"learner": {"tests.small.Guess": {"seconds": 0.01}}}
+    methods = {"PLST": FOUR["PLST"], "Slow": {"learner": {"tests.small.Guess": {"seconds": 0.01}}}}
     splits = {"kind": "shuffle", "repeats": _SPLITS, "train_size": 0.75, "seed": 1}
-    (folder / "e.yaml").write_text(
-        experiment_yaml(small.experiment(arff, methods={**FOUR, "Slow": slow}, splits=splits))
-    )
+    (folder / "e.yaml").write_text(experiment_yaml(small.experiment(arff, methods=methods, splits=splits)))
     done = prepared.command("run", "e.yaml", "--out", "undisturbed", "-q", "-j", "1", cwd=folder)
     assert done.returncode == 0, done.stderr
 
@@ -187,7 +186,7 @@ def kill_runs(folder: Path, number: int, seed: int, fresh: bool = False) -> Coun
             before = after
         undisturbed = folder / "undisturbed" / "small"
         assert (out / "small" / "scores.csv").read_bytes() == (undisturbed / "scores.csv").read_bytes()
-        assert len(before) == _SPLITS * 9
+        assert len(before) == _SPLITS * _EACH
         tally["ends"] += 1
     return tally
 
@@ -220,7 +219,7 @@ def _run_once(folder: Path, out: Path, kind: str | None, rng: random.Random, fre
 
 def _at_random(run: Run, early: bool, workers: bool, rng: random.Random) -> bool:
     """Wait for a random moment; False if the run is over by then."""
-    more, path = rng.randrange(1, 60), run.out / "trials.sqlite"
+    more, path = rng.randrange(1, 20), run.out / "trials.sqlite"
     there = recorded(path) if path.exists() else 0
     end = time.monotonic() + (rng.uniform(0.0, 3.0) if early else 100.0)
     while run.process.poll() is None and time.monotonic() < end:

@@ -84,8 +84,8 @@ def test_kill_9_of_the_run(folder: Path, gate: Gate, tmp_path: Path, jobs: str) 
 @pytest.mark.parametrize("delay", [0.0, 0.5])
 def test_kill_9_while_the_workers_start(folder: Path, gate: Gate, tmp_path: Path, delay: float) -> None:
     gate.close(0)
-    run = Run(folder, tmp_path, "-j", "2", forked=False)
-    until(lambda: len(run.workers()) == 2, "workers", run.process)
+    run = Run(folder, tmp_path, "-j", "1", "--set", "limits.seconds=500", forked=False)  # a worker, for the limit
+    until(run.workers, "worker", run.process)
     time.sleep(delay)
     os.kill(run.pid, signal.SIGKILL)
     run.end()

@@ -76,10 +76,9 @@ class Odd(Guess):
         self._orphan(ctypes.CDLL(None).fork)
 
     def _twice(self) -> None:
-        with Path(self.note).open("a") as note:
-            note.write(".")
-        if os.fork() == 0:
-            time.sleep(0.2)
+        if child := os.fork():
+            with Path(self.note).open("a") as note:
+                note.write(f"{child}\n")
 
     def _child(self) -> None:
         if not Path(self.note).exists():
@@ -169,9 +168,11 @@ def gone(pid: str) -> bool:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_method_that_forks_and_comes_back_twice_goes_on_once(arff: Path, tmp_path: Path, jobs: int) -> None:
     report = run_odd(arff, tmp_path / "out", "twice", tmp_path / "fits", jobs)
-    time.sleep(1)  # a second process would have recorded its own by then
+    children = (tmp_path / "fits").read_text().split()
+    until(lambda: all(map(gone, children)), "end of the children")
     assert (report.done, report.computed, report.interrupted) == (6, 6, False)
-    assert (tmp_path / "fits").read_text() == ".."
+    assert (tmp_path / "fits").read_text().split() == children
+    assert len(children) == 2
     db = sqlite3.connect(report.folder / "trials.sqlite")
     assert db.execute("SELECT count(*), count(DISTINCT process) FROM runs").fetchone() == (1, 1)
     db.close()
