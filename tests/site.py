@@ -1,4 +1,4 @@
-"""The built site in a browser: search, accessibility, width. `make site-look`; needs Chromium.
+"""The built site in a browser: search, accessibility (light and dark), width. `make site-look`; needs Chromium.
 
 `python -m tests.site docs/_build/html [FOLDER FOR SCREENSHOTS]`
 """
@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import functools
 import http.server
+import itertools
 import shutil
 import sys
 import threading
 from pathlib import Path
+from typing import Literal
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, sync_playwright
 
 PAGES = ("index", "tutorial", "concepts", "gallery", "commands", "config", "methods", "papers", "api", "how-to/tune")
 WIDTHS = (1200, 390)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SEARCHES = {  # what is typed → a page that must be found
     "CPLST": "methods.html",
     "label_space.n_components": "config.html",
@@ -33,19 +36,19 @@ def look(browser: Browser, root: str, pictures: Path | None) -> list[str]:
     """What is wrong with the pages; pictures of them are written if a folder is given."""
     wrong = []
     axe = Axe()
-    for width in WIDTHS:
-        page = browser.new_page(viewport={"width": width, "height": 900})
+    for width, scheme in itertools.product(WIDTHS, SCHEMES):
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         for name in PAGES:
             page.goto(f"{root}/{name}.html")
             if pictures is not None:
-                page.screenshot(path=pictures / f"{name.replace('/', '-')}_{width}.png")
+                page.screenshot(path=pictures / f"{name.replace('/', '-')}_{width}_{scheme}.png")
             if (scrolled := page.evaluate("document.documentElement.scrollWidth")) > width:
                 wrong.append(f"{name} at {width}: {scrolled} px wide")
             found = [
                 f"{each['id']} ({each['impact']}, {len(each['nodes'])}): {each['nodes'][0]['html'][:120]}"
                 for each in axe.run(page).response["violations"]
             ]
-            wrong += [f"{name} at {width}: {each}" for each in found]
+            wrong += [f"{name} at {width}, {scheme}: {each}" for each in found]
         page.close()
     page = browser.new_page()
     for text, wanted in SEARCHES.items():
