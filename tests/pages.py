@@ -218,6 +218,16 @@ def pictures(folder: Path) -> dict[str, Path]:
     return {path.name: path for path in folder.rglob("*_cd_*.png")}
 
 
+def compare_pictures(ours: Path, stored: Path) -> None:
+    """Let a test fail where a picture of a page differs from what a run makes now."""
+    import matplotlib.image
+    import numpy as np
+
+    now, before = (matplotlib.image.imread(path)[..., :3] for path in (ours, stored))
+    assert now.shape == before.shape, f"{stored.name}: `make docs` renews it"
+    assert np.abs(now - before).mean() < 0.01, f"{stored.name}: `make docs` renews it"
+
+
 def main() -> None:
     """Renew all pages."""
     for page in pages():

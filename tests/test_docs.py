@@ -9,8 +9,6 @@ import re
 from pathlib import Path
 from types import ModuleType
 
-import matplotlib.image
-import numpy as np
 import pytest
 
 from mlcdr.cli import completion
@@ -113,9 +111,7 @@ def test_the_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> N
         pytest.skip(f"the rest of {page.name} {lacking}")
     for name, path in pages.pictures(tmp_path).items():
         if (DOCS / "images" / name).exists():
-            ours, stored = (matplotlib.image.imread(each) for each in (path, DOCS / "images" / name))
-            assert ours.shape == stored.shape, f"{name}: `make docs` renews it"
-            assert np.abs(ours - stored).mean() < 0.01, f"{name}: `make docs` renews it"
+            pages.compare_pictures(path, DOCS / "images" / name)
 
 
 def test_every_picture_of_a_page_is_there_and_is_made_by_it() -> None:
@@ -124,6 +120,14 @@ def test_every_picture_of_a_page_is_there_and_is_made_by_it() -> None:
     ]
     assert {Path(name).name for _, name in named} == {path.name for path in (DOCS / "images").iterdir()}
     assert all((page.parent / name).is_file() for page, name in named)
+
+
+def test_every_page_is_in_the_contents_of_the_site() -> None:
+    named = set()
+    for page in DOCS.rglob("*.md"):
+        for block in re.findall(r"```{toctree}\n(?::[^\n]*\n)*(.*?)```", page.read_text(encoding="utf-8"), re.S):
+            named |= {(page.parent / f"{name}.md").resolve() for name in block.split()}
+    assert named == {page for page in EVERY if page.is_relative_to(DOCS)} - {DOCS / "README.md", DOCS / "index.md"}
 
 
 def test_what_a_page_shows_can_be_wrong(tmp_path: Path) -> None:

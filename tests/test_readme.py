@@ -37,12 +37,14 @@ def test_the_python_snippet(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0.05 < float(capsys.readouterr().out) < 0.3
 
 
-def test_the_table_is_what_make_run_prints(tmp_path: Path) -> None:
+def test_the_table_and_the_figure_are_what_make_run_gives(tmp_path: Path) -> None:
     shown = re.findall(r"^    (?:yeast)? +(PBR|OCCA|PLST|CPLST) +(.*)$", README.read_text(encoding="utf-8"), re.M)
     assert [name for name, _ in shown] == ["PBR", "OCCA", "PLST", "CPLST"]
     done = prepared.command("run", README.parent / "configs/yeast_cplst.yaml", "-j", "1", cwd=tmp_path)
     printed = re.findall(r"^(?:yeast)? +(PBR|OCCA|PLST|CPLST) +(.*)$", done.stdout, re.M)
     assert printed == shown
+    folder = tmp_path / "results/yeast_cplst/figures"
+    pages.compare_pictures(next(folder.glob("*.png")), README.parent / "docs/images/yeast_cplst_figure1.png")
 
 
 @pytest.mark.usefixtures("configs_read_once")
