@@ -22,8 +22,9 @@ from typing import Any
 
 import typer
 
-from mlcdr.cli import app, completion
-from mlcdr.cli.help import describe_usage, spell
+from mlcdr.cli import completion
+from mlcdr.cli.commands import app
+from mlcdr.cli.help import describe_usage, metavar_of, spell
 from mlcdr.config.schema import schema
 from mlcdr.config.yaml_reader import read_yaml_text
 from mlcdr.data import export, forms
@@ -142,8 +143,26 @@ def words() -> str:
         "checks": [*statements.LAWS],
         "data_options": {name: option.description for name, option in forms.OPTIONS.items()},
         "keys": _config_keys(described, described["$defs"]),
+        "commands": _command_words(typer.main.get_command(app)),
     }
     return _json(plain, depth=5) + "\n"
+
+
+def _command_words(command: Any) -> dict[str, Any]:
+    """A command's help, options and arguments, with the commands below it."""
+    found: dict[str, Any] = {"help": command.short_help or command.help or "", "options": [], "arguments": []}
+    for each in command.params:
+        known: dict[str, Any] = {"takes": metavar_of(each)}
+        if each.nargs == -1 or getattr(each, "multiple", False):
+            known["repeats"] = True
+        if each.param_type_name == "argument":
+            found["arguments"].append(known)
+        else:
+            found["options"].append({"names": each.opts, **known, "help": each.help or ""})
+    found["options"].append({"names": ["--help"], "takes": "", "help": "Show this message and exit."})
+    if hasattr(command, "commands"):
+        found["commands"] = {name: _command_words(each) for name, each in command.commands.items()}
+    return found
 
 
 _NAMED = {"data set": "DATASET", "metric": "METRIC", "layout": "LAYOUT"}

@@ -6,11 +6,12 @@ bug of this package and keeps its traceback.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, cast
+
+_FEW = 12  # names that a message lists
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -86,9 +87,16 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
     >>> suggest_name("haming_loss", ["hamming_loss", "f1"])
     "; did you mean 'hamming_loss'?"
     """
+    import difflib
+
     original = {each.casefold(): each for each in known}
     similar = difflib.get_close_matches(name.casefold(), list(original), n=1)
     return f"; did you mean {original[similar[0]]!r}?" if similar else ""
+
+
+def list_known(known: Collection[str], whole_list: str) -> str:
+    """The end of a message on an unknown name, `known: a, b`; of a long list only where it is, such as a command."""
+    return f"known: {', '.join(known)}" if len(known) <= _FEW else f"{whole_list} lists all"
 
 
 def join_words(items: Sequence[str], last: str = "and") -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -46,7 +45,7 @@ def write_atomically(path: Path, content: bytes | str) -> None:
 
 def make_temporary_path(path: Path) -> Path:
     """A path in the same folder that no other process uses, even on another machine or in a container."""
-    return path.with_name(f"{TEMPORARY_PREFIX}{path.name}.{secrets.token_hex(4)}")
+    return path.with_name(f"{TEMPORARY_PREFIX}{path.name}.{os.urandom(4).hex()}")
 
 
 def is_regular_file(path: Path) -> bool:

@@ -25,7 +25,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 IMPORTED = (
-    "mlcdr.cli",
+    "mlcdr.cli.commands",
     "mlcdr.execution.runner",
     "mlcdr.api.progress",
     "mlcdr.results.results",

@@ -16,7 +16,8 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from mlcdr import __version__, cli
+from mlcdr import __version__
+from mlcdr.cli.commands import app
 from mlcdr.config.loading import experiment_from, experiment_yaml
 from mlcdr.methods import registry
 from mlcdr.metrics import METRICS
@@ -75,12 +76,12 @@ def list_commands(group: Any, name: str = "mlcdr") -> Iterator[tuple[str, Any]]:
             yield f"{name} {each}", command
 
 
-COMMANDS = dict(list_commands(get_command(cli.app)))
+COMMANDS = dict(list_commands(get_command(app)))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_plain_help(name: str) -> None:
-    short, long = (CliRunner().invoke(cli.app, [*name.split()[1:], option]) for option in ("-h", "--help"))
+    short, long = (CliRunner().invoke(app, [*name.split()[1:], option]) for option in ("-h", "--help"))
     assert short.exit_code == long.exit_code == 0
     assert short.output == long.output
     assert long.output.startswith("Usage: ")
@@ -91,9 +92,9 @@ def test_every_command_has_plain_help(name: str) -> None:
 
 
 def test_help_breaks_lines_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = CliRunner().invoke(cli.app, ["run", "--help"]).output.split()
+    words = CliRunner().invoke(app, ["run", "--help"]).output.split()
     monkeypatch.setenv("COLUMNS", "50")
-    narrow = CliRunner().invoke(cli.app, ["run", "--help"]).output
+    narrow = CliRunner().invoke(app, ["run", "--help"]).output
     assert narrow.split() == words
     assert len(max(narrow.splitlines(), key=len)) <= 50
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from mlcdr.cli import app, completion
+from mlcdr.cli import completion
+from mlcdr.cli.commands import app
 from mlcdr.config.loading import experiment_yaml
 from tests import small
 
@@ -35,7 +36,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def next_words(line: str) -> list[str]:
     """What may come next on a line."""
     words, last, _ = completion.split_line(line)
-    return [value for value, _ in completion.complete(COMMANDS, words[1:], last)]
+    return [value for value, _ in completion.complete(words[1:], last)]
 
 
 @pytest.mark.usefixtures("here")
@@ -98,7 +99,7 @@ def test_what_comes_next(line: str, expected: list[str]) -> None:
 @pytest.mark.parametrize("option", ["--set ", "--set="])
 def test_what_a_setting_may_be(option: str, typed: str, expected: list[str]) -> None:
     words, last, _ = completion.split_line(f"mlcdr run e.yaml {option}")
-    found = [value for value, _ in completion.complete(COMMANDS, words[1:], last + typed)]
+    found = [value for value, _ in completion.complete(words[1:], last + typed)]
     key, equals, _ = typed.partition("=")
     values = [f"{key}={each}" for each in expected] if equals else expected
     assert list(dict.fromkeys(found)) == [last + each for each in values]

@@ -178,7 +178,7 @@ def _parsed(line: str) -> None:
     """Ask the command line whether it takes a line, without running it; `A | B` and `[…]` are what a synopsis has."""
     import typer
 
-    from mlcdr.cli import app
+    from mlcdr.cli.commands import app
 
     root = typer.main.get_command(app)
     flat = re.sub(r"[\[\]…]|\.\.\.", " ", re.sub(r"\[(/\w+)\]", r"\1", line))

@@ -47,7 +47,7 @@ def test_a_dotted_path_leads_to_ones_own_class() -> None:
         ("label_space", "ridge", "; 'ridge' is a learner "),
         ("label_space", "mlfs", "; 'mlfs' is a feature_space and a local_features "),
         ("learner", "clmlc", "; 'clmlc' is an instance_space "),
-        ("learner", "nothing_like_it", r"known: .*least_squares, .*ridge.*dotted path"),
+        ("learner", "nothing_like_it", r"mlcdr methods.*dotted path"),
         ("learner", "no_such_package.Thing", "cannot be imported: No module named 'no_such_package'"),
         ("learner", "sklearn.neighbors.Thing", "cannot be imported:.*Thing"),
         ("learner", "mlcdr.numerics.linalg.n_kept", "is a function, not a class"),

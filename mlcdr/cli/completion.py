@@ -2,8 +2,8 @@
 
 The script sets `_MLCDR_COMPLETE` (the shell) and `_MLCDR_LINE` (what is typed up to the cursor) and runs `mlcdr`, which
 prints a line for each word that may come next and ends. What a word may be is known from the metavar of its parameter
-(`mlcdr.cli.help`). Nothing is imported that takes time: names come from `words.json`, which `make docs` writes, and
-from the index of components. Whatever goes wrong, nothing is completed and nothing is printed.
+(`mlcdr.cli.help`). Nothing is imported that takes time: commands and names come from `words.json`, which `make docs`
+writes, and from the index of components. Whatever goes wrong, nothing is completed and nothing is printed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +68,8 @@ complete --command mlcdr --no-files --arguments '(__mlcdr_complete)'
 }
 
 
-def answer(root: Callable[[], Any]) -> None:
-    """Print what may come next on the line of `_MLCDR_LINE`, as the shell's script reads it; `root` makes the commands.
+def answer() -> None:
+    """Print what may come next on the line of `_MLCDR_LINE`, as the shell's script reads it.
 
     What is in the way of it, such as a folder that cannot be read or a broken config, means that nothing is printed.
     """
@@ -79,7 +78,7 @@ def answer(root: Callable[[], Any]) -> None:
         words, last, quoted = split_line(os.environ.get("_MLCDR_LINE", ""))
         program = os.environ.get("_MLCDR_PROGRAM", "")
         start = words.index(program) + 1 if program in words else 1
-        found = list(dict.fromkeys(complete(root(), words[start:], last)))
+        found = list(dict.fromkeys(complete(words[start:], last)))
         print("".join(f"{line}\n" for line in format_items(found, shell, last, quoted)), end="")
 
 
@@ -117,9 +116,11 @@ def format_items(items: Sequence[Item], shell: str, last: str, quoted: bool) -> 
         yield word[cut:] if shell == "bash" else f"{word}\t{short}"
 
 
-def complete(root: Any, words: Sequence[str], last: str) -> list[Item]:
+def complete(words: Sequence[str], last: str) -> list[Item]:
     """What may stand in place of `last`, after the words that follow the program's name."""
-    command, options, open_option, position, plain = root, {}, None, 0, False
+    command = _words()["commands"]
+    used: list[Mapping[str, Any]] = []
+    open_option, plain = None, False
     given: list[str] = []
     for word in words:
         if open_option is not None:
@@ -128,55 +129,37 @@ def complete(root: Any, words: Sequence[str], last: str) -> list[Item]:
             plain = True
         elif word.startswith("-") and len(word) > 1 and not plain:
             name, equals, _ = word.partition("=")
-            option = _options(command).get(name)
+            option = _option(command, name)
             if option is not None:
-                options[name] = option
-                open_option = option if _takes_value(option) and not equals else None
-        elif hasattr(command, "commands"):
-            command = command.commands.get(word)
+                used.append(option)
+                open_option = option if option["takes"] and not equals else None
+        elif "commands" in command:
+            command = command["commands"].get(word)
             if command is None:
                 return []
         else:
-            position += 1
             given.append(word)
     if open_option is not None:
-        return _values(open_option, given, last)
+        return _values(open_option["takes"], given, last)
     if last.startswith("-") and not plain:
         name, equals, value = last.partition("=")
         if equals:
-            option = _options(command).get(name)
-            items = _values(option, given, value) if option is not None and _takes_value(option) else []
+            option = _option(command, name)
+            items = _values(option["takes"], given, value) if option else []
             return [(f"{name}={each}", text) for each, text in items]
-        used = {id(each) for each in options.values() if not getattr(each, "multiple", False)}
-        shown = {max(each.opts, key=len): each for each in _options(command).values() if id(each) not in used}
-        return _beginning_with(last, [(name, option.help or "") for name, option in shown.items()])
-    if hasattr(command, "commands"):
-        known = [(name, each.short_help or each.help or "") for name, each in command.commands.items()]
-        return _beginning_with(last, known)
-    arguments = [each for each in command.params if each.param_type_name == "argument"]
-    if not arguments or (position >= len(arguments) and arguments[-1].nargs != -1):
+        free = [option for option in command["options"] if option not in used or option.get("repeats")]
+        return _beginning_with(last, [(max(option["names"], key=len), option["help"]) for option in free])
+    if "commands" in command:
+        return _beginning_with(last, [(name, each["help"]) for name, each in command["commands"].items()])
+    arguments = command["arguments"]
+    if not arguments or (len(given) >= len(arguments) and not arguments[-1].get("repeats")):
         return []
-    items = _values(arguments[min(position, len(arguments) - 1)], given, last)
+    items = _values(arguments[min(len(given), len(arguments) - 1)]["takes"], given, last)
     return [item for item in items if item[0] not in given]
 
 
-def _options(command: Any) -> dict[str, Any]:
-    """Each spelling of an option of a command → the option."""
-    found = {name: each for each in command.params if each.param_type_name == "option" for name in each.opts}
-    return found | dict.fromkeys(("--help",), _HELP)
-
-
-class _Help:
-    """The option `--help`, which a command gets when it is run."""
-
-    opts, help, is_flag = ("--help",), "Show this message and exit.", True
-
-
-_HELP = _Help()
-
-
-def _takes_value(option: Any) -> bool:
-    return not option.is_flag
+def _option(command: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    return next((option for option in command["options"] if name in option["names"]), None)
 
 
 def _beginning_with(start: str, items: Iterable[Item]) -> list[Item]:
@@ -186,11 +169,10 @@ def _beginning_with(start: str, items: Iterable[Item]) -> list[Item]:
 # -------------------------------------------------------------------- what a parameter takes
 
 
-def _values(parameter: Any, given: Sequence[str], last: str) -> list[Item]:
-    metavar = parameter.metavar or ""
+def _values(metavar: str, given: Sequence[str], last: str) -> list[Item]:
     if metavar in COMPLETERS:
         return list(COMPLETERS[metavar](last, given))
-    if metavar and re.fullmatch(r"[a-z_|]+", metavar):
+    if re.fullmatch(r"[a-z_|]+", metavar):
         return _beginning_with(last, [(word, "") for word in metavar.split("|")])
     return []
 
@@ -203,6 +185,8 @@ def _words() -> dict[str, Any]:
 @cache
 def _components() -> dict[str, dict[str, Any]]:
     """Family → component → what the index knows; those of other packages too, which it does not know."""
+    from importlib.metadata import distributions
+
     found = dict(json.loads(_INDEX.read_text(encoding="utf-8")))
     for point in (point for each in distributions() for point in each.entry_points):
         package, _, family = point.group.partition(".")

@@ -13,7 +13,7 @@ import typer
 from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import one_of
 from mlcdr.cli.printing import print_columns, print_notice
-from mlcdr.errors import UserError, escape_control_characters, suggest_name
+from mlcdr.errors import UserError, escape_control_characters, list_known, suggest_name
 
 if TYPE_CHECKING:
     from mlcdr.laws.checking import Outcome
@@ -38,7 +38,8 @@ def methods(
     if not families and "." not in name:
         known = dict.fromkeys(each for family in registry.BUILT_IN for each in registry.names(family))
         hint = registry.describe_elsewhere(name) or suggest_name(name, known)
-        raise UserError(f"unknown component {name!r}{hint} (known: {', '.join(known)}; or a dotted path to a class)")
+        listing = list_known(known, "`mlcdr methods`")
+        raise UserError(f"unknown component {name!r}{hint} ({listing}; or a dotted path to a class)")
     import_from_here()
     for family in families or ["learner"]:  # a class of one's own is of whatever family a config uses it in
         cls = registry.resolve(family, name)

@@ -13,7 +13,7 @@ from mlcdr.data.files import NotFetchedError, Part, is_path, locate
 from mlcdr.data.forms import OPTIONS, SOURCES, check_form_options, option_problems
 from mlcdr.data.sources import how_to_get
 from mlcdr.data.synthetic import Synthetic
-from mlcdr.errors import DataError, UserError, describe
+from mlcdr.errors import DataError, UserError, describe, list_known
 from mlcdr.experiment.model import DatasetSpec, LayoutSpec, MetricSpec
 from mlcdr.methods.registry import import_target, judge_import
 from mlcdr.metrics import METRICS, hint, of_function, resolve, target
@@ -127,7 +127,8 @@ def read_metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
         return _own_metric(name, options, inner, problems)
     metric = METRICS.get(name)
     if metric is None:
-        message = f"unknown metric {name!r}{hint(name)} (known: {', '.join(METRICS)}; or a dotted path to a function)"
+        listing = list_known(METRICS, "`mlcdr metrics`")
+        message = f"unknown metric {name!r}{hint(name)} ({listing}; or a dotted path to a function)"
         problems.add(inner, message)
         return MetricSpec.model_construct(name=name, label=name)
     places = {}

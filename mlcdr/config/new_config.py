@@ -8,7 +8,7 @@ from mlcdr.config.loading import experiment_from
 from mlcdr.config.yaml_reader import dump_yaml, read_yaml_text
 from mlcdr.data.files import find_folder, is_path, locate
 from mlcdr.data.sources import find
-from mlcdr.errors import UserError, suggest_name
+from mlcdr.errors import UserError, list_known, suggest_name
 from mlcdr.methods import registry
 
 DATASETS, METHODS, METRICS = ("yeast",), ("plst", "cplst"), ("hamming_loss",)
@@ -112,7 +112,7 @@ def _component(written: str) -> tuple[str, str]:
     if families:
         return families[0], name
     known = [each for family in _ORDER for each in registry.names(family)]
-    listing = f"known: {', '.join(known)}; or a dotted path to a learner"
+    listing = f"{list_known(known, '`mlcdr methods`')}; or a dotted path to a learner"
     raise UserError(
         f"unknown component {name!r}{registry.describe_elsewhere(name) or suggest_name(name, known)} ({listing})"
     )

@@ -32,7 +32,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from mlcdr.errors import describe
+from mlcdr.errors import describe, list_known
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.metrics import METRICS, Metric, find, hint, resolve, target
 
@@ -285,7 +285,7 @@ class TuneSpec(BaseModel):
             return Criterion(name, dict(options), summed)
         known = [n for n, m in METRICS.items() if m.needs != "timing" and m.higher_is_better is not None]
         if name not in known:
-            raise ValueError(f"{written!r} cannot be chosen by{hint(wanted)} (known: {', '.join(known)})")
+            raise ValueError(f"{written!r} cannot be chosen by{hint(wanted)} ({list_known(known, '`mlcdr metrics`')})")
         return Criterion(name, dict(options), summed)
 
     @property

@@ -19,11 +19,10 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
-from mlcdr.errors import UserError, suggest_name
+from mlcdr.errors import UserError, list_known, suggest_name
 from mlcdr.methods.declarations import Declaration, declaration_of, read_index
 from mlcdr.methods.declarations import parameters as parameters
 from mlcdr.methods.provenance import hash_of_source
-from mlcdr.metrics.names import offered
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "feature_space": {
@@ -192,6 +191,8 @@ def _is_known_module(module: str) -> bool:
     """Whether a module may be imported whatever names it: mlcdr's, scikit-learn's, or a plug-in's entry point."""
     if module.partition(".")[0] in ("mlcdr", "sklearn"):
         return True
+    from mlcdr.metrics.names import offered  # imports NumPy, which the list of names does without
+
     targets = [*offered().values(), *(target for family in BUILT_IN for target in _known(family).values())]
     return any(module == target.partition(":")[0] for target in targets)
 
@@ -210,13 +211,9 @@ def _target(family: str, name: str) -> str:
         module_name, _, class_name = name.rpartition(".")
         target = f"{module_name}:{class_name}"
     if target is None:
-        hint, listing = (
-            describe_elsewhere(name, family) or suggest_name(name, known),
-            ", ".join(sorted(known)) or "none yet",
-        )
-        raise UnknownComponent(
-            f"unknown {family} {name!r}{hint} (known: {listing}; or a dotted path to your own class)"
-        )
+        hint = describe_elsewhere(name, family) or suggest_name(name, known)
+        listing = list_known(sorted(known), "`mlcdr methods`")
+        raise UnknownComponent(f"unknown {family} {name!r}{hint} ({listing}; or a dotted path to your own class)")
     return target
 
 

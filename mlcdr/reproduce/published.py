@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
-from mlcdr.errors import ResultsError, join_words, suggest_name
+from mlcdr.errors import ResultsError, join_words, list_known, suggest_name
 from mlcdr.experiment.model import LABELLED, Experiment
 from mlcdr.reproduce.judging import FOLDER, Rules, rules_for
 from mlcdr.results.results import Results
@@ -267,7 +267,9 @@ def load_facts(table: str) -> tuple[PublishedCell, ...]:
 
 def _load(table: str, what: str, known: Sequence[str]) -> tuple[PublishedCell, ...]:
     if table not in known:
-        raise ResultsError(f"no {what} {table!r}{suggest_name(table, known)} (known: {', '.join(known)})")
+        raise ResultsError(
+            f"no {what} {table!r}{suggest_name(table, known)} ({list_known(known, '`mlcdr reproduce`')})"
+        )
     return cells_of(table)
 
 

@@ -388,7 +388,8 @@ def _read(name: str, wanted: str | None = None) -> Document:
     if not own and name not in names():
         known = [each for each in names() if wanted is None or _of_kind(each, wanted)]
         hint = suggest_name(name, known)
-        raise ResultsError(f"unknown layout {name!r}{hint} (known: {', '.join(known)}; or your own file, NAME.yaml)")
+        listing = f"known: {', '.join(each for each in known if '/' not in each)}, and those of the papers' tables"
+        raise ResultsError(f"unknown layout {name!r}{hint} ({listing}; or your own file, NAME.yaml)")
     packaged = _FOLDER / f"{name}.yaml"
     try:
         document = read_yaml(name) if own else read_yaml_text(packaged.read_text(encoding="utf-8"), f"layout {name}")

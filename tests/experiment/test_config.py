@@ -620,7 +620,7 @@ def test_one_mistake_gives_one_line(problems, old, new, message):
         (
             "label_space: plst",
             "label_space: ridge",
-            "9: methods.PLST.label_space: unknown label_space 'ridge'; 'ridge' is a learner (known: cca, ",
+            "9: methods.PLST.label_space: unknown label_space 'ridge'; 'ridge' is a learner (`mlcdr methods`",
         ),
         (
             "{alpha: 0.1}",
@@ -656,7 +656,7 @@ def test_one_mistake_gives_one_line(problems, old, new, message):
         (
             "[hamming_loss]",
             "[hamming_loss, haming_los]",
-            "5: metrics.1: unknown metric 'haming_los'; did you mean 'hamming_loss'? (known: hamming_loss, ",
+            "5: metrics.1: unknown metric 'haming_los'; did you mean 'hamming_loss'? (`mlcdr metrics` lists all; ",
         ),
     ],
 )

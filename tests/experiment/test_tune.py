@@ -87,7 +87,7 @@ def test_a_grid_is_written_out(arff: Path) -> None:
         ({"grid": {"learner.alpha": [1]}, "folds": 1}, "methods.A.tune.folds: must be at least 2, found 1"),
         (
             {"grid": {"learner.alpha": [1]}, "metric": "speed"},
-            "methods.A.tune.metric: 'speed' cannot be chosen by (known",
+            "methods.A.tune.metric: 'speed' cannot be chosen by (`mlcdr metrics`",
         ),
         (
             {"grid": {"learner.alpha": [1]}, "scope": "test", "folds": 3},
