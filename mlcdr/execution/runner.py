@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from pathlib import Path
 
 import joblib
@@ -17,7 +18,7 @@ from mlcdr.execution.listener import Listener
 from mlcdr.execution.plan import RunPlan, plan_run
 from mlcdr.execution.trying import SECONDS, find_mistakes
 from mlcdr.execution.workers import LocalWorkers
-from mlcdr.execution.writing import RunReport, write_results
+from mlcdr.execution.writing import RunReport, are_written, write_results
 from mlcdr.experiment.model import Experiment, LimitsSpec
 from mlcdr.processes import Stop, protect_process, raise_if_stopped, stop_on_signals
 from mlcdr.results.store import Store
@@ -88,8 +89,9 @@ def run(
                 _try(experiment, made, _local(made, jobs, experiment.limits) if cluster is None else cluster)
                 if keeping is not None and not fresh:
                     keeping.begin()
+                before = _text(folder / "experiment.yaml")
                 write_atomically(folder / "experiment.yaml", resolved)
-                store.begin(made.trials, jobs)
+                same = store.begin(made.trials, jobs) and before == resolved and keeping is None
                 if fresh:
                     forget(folder)
                 plan = made  # from here on there is something to write at the end
@@ -102,9 +104,21 @@ def run(
             report.interrupted, report.lost = True, str(error)
             listener.notice(f"{error}; what was finished is kept")
         if plan is not None:
-            write_results(experiment, plan, store, keeping, report)
+            if same and len(plan.done) == len(plan.trials) and are_written(experiment, folder):
+                report.unchanged, report.done = True, report.planned
+                report.seconds = time.monotonic() - report.clock
+            else:
+                write_results(experiment, plan, store, keeping, report)
             store.end("interrupted" if report.interrupted else "finished")
     return report
+
+
+def _text(path: Path) -> str:
+    """What a file holds; nothing where there is none that can be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _try(experiment: Experiment, plan: RunPlan, executor: Executor) -> None:

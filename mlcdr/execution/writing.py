@@ -47,6 +47,8 @@ class RunReport:
         The trials of the plan that failed.
     crashed : int
         How many of these ended their worker process, or were ended with it.
+    unchanged : bool
+        Nothing was computed, and the exports stand as the run before wrote them.
     interrupted : bool
         A signal ended it, or no worker came to life, before all was done.
     lost : str
@@ -70,6 +72,7 @@ class RunReport:
     done: int = 0
     failures: list[tuple[Trial, str]] = field(default_factory=list)
     crashed: int = 0
+    unchanged: bool = False
     interrupted: bool = False
     lost: str = ""
     warned: list[Warned] = field(default_factory=list)
@@ -77,6 +80,25 @@ class RunReport:
     started: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
     clock: float = field(default_factory=time.monotonic)
     cpu: float = field(default_factory=lambda: sum(os.times()[:4]))
+
+
+def are_written(experiment: Experiment, folder: Path) -> bool:
+    """Whether the exports are there, none newer than the manifest, which a run writes last."""
+    names = [
+        "scores.csv",
+        "summary.csv",
+        *["chosen.csv"] * _chooses(experiment),
+        *["labels.csv"] * bool(experiment.by_label),
+    ]
+    try:
+        *exports, manifest = [(folder / name).lstat().st_mtime_ns for name in [*names, "manifest.json"]]
+    except OSError:
+        return False
+    return max(exports) <= manifest
+
+
+def _chooses(experiment: Experiment) -> bool:
+    return any(spec.tune is not None and not spec.shown for spec in experiment.methods.values())
 
 
 def write_results(
@@ -100,7 +122,7 @@ def write_results(
     columns = (swept, [metric.label for metric in experiment.metrics])
     write_scores(folder / "scores.csv", trials, scores, *columns)
     write_summary(folder / "summary.csv", trials, scores, *columns)
-    if any(spec.tune is not None and not spec.shown for spec in experiment.methods.values()):
+    if _chooses(experiment):
         write_chosen(folder / "chosen.csv", trials, store.choices(list(plan.trials)), swept)
     if experiment.by_label:
         of_labels = store.label_scores(list(plan.trials))

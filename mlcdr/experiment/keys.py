@@ -28,6 +28,9 @@ COMPUTING = (
 )
 """The files of this package that decide every trial's scores, beside those that its components and metrics use."""
 
+_LENGTH = 32  # digits of a digest
+_write = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
+
 CHOOSING = ("experiment/tune.py", "numerics/held_out.py", "execution/choose.py", "execution/choose_kernel.py")
 """Those that decide the scores of a trial that is tuned."""
 
@@ -43,9 +46,9 @@ PROGRAM = _digest_of_files(*COMPUTING, *CHOOSING, "experiment/keys.py", "experim
 
 
 def trial_keys(
-    experiment: Experiment, method: str, spec: MethodSpec, dataset: Dataset, splits: Iterable[Mapping[str, Any]]
+    experiment: Experiment, method: str, spec: MethodSpec, dataset: Dataset, splits: Iterable[bytes]
 ) -> list[str]:
-    """The keys of one method at one point of the sweep, on splits of a data set that have these identities.
+    """The keys of one method at one point of the sweep, on splits (`write_split`) of a data set.
 
     To add an ingredient, add it here. The data set's checksum stands for its files, options and the code that reads
     them; a component's version for its source code and that of the metrics; the names seed what is drawn at random.
@@ -62,7 +65,14 @@ def trial_keys(
         "separate": code["separate"],
         "evaluation": code["evaluation"],
     }
-    return [digest({**ingredients, "split": identity}) for identity in splits]
+    # `digest` of all of them: `split` is the last by name, so what comes before is hashed once.
+    start = hashlib.sha256(f"{_write(ingredients)[:-1]},".encode())
+    keys = []
+    for split in splits:
+        whole = start.copy()
+        whole.update(split)
+        keys.append(whole.hexdigest()[:_LENGTH])
+    return keys
 
 
 def code_of(experiment: Experiment, spec: MethodSpec) -> dict[str, Any]:
@@ -82,6 +92,11 @@ def code_of(experiment: Experiment, spec: MethodSpec) -> dict[str, Any]:
     }
 
 
+def write_split(identity: Mapping[str, Any]) -> bytes:
+    """A split's identity, as `trial_keys` takes it."""
+    return _write({"split": identity})[1:].encode()
+
+
 def program_version(spec: MethodSpec) -> str:
     """A digest of the source code by which this process computes a method.
 
@@ -95,5 +110,4 @@ def program_version(spec: MethodSpec) -> str:
 
 def digest(content: Any) -> str:
     """A digest of plain values; the order of a mapping's keys does not count."""
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return hashlib.sha256(_write(content).encode()).hexdigest()[:_LENGTH]

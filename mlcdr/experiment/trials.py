@@ -12,7 +12,7 @@ from typing import Any
 
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.families import families_of
-from mlcdr.experiment.keys import program_version, trial_keys
+from mlcdr.experiment.keys import program_version, trial_keys, write_split
 from mlcdr.experiment.model import LABELLED, Experiment, MethodSpec, method_text
 from mlcdr.experiment.splits import read_labelled
 
@@ -67,7 +67,7 @@ class Score:
 def plan(experiment: Experiment, data: DividedData) -> list[Trial]:
     """All trials of one data set: by method, point of the sweep and split, in the config's order."""
     dataset = data.dataset
-    identities: dict[str, list[dict[str, Any]]] = {}  # by `labelled` as text: 1 row is not 1.0 of the rows
+    splits: dict[str, list[bytes]] = {}  # by `labelled` as text: 1 row is not 1.0 of the rows
     trials = []
     for method in experiment.methods:
         points = experiment.points(method)
@@ -76,13 +76,13 @@ def plan(experiment: Experiment, data: DividedData) -> list[Trial]:
         families = families_of(specs, dataset.n_labels, hidden) if experiment.share else specs
         for point, spec, family in zip(points, specs, families, strict=True):
             labelled = read_labelled(point.get(LABELLED))
-            if str(labelled) not in identities:
-                identities[str(labelled)] = data.identities(labelled)
+            if str(labelled) not in splits:
+                splits[str(labelled)] = list(map(write_split, data.identities(labelled)))
             shown = tuple((path, method_text(value)) for path, value in point.items())
             program = program_version(spec)
             trials += [
                 Trial(key, dataset.name, method, shown, i, spec, family, program, labelled)
-                for i, key in enumerate(trial_keys(experiment, method, spec, dataset, identities[str(labelled)]))
+                for i, key in enumerate(trial_keys(experiment, method, spec, dataset, splits[str(labelled)]))
             ]
     return trials
 

@@ -7,6 +7,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -50,7 +51,8 @@ def source_of(cls: Any) -> list[bytes]:
         except (OSError, TypeError):  # an interactive module has no source to look at
             source = ""
         found[name] = (source or name).encode()
-        pending += [*_find_imports(module, source), *_find_public(source)]
+        own = name if hasattr(module, "__path__") else name.rpartition(".")[0]
+        pending += [*_find_imports(source, own), *_find_public(source)]
         for value in vars(module).values():
             if not inspect.ismodule(value):
                 used = getattr(value, "__module__", None)
@@ -70,22 +72,24 @@ def _version(package: str) -> str:
     return str(own) if own else " ".join(f"{name} {version(name)}" for name in sorted(set(distributions)))
 
 
-def _find_imports(module: ModuleType, source: str) -> Iterator[str]:
-    """The modules that a module's own text imports: `import a.b` only binds `a`, whose attributes tell nothing."""
-    package = module.__name__ if hasattr(module, "__path__") else module.__name__.rpartition(".")[0]
+@cache  # most modules are those of every method
+def _find_imports(source: str, package: str) -> list[str]:
+    """The modules that a text of a package imports: `import a.b` only binds `a`, whose attributes tell nothing."""
+    found: list[str] = []
     for statement in ast.parse(source).body:
         if isinstance(statement, ast.Import):
-            yield from (each.name for each in statement.names)
+            found += [each.name for each in statement.names]
         elif isinstance(statement, ast.ImportFrom):
             of = "." * statement.level + (statement.module or "")
             of = importlib.util.resolve_name(of, package) if statement.level else of
-            yield of  # a constant of it does not say where it is from
-            yield from (f"{of}.{each.name}" for each in statement.names)
+            found.append(of)  # a constant of it does not say where it is from
+            found += [f"{of}.{each.name}" for each in statement.names]
+    return found
 
 
 def _find_public(source: str) -> Iterator[str]:
     """The modules of the public names that a text uses as `mlcdr.NAME`."""
-    if "mlcdr" not in source:
+    if not re.search(r"\bimport\b[\w\s.,\\]*\bmlcdr\b(?!\.)", source):  # as nearly everywhere; parsing takes long
         return
     tree = ast.parse(source)
     imports = [each for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names]

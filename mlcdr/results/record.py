@@ -252,7 +252,10 @@ def read_failures(folder: Path) -> list[Failure]:
     # With max(), SQLite takes the other columns from the row that has it. Of two in a second, the failed one counts.
     query = """
         SELECT dataset, method, point, split, coalesce(error, ''), recorded FROM (
-            SELECT *, max(recorded || (status = 'failed')) FROM trials GROUP BY dataset, method, point, split
+            SELECT *, max(recorded || (status = 'failed')) FROM trials
+            WHERE (dataset, method, point, split) IN (
+                SELECT dataset, method, point, split FROM trials WHERE status = 'failed'
+            ) GROUP BY dataset, method, point, split
         ) WHERE status = 'failed' ORDER BY dataset, method, point, split
     """
     kinds = (cells.text, cells.text, cells.text, cells.number, cells.text, cells.date)

@@ -452,10 +452,10 @@ def rows(db: sqlite3.Connection, path: Path, table: str, query: str, *kinds: Kin
         When one is not: `table` is where it is from.
     """
     found = db.execute(query).fetchall()
-    for row in found:
-        for value, holds in zip(row, kinds, strict=True):
-            if not holds(value):
-                raise ResultsError(f"{path}: damaged: {shown(value)} in its table `{table}`")
+    for column, holds in zip(zip(*found, strict=True), kinds, strict=bool(found)):  # of no rows there are no columns
+        if not all(map(holds, column)):
+            damaged = next(value for value in column if not holds(value))
+            raise ResultsError(f"{path}: damaged: {shown(damaged)} in its table `{table}`")
     return found
 
 

@@ -110,8 +110,10 @@ class Store:
         with self._explain("cannot record the run"):
             return self._db.execute("INSERT INTO runs (process, jobs) VALUES (?, 0)", (this_process(),)).lastrowid
 
-    def begin(self, trials: Mapping[str, Trial], jobs: int) -> None:
+    def begin(self, trials: Mapping[str, Trial], jobs: int) -> bool:
         """Record what this run is to compute, which `mlcdr status` shows.
+
+        Returns whether the run before it planned the same, and finished.
 
         Raises
         ------
@@ -127,9 +129,13 @@ class Store:
                     self.path.with_name(name).unlink(missing_ok=True)
         plan = [(i, trial.key, trial.dataset, trial.method) for i, trial in enumerate(trials.values())]
         with self._explain("cannot record the plan"), self._transaction():
-            self._db.execute("DELETE FROM planned")
-            self._db.executemany("INSERT INTO planned (position, key, dataset, method) VALUES (?,?,?,?)", plan)
+            same = plan == self._db.execute("SELECT * FROM planned ORDER BY position").fetchall()
+            if not same:
+                self._db.execute("DELETE FROM planned")
+                self._db.executemany("INSERT INTO planned (position, key, dataset, method) VALUES (?,?,?,?)", plan)
             self._db.execute("UPDATE runs SET jobs = ? WHERE number = ?", (jobs, self._run))
+            query = "SELECT outcome FROM runs WHERE number < ? ORDER BY number DESC LIMIT 1"
+            return same and self._db.execute(query, (self._run,)).fetchone() == ("finished",)
 
     def end(self, outcome: str) -> None:
         """Write down how the run ended (`finished`, `interrupted`, or an error)."""

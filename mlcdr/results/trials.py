@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 
 from mlcdr.errors import ResultsError
@@ -47,23 +45,22 @@ def read_planned_trials(folder: Path, experiment: Experiment) -> SplitScores | N
         When the record cannot be read, or holds what a run does not write.
     """
     path = folder / NAME
-    found: dict[_Place | None, dict[str, dict[int, float]]] = {}
+    found: dict[_Place, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     try:
         with reading(folder) as db:
             if db.execute("SELECT count(*) FROM planned").fetchone() == (0,):
                 return None
             places = _read_places(db, path, experiment.varied)
-            for position, of_trial in groupby(db.execute(_SCORES), itemgetter(0)):
-                place, split = places.get(position, (None, 0))  # None: of a trial that is not done
-                by_metric = found.setdefault(place, {})
-                for _, metric, value in of_trial:
-                    by_metric.setdefault(metric, {})[split] = value
+            trials = {position: (found[place], split) for position, (place, split) in places.items()}
+            for position, metric, value in db.execute(_SCORES):
+                if position in trials:  # it is done
+                    by_metric, split = trials[position]
+                    by_metric[metric][split] = value
     except NoRecord:
         return None
     values: dict[Key, Mapping[int, float]] = {
         (*place, spec.label): by_metric[spec.label]
         for place, by_metric in found.items()
-        if place is not None
         for spec in experiment.metrics
         if spec.label in by_metric
     }
@@ -84,9 +81,9 @@ def read_planned_choices(folder: Path, experiment: Experiment) -> Choices:
     """
     path = folder / NAME
     with reading(folder) as db:
-        places = _read_places(db, path, experiment.varied)
         found = rows(db, path, "choices", _CHOICES, kinds.number, kinds.text, kinds.text)
         searched = rows(db, path, "tried", _TRIED, kinds.number, kinds.text, kinds.score)
+        places = _read_places(db, path, experiment.varied) if found or searched else {}
     counts: dict[Key, Counter[str]] = {}
     for position, parameter, value in found:
         if position in places:

@@ -57,6 +57,10 @@ def test_a_rerun_computes_nothing_and_writes_the_same(arff: Path, tmp_path: Path
     second = run(experiment, tmp_path / "out")
     assert counts(second) == (16, 16, 0)
     assert second.done == 16
+    assert second.unchanged
+    assert {name: (first.folder / name).read_bytes() for name in files} == files
+    (first.folder / "scores.csv").write_text("edited")
+    assert not run(experiment, tmp_path / "out").unchanged
     assert {name: (first.folder / name).read_bytes() for name in files} == files
 
 
