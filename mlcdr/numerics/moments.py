@@ -15,7 +15,7 @@ solvers. What one split's methods can share (a factorisation, X⁺Y, ZᵀHZ) is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -369,27 +369,6 @@ class Moments:
             _rows=self._rows_by(lambda X, Y: (X, Y @ of_labels + X @ of_features + offset)),
             left=None,  # of the larger set these are not the targets
             memo=Memo(),
-        )
-
-    def with_labels(self, inputs: Sequence[int], targets: Sequence[int]) -> Moments:
-        """The moments of the labels `targets`, with the labels `inputs` as features behind the others: all blocks of S,
-        C and T, nothing is summed again. Of an input that is constant on these rows exact zeros are left, not rounding.
-        """
-        self._check_plain("labels become features before the features are uncentred or the labels mapped")
-        if not len(inputs):
-            return self.map_labels(np.zeros(self.n_labels), np.eye(self.n_labels)[:, list(targets)])
-        i, t = np.asarray(inputs), np.asarray(targets)
-        before = np.diag(self.yy if self.part_of is None else self.part_of.yy)[i]
-        live = (np.diag(self.yy)[i] > 1e-14 * before).astype(np.float64)
-        scatter = self.yy[np.ix_(i, i)] * np.outer(live, live)
-        return Moments(
-            self.n,
-            np.append(self.mean_x, self.mean_y[i]),
-            self.mean_y[t],
-            lambda: np.block([[self.xx_lower, live * self.xy[:, i]], [(live * self.xy[:, i]).T, scatter]]),
-            lambda: np.vstack([self.xy[:, t], live[:, None] * self.yy[np.ix_(i, t)]]),
-            lambda: self.yy[np.ix_(t, t)],
-            self._rows_by(lambda X, Y: (beside(X, sums.dense(Y[:, i])), Y[:, t])),
         )
 
     def _check_plain(self, message: str) -> None:

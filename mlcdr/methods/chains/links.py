@@ -34,6 +34,41 @@ from mlcdr.methods.multilabel import Array, MetaClassifier, MultilabelClassifier
 from mlcdr.numerics.moments import Moments, beside
 
 
+def with_labels(moments: Moments, inputs: Sequence[int], targets: Sequence[int]) -> Moments:
+    """The moments of the labels `targets`, with the labels `inputs` as features behind the others.
+
+    They are blocks of S, C and T: nothing is summed again. Of an input that is constant on these rows exact zeros are
+    left, not rounding.
+
+    Raises
+    ------
+    ValueError
+        When the features are uncentred, or the labels mapped.
+    """
+    if not moments.centred or moments.labels is not moments:
+        raise ValueError("labels become features before the features are uncentred or the labels mapped")
+    if not len(inputs):
+        return moments.map_labels(np.zeros(moments.n_labels), np.eye(moments.n_labels)[:, list(targets)])
+    i, t = np.asarray(inputs), np.asarray(targets)
+    before = np.diag(moments.yy if moments.part_of is None else moments.part_of.yy)[i]
+    live = (np.diag(moments.yy)[i] > 1e-14 * before).astype(np.float64)
+    scatter = moments.yy[np.ix_(i, i)] * np.outer(live, live)
+
+    def rows() -> tuple[Any, Any]:
+        X, Y = moments.rows()
+        return beside(X, as_dense(Y[:, i])), Y[:, t]
+
+    return Moments(
+        moments.n,
+        np.append(moments.mean_x, moments.mean_y[i]),
+        moments.mean_y[t],
+        lambda: np.block([[moments.xx_lower, live * moments.xy[:, i]], [(live * moments.xy[:, i]).T, scatter]]),
+        lambda: np.vstack([moments.xy[:, t], live[:, None] * moments.yy[np.ix_(i, t)]]),
+        lambda: moments.yy[np.ix_(t, t)],
+        rows if moments.has_rows else None,
+    )
+
+
 @dataclass(frozen=True)
 class Link:
     """A fitted model of one label, that uses the features and some other labels.
@@ -67,7 +102,7 @@ class Link:
         `near`: a link of the same label and features that uses no label, from which an iteration may start.
         """
         if columns is None:
-            part = moments.with_labels(inputs, [label])
+            part = with_labels(moments, inputs, [label])
         else:
             X, Y = moments.rows()
             part = Moments.from_arrays(_beside(X[:, columns], as_dense(Y[:, list(inputs)])), Y[:, [label]])

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from mlcdr.methods.chains.binary_relevance import of_label_sets
 from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.chains.linear import LinearLinks, follow
+from mlcdr.methods.chains.links import with_labels
 from mlcdr.methods.constraints import COUNT, ESTIMATOR, SEED, one_of, parameter
 from mlcdr.methods.contracts import as_dense, fit_label_sets
 from mlcdr.methods.multilabel import Array, MultilabelClassifier, answer, seeded
@@ -125,7 +126,7 @@ class MetaLabelChain(MultilabelClassifier):
         before: list[int] = []
         X, Y = moments.rows()
         for group in self.groups_:
-            part = moments.with_labels(before, group.tolist()) if before else Moments.from_arrays(X, Y[:, group])
+            part = with_labels(moments, before, group.tolist()) if before else Moments.from_arrays(X, Y[:, group])
             members.append(
                 [fit_label_sets(seeded(clone(classifier), rng), part) for _ in range(self._n_members(group))]
             )
