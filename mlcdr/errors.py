@@ -7,6 +7,7 @@ bug of this package and keeps its traceback.
 from __future__ import annotations
 
 import functools
+import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, cast
@@ -117,3 +118,14 @@ def describe(value: object) -> str:
     if isinstance(value, list | tuple):
         return "a list"
     return str(value)
+
+
+def without_numbers(text: str) -> str:
+    """A text with `#` for each number, so that texts which differ in nothing else are the same.
+
+    Examples
+    --------
+    >>> without_numbers("shape (80, 1), expected (80, 5)")
+    'shape (#, #), expected (#, #)'
+    """
+    return re.sub(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?", "#", text, flags=re.I)

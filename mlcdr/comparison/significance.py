@@ -200,11 +200,7 @@ class Significance:
 
 
 def assess(
-    methods: Sequence[str],
-    values: np.ndarray,
-    higher_is_better: bool,
-    n_datasets: int,
-    rope: float | None = None,
+    methods: Sequence[str], values: np.ndarray, higher_is_better: bool, n_datasets: int, rope: float | None = None
 ) -> Significance:
     """All tests of `values` (methods × blocks, nothing missing); with `rope`, the Bayesian one too.
 

@@ -18,15 +18,14 @@ one with `dataset`, `measure` and the 28 methods.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mlcdr.csv_files import read_csv
 from mlcdr.errors import ResultsError, join_words, suggest_name
 from mlcdr.metrics.names import METRICS, resolve
 
@@ -210,31 +209,17 @@ def read(path: Path) -> Study:
     return Study(kept, failed)
 
 
-def _read_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
+def _read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows that are of the study, each with its line."""
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise ResultsError(f"{path}: larger than {_MOST_BYTES} bytes; these are not the results of {TITLE}")
-        text = path.read_bytes().decode("utf-8-sig")
-        rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-        header = [_COLUMNS.get(name, name) for name in next(rows, [])]
-        wanted = ("dataset", "measure", *METHODS)
-        if wrong := [name for name in wanted if header.count(name) != 1]:
-            what = join_words(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
-            raise ResultsError(f"{path}:1: the header does not have the column {what} once; see `mlcdr datasets fetch`")
-        columns = [header.index(name) for name in wanted]
-        found = []
-        for row in rows:
-            if len(row) != len(header):
-                raise ResultsError(f"{path}:{rows.line_num}: has {len(row)} values, the header {len(header)}")
-            found.append((rows.line_num, dict(zip(wanted, (row[j] for j in columns), strict=True))))
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise ResultsError(f"{path}: is not UTF-8 text") from None
-    except csv.Error as error:
-        raise ResultsError(f"{path}: is not CSV: {error}") from None
-    return found
+    rows = read_csv(path, ResultsError, f"the results of {TITLE}", _MOST_BYTES)
+    header = [_COLUMNS.get(name, name) for name in next(rows, (1, []))[1]]
+    wanted = ("dataset", "measure", *METHODS)
+    if wrong := [name for name in wanted if header.count(name) != 1]:
+        what = join_words(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+        raise ResultsError(f"{path}:1: the header does not have the column {what} once; see `mlcdr datasets fetch`")
+    columns = [header.index(name) for name in wanted]
+    for line, row in rows:
+        yield line, dict(zip(wanted, (row[j] for j in columns), strict=True))
 
 
 def _number(written: str, measure: str, method: str, where: str) -> float:

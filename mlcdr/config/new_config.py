@@ -19,10 +19,7 @@ _SHARES = "[20%, 40%, 60%, 80%, 100%]"
 
 
 def write_draft(
-    name: str,
-    datasets: Sequence[str] = DATASETS,
-    methods: Sequence[str] = METHODS,
-    metrics: Sequence[str] = METRICS,
+    name: str, datasets: Sequence[str] = DATASETS, methods: Sequence[str] = METHODS, metrics: Sequence[str] = METRICS
 ) -> str:
     """The text of a config, checked.
 

@@ -53,10 +53,7 @@ _EXPLANATIONS = [
     (r"could not find expected ':'", "expected `key: value`; a missing colon, or a wrong indentation"),
     (r"unexpected (end of stream|document separator)", "a quote is opened here and never closed"),
     (r"sequence entries are not allowed", "`- ` cannot stand here; put the list's items on lines of their own"),
-    (
-        r"expected '<document start>'",
-        "more follows where the file should end; wrong indentation or a bracket too many",
-    ),
+    (r"expected '<document start>'", "more follows where the file should end; wrong indentation or a bracket too many"),
     (r"expected ',' or '\]'", "expected `,` or `]` in the list in brackets that begins on line {context}"),
     (r"expected ',' or '\}'", "expected `,` or `}}` in the mapping in braces that begins on line {context}"),
     (

@@ -34,18 +34,7 @@ if TYPE_CHECKING:
     from mlcdr.data.frames import Framed
 
 # The modules of this package that find files, but do not read data from them.
-_NOT_READERS = (
-    "catalog.py",
-    "description.py",
-    "download.py",
-    "export.py",
-    "files.py",
-    "folds.py",
-    "forms.py",
-    "held.py",
-    "sources.py",
-    "synthetic.py",
-)
+_FINDERS = ["catalog", "description", "download", "export", "files", "folds", "forms", "held", "sources", "synthetic"]
 
 
 @functools.cache
@@ -56,7 +45,7 @@ def loader_version(folder: Path = Path(__file__).parent) -> str:
     """
     digest = hashlib.sha256()
     for path in sorted(folder.glob("*.py")):
-        if path.name not in _NOT_READERS:
+        if path.stem not in _FINDERS:
             digest.update(f"{path.name} {sha256(path)}\n".encode())
     return digest.hexdigest()
 

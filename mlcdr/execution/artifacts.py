@@ -12,7 +12,6 @@ threshold; with `keep_top: m` these are the m highest of each row (n×m), and `s
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 import shutil
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mlcdr.csv_files import format_csv
 from mlcdr.data.dataset import Dataset
 from mlcdr.errors import ResultsError
 from mlcdr.execution.models import ENDINGS, Model, write_model
@@ -142,9 +142,7 @@ class Keeping:
         ResultsError
             When it cannot be written.
         """
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["dataset", "method", *swept, "split", "key", "scores", "model"])
+        rows = []
         counts = {"scores": 0, "models": 0, "bytes": 0}
         for trial in trials:
             scores = self.scores_file(trial)
@@ -153,11 +151,12 @@ class Keeping:
                 continue
             point = dict(trial.point)
             left = [trial.dataset, trial.method, *(point.get(path, "") for path in swept), trial.split, trial.key]
-            writer.writerow([*left, *("" if p is None else p.relative_to(self.folder).as_posix() for p in found)])
+            rows.append([*left, *("" if p is None else p.relative_to(self.folder).as_posix() for p in found)])
             counts["scores"] += found[0] is not None
             counts["models"] += found[1] is not None
             counts["bytes"] += sum(path.stat().st_size for path in found if path is not None)
-        write_atomically(self.folder / INDEX, text.getvalue())
+        header = ["dataset", "method", *swept, "split", "key", "scores", "model"]
+        write_atomically(self.folder / INDEX, format_csv(header, rows))
         return {"index": f"{FOLDER}/{INDEX}", **counts}
 
 

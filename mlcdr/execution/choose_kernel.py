@@ -49,11 +49,7 @@ def applies(spec: MethodSpec) -> bool:
 
 
 def totals(
-    specs: Sequence[MethodSpec],
-    families: Sequence[MethodSpec],
-    criterion: Criterion,
-    moments: Moments,
-    folds: Folds,
+    specs: Sequence[MethodSpec], families: Sequence[MethodSpec], criterion: Criterion, moments: Moments, folds: Folds
 ) -> list[float]:
     """The sum over folds of a metric for each of the specs; NaN where one cannot be computed.
 
@@ -72,40 +68,35 @@ def totals(
     """
     regressions = [spec.learner.build(check=False).kernel_regression() for spec in specs]
     alphas: dict[Kernel, dict[float, None]] = {}
-    for regression in regressions:
+    groups: dict[tuple[Kernel, float, int], list[int]] = {}
+    for i, (regression, family) in enumerate(zip(regressions, families, strict=True)):
         alphas.setdefault(regression.kernel, {})[regression.alpha] = None
+        groups.setdefault((regression.kernel, regression.alpha, id(family)), []).append(i)
+    held_out_of = {kernel: _held_out(kernel, tuple(found), moments, folds) for kernel, found in alphas.items()}
     Y = as_dense(moments.rows()[1])
     counts = Y.sum(axis=0)
     sums = [0.0] * len(specs)
-    for kernel, of_kernel in alphas.items():
-        found = _held_out(kernel, tuple(of_kernel), moments, folds)
-        by_regression: dict[float, dict[int, list[int]]] = {}
-        for i, (regression, family) in enumerate(zip(regressions, families, strict=True)):
-            if regression.kernel == kernel:
-                by_regression.setdefault(regression.alpha, {}).setdefault(id(family), []).append(i)
-        for alpha, of_families in by_regression.items():
-            for members in of_families.values():
-                regression, family = regressions[members[0]], families[members[0]]
-                for held in found.get(alpha, ()):
-                    codes, space, threshold = _predicted(family, regression, held)
-                    truth = Y[held.rows]
-                    for i in members:
-                        try:
-                            part = codes[:, : size_in(space, specs[i])]
-                        except ValueError:  # more dimensions than there are: this spec cannot be fitted, others can
-                            sums[i] = float("nan")
-                            continue
-                        scores = space.decode(part)
-                        outcome = Outcome(
-                            Counts(truth, threshold.apply(scores)),
-                            None if criterion.metric.needs == "labels" else Scores(truth, scores),
-                            n_training=len(Y) - len(truth),
-                            label_counts=counts - truth.sum(axis=0),
-                        )
-                        sums[i] += criterion.metric.of(outcome, criterion.options)
-                if alpha not in found:
-                    for i in members:
-                        sums[i] = float("nan")
+    for (kernel, alpha, _), members in groups.items():
+        if alpha not in held_out_of[kernel]:
+            for i in members:
+                sums[i] = float("nan")
+        for held in held_out_of[kernel].get(alpha, ()):
+            codes, space, threshold = _predicted(families[members[0]], regressions[members[0]], held)
+            truth = Y[held.rows]
+            for i in members:
+                try:
+                    part = codes[:, : size_in(space, specs[i])]
+                except ValueError:  # more dimensions than there are: this spec cannot be fitted, others can
+                    sums[i] = float("nan")
+                    continue
+                scores = space.decode(part)
+                outcome = Outcome(
+                    Counts(truth, threshold.apply(scores)),
+                    None if criterion.metric.needs == "labels" else Scores(truth, scores),
+                    n_training=len(Y) - len(truth),
+                    label_counts=counts - truth.sum(axis=0),
+                )
+                sums[i] += criterion.metric.of(outcome, criterion.options)
     return sums
 
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -31,6 +29,7 @@ from mlcdr.experiment.model import FAMILIES, Experiment, LimitsSpec, MethodSpec
 from mlcdr.experiment.trials import Trial, plan
 from mlcdr.methods.component import Component
 from mlcdr.methods.contracts import as_dense
+from mlcdr.methods.foreign import kept_generators
 from mlcdr.methods.returned import ReturnedWrong, hint
 from mlcdr.metrics import target
 from mlcdr.results.failures import describe_error
@@ -142,7 +141,7 @@ def find_mistakes(
     if not wanted:
         return
     chosen = _ends(wanted, few.dataset.name)
-    with _random_numbers_kept():
+    with kept_generators():
         failed = _failures(executor, _group(experiment, few, chosen))
     for trial in chosen:
         if _kind(failed.get(trial.key, "")) in _MISTAKES:
@@ -261,14 +260,3 @@ def _find_file(cls: type) -> str:
 def _shorten(file: str) -> str:
     path = Path(file)
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-
-
-@contextmanager
-def _random_numbers_kept() -> Iterator[None]:
-    """Leave the generators of the process, from which a class of the user's may draw, as they are."""
-    before, numpys = random.getstate(), np.random.get_state()  # noqa: NPY002
-    try:
-        yield
-    finally:
-        random.setstate(before)
-        np.random.set_state(numpys)  # noqa: NPY002

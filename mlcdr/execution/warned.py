@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from mlcdr.errors import escape_control_characters, join_words
-from mlcdr.results.failures import without_numbers
+from mlcdr.errors import escape_control_characters, join_words, without_numbers
 
 _LONGEST = 200  # characters of a warning's text
 _SHOWN = 10  # kinds at the end of a run

@@ -1,13 +1,12 @@
 """Files of folds: found, read, written. A CSV file with a header and a row for each row of a data set, in its order."""
 
-import csv
-import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from mlcdr.csv_files import read_csv
 from mlcdr.data import sources
 from mlcdr.data.files import NotFetchedError, cache_folder
 from mlcdr.errors import DataError, escape_control_characters
@@ -60,35 +59,21 @@ def read(path: Path, column: str, dataset_name: str, n: int) -> np.ndarray:
         When the file cannot be read or is wrong; the message begins with `file:line`.
     """
     most = 2**20 + 1024 * n  # a row is a few numbers and names
-    try:
-        if path.stat().st_size > most:
-            raise DataError(f"{path}: larger than {most // 1024} KiB; not the folds of {dataset_name}'s {n} rows")
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise DataError(f"{path}:{line}: not UTF-8 text") from None
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-    folds: list[int] = []
-    try:
-        header = [name.strip() for name in next(rows, [])]
-        if header.count(column) != 1:
-            many = "no" if column not in header else "more than one"
-            raise DataError(f"{path}:1: {many} column {column!r} in the header; found: {_shown(header) or 'nothing'}")
-        for cells in rows:
-            if len(cells) != len(header):
-                raise DataError(f"{path}:{rows.line_num}: expected {len(header)} columns, found {len(cells)}")
-            cell = cells[header.index(column)].strip()
-            if not (cell.isascii() and cell.isdigit() and len(cell) < 10):
-                raise DataError(f"{path}:{rows.line_num}: expected a fold number (0, 1, 2 ...), found {cell[:40]!r}")
-            if len(folds) == n:
-                raise DataError(f"{path}:{rows.line_num}: more rows than the {n} of the data set {dataset_name}")
-            folds.append(int(cell))
-    except csv.Error as error:
-        raise DataError(f"{path}:{rows.line_num}: not a CSV file: {error}") from None
+    rows = read_csv(path, DataError, f"the folds of {dataset_name}'s {n} rows", most)
+    header = [name.strip() for name in next(rows, (1, []))[1]]
+    if header.count(column) != 1:
+        many = "no" if column not in header else "more than one"
+        raise DataError(f"{path}:1: {many} column {column!r} in the header; found: {_shown(header) or 'nothing'}")
+    line, folds = 1, list[int]()
+    for line, cells in rows:
+        cell = cells[header.index(column)].strip()
+        if not (cell.isascii() and cell.isdigit() and len(cell) < 10):
+            raise DataError(f"{path}:{line}: expected a fold number (0, 1, 2 ...), found {cell[:40]!r}")
+        if len(folds) == n:
+            raise DataError(f"{path}:{line}: more rows than the {n} of the data set {dataset_name}")
+        folds.append(int(cell))
     if len(folds) < n:
-        raise DataError(f"{path}:{rows.line_num}: the file ends after {len(folds)} folds; {dataset_name} has {n} rows")
+        raise DataError(f"{path}:{line}: the file ends after {len(folds)} folds; {dataset_name} has {n} rows")
     present = set(folds)
     if len(present) < 2:
         raise DataError(f"{path}:1: at least two folds are needed, found {len(present)}")

@@ -36,20 +36,19 @@ def _labelled(value: object) -> object:
     return value if value is None else _number_of_rows(value, right, all_rows=True)
 
 
+def _describe_share(upper: str, text: str, *more: dict[str, Any]) -> dict[str, Any]:
+    """The JSON schema of a share below (or up to) 1, or a number of rows; `text`: the pattern of others."""
+    share = {"type": "number", "exclusiveMinimum": 0, upper: 1}
+    return {"anyOf": [share, {"type": "integer", "minimum": 1}, {"type": "string", "pattern": text}, *more]}
+
+
 Labelled = Annotated[
     float | int | None,
     BeforeValidator(_labelled),
     Field(
         description="Training rows that keep their labels: a share (30% or 0.3; rounded half up) or a number of rows; "
         "all of them when left out. Those of a smaller share are among those of a larger.",
-        json_schema_extra={
-            "anyOf": [
-                {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-                {"type": "integer", "minimum": 1},
-                {"type": "string", "pattern": r"^[0-9.]+%$"},
-                {"type": "null"},
-            ]
-        },
+        json_schema_extra=_describe_share("maximum", r"^[0-9.]+%$", {"type": "null"}),
     ),
 ]
 _LABELLED: TypeAdapter[float | int | None] = TypeAdapter(Labelled)
@@ -113,13 +112,7 @@ class Shuffle(_Spec):
         Field(
             description="Training rows: a fraction between 0 and 1 (0.9 or 90%; rounded half up), a number of rows, or "
             "`predefined`, as many as the data set's own train file has.",
-            json_schema_extra={
-                "anyOf": [
-                    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-                    {"type": "integer", "minimum": 1},
-                    {"type": "string", "pattern": r"^([0-9.]+%|predefined)$"},
-                ]
-            },
+            json_schema_extra=_describe_share("exclusiveMaximum", r"^([0-9.]+%|predefined)$"),
         ),
     ]
     seed: Seed

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from sklearn.base import BaseEstimator, is_classifier
 
-from mlcdr.errors import UserError
-from mlcdr.laws.classes import METRIC, Candidate, describe_exception, find_place, without_numbers
+from mlcdr.errors import UserError, without_numbers
+from mlcdr.laws.classes import METRIC, Candidate, describe_exception, find_place
 from mlcdr.laws.of_metrics import DESCRIPTIONS_OF_METRICS, LAWS_OF_METRICS
 from mlcdr.laws.outcomes import DIFFER, DoesNotApply, Violation
 from mlcdr.laws.parts import find_family

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -175,14 +174,3 @@ def find_place(error: BaseException, file: str) -> str:
 
 def _same(one: str, other: str) -> bool:
     return Path(one).absolute() == Path(other).absolute()
-
-
-def without_numbers(text: str) -> str:
-    """A message with `N` for each number, so that messages that differ in numbers alone are of one kind.
-
-    Examples
-    --------
-    >>> without_numbers("shape (80, 1), expected (80, 5)")
-    'shape (N, N), expected (N, N)'
-    """
-    return re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "N", text)

@@ -48,17 +48,13 @@ KINDS = {
         "methods:\n  {class}: {{label_space: plst, learner: {path}}}",
     ),
     "classifier": Kind(
-        "fitted to label sets: fit(X, Y), predict(X), decision_function(X)",
-        "methods:\n  {class}: {{learner: {path}}}",
+        "fitted to label sets: fit(X, Y), predict(X), decision_function(X)", "methods:\n  {class}: {{learner: {path}}}"
     ),
     "threshold": Kind(
         "from scores to label sets: fit(scores, Y), apply(scores), margin(scores)",
         "methods:\n  {class}: {{label_space: plst, learner: least_squares, threshold: {path}}}",
     ),
-    "metric": Kind(
-        "a number for predictions: a function of (Y, labels, scores)",
-        "metrics: [hamming_loss, {path}]",
-    ),
+    "metric": Kind("a number for predictions: a function of (Y, labels, scores)", "metrics: [hamming_loss, {path}]"),
 }
 """Name of a kind (`--part`) → what it is; `templates/NAME.py.txt` is its file."""
 

@@ -140,11 +140,7 @@ def _check_row_order(subject: Subject) -> None:
     X, Y = make_problem()
     new = make_problem(seed=1)[0]
     order = np.random.default_rng(3).permutation(len(X))
-    _check_equal(
-        subject.score(X[order], Y[order], new),
-        subject.score(X, Y, new),
-        "training rows in another order",
-    )
+    _check_equal(subject.score(X[order], Y[order], new), subject.score(X, Y, new), "training rows in another order")
 
 
 @_law("label-order", "labels in another order get the same scores, in that order")
@@ -152,11 +148,7 @@ def _check_label_order(subject: Subject) -> None:
     X, Y = make_problem()
     new = make_problem(seed=1)[0]
     order = np.random.default_rng(3).permutation(Y.shape[1])
-    _check_equal(
-        subject.score(X, Y[:, order], new),
-        subject.score(X, Y, new)[:, order],
-        "labels in another order",
-    )
+    _check_equal(subject.score(X, Y[:, order], new), subject.score(X, Y, new)[:, order], "labels in another order")
 
 
 @_law("sparse", "sparse and dense features give the same scores")

@@ -215,13 +215,19 @@ def seeded_generators(seed: int | None) -> Iterator[None]:
     if seed is None:
         yield
         return
-    with _ALONE:
-        numpys = check_random_state(None)  # what `np.random.rand` draws from
-        states = random.getstate(), numpys.get_state()
+    with _ALONE, kept_generators():
         random.seed(seed)
-        numpys.seed(seed)
-        try:
-            yield
-        finally:
-            random.setstate(states[0])
-            numpys.set_state(states[1])
+        check_random_state(None).seed(seed)
+        yield
+
+
+@contextmanager
+def kept_generators() -> Iterator[None]:
+    """Leave Python's and NumPy's own generators as they are."""
+    numpys = check_random_state(None)  # what `np.random.rand` draws from
+    states = random.getstate(), numpys.get_state()
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        numpys.set_state(states[1])

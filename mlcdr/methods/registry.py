@@ -71,17 +71,12 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "leml": "mlcdr.methods.label_space.leml:LEML",
         "clems": "mlcdr.methods.label_space.clems:CLEMS",
     },
-    "dual_space": {
-        "ddsr": "mlcdr.methods.dual_space.ddsr:DDSR",
-        "idsr": "mlcdr.methods.dual_space.idsr:IDSR",
-    },
+    "dual_space": {"ddsr": "mlcdr.methods.dual_space.ddsr:DDSR", "idsr": "mlcdr.methods.dual_space.idsr:IDSR"},
     "instance_space": {
         "cbmlc": "mlcdr.methods.instance_space.cbmlc:CBMLC",
         "clmlc": "mlcdr.methods.instance_space.clmlc:CLMLC",
     },
-    "clusterer": {
-        "k_means": "mlcdr.numerics.kmeans:SingleStartKMeans",
-    },
+    "clusterer": {"k_means": "mlcdr.numerics.kmeans:SingleStartKMeans"},
     "learner": {
         "least_squares": "mlcdr.methods.learners.least_squares:LeastSquares",
         "ridge": "mlcdr.methods.learners.ridge:Ridge",

@@ -16,17 +16,13 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
-from mlcdr.numerics.linalg import IllConditioned, inverse_root, random_signs
+from mlcdr.numerics.linalg import DEPENDENT, INDEPENDENT, SINGULAR, IllConditioned, inverse_root, random_signs
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 TOLERANCE = 1e-7  # R's
 
-# As in `linalg`: a pivot of the equilibrated Gram matrix says which share of a column's variance is left.
-_DEPENDENT = 1e-11
-_INDEPENDENT = 1e-8
-_SINGULAR = 1e-9
 # Which share of a column's sum of squares about 0 is left; R's rule asks for 1e-14, what is known of it is 1e-15.
 _KEPT = 1e-13
 _BLOCK = 64
@@ -84,10 +80,10 @@ class FileOrderCholesky:
         scaled = gram if len(columns) == len(gram) else gram[np.ix_(columns, columns)]
         scaled = np.multiply(scaled, inverse[columns], order="F")
         scaled *= inverse[columns, None]
-        enough = np.maximum(_INDEPENDENT, _KEPT * raw[columns] * inverse[columns] ** 2)
+        enough = np.maximum(INDEPENDENT, _KEPT * raw[columns] * inverse[columns] ** 2)
         kept, factor = _factorise(scaled, enough)
         lower = np.asfortranarray(factor[kept])
-        if len(kept) and lapack.dpocon(lower, 1.0, uplo="L")[0] < _SINGULAR:
+        if len(kept) and lapack.dpocon(lower, 1.0, uplo="L")[0] < SINGULAR:
             raise IllConditioned("the columns kept are nearly dependent")
         out = np.setdiff1d(np.arange(len(columns)), kept)
         shares = factor[out].T
@@ -167,7 +163,7 @@ def _choose_columns(square: Array, enough: Array) -> Index:
         r = len(kept)
         column = square[i:, i] - factor[i:, :r] @ factor[i, :r]
         if column[0] < enough[i]:
-            if abs(column[0]) > _DEPENDENT:
+            if abs(column[0]) > DEPENDENT:
                 raise IllConditioned("the Gram matrix does not show whether a column is aliased")
             continue
         factor[i:, r] = column / np.sqrt(column[0])

@@ -34,9 +34,9 @@ Array = NDArray[np.float64]
 # A pivot of the equilibrated Gram matrix is the share of a feature's variance that the features before it leave
 # unexplained. Rounding leaves about 1e-14 of a feature that is an exact combination; a genuine feature of real data
 # leaves far more. Between the two the Gram matrix cannot tell, and no guess is made.
-_DEPENDENT = 1e-11
-_INDEPENDENT = 1e-8
-_SINGULAR = 1e-9
+DEPENDENT = 1e-11
+INDEPENDENT = 1e-8
+SINGULAR = 1e-9
 # Against the rows themselves nothing is squared: to ten digits a combination is one.
 _CONFIRMED = 1e-10
 _PROBES = 4
@@ -124,15 +124,15 @@ class Cholesky:
             scaled[out, out] = 1.0
             within[out] = 0.0
         factor, info = lapack.dpotrf(scaled, lower=1, overwrite_a=1, clean=0)
-        if info != 0 or np.min(np.diag(factor), initial=1.0) ** 2 < _INDEPENDENT:
+        if info != 0 or np.min(np.diag(factor), initial=1.0) ** 2 < INDEPENDENT:
             raise IllConditioned("the Gram matrix is not of full rank")
         # with the norm given as 1, dpocon estimates 1/‖G⁻¹‖₁ of the equilibrated matrix G; of no features it cannot
-        if not len(factor) or lapack.dpocon(factor, 1.0, uplo="L")[0] < _SINGULAR:
+        if not len(factor) or lapack.dpocon(factor, 1.0, uplo="L")[0] < SINGULAR:
             raise IllConditioned("the Gram matrix is nearly singular")
         null_space = None
         if len(out):
             t = blas.dtrsm(1.0, factor, np.asfortranarray(right), lower=1)
-            if np.max(np.abs(1.0 - np.einsum("ij,ij->j", t, t))) > _DEPENDENT:
+            if np.max(np.abs(1.0 - np.einsum("ij,ij->j", t, t))) > DEPENDENT:
                 raise IllConditioned("a feature held to be dependent is not")
             t = blas.dtrsm(1.0, factor, t, lower=1, trans_a=1)
             t *= -within[:, None]
@@ -235,11 +235,11 @@ class PivotedCholesky:
             return cls(empty, live, inverse, np.zeros((d, 0)), np.zeros((0, 0)), live, np.zeros((d, _PROBES)), 0)
         if len(live) < d:
             scaled = np.asfortranarray(scaled[np.ix_(live, live)])
-        tolerance = np.sqrt(_DEPENDENT * _INDEPENDENT)
+        tolerance = np.sqrt(DEPENDENT * INDEPENDENT)
         factor, pivots, rank, _ = lapack.dpstrf(scaled, tol=tolerance, lower=1, overwrite_a=1)
         upper = np.tril(factor[:, :rank]).T  # [R₁ R₂], r×(live)
         left = 1.0 - np.einsum("ij,ij->j", upper[:, rank:], upper[:, rank:])
-        if np.diag(upper)[-1] ** 2 < _INDEPENDENT or np.max(np.abs(left), initial=0.0) > _DEPENDENT:
+        if np.diag(upper)[-1] ** 2 < INDEPENDENT or np.max(np.abs(left), initial=0.0) > DEPENDENT:
             raise IllConditioned("the Gram matrix does not show a clear rank")
         first = np.asfortranarray(upper[:, :rank])
         pivots = live[pivots - 1]
@@ -309,11 +309,11 @@ class Dual:
         if largest <= 0:
             return cls(np.zeros((0, 0)), np.zeros(0, dtype=np.intp), np.zeros((n, 0)), False, transpose_apply, 0)
         scaled = np.asfortranarray(outer / largest)
-        factor, order, rank, _ = lapack.dpstrf(scaled, tol=np.sqrt(_DEPENDENT * _INDEPENDENT), lower=1, overwrite_a=1)
+        factor, order, rank, _ = lapack.dpstrf(scaled, tol=np.sqrt(DEPENDENT * INDEPENDENT), lower=1, overwrite_a=1)
         order -= 1
         first, rest = np.asfortranarray(factor[:rank, :rank]), factor[rank:, :rank]
         left = np.diag(outer)[order[rank:]] / largest - np.einsum("ij,ij->i", rest, rest)
-        if np.diag(first)[-1] ** 2 < _INDEPENDENT or np.max(np.abs(left), initial=0.0) > _DEPENDENT:
+        if np.diag(first)[-1] ** 2 < INDEPENDENT or np.max(np.abs(left), initial=0.0) > DEPENDENT:
             raise IllConditioned("the matrix of inner products does not show a clear rank")
         t = blas.dtrsm(1.0, first, rest, side=1, lower=1)
         complement = n - rank <= rank

@@ -45,9 +45,7 @@ def coefficients(moments: Moments, ridge: float = 0.0) -> Array:
 def whiten(moments: Moments, ridge: float = 0.0) -> Array:
     """B (r×K) with BᵀB = ZᵀHZ, the labels' scatter that a (ridge) regression on the features explains."""
     return _of_codes(
-        moments,
-        ("whitened", ridge),
-        lambda labels: factor(labels, ridge).whiten(labels.xy, labels.centred_labels),
+        moments, ("whitened", ridge), lambda labels: factor(labels, ridge).whiten(labels.xy, labels.centred_labels)
     )
 
 

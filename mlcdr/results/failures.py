@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlcdr.errors import join_words
+from mlcdr.errors import join_words, without_numbers
 from mlcdr.experiment.model import Experiment, method_text
 from mlcdr.experiment.splits import number_of_splits
 from mlcdr.results.record import Failed, Failure, read_failures
 
 _NAMED = 4  # methods, or data sets, of a cause
-_NUMBER = re.compile(r"\d[\d.,]*(?:e[+-]?\d+)?", re.I)
 
 Place = tuple[str, str, tuple[tuple[str, str], ...], int]
 """Of a trial: data set, method, the values of its swept parameters, split."""
@@ -71,11 +69,6 @@ def _has_point(experiment: Experiment, failure: Failure) -> bool:
     drawn = shown.candidates(experiment.seed) if shown else []
     values = experiment.sweep | {path: [point[path] for point in drawn] for path in (shown.grid if shown else ())}
     return all(value in map(method_text, values.get(path, ())) for path, value in failure.point)
-
-
-def without_numbers(text: str) -> str:
-    """A text with `#` for each number, so that texts which differ in nothing else are the same."""
-    return _NUMBER.sub("#", text)
 
 
 @dataclass(frozen=True)

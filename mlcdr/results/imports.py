@@ -6,13 +6,12 @@ Another program may have written them, or they are what was kept of a run. What 
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from mlcdr.csv_files import read_csv
 from mlcdr.errors import ResultsError
 from mlcdr.results.scores import LARGEST, Cell, Choices, Key, NoResults, SplitScores
 from mlcdr.whole_files import is_regular_file
@@ -103,7 +102,7 @@ def _missing(path: Path) -> str:
 
 def read_table(path: Path, last: tuple[str, ...]) -> tuple[tuple[str, ...], Iterator[tuple[int, list[str]]]]:
     """The swept paths of a CSV file with the columns `dataset, method, <swept> …, *last`; and its rows by line."""
-    rows = _read_rows(path)
+    rows = read_csv(path, ResultsError)
     header = tuple(next(rows, (1, []))[1])
     if not header:
         raise ResultsError(f"{path}:1: empty; a header was expected")
@@ -111,28 +110,6 @@ def read_table(path: Path, last: tuple[str, ...]) -> tuple[tuple[str, ...], Iter
         wanted = ",".join(("dataset", "method", "<swept …>", *last))
         raise ResultsError(f"{path}:1: the columns are {','.join(header)}; they should be {wanted}")
     return header[2 : -len(last)], rows
-
-
-def _read_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV file, header first, each with its line; all of one length."""
-    raw = path.read_bytes()
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise ResultsError(f"{path}:{line}: not UTF-8 text") from error
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    columns = 0
-    try:
-        for row in reader:
-            columns = columns or len(row)
-            if len(row) != columns:
-                raise ResultsError(
-                    f"{path}:{reader.line_num}: {len(row)} values where the header has {columns} columns"
-                )
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise ResultsError(f"{path}:{reader.line_num}: not readable as CSV: {error}") from error
 
 
 def read_number(path: Path, line: int, column: str, text: str, gaps: bool = False) -> float:

@@ -57,7 +57,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Failed:
-    """A failed trial of a plan."""
+    """A failed trial of a plan: where it stands, and its traceback."""
 
     dataset: str
     method: str
@@ -226,14 +226,9 @@ def _costs(db: sqlite3.Connection, path: Path) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Failure:
-    """A failed trial as it is on record: where it stands, its traceback, and when that was (UTC)."""
+class Failure(Failed):
+    """A failed trial as it is on record, and when that was (UTC)."""
 
-    dataset: str
-    method: str
-    point: tuple[tuple[str, str], ...]
-    split: int
-    error: str
     recorded: str
 
 

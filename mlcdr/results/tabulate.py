@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mlcdr.csv_files import format_csv
 from mlcdr.results.labels import COLUMNS
 from mlcdr.results.scores import LARGEST, summarise
 from mlcdr.whole_files import write_atomically
@@ -29,11 +28,10 @@ def write_scores(
     """
     rows = []
     for trial in trials:
-        point = dict(trial.point)
-        start = [trial.dataset, trial.method, *(point.get(path, "") for path in swept), trial.split]
+        start = [*_at(trial, swept), trial.split]
         for metric, value in _defined(scores.get(trial.key, {}), metrics):
             rows.append([*start, metric, f"{value:.12g}"])
-    _write(path, ["dataset", "method", *swept, "split", "metric", "value"], rows)
+    _write(path, swept, ["split", "metric", "value"], rows)
 
 
 def write_summary(
@@ -42,16 +40,15 @@ def write_summary(
     """`summary.csv`: the mean over splits of every cell, with std (n − 1), se = std/√n and n; empty if not defined."""
     cells: dict[tuple[str, ...], list[float]] = {}
     for trial in trials:
-        point = dict(trial.point)
+        start = _at(trial, swept)
         for metric, value in _defined(scores.get(trial.key, {}), metrics):
-            cell = (trial.dataset, trial.method, *(point.get(path, "") for path in swept), metric)
-            cells.setdefault(cell, []).append(value)
+            cells.setdefault((*start, metric), []).append(value)
     rows = []
     for cell, values in cells.items():
         found = summarise(values)
         numbers = [f"{v:.12g}" if abs(v) <= LARGEST else "" for v in (found.mean, found.std, found.se)]
         rows.append([*cell, *numbers, found.n])
-    _write(path, ["dataset", "method", *swept, "metric", "mean", "std", "se", "n"], rows)
+    _write(path, swept, ["metric", "mean", "std", "se", "n"], rows)
 
 
 def write_chosen(
@@ -61,14 +58,14 @@ def write_chosen(
 
     A swept path that no tuned method has is left out, for its column would be empty.
     """
-    tuned = [(trial, dict(trial.point), choices[trial.key]) for trial in trials if choices.get(trial.key)]
-    kept = [each for each in swept if any(point.get(each) for _, point, _ in tuned)]
+    tuned = [(trial, choices[trial.key]) for trial in trials if choices.get(trial.key)]
+    kept = [each for each in swept if any(dict(trial.point).get(each) for trial, _ in tuned)]
     rows = [
-        [trial.dataset, trial.method, *(point.get(each, "") for each in kept), trial.split, parameter, value]
-        for trial, point, chosen in tuned
+        [*_at(trial, kept), trial.split, parameter, value]
+        for trial, chosen in tuned
         for parameter, value in chosen.items()
     ]
-    _write(path, ["dataset", "method", *kept, "split", "parameter", "value"], rows)
+    _write(path, kept, ["split", "parameter", "value"], rows)
 
 
 def write_labels(
@@ -82,8 +79,7 @@ def write_labels(
     """`labels.csv` (`mlcdr.results.labels`); `labels`: data set → (name, frequency) of each label."""
     rows = []
     for trial in trials:
-        point = dict(trial.point)
-        start = [trial.dataset, trial.method, *(point.get(each, "") for each in swept), trial.split]
+        start = [*_at(trial, swept), trial.split]
         found = scores.get(trial.key, {})
         for metric in (each for each in metrics if each in found):
             rows += [
@@ -91,7 +87,7 @@ def write_labels(
                 for (label, frequency), value in zip(labels[trial.dataset], found[metric], strict=True)
                 if value is not None
             ]
-    _write(path, ["dataset", "method", *swept, *COLUMNS], rows)
+    _write(path, swept, COLUMNS, rows)
 
 
 def _defined(values: Mapping[str, float | None], metrics: Sequence[str]) -> Iterator[tuple[str, float]]:
@@ -101,9 +97,11 @@ def _defined(values: Mapping[str, float | None], metrics: Sequence[str]) -> Iter
             yield metric, value
 
 
-def _write(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    write_atomically(path, text.getvalue())
+def _at(trial: Trial, swept: Sequence[str]) -> tuple[str, ...]:
+    """Where a trial stands, but for its split."""
+    point = dict(trial.point)
+    return (trial.dataset, trial.method, *(point.get(path, "") for path in swept))
+
+
+def _write(path: Path, swept: Sequence[str], columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    write_atomically(path, format_csv(["dataset", "method", *swept, *columns], rows))

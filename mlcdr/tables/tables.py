@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mlcdr.csv_files import format_csv
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.metric_facts import explain_missing, list_notes
@@ -25,7 +26,6 @@ from mlcdr.tables.text_format import (
     BOLD,
     SPREADS,
     describe_splits,
-    format_csv,
     format_mean,
     note_tuning,
     note_unfilled,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Sequence
 
@@ -14,15 +12,6 @@ from mlcdr.tables.sheet import DASH, Text, escape_latex
 
 BOLD = "Bold: within one standard error of the best"
 SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
-
-
-def format_csv(header: Sequence[str], records: Iterable[Sequence[str]]) -> str:
-    """Comma-separated text, quoted where it must be."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(records)
-    return out.getvalue()
 
 
 def shorten_name(name: str, longest: int = 40) -> str:

@@ -306,13 +306,13 @@ _GOOD = _text(_made())
         (_GOOD.replace("0.", "7e99.", 1), r"is no \w+, a number"),
         (_GOOD.replace("0.", "1", 1), r"is no \w+, a number from 0 to 1"),
         (_GOOD.replace("\nlanglog", "\nla\x1bnglog", 1), r"'la\\x1bnglog' is no name of a data set"),
-        (_GOOD + "scene,ONE_ERROR,0.5\r\n", r":74: has 3 values, the header 30"),
+        (_GOOD + "scene,ONE_ERROR,0.5\r\n", r":74: 3 values where the header has 30 columns"),
         (_GOOD + _GOOD.splitlines()[1] + "\r\n", r":74: HAMMING_LOSS_example_based of langlog stands there twice"),
         ("\n".join(_GOOD.splitlines()[:-1]), "reutersk500 lacks AUPRC_MICRO"),
         (_GOOD.splitlines()[0], "has no results"),
-        ('dataset,"measure', "is not CSV"),
-        ("x" * 200_000, "is not CSV: field larger"),
-        ("\udcff", "is not UTF-8"),
+        ('dataset,"measure', "not a CSV file"),
+        ("x" * 200_000, "not a CSV file: field larger"),
+        ("\udcff", "not UTF-8 text"),
     ],
 )
 def test_a_file_of_another_form_is_refused_in_one_line(tmp_path: Path, text: str, why: str) -> None:
@@ -328,7 +328,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     with path.open("wb") as file:
         file.truncate(16_000_001)
-    with pytest.raises(ResultsError, match="larger than 16000000 bytes"):
+    with pytest.raises(ResultsError, match="larger than 15625 KiB; not the results of"):
         study.read(path)
 
 

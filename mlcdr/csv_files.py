@@ -1,0 +1,52 @@
+"""CSV as text, and strict reading of a CSV file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from mlcdr.errors import UserError
+
+
+def format_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Comma-separated text, quoted where it must be."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def read_csv(
+    path: Path, error: type[UserError], what: str = "", most_bytes: float = math.inf
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file in UTF-8, header first, each with its line; all of one length.
+
+    Raises
+    ------
+    error
+        When the file cannot be read, is larger than `most_bytes` (and so not `what` it should be), or is broken; the
+        message begins with `file:line`.
+    """
+    try:
+        if path.stat().st_size > most_bytes:
+            raise error(f"{path}: larger than {most_bytes / 1024:.0f} KiB; not {what}")
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as problem:
+        raise error(f"{path}: cannot be read: {problem.strerror or problem}") from None
+    except UnicodeDecodeError as problem:
+        line = problem.object[: problem.start].count(b"\n") + 1
+        raise error(f"{path}:{line}: not UTF-8 text") from None
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    columns = None
+    try:
+        for row in rows:
+            columns = len(row) if columns is None else columns
+            if len(row) != columns:
+                raise error(f"{path}:{rows.line_num}: {len(row)} values where the header has {columns} columns")
+            yield rows.line_num, row
+    except csv.Error as problem:
+        raise error(f"{path}:{rows.line_num}: not a CSV file: {problem}") from None
