@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mlcdr.methods.feature_space.greedy import GreedySelector
+from mlcdr.methods.feature_space.informative import GreedySelector
 from mlcdr.methods.feature_space.selection import Array
 from mlcdr.numerics.moments import Moments
 

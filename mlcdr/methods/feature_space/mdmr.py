@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from mlcdr.methods.feature_space.greedy import GreedySelector
+from mlcdr.methods.feature_space.informative import GreedySelector
 from mlcdr.methods.feature_space.selection import Array
 from mlcdr.numerics.information import mutual_information
 from mlcdr.numerics.moments import Moments

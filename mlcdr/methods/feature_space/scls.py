@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mlcdr.methods.feature_space.greedy import GreedySelector
+from mlcdr.methods.feature_space.informative import GreedySelector
 from mlcdr.methods.feature_space.selection import Array
 from mlcdr.numerics.information import entropy, mutual_information
 from mlcdr.numerics.moments import Moments
