@@ -314,9 +314,8 @@ def test_the_loaders_version_is_that_of_its_source(tmp_path: Path) -> None:
             file.write("# changed\n")
         dataset.loader_version.cache_clear()
         seen.add(dataset.loader_version(copy))
-        assert len(seen) == i + 2 - sum(
-            each in (*dataset._NOT_READERS, "catalog.yaml") for each in sorted(names)[: i + 1]
-        )
+        finders = {"catalog.yaml", *(f"{finder}.py" for finder in dataset._FINDERS)}
+        assert len(seen) == i + 2 - sum(each in finders for each in sorted(names)[: i + 1])
 
 
 @pytest.mark.parametrize("broken", [b"", b"not a zip", "cut", "swapped", "flipped"])
