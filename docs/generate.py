@@ -59,6 +59,7 @@ PAPERS = {
     "chen_lin_2012": "Chen & Lin 2012, *Feature-aware label space dimension reduction*",
     "mlc_toolbox": "MLC Toolbox",
     "pacharawongsakda_2012": "Pacharawongsakda & Theeramunkong 2012, *Dependent and independent dual space reduction*",
+    "studies": "Studies of this project",
     "sun_2017_thesis": "Sun 2017 (thesis)",
     "xu_2016_mvmd": "Xu et al. 2016, *MVMD*",
 }

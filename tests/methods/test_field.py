@@ -155,7 +155,8 @@ def test_sleec_lets_the_nearest_codes_vote(form, monkeypatch):
         member = np.argmin(((X[:, None] - centres) ** 2).sum(axis=2), axis=1)
         for i, c in enumerate(member):
             rows = np.flatnonzero(member == c)
-            codes, _ = sleec.embed(sp.csr_array(Y[rows].astype(float)), 5, 15, 1e-3, 50)
+            units = Y[rows] / np.maximum(np.sqrt(Y[rows].sum(axis=1, keepdims=True)), 1)
+            codes, _ = sleec.embed(sp.csr_array(units), 5, 15, 1e-3, 50)
             V = np.linalg.solve(X[rows].T @ X[rows] + np.eye(X.shape[1]), X[rows].T @ codes)
             np.testing.assert_allclose(clusters[c].weights, V, atol=1e-6)
             apart = np.round(np.sum((X[rows] @ V - X[i] @ V) ** 2, axis=1), 9)
