@@ -100,6 +100,7 @@ PUBLIC = {
         "api.loading": ["load_experiment"],
         "experiment.model": ["Experiment"],
         "api.evaluating": ["evaluate"],
+        "execution.models": ["load_model"],
     },
     "Data": {"data.dataset": ["load_dataset", "Dataset"]},
     "Methods": {

@@ -88,6 +88,11 @@ NOTEBOOK = """
     ---
     model = mlcdr.ComposedClassifier(mlcdr.Ridge(), label_space=mlcdr.CPLST(2)).fit(numbers, Y)
     model.predict(numbers).mean()
+    ---
+    import pathlib
+
+    kept = next(pathlib.Path("results/first/kept/mine/Mine").glob("split0-*"))
+    mlcdr.load_model(kept, trust=True).predict(X.iloc[[5]])
 """
 
 
@@ -153,7 +158,8 @@ def walk(folder: Path) -> None:
     assert "<svg" in (work / "results/first/report.html").read_text(encoding="utf-8")
     do("mlcdr example my_method")
     (model, *_) = sorted((work / "results/first/kept/mine/CPLST").glob("split0-*"))
-    do(f"mlcdr predict {model} mine.csv --set 'labels=is_*' --trust --out predicted.csv")
+    do("cut -d, -f 1-9 mine.csv | head -n 3 > new.csv")  # two rows, without labels
+    do(f"mlcdr predict {model} new.csv --trust --out predicted.csv")
     assert (work / "predicted.csv").read_text().startswith("row,is_0,is_1")
     walk_notebook(work, environment)
 

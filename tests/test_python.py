@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn import linear_model
 
 import mlcdr
 from mlcdr.data import held
@@ -198,6 +199,11 @@ def test_everything_is_shown_as_text_and_as_html(tmp_path: Path) -> None:
     assert "<table" in results._repr_html_()
     assert "2 methods" in repr(results)
     assert "0 worse" in str(mlcdr.compare(results, baseline=results.folder))
+    for several, names in (
+        (results.table(), {"generic.md", "generic.tex", "generic.csv"}),
+        (results.plot("f1", layout="boxes"), {"boxes.svg", "boxes.png"}),
+    ):
+        assert {path.name for path in several.write(tmp_path / "written") if path.exists()} == names
     with pytest.raises(mlcdr.ResultsError, match="no metric 'f2'"):
         results.compare("f2")
     assert "0.4" not in str(results.table("f1", digits=0))
@@ -225,7 +231,9 @@ def test_failed_trials_are_a_warning_and_a_frame(tmp_path: Path) -> None:
         results = run(tmp_path, set={"name": "none", "methods": {"SVC": one}, "sweep": {}})
     assert len(results.failures) == 4
     assert results.scores.empty
-    assert "no trial has a result" in results._repr_html_()
+    assert "no trial has a result; 4 failed" in results._repr_html_()
+    with pytest.raises(mlcdr.ResultsError, match=r"`mlcdr status .*`\.failures`\); the first: ValueError: Precomputed"):
+        results.compare()
 
 
 @pytest.mark.parametrize(
@@ -233,7 +241,9 @@ def test_failed_trials_are_a_warning_and_a_frame(tmp_path: Path) -> None:
     [
         ({"config": "nowhere.yaml"}, "nowhere.yaml"),
         ({"config": 3}, "config: must be a path, a mapping or an Experiment, found 3"),
-        ({"config": {"name": object}}, r"config: name: is of type type; a config holds .*dotted path"),
+        ({"config": {"name": object}}, r"config: name: is the class object; a config holds .*dotted path"),
+        ({"datasets": {"mine": (pd.DataFrame([[1.0]]), pd.DataFrame([[1]], index=[7]))}}, "have different indexes"),
+        ({"datasets": {"mine": (np.eye(2), [["a"], ["b", "c"]])}}, "Y is no matrix of numbers.*MultiLabelBinarizer"),
         ({"set": {"methods.PLST.learner": "rigde"}}, "set methods.PLST.learner: .*did you mean 'ridge'"),
         ({"jobs": -1}, "jobs: must be a whole number"),
         ({"datasets": [1]}, r"datasets: must map names to \(X, Y\)"),
@@ -256,6 +266,32 @@ def test_what_is_wrong_is_one_line(wrong: dict[str, Any], message: str, tmp_path
     with pytest.raises(mlcdr.UserError, match=message) as caught:
         mlcdr.run(options.pop("config"), **options)
     assert "\n" not in str(caught.value)
+
+
+def test_an_estimator_in_a_mapping_is_what_a_config_says_of_it() -> None:
+    composed = mlcdr.ComposedClassifier(linear_model.Ridge(3.0), feature_space=[mlcdr.PCA(3), mlcdr.LabelCCA()])
+    given = {"A": {"label_space": mlcdr.CPLST(2), "learner": mlcdr.Ridge()}, "B": composed, "C": mlcdr.MLkNN(5)}
+    experiment = mlcdr.load_experiment(config(datasets=["yeast"], methods=given, sweep={}))
+    steps = [{"pca": {"n_components": 3}}, {"mlcdr.methods.feature_space.cca.LabelCCA": {}}]  # a name of two families
+    said = {
+        "A": {"label_space": {"cplst": {"n_components": 2}}, "learner": "ridge"},
+        "B": {"feature_space": steps, "learner": {"sklearn.linear_model.Ridge": {"alpha": 3.0}}},
+        "C": {"learner": {"mlknn": {"k": 5}}},
+    }
+    assert experiment == mlcdr.load_experiment(config(datasets=["yeast"], methods=said, sweep={}))
+
+
+def test_splits_are_the_rows_that_were_trained_and_tested_on(tmp_path: Path) -> None:
+    results = run(tmp_path, set={"keep.scores": True})
+    splits = results.splits(data=make_data())
+    for path in results.folder.glob("kept/mine/PLST/split*.npz"):
+        index = int(path.name[5])
+        np.testing.assert_array_equal(np.load(path)["rows"], splits[index].test)
+    assert len(splits) == 4
+    assert sorted([*splits[0].train, *splits[0].test]) == list(range(N))
+    for wrong, message in (({}, "was given in memory; give it again"), ({"dataset": "x"}, r"no data set 'x' \(mine\)")):
+        with pytest.raises(mlcdr.ResultsError, match=message):
+            results.splits(**wrong)
 
 
 def test_an_experiment_is_run_as_it_is_and_with_changes(tmp_path: Path) -> None:

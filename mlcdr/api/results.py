@@ -21,7 +21,7 @@ from mlcdr.results.failures import describe_error, gather_failures
 from mlcdr.results.imports import read_number, read_table
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.scores import NoResults
-from mlcdr.tables import layouts, tables
+from mlcdr.tables import layouts, output, tables
 from mlcdr.tables.sheet import Shown
 from mlcdr.tables.tables import Table
 from mlcdr.whole_files import is_regular_file
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from mlcdr.comparison.baseline import BaselineComparison
     from mlcdr.comparison.comparison import Comparison
+    from mlcdr.experiment.division import Split
     from mlcdr.reproduce.published import PublishedComparison
     from mlcdr.tables.figures import Drawing
 
@@ -40,8 +41,8 @@ _Item = TypeVar("_Item", bound=Shown)
 class Several(Shown, Sequence[_Item], Generic[_Item]):
     """Several tables, figures or comparisons in a row; a notebook shows all of them, and `print` does."""
 
-    def __init__(self, items: Sequence[_Item]):
-        self._items = tuple(items)
+    def __init__(self, items: Sequence[_Item], stems: Sequence[str] = ()):
+        self._items, self._stems = tuple(items), stems
 
     @overload
     def __getitem__(self, index: int) -> _Item: ...
@@ -60,6 +61,20 @@ class Several(Shown, Sequence[_Item], Generic[_Item]):
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """All of them for a terminal of `width` characters."""
         return "\n".join(item.terminal(width, colour) for item in self)
+
+    def write(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write each of them as files into a folder; returns the files.
+
+        Raises
+        ------
+        ResultsError
+            When a file cannot be written.
+        """
+        written: list[Path] = []
+        for k, item in enumerate(self._items):
+            stem = self._stems[k] if self._stems else getattr(item, "stem", "")  # a comparison names its own files
+            written += item.write(Path(folder) / stem)  # type: ignore[attr-defined]
+        return written
 
     def _repr_html_(self) -> str:
         return "\n".join(item._repr_html_() for item in self)
@@ -209,6 +224,43 @@ class Results:
         ]  # fmt: skip
         return pd.DataFrame(rows, columns=["dataset", "method", *paths, "split", "reason", "traceback"])
 
+    def splits(self, dataset: str | None = None, data: Any = None) -> Sequence[Split]:
+        """The rows of each split, for another program on the same splits: the data set is read and divided again.
+
+        Parameters
+        ----------
+        dataset : str, optional
+            The name of a data set of the results; it may be left out where there is one.
+        data : (X, Y) or Dataset, optional
+            What `mlcdr.run` was given in memory, if it was.
+
+        Returns
+        -------
+        sequence of Split
+            Each has its `index` (`split` in `scores`), and the numbers of rows that `train` and `test`, ascending from
+            0; `unlabelled` are training rows whose labels are hidden.
+
+        Raises
+        ------
+        UserError
+            When there is no such data set, or it is not where it was.
+        """
+        from mlcdr.api.running import as_dataset
+        from mlcdr.data import held
+        from mlcdr.data.files import short_name
+        from mlcdr.data.forms import MEMORY
+        from mlcdr.experiment.data_source import DataSource
+
+        specs = {short_name(spec.name): spec for spec in self.experiment.datasets}
+        name = next(iter(specs)) if dataset is None and len(specs) == 1 else dataset
+        if name not in specs:
+            found = "which data set?" if name is None else f"no data set {name!r}"
+            raise ResultsError(f"splits: {found} ({', '.join(specs)})")
+        if data is None and MEMORY in specs[name].params:
+            raise ResultsError(f"splits: {name} was given in memory; give it again: splits({name!r}, data=(X, Y))")
+        with held.holding([] if data is None else [as_dataset(name, data)]):
+            return DataSource.of(specs[name], self.experiment.splits).read().splits
+
     @overload
     def table(self, metric: None = None, *, layout: None = None) -> Several[Table]: ...
     @overload
@@ -233,7 +285,8 @@ class Results:
             When there is no such metric or layout, or the layout does not fit the results.
         """
         if metric is None and layout is None and not keys:
-            return Several([tables.render(self.found, entry) for entry in tables.list_entries(self.found)])
+            asked = tables.list_entries(self.found)
+            return Several([tables.render(self.found, entry) for entry in asked], output.stems(asked))
         return tables.render(self.found, LayoutSpec(layout=layout or "generic", options=self._chosen(metric) | keys))
 
     def plot(self, metric: str | None = None, *, layout: str | None = None, **keys: Any) -> Several[Drawing]:

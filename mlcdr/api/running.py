@@ -86,7 +86,7 @@ def run(
 
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 0:
         raise UserError(f"jobs: must be a whole number, and 0 means one worker for each core; found {describe(jobs)}")
-    given = {name: _as_dataset(name, data) for name, data in _as_mapping(datasets).items()}
+    given = {name: as_dataset(name, data) for name, data in _as_mapping(datasets).items()}
     temporary = Path(tempfile.mkdtemp(prefix="mlcdr-")) if out is None else None
     try:
         with held.holding(given.values()), _as_user_errors():
@@ -129,7 +129,7 @@ def _as_mapping(datasets: Any) -> Mapping[str, Any]:
     return datasets
 
 
-def _as_dataset(name: str, data: Any) -> Dataset:
+def as_dataset(name: str, data: Any) -> Dataset:
     """A data set of what was given, with the digest of its content."""
     from mlcdr.data.dataset import Dataset
     from mlcdr.data.synthetic import checksum
@@ -138,7 +138,9 @@ def _as_dataset(name: str, data: Any) -> Dataset:
         return replace(data, name=name, checksum=checksum(data.X, data.Y))
     if isinstance(data, tuple | list) and len(data) == 2:
         return Dataset.of(*data, name=name)
-    raise DataError(f"datasets: {name!r} must be (X, Y) or a Dataset, found an object of type {type(data).__name__}")
+    hint = "; mlcdr.load_dataset makes one of a file" if isinstance(data, str | Path) else ""
+    found = f"found an object of type {type(data).__name__}{hint}"
+    raise DataError(f"datasets: {name!r} must be (X, Y) or a Dataset, {found}")
 
 
 @contextmanager

@@ -282,7 +282,9 @@ def _compare_with_baseline(
 
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, such as those below RESULTS/kept.")],
-    data: Annotated[str, typer.Argument(metavar="DATASET", help="A data set, or the path of its file.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATASET", help="A data set, or the path of its file; it needs no labels.")
+    ],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write to this file (CSV) instead of printing.")
     ] = None,
@@ -295,19 +297,20 @@ def predict(
     ] = False,
     settings: DataOptions = None,
 ) -> None:
-    """Predict label sets and scores of a data set with a saved model (`keep: {models: true}`), as CSV."""
-    from mlcdr.data.dataset import load_dataset
+    """Predict label sets and scores with a saved model (`keep: {models: true}`), as CSV.
+
+    Columns are found by their names, and words are coded as in the training data; other columns, such as labels, are
+    not looked at.
+    """
     from mlcdr.execution.models import load_model, predictions
     from mlcdr.whole_files import write_atomically
 
     import_from_here()
     loaded = load_model(model, trust)
-    dataset = load_dataset(data, **read_options(settings))
-    text = predictions(loaded, dataset)
+    X = loaded.read(data, **read_options(settings))
+    text = predictions(loaded, X)
     if out is None:
         print(text, end="")
     else:
         write_atomically(out, text)
-        print_notice(
-            f"written: {out}, {dataset.n_instances} rows, predicted by {loaded.about.get('method', 'the model')}"
-        )
+        print_notice(f"written: {out}, {X.shape[0]} rows, predicted by {loaded.about.get('method', 'the model')}")

@@ -43,6 +43,8 @@ from mlcdr.errors import ConfigError, DataError, describe, report_memory
 from mlcdr.experiment.model import LABELLED, Experiment, KeepSpec, LimitsSpec, MethodSpec
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
 from mlcdr.experiment.tune import TuneSpec
+from mlcdr.methods.declarations import parameters
+from mlcdr.methods.registry import BUILT_IN
 
 
 @report_memory
@@ -109,7 +111,7 @@ def experiment_from(
 
 
 def copy_plain(value: Any, source: str, path: KeyPath = ()) -> Any:
-    """A copy of plain data, in the types that are read of YAML.
+    """A copy of plain data, in the types that are read of YAML; of an estimator, what a config would say.
 
     Raises
     ------
@@ -126,9 +128,30 @@ def copy_plain(value: Any, source: str, path: KeyPath = ()) -> Any:
         return str(value)
     if value is None or isinstance(value, str | bool | int | float):
         return value
-    right = "texts, numbers, lists and mappings; a class is named by its dotted path (`my_module.MyClass`)"
+    if hasattr(value, "get_params") and not isinstance(value, type) and type(value).__module__ != "__main__":
+        described = _describe_estimator(value, source, path)
+        is_method = len(path) == 2 and path[0] == "methods" and "learner" not in described
+        return {"learner": described} if is_method else described
+    right = "texts, numbers, lists, mappings and estimators of modules; a class is named by its dotted path"
     where = ": ".join(filter(None, [source, dotted(path)]))
-    raise ConfigError([f"{where}: is of type {type(value).__name__}; a config holds {right}"])
+    found = f"the class {value.__name__}" if isinstance(value, type) else f"of type {type(value).__name__}"
+    raise ConfigError([f"{where}: is {found}; a config holds {right} (`my_module.MyClass`)"])
+
+
+def _describe_estimator(estimator: Any, source: str, path: KeyPath) -> dict[str, Any]:
+    """The component of a config that an estimator is, or the line of a method if it is a `ComposedClassifier`."""
+    cls: Any = type(estimator)
+    defaults = parameters(cls)
+    given = {key: v for key, v in estimator.get_params(deep=False).items() if repr(v) != repr(defaults.get(key))}
+    plain: dict[str, Any] = copy_plain(given, source, path)
+    if (cls.__module__, cls.__name__) == ("mlcdr.methods.composition", "ComposedClassifier"):
+        return plain
+    target = f"{cls.__module__}:{cls.__qualname__}"
+    names = [name for known in BUILT_IN.values() for name in known if known[name] == target]
+    if len(names) == 1 and sum(names[0] in known for known in BUILT_IN.values()) == 1:
+        return {names[0]: plain}
+    public = [part for part in cls.__module__.split(".") if not part.startswith("_")]  # sklearn.linear_model._ridge
+    return {".".join([*public, cls.__qualname__]): plain}
 
 
 def experiment_yaml(experiment: Experiment) -> str:

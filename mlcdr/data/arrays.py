@@ -16,7 +16,7 @@ from mlcdr.data.arff import NUMBER
 from mlcdr.data.encoding import Missing, check_indices, fill
 from mlcdr.data.files import stem
 from mlcdr.data.packed import FREE_BYTES, GROWTH, open_data
-from mlcdr.data.table import Matrix
+from mlcdr.data.table import Matrix, stack_rows
 from mlcdr.data.text import Line, fail, fail_unreadable, quote
 from mlcdr.errors import DataError
 
@@ -102,7 +102,8 @@ def _matrix(path: Path, name: str, values: Any) -> Matrix:
                 raise ValueError(f"it is of type {raw.dtype}")
             matrix = np.array(raw, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
-        fail(path, f"{name} is no matrix of numbers: {error}")
+        hint = "; sklearn.preprocessing.MultiLabelBinarizer makes one of lists of names" if name == "Y" else ""
+        fail(path, f"{name} is no matrix of numbers: {error}{hint}")
     if matrix.ndim != 2 or 0 in matrix.shape:
         fail(path, f"{name} has the shape {matrix.shape}; needed are rows and columns, at least one of each")
     if matrix.shape[1] > MAX_COLUMNS:
@@ -110,41 +111,39 @@ def _matrix(path: Path, name: str, values: Any) -> Matrix:
     return matrix
 
 
-def read_arrays(form: str, paths: Sequence[Path], options: Mapping[str, Any], missing: Missing) -> tuple[Arrays, int]:
+def read_arrays(
+    form: str, paths: Sequence[Path], options: Mapping[str, Any], missing: Missing, labelled: bool = True
+) -> tuple[Arrays, int]:
     """The rows of one file of a form, or of the train and the test file; and how many the first file has.
+
+    Without `labelled` Y means nothing, and need not be there.
 
     Raises
     ------
     DataError
     """
     if form == "svmlight":
-        found = _read_svmlight(paths)
+        found = _read_svmlight(paths, labelled)
     else:
         read = _read_npz if form == "npz" else _read_mat
         # a mean is that of both files
-        found = [read(path, options).checked("error" if missing == "error" else "keep") for path in paths]
+        found = [read(path, options, labelled).checked("error" if missing == "error" else "keep") for path in paths]
     first = found[0]
     if len(found) == 1:
         return first.checked(missing), first.X.shape[0]
     second = found[1]
     if (second.feature_names, second.label_names) != (first.feature_names, first.label_names):
         fail(second.path, f"its columns are not those of {first.path.name}")
-    X, Y = _stack([first.X, second.X]), _stack([first.Y, second.Y])
+    X, Y = stack_rows([first.X, second.X]), stack_rows([first.Y, second.Y])
     return Arrays(first.path, X, Y, first.feature_names, first.label_names).checked(missing), first.X.shape[0]
-
-
-def _stack(parts: Sequence[Matrix]) -> Matrix:
-    if all(map(sparse.issparse, parts)):
-        return sparse.vstack(parts, format="csr")
-    return np.concatenate([part.toarray() if sparse.issparse(part) else part for part in parts])
 
 
 # -------------------------------------------------------------------- NumPy and MATLAB
 
 
-def _read_npz(path: Path, options: Mapping[str, Any]) -> Arrays:
+def _read_npz(path: Path, options: Mapping[str, Any], labelled: bool) -> Arrays:
     """The arrays X and Y, or their CSR parts (X_data, X_indices, X_indptr, X_shape); names if they are there."""
-    wanted = {"X": options.get("X", "X"), "Y": options.get("Y", "Y")}
+    wanted = {key: options.get(key, key) for key in ("X", "Y")[: 1 + labelled]}
     try:
         with np.load(path, allow_pickle=False) as stored:
             size = sum(member.file_size for member in stored.zip.infolist())
@@ -173,15 +172,23 @@ def _read_npz(path: Path, options: Mapping[str, Any]) -> Arrays:
             else ""
         )
         fail(path, f"no .npz of numbers, or a damaged one ({type(error).__name__}: {str(error)[:80]}){hint}")
-    return Arrays(path, found["X"], found["Y"], names[0], names[1])
+    return Arrays(path, found["X"], found["Y"] if labelled else _no_labels(found["X"]), names[0], names[1] * labelled)
 
 
-def _read_mat(path: Path, options: Mapping[str, Any]) -> Arrays:
+def _no_labels(X: Matrix) -> np.ndarray:
+    """A Y for rows without labels, with one column."""
+    return np.zeros((X.shape[0], 1))
+
+
+def _read_mat(path: Path, options: Mapping[str, Any], labelled: bool) -> Arrays:
     """The matrices X and Y, or data and target; Y may have its labels in rows."""
     from mlcdr.data.matlab import list_variables, read_matrices
 
     known = {variable.name for variable in list_variables(path)}
     names = [options.get(key) or (key if key in known else usual) for key, usual in (("X", "data"), ("Y", "target"))]
+    if not labelled:
+        (X,) = read_matrices(path, names[:1])
+        return Arrays(path, X, _no_labels(X))
     X, Y = read_matrices(path, names)
     if Y.shape[0] != X.shape[0] == Y.shape[1]:
         Y = Y.T
@@ -191,7 +198,7 @@ def _read_mat(path: Path, options: Mapping[str, Any]) -> Arrays:
 # -------------------------------------------------------------------- svmlight
 
 
-def _read_svmlight(paths: Sequence[Path]) -> list[Arrays]:
+def _read_svmlight(paths: Sequence[Path], labelled: bool) -> list[Arrays]:
     """Multi-label svmlight, or the extreme classification repository's text, whose first line has n, d and K.
 
     Names of features and labels, one a line, may stand beside it: STEM.features.txt and STEM.labels.txt.
@@ -205,6 +212,8 @@ def _read_svmlight(paths: Sequence[Path]) -> list[Arrays]:
     base = 0 if d else min((int(file.X.indices.min()) for file in files if file.X.nnz), default=0) and 1
     d = d or max(len(features), *(file.X.shape[1] - base for file in files))
     ids = np.arange(K or len(labels)) if K or labels else np.unique(np.concatenate([file.labels for file in files]))
+    if not labelled:
+        return [Arrays(file.path, (X := file.features(d, base)), _no_labels(X), features) for file in files]
     if not len(ids):
         fail(paths[0], "no label in any row; a row begins with its labels: `0,3 1:0.5`")
     return [file.arrays(d, base, ids, features, labels or (() if K else [str(each) for each in ids])) for file in files]
@@ -253,15 +262,20 @@ class _SvmFile:
 
     def arrays(self, d: int, base: int, ids: np.ndarray, features: Sequence[str], labels: Sequence[str]) -> Arrays:
         """As two matrices, of d features, whose indices begin at `base`, and of the labels `ids`."""
-        columns = np.searchsorted(ids, self.labels)
+        X, columns = self.features(d, base), np.searchsorted(ids, self.labels)
         rows = np.repeat(np.arange(len(self.counts)), self.counts)
-        if columns.max(initial=0) >= len(ids) or self.X.shape[1] - base > d:
+        if columns.max(initial=0) >= len(ids):
             _fail_in_svm(self.path, (0, d + base, len(ids)), "more columns than names beside it")
         Y = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(self.counts), len(ids)))
         if Y.data.max(initial=0) > 1:
             _fail_in_svm(self.path, (0, 0, 0), "a label twice in a row")
-        X = sparse.csr_array((self.X.data, self.X.indices - base, self.X.indptr), shape=(len(self.counts), d))
         return Arrays(self.path, X, Y, features, labels)
+
+    def features(self, d: int, base: int) -> sparse.csr_array:
+        """X (n×d), of indices that begin at `base`."""
+        if self.X.shape[1] - base > d:
+            _fail_in_svm(self.path, (0, d + base, 0), "more columns than names beside it")
+        return sparse.csr_array((self.X.data, self.X.indices - base, self.X.indptr), shape=(len(self.counts), d))
 
 
 def _names_beside(path: Path, what: str) -> list[str]:

@@ -27,7 +27,7 @@ Stored: TypeAlias = tuple[Matrix, Matrix, dict[str, Any]]
 
 _NAMES = ("feature_names", "label_names", "xml_label_names", "notices")
 _NUMBERS = ("declared_features", "declared_nominal", "declared_numeric")
-FACTS = (*_NAMES, *_NUMBERS, "n_train", "missing")
+FACTS = (*_NAMES, *_NUMBERS, "n_train", "missing", "nominal")
 """The facts that are stored of a data set."""
 
 
@@ -117,7 +117,8 @@ def _checked_facts(facts: Any) -> dict[str, Any]:
     whole = all(type(facts[key]) is int for key in _NUMBERS) and type(facts["n_train"]) in (int, type(None))
     gaps = facts["missing"].items()
     counted = all(isinstance(name, str) and type(count) is int and count > 0 for name, count in gaps)
-    if not (texts and whole and counted and set(facts) == set(FACTS)):
+    worded = all(isinstance(text, str) for name, words in facts["nominal"].items() for text in (name, *words))
+    if not (texts and whole and counted and worded and set(facts) == set(FACTS)):
         raise ValueError("facts")
     checked: dict[str, Any] = facts
     return checked

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from mlcdr.data.frames import Framed
 
 # The modules of this package that find files, but do not read data from them.
-_FINDERS = ["catalog", "description", "download", "export", "files", "folds", "forms", "held", "sources", "synthetic"]
+_FINDERS = ["catalog", "description", "download", "export", "files", "folds", "forms", "held", "rows", "sources"]
+_FINDERS += ["synthetic"]
 
 
 @functools.cache
@@ -79,6 +80,8 @@ class Dataset:
         With the predefined split, rows [0, n_train) are the train file's and the rest the test file's; else None.
     missing : dict
         Number of missing values of each feature (as declared) that has some, whether X has them still or not.
+    nominal : dict
+        The values of each feature that is declared as words, in the order of their codes (but for "0" and "1").
     """
 
     name: str
@@ -94,6 +97,7 @@ class Dataset:
     notices: tuple[str, ...]
     n_train: int | None = None
     missing: Mapping[str, int] = field(default_factory=dict)
+    nominal: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         kind = "texts" if is_texts(self.X) else "sparse" if sparse.issparse(self.X) else "dense"
@@ -270,6 +274,7 @@ def load_dataset(
 
 def _dataset(name: str, checksum: str, X: Matrix, Y: Matrix, facts: Mapping[str, Any]) -> Dataset:
     facts = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
+    facts["nominal"] = {name: tuple(words) for name, words in facts["nominal"].items()}
     return Dataset(name=name, X=X, Y=Y, checksum=checksum or checksum_of(X, Y), **facts)
 
 
@@ -373,6 +378,7 @@ def _of_arrays(found: Arrays) -> Parsed:
         "notices": (),
         "n_train": None,
         "missing": found.missing,
+        "nominal": {},
     }
     return found.X, found.Y, facts
 
@@ -397,6 +403,7 @@ def _of_tables(
         "notices": encoded.notices,
         "n_train": None,
         "missing": encoded.missing,
+        "nominal": encoded.nominal,
     }
     return encoded.X, Y, facts
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcdr.data.arff_header import Attribute
-from mlcdr.data.table import Matrix, Table
+from mlcdr.data.table import Matrix, Table, check_there, stack_rows
 from mlcdr.data.text import Line, fail, list_values, quote
 from mlcdr.data.texts import Texts
 from mlcdr.errors import DataError
@@ -64,19 +64,23 @@ class _Column(NamedTuple):
     """A column of X or Y: the attribute at `source`; 1 where its value is the `code`-th if `code` is not None."""
 
     source: int
-    code: int | None
+    code: float | None
     name: str
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """What `encode` gives: X, Y, the names of X's columns, the notices, and attributes with their missing values."""
+    """What `encode` gives: X, Y, the names of X's columns, the notices, and attributes with their missing values.
+
+    `nominal`: the values of each nominal attribute that is a feature, in the order of their codes.
+    """
 
     X: Matrix
     Y: Matrix
     feature_names: tuple[str, ...]
     notices: tuple[str, ...]
     missing: dict[str, int]
+    nominal: dict[str, tuple[str, ...]]
 
 
 def encode(
@@ -133,10 +137,82 @@ def encode(
     _check_labels(Y, tables, labels)
     Y = Y.astype(np.int8 if sparse.issparse(Y) else np.uint8)
     if texts is not None:
-        return Encoded(texts[1], Y, texts[:1], (), _check_texts(*texts, tables, missing))
+        return Encoded(texts[1], Y, texts[:1], (), _check_texts(*texts, tables, missing), {})
     X = _take(values, features)
     gaps = _fill(X, features, tables, missing)
-    return Encoded(X, Y, tuple(column.name for column in features), tuple(notices), gaps)
+    used = (attributes[source] for source in dict.fromkeys(column.source for column in features))
+    nominal = {each.name: each.values for each in used if each.values not in (None, ("0", "1"))}
+    return Encoded(X, Y, tuple(column.name for column in features), tuple(notices), gaps, nominal)
+
+
+def find_attributes(
+    feature_names: Sequence[str], nominal: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[str, str | None]]:
+    """Column of X → the attribute that it was made of, and the value of that which it stands for (None: a number)."""
+    found: dict[str, tuple[str, str | None]] = {name: (name, None) for name in feature_names}
+    for name, known in nominal.items():
+        for column in _list_columns(0, Attribute(name, {word: k for k, word in enumerate(known)}, False, 0)):
+            found[column.name] = name, known[1 if column.code is None else int(column.code)]
+    return found
+
+
+def encode_rows(
+    table: Table,
+    wanted: Mapping[str, tuple[str, str | None]],
+    nominal: Mapping[str, Sequence[str]],
+    missing: Missing,
+) -> Matrix:
+    """Encode new rows as X (n×d) with the columns `wanted` (`find_attributes`), of the values that `nominal` has.
+
+    The order of the attributes does not matter, and neither do further ones.
+
+    Raises
+    ------
+    DataError
+        An attribute that is not there, a nominal value that `nominal` does not have, words in place of numbers, a
+        missing value that may not be filled.
+    """
+    sources = {attribute.name: source for source, attribute in enumerate(table.attributes)}
+    check_there(table.path, sources, [name for name, _ in wanted.values()])
+    columns = []
+    for feature, (name, word) in wanted.items():
+        attribute = table.attributes[sources[name]]
+        if word is not None:
+            code = _code_of(word) if attribute.codes is None else attribute.codes.get(word, -1)
+            columns.append(_Column(sources[name], code, feature))
+        elif attribute.values is None or positive_code(attribute.values) is not None:
+            columns.append(_list_columns(sources[name], attribute)[0]._replace(name=feature))
+        else:
+            has = f"column {quote(name)} has the values {list_values(attribute.values)}"
+            Line(table.path, attribute.line).fail(f"{has}; the model was trained with numbers there")
+    for name, known in nominal.items():
+        _check_values(table, sources[name], known)
+    X = _take(table.values, columns)
+    _fill(X, columns, [table], missing)
+    return X
+
+
+def _code_of(word: str) -> float:
+    """The number that a nominal value is, −1 if it is none."""
+    try:
+        return float(word)
+    except ValueError:
+        return -1.0
+
+
+def _check_values(table: Table, source: int, known: Sequence[str]) -> None:
+    """Refuse values of a nominal attribute that a model was not trained with."""
+    attribute = table.attributes[source]
+    if attribute.codes is not None and set(attribute.codes) <= set(known):
+        return
+    codes = [_code_of(word) for word in known] if attribute.codes is None else map(attribute.codes.get, known)
+    column = _column(table.values, source)
+    wrong = np.flatnonzero(~np.isin(column, [code for code in codes if code is not None]) & ~np.isnan(column))
+    if len(wrong):
+        code = column[wrong[0]]
+        word = f"{code:g}" if attribute.values is None else attribute.values[int(code)]
+        has = f"column {quote(attribute.name)} has the value {quote(word)}"
+        _fail_at([table], wrong[0], f"{has}; the model was trained with {list_values(known)}")
 
 
 def _stack(tables: Sequence[Table]) -> Matrix:
@@ -157,9 +233,7 @@ def _stack(tables: Sequence[Table]) -> Matrix:
                 Line(other.path, two.line).fail(f"attribute {quote(two.name)} is declared otherwise than in {place}")
     if len(tables) == 1:
         return first.values
-    if first.is_sparse:
-        return sparse.csr_array(sparse.vstack([table.values for table in tables], format="csr"))
-    return np.concatenate([table.values for table in tables])
+    return stack_rows([table.values for table in tables])
 
 
 def _list_columns(source: int, attribute: Attribute) -> list[_Column]:
@@ -215,7 +289,7 @@ def _take(values: Matrix, columns: Sequence[_Column]) -> Matrix:
     return X
 
 
-def _indicator(column: np.ndarray, code: int | None) -> np.ndarray:
+def _indicator(column: np.ndarray, code: float | None) -> np.ndarray:
     return np.where(np.isnan(column), np.nan, column == code)
 
 

@@ -27,7 +27,7 @@ from mlcdr.data.encoding import BINARY, MANY_ROWS
 from mlcdr.data.files import cache_folder
 from mlcdr.data.forms import PACKED
 from mlcdr.data.packed import FREE_BYTES, GROWTH, check_plain, open_data
-from mlcdr.data.table import Table, find_columns
+from mlcdr.data.table import Table, check_there, find_columns
 from mlcdr.data.text import Line, fail, list_values, quote
 from mlcdr.data.texts import Texts, as_texts
 from mlcdr.errors import DataError, suggest_name
@@ -109,8 +109,8 @@ class _CsvFile:
             except csv.Error as error:
                 Line(self.path, number).fail(f"no row of CSV: {error}")
 
-    def names(self) -> list[str]:
-        """The names of the columns."""
+    def names(self, least: int = 2) -> list[str]:
+        """The names of the columns, of which there must be some."""
         records = self.records()
         line, names = next(records, (Line(self.path, 1), []))
         if not names:
@@ -120,7 +120,7 @@ class _CsvFile:
         if all(_NUMBER_LIKE.match(name) for name in names):
             line.fail(f"numbers ({list_values(names)}) where the names of the columns belong; or say `header: false`")
         _check_names(line, names)
-        if len(names) == 1:
+        if len(names) < least:
             other = next((mark for mark in ";\t,|" if mark in names[0]), None)
             hint = f"; is `delimiter: {other!r}` meant?" if other else ""
             line.fail(f"one column, {quote(names[0])}; features and labels are at least two{hint}")
@@ -128,9 +128,9 @@ class _CsvFile:
         self._check_length(line, first, names)
         return names
 
-    def read(self, words: Sequence[str], texts: Sequence[str]) -> pd.DataFrame:
+    def read(self, words: Sequence[str], texts: Sequence[str], least: int = 2) -> pd.DataFrame:
         """The file's rows; the columns `words` and `texts` as they are written, and in `texts` no word is a gap."""
-        names = self.names()
+        names = self.names(least)
         gaps: Any = {name: list(MISSING) for name in names if name not in texts} if texts else list(MISSING)
         plain = not self.path.name.lower().endswith(PACKED)  # pandas reads a file faster than a stream of ours
         if plain and self.encoding != "utf-16":
@@ -234,6 +234,37 @@ def read_tables(form: str, paths: Sequence[Path], options: Mapping[str, Any]) ->
         return places[0](row) if row < n_first else places[1](row - n_first)
 
     return as_table(frame, paths[0], options, place), n_first
+
+
+def read_columns(
+    form: str,
+    data: Path | pd.DataFrame,
+    names: Sequence[str],
+    words: Sequence[str],
+    text: bool,
+    options: Mapping[str, Any],
+) -> Framed:
+    """The columns `names`, and no others, of a file of a form or of a DataFrame, as a table without labels.
+
+    `words`: those of them that hold words, `text`: whether it is one column of text.
+
+    Raises
+    ------
+    DataError
+    """
+    path, find = (data, None) if isinstance(data, Path) else (Path("rows"), None)
+    if not isinstance(data, Path):
+        frame = data
+    elif form == "csv":
+        file = _CsvFile.of(path, options)
+        frame, find = file.read(words, names if text else (), 1), file.place
+    else:
+        frame = _read_arrow(form, path)
+    _check_names(Line(path, 0), list(frame.columns))
+    check_there(path, list(frame.columns), names)
+    return as_table(
+        frame[list(names)], path, {"labels": [], "categories": words, **({"text": names[0]} if text else {})}, find
+    )
 
 
 def _no_line(path: Path, row: int) -> Line:
@@ -456,6 +487,11 @@ def joined(X: pd.DataFrame, Y: Any, label_names: Sequence[str]) -> tuple[pd.Data
     if not isinstance(Y, pd.DataFrame):
         Y = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
         Y = pd.DataFrame(Y, columns=list(label_names) or [f"label{k + 1}" for k in range(Y.shape[1])])
+    elif len(X) == len(Y) and not X.index.equals(Y.index):
+        raise DataError(
+            "X and Y have different indexes, and rows are paired by their position; if that is right, "
+            "give both the same index: Y.set_axis(X.index)"
+        )
     if len(X) != len(Y):
         raise DataError(f"X has {len(X)} rows and Y has {len(Y)}")
     return pd.concat([X.reset_index(drop=True), Y.reset_index(drop=True)], axis=1), list(Y.columns)

@@ -78,6 +78,7 @@ def read_published(path: Path, known: Entry, xml: Path | None) -> tuple[Matrix, 
         "notices": (),
         "n_train": said.n_train,
         "missing": {},
+        "nominal": {},
     }
     return X, Y, facts
 

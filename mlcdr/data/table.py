@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 from scipy import sparse
 
 from mlcdr.data.arff_header import Attribute
@@ -78,3 +79,25 @@ def find_columns(place: Line, names: Sequence[str], labels: int | str | Sequence
     if len(columns) == m:
         place.fail("labels: all columns are labels, and at least one must be a feature")
     return columns
+
+
+def stack_rows(parts: Sequence[Matrix]) -> Matrix:
+    """Matrices below each other; dense if one of them is."""
+    if len(parts) == 1:
+        return parts[0]
+    if all(map(sparse.issparse, parts)):
+        return sparse.csr_array(sparse.vstack(parts, format="csr"))
+    return np.concatenate([part.toarray() if sparse.issparse(part) else part for part in parts])
+
+
+def check_there(path: Path, names: Collection[str], wanted: Iterable[str]) -> None:
+    """Refuse rows without a column that a model was trained with.
+
+    Raises
+    ------
+    DataError
+    """
+    absent = [name for name in dict.fromkeys(wanted) if name not in names]
+    if absent:
+        more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
+        fail(path, f"the model was trained with a column {quote(absent[0])}{more}{suggest_name(absent[0], names)}")

@@ -108,7 +108,8 @@ class Keeping:
         if self.models:
             point = "; ".join(f"{path} = {value}" for path, value in trial.point)
             about = {"dataset": trial.dataset, "method": trial.method, "point": point, "split": str(trial.split)}
-            write_model(self._stem(trial), Model(model, dataset.feature_names, dataset.label_names, about), X)
+            whole = Model(model, dataset.feature_names, dataset.label_names, about, dataset.nominal)
+            write_model(self._stem(trial), whole, X)
 
     def begin(self) -> None:
         """Make the folder, and remove what a killed run left half written.

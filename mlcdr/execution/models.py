@@ -7,42 +7,101 @@ model is to run it.
 
 from __future__ import annotations
 
-import csv
 import io
 import zipfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
 
 from mlcdr import __version__
-from mlcdr.data.dataset import Dataset
+from mlcdr.data.rows import Columns
 from mlcdr.errors import ResultsError, UserError, report_memory
 from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.contracts import takes_gaps, takes_texts
 from mlcdr.whole_files import write_atomically
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ENDINGS = (".skops", ".joblib")
 
-_FORMAT = "mlcdr model 1"
+_FORMAT = "mlcdr model 2"
 _SCHEMA = "schema.json"  # of a file of skops': the parts of the model
 _LARGEST_SCHEMA = 4 * 2**20  # bytes of it that are looked into without --trust
 _CHECKED = 50  # rows by which a file of skops' is checked
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
-    """A fitted classifier, and what it was fitted to.
+    """A fitted classifier that was kept, with what it was fitted to.
 
-    `about`: data set, method, point of the sweep, split, and the version of mlcdr, as texts.
+    Attributes
+    ----------
+    classifier : ComposedClassifier
+    feature_names, label_names : tuple of str
+        Columns of X and Y.
+    nominal : mapping
+        The values of each feature that was words, as in `Dataset`.
+    about : mapping
+        Data set, method, point of the sweep, split, and the version of mlcdr, as texts.
     """
 
     classifier: ComposedClassifier
     feature_names: tuple[str, ...]
     label_names: tuple[str, ...]
     about: Mapping[str, str]
+    nominal: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def read(self, rows: Any, **options: Any) -> Any:
+        """X (n×d) of new rows.
+
+        Parameters
+        ----------
+        rows : str, Path, DataFrame, mapping or array
+            A data set, the path of its file, a DataFrame, or one row as a mapping or a Series; with labels or without.
+            Its columns are found by their names, and words are coded as in the training data. An array, a sparse matrix
+            or a list is X already.
+        **options
+            As in `load_dataset`: `missing`, `delimiter` …
+
+        Raises
+        ------
+        DataError
+            When a column is missing, or has a value that the training data did not have.
+        """
+        texts = takes_texts(self.classifier.first_part)
+        if isinstance(rows, Mapping) or (hasattr(rows, "to_frame") and not texts):
+            import pandas as pd
+
+            rows = pd.DataFrame([dict(rows)])
+        if not isinstance(rows, str | Path) and not hasattr(rows, "columns"):
+            return rows
+        gaps = {"missing": "keep"} if takes_gaps(self.classifier.first_part) else {}
+        return Columns(self.feature_names, self.nominal, texts).read(rows, **gaps | options)
+
+    def predict(self, rows: Any, **options: Any) -> pd.DataFrame:
+        """Label sets of new rows (`read`), a column for each label."""
+        return self._framed(rows, self.classifier.predict(self.read(rows, **options)).astype(int))
+
+    def decision_function(self, rows: Any, **options: Any) -> pd.DataFrame:
+        """How far each label's score lies above its threshold, for new rows (`read`)."""
+        return self._framed(rows, self.classifier.decision_function(self.read(rows, **options)))
+
+    def _framed(self, rows: Any, values: Any) -> pd.DataFrame:
+        import pandas as pd
+
+        values = values.reshape(-1, len(self.label_names))
+        index = rows.index if hasattr(rows, "columns") else None
+        return pd.DataFrame(values, columns=list(self.label_names), index=index)
+
+    def __repr__(self) -> str:
+        about, sizes = self.about, f"{len(self.feature_names)} features, {len(self.label_names)} labels"
+        trained = f"{about.get('dataset')!r}, split {about.get('split')}"
+        return f"Model of {about.get('method')!r} trained on {trained}: {sizes}\n  {self.classifier!r}"
 
 
 def write_model(stem: Path, model: Model, X: Any) -> Path:
@@ -60,6 +119,7 @@ def write_model(stem: Path, model: Model, X: Any) -> Path:
         "about": {**model.about, "mlcdr": __version__},
         "feature_names": list(model.feature_names),
         "label_names": list(model.label_names),
+        "nominal": {name: list(words) for name, words in model.nominal.items()},
         "classifier": model.classifier,
     }
     ending, data = ".skops", _by_skops(content, X[:_CHECKED])
@@ -91,14 +151,27 @@ def _by_skops(content: dict[str, Any], X: Any) -> bytes | None:
 
 
 @report_memory
-def load_model(path: Path, trust: bool) -> Model:
-    """A model from its file.
+def load_model(path: str | Path, trust: bool = False) -> Model:
+    """Load a model that a run has kept (`keep: {models: true}`).
+
+    Parameters
+    ----------
+    path : path
+        A file below `kept/` of a results folder.
+    trust : bool
+        A model file can run any program when it is loaded; True loads it.
+
+    Returns
+    -------
+    Model
+        With `predict` for new rows.
 
     Raises
     ------
     UserError
         Without `trust`; or when there is no such file, it is no model, or it cannot be loaded here.
     """
+    path = Path(path)
     if not path.is_file():
         raise ResultsError(f"{path}: no such model file")
     if path.suffix not in ENDINGS:
@@ -106,7 +179,7 @@ def load_model(path: Path, trust: bool) -> Model:
     if not trust:
         raise UserError(
             f"{path}: a model file can run any program when it is loaded; "
-            f"--trust loads it, if you know its origin{_foreign(path)}"
+            f"--trust loads it (in Python, trust=True), if you know its origin{_foreign(path)}"
         )
     try:
         if path.suffix == ".skops":
@@ -116,9 +189,8 @@ def load_model(path: Path, trust: bool) -> Model:
             content = joblib.load(path)
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
             raise ResultsError(f"{path}: not a model file of mlcdr's, or of another version")
-        return Model(
-            content["classifier"], tuple(content["feature_names"]), tuple(content["label_names"]), content["about"]
-        )
+        names = tuple(content["feature_names"]), tuple(content["label_names"])
+        return Model(content["classifier"], *names, content["about"], content["nominal"])
     except (UserError, MemoryError):
         raise
     except Exception as error:
@@ -155,36 +227,14 @@ def _foreign(path: Path) -> str:
     return f" (it names {', '.join(foreign)})" if foreign else " (it names parts of mlcdr and its libraries only)"
 
 
-def predictions(model: Model, dataset: Dataset) -> str:
-    """The label sets and scores of all rows of a data set as CSV: `row`, a column for each label, one for each score.
+def predictions(model: Model, X: Any) -> str:
+    """The label sets and scores of rows as CSV: `row`, a column for each label, one for each score.
 
     A score is how far the label's lies above its threshold, `score:LABEL`; a model without scores has no such columns.
-
-    Raises
-    ------
-    UserError
-        When the data set has other features than the model was trained on.
     """
-    _check_features(model, dataset)
-    labels = model.classifier.predict(dataset.X).reshape(dataset.n_instances, -1)
-    scores = None
+    columns = model.predict(X)
     if model.classifier.has_scores:
-        scores = model.classifier.decision_function(dataset.X).reshape(dataset.n_instances, -1)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    of_scores = [] if scores is None else [f"score:{name}" for name in model.label_names]
-    writer.writerow(["row", *model.label_names, *of_scores])
-    for i, row in enumerate(labels.astype(int).tolist()):
-        writer.writerow([i, *row, *([] if scores is None else [f"{score:.9g}" for score in scores[i]])])
-    return text.getvalue()
-
-
-def _check_features(model: Model, dataset: Dataset) -> None:
-    have, want = dataset.feature_names, model.feature_names
-    if have == want:
-        return
-    trained = f"the model was trained on {model.about.get('dataset', 'another data set')}"
-    if len(have) != len(want):
-        raise UserError(f"{dataset.name}: has {len(have)} features; {trained}, with {len(want)}")
-    k = next(k for k, (one, other) in enumerate(zip(have, want, strict=True)) if one != other)
-    raise UserError(f"{dataset.name}: its feature {k + 1} is {have[k]!r}; {trained}, where it is {want[k]!r}")
+        scores = model.decision_function(X).add_prefix("score:")
+        columns = columns.join(scores.map("{:.9g}".format))
+    text: str = columns.to_csv(index_label="row", lineterminator="\n")
+    return text

@@ -51,7 +51,7 @@ class Split:
     unlabelled: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Splits(Sequence[Split]):
     """All splits of one data set, each made when asked for: `len(splits)`, `splits[i]`, iteration.
 
@@ -75,6 +75,9 @@ class Splits(Sequence[Split]):
     hidden_by: tuple[int, str]
     labelled: float | int | None = None
     _latest: dict[int, Integers] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"{len(self)} splits of {self.hidden_by[1]!r}"
 
     def __len__(self) -> int:
         return len(self.identities)

@@ -24,7 +24,7 @@ def build(spec: MethodSpec) -> ComposedClassifier:
     line = ComposedClassifier(
         learner=learner if spec.label_space or spec.dual_space else of_single_labels(learner),
         label_space=spec.label_space.build(check=False) if spec.label_space else None,
-        feature_space=[step.build(check=False) for step in spec.feature_space] or None,
+        feature_space=tuple(step.build(check=False) for step in spec.feature_space) or None,
         threshold=spec.threshold.build(check=False) if spec.threshold else None,
         dual_space=spec.dual_space.build(check=False) if spec.dual_space else None,
     )
@@ -39,7 +39,7 @@ def seeded(estimator: ComposedClassifier, seed: int, trial: Trial) -> ComposedCl
     """Give every part with an open `random_state` one of its own, from the data set's, split's and method's names."""
     parts = [estimator.label_space, estimator.learner, *(estimator.feature_space or ()), estimator.dual_space]
     inner = vars(estimator.learner).get("classifier")
-    if isinstance(inner, ComposedClassifier):  # `get_params` does not look into a list
+    if isinstance(inner, ComposedClassifier):  # `get_params` does not look into a tuple
         parts += inner.feature_space or ()
     for position, part in enumerate(parts):
         if not may_have_seed(part):

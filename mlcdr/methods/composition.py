@@ -11,7 +11,6 @@ them, any other does not get them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from typing import Any, ClassVar
 
@@ -23,7 +22,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods import contracts
 from mlcdr.methods.chains.binary_relevance import of_single_labels
-from mlcdr.methods.constraints import parameter
 from mlcdr.methods.contracts import (
     LabelSpace,
     Learner,
@@ -32,13 +30,13 @@ from mlcdr.methods.contracts import (
     has_probabilities,
     transform,
     transform_moments,
-    validate_parameters,
 )
 from mlcdr.methods.foreign import adapted, class_of, is_of_unknown_kind
 from mlcdr.methods.label_space.identity import Identity
 from mlcdr.methods.label_space.linear import LinearLabelSpace
 from mlcdr.methods.learners.linear import LinearLearner
 from mlcdr.methods.multilabel import LabelSetClassifier
+from mlcdr.methods.parts import Parts
 from mlcdr.methods.returned import ReturnedWrong, check_label_sets, check_matrix
 from mlcdr.methods.thresholds import Fixed, Round
 from mlcdr.numerics.entry import as_texts, checked
@@ -52,25 +50,8 @@ def _is_probabilistic(whole: ComposedClassifier) -> bool:
     return not coded and is_classifier(adapted(whole.learner)) and has_probabilities(whole.learner)
 
 
-class ComposedClassifier(LabelSetClassifier):
+class ComposedClassifier(Parts, LabelSetClassifier):
     """A multi-label classifier made of parts.
-
-    Parameters
-    ----------
-    learner : estimator
-        A multi-output regressor, which fits codes; or a multi-label classifier, which fits label sets.
-    label_space : estimator or None
-        A label-space reducer. None: the labels are the code.
-    feature_space : estimator, list of estimators, or None
-        A transformer of the features, or several, applied in order. Where one leaves no feature, there is one of zeros
-        after it, so that what follows learns from the labels alone.
-    dual_space : estimator or None
-        A feature step, after those of `feature_space`, and a label space, fitted together; it takes the place of a
-        `label_space`.
-    threshold : estimator or None
-        From scores to label sets. None: round-based decoding for regressors (at 0 where a label space gives scores of
-        ±1, by its `score_boundary`); a classifier's own decision. One that has `fit(scores, Y)` is fitted to
-        the fitted learner's predictions for the training instances.
 
     Attributes
     ----------
@@ -92,25 +73,9 @@ class ComposedClassifier(LabelSetClassifier):
 
     hands_on_unlabelled: ClassVar[bool] = True
 
-    learner: Any = parameter(family="learner")
-    label_space: Any = parameter(None, family="label_space")
-    feature_space: Any = parameter(None)
-    threshold: Any = parameter(None)
-    dual_space: Any = parameter(None, family="dual_space")
-
-    def _validate_params(self) -> None:
-        for part in (self.learner, self.label_space, self.dual_space, self.threshold, *self._steps()):
-            validate_parameters(part)
-
-    def _steps(self) -> Sequence[Any]:
-        """The steps of the feature space."""
-        if self.feature_space is None or isinstance(self.feature_space, list | tuple):
-            return self.feature_space or ()
-        return (self.feature_space,)
-
     def _checked(self, X: Any, reset: bool = True) -> Any:
         """Rows as the first part takes them: texts, or numbers with gaps or without."""
-        first = next(iter(self._steps()), self.learner)
+        first = self.first_part
         if contracts.takes_texts(first):
             return as_texts(X)
         return checked(self, X, reset=reset, ensure_all_finite="allow-nan" if contracts.takes_gaps(first) else True)

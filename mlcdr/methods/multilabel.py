@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mlcdr.methods.constraints import ESTIMATOR, parameter
 from mlcdr.methods.contracts import Part, as_dense, declared, has_decision_function, has_parameters
 from mlcdr.methods.learners.least_squares import LeastSquares
-from mlcdr.numerics.entry import as_binary, checked
+from mlcdr.numerics.entry import as_binary, check_index, checked
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
@@ -46,6 +46,7 @@ class LabelSetClassifier(ClassifierMixin, Part):
             When the shapes disagree, a feature is not finite, y holds more than two values, or a parameter is wrong.
         """
         self._validate_params()
+        check_index(X, y)
         X = self._checked(X)
         Y, classes, is_vector = as_binary(y, X.shape[0])
         self.fit_moments(self._training_set(X, Y, X_unlabelled))

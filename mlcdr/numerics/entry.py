@@ -79,6 +79,7 @@ def as_label_matrix(Y: Any, n: int) -> Any:
     """
     if Y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    _refuse_names(Y)
     Y = check_array(as_csr(Y), accept_sparse="csr", ensure_2d=False, dtype="numeric", input_name="y")
     if Y.ndim == 1:
         Y = Y[:, None]
@@ -102,8 +103,12 @@ def as_binary(y: Any, n: int) -> tuple[Any, NDArray[Any], bool]:
         if not np.isin(matrix.data, (0, 1)).all():
             raise ValueError("a sparse y must hold label sets: an n×K matrix of 0 and 1")
         return matrix, np.array([0, 1]), False
+    _refuse_names(y)
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-    check_classification_targets(y)
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise ValueError(f"{error} Label sets are an n×K matrix of 0 and 1.") from None
     values, codes = np.unique(y, return_inverse=True)
     if len(y) != n:
         raise ValueError(f"X has {n} rows and y has {len(y)}")
@@ -115,3 +120,35 @@ def as_binary(y: Any, n: int) -> tuple[Any, NDArray[Any], bool]:
         values, codes = np.array([0, 1], dtype=y.dtype), np.asarray(y)
     codes = codes.reshape(y.shape).astype(np.uint8)
     return (codes[:, None] if y.ndim == 1 else codes), values, y.ndim == 1
+
+
+def _refuse_names(y: Any) -> None:
+    """Refuse lists of label names, and matrices of texts, in place of label sets.
+
+    Raises
+    ------
+    ValueError
+    """
+    if sp.issparse(y) or getattr(getattr(y, "dtype", None), "kind", "O") not in "OUT":
+        return
+    rows = y if isinstance(y, list | tuple) else np.atleast_1d(y)
+    first = next((row for row in rows if isinstance(row, list | tuple | set | frozenset | np.ndarray) and len(row)), ())
+    if any(isinstance(value, str) for value in first):
+        raise ValueError(
+            "y holds texts; label sets are an n×K matrix of 0 and 1: of lists of names, "
+            "sklearn.preprocessing.MultiLabelBinarizer makes it; of yes and no, `y == 'yes'`"
+        )
+
+
+def check_index(X: Any, y: Any) -> None:
+    """Refuse a DataFrame X and a y whose rows are named otherwise: they would be paired by their position.
+
+    Raises
+    ------
+    ValueError
+    """
+    if hasattr(X, "iloc") and hasattr(y, "iloc") and len(X) == len(y) and not X.index.equals(y.index):
+        raise ValueError(
+            "X and y have different indexes, and rows are paired by their position; if that is right, "
+            "give both the same index: y.set_axis(X.index)"
+        )

@@ -21,10 +21,11 @@ from mlcdr.errors import ConfigError, ResultsError, report_memory, suggest_name
 from mlcdr.experiment.model import Experiment, method_text
 from mlcdr.metrics import names
 from mlcdr.results.best import Best, Repetitions, Setting, choose_best, tuned_paths
-from mlcdr.results.failures import Place
+from mlcdr.results.failures import Place, describe_error
 from mlcdr.results.imports import import_cells, import_choices, import_splits
 from mlcdr.results.manifest import Manifest, open_manifest
 from mlcdr.results.metric_facts import MetricFacts, describe_metric
+from mlcdr.results.record import read_failures
 from mlcdr.results.scores import Cell, Choices, Key, NoResults, Point, SplitScores
 from mlcdr.results.trials import read_planned_choices, read_planned_trials
 from mlcdr.whole_files import is_regular_file
@@ -274,7 +275,11 @@ def open_results(folder: str | Path) -> Results:
     if recorded is None:
         return import_results(folder)
     if not recorded.values:
-        raise NoResults(f"{folder}: no trial has a result; run the experiment again")
+        hint = "run the experiment again"
+        if failed := read_failures(folder):
+            hint = f"{len(failed)} failed, listed by `mlcdr status {folder}` (in Python, `.failures`); the first: "
+            hint += describe_error(failed[0].error)
+        raise NoResults(f"{folder}: no trial has a result; {hint}")
     read_choices = partial(read_planned_choices, folder, experiment)
     cells = recorded.cells()
     if not cells:

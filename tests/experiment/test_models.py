@@ -12,11 +12,14 @@ from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.io
 from sklearn.base import ClassifierMixin
 
 from mlcdr.config.loading import experiment_from, experiment_yaml
-from mlcdr.data.dataset import load_dataset
+from mlcdr.data.dataset import Dataset, load_dataset
+from mlcdr.data.rows import Columns
 from mlcdr.errors import UserError
 from mlcdr.execution.models import Model, load_model, write_model
 from mlcdr.experiment.estimators import build
@@ -120,7 +123,7 @@ class Evil:
 
 def test_nothing_is_loaded_without_trust(tiny: Any, tmp_path: Path) -> None:
     path, touched = tmp_path / "evil.joblib", tmp_path / "touched"
-    joblib.dump({"format": "mlcdr model 1", "classifier": Evil(touched)}, path)
+    joblib.dump({"format": "mlcdr model 2", "classifier": Evil(touched)}, path)
     with pytest.raises(UserError, match=r"evil\.joblib: a model file can run any program .*; --trust"):
         load_model(path, trust=False)
     assert not touched.exists()
@@ -178,6 +181,12 @@ def test_predict_writes_label_sets_and_scores(kept: Path, tmp_path: Path, mlcdr:
     numbers = np.array(rows[1:], dtype=float)
     assert numbers[:, 0].tolist() == list(range(60))
     np.testing.assert_array_equal(numbers[:, 1:7], model.predict(X))
+    whole, frame = load_model(kept, True), pd.DataFrame(X).add_prefix("x")
+    for rows in (data, frame, X):
+        np.testing.assert_array_equal(whole.predict(rows), model.predict(X))
+    for row in (frame.loc[7], frame.loc[7].to_dict(), frame.loc[[7]]):
+        np.testing.assert_array_equal(whole.predict(row), model.predict(X[[7]]))
+    assert whole.predict(frame.loc[[7]]).index.tolist() == [7]
     np.testing.assert_allclose(numbers[:, 7:], model.decision_function(X), rtol=1e-8)
     written = mlcdr("predict", kept, data, "--trust", "--out", "p.csv")
     assert (written.code, written.out) == (0, "")
@@ -185,15 +194,50 @@ def test_predict_writes_label_sets_and_scores(kept: Path, tmp_path: Path, mlcdr:
     assert "written: p.csv, 60 rows, predicted by Ridge" in written.err
 
 
-def test_predict_reads_other_forms_with_their_options(
-    kept: Path, tmp_path: Path, mlcdr: Callable[..., Outcome]
+@pytest.mark.parametrize("form", ["csv", "npz", "mat", "parquet"])
+def test_predict_needs_no_labels_and_no_order_of_columns(
+    form: str, kept: Path, tmp_path: Path, mlcdr: Callable[..., Outcome]
 ) -> None:
-    data = str(tmp_path / "data" / "tiny.arff")
-    assert mlcdr("datasets", "export", data, "--format", "csv", "--out", "csv").code == 0
-    (path,) = Path("csv").glob("*.csv")
-    done = mlcdr("predict", kept, path, "--trust", "--set", "labels=y*")
-    assert done.out == mlcdr("predict", kept, data, "--trust").out != ""
-    assert mlcdr("predict", kept, path, "--trust").code == 2  # which columns are labels?
+    data = load_dataset(tmp_path / "data" / "tiny.arff")
+    frame = pd.DataFrame(data.X, columns=list(data.feature_names))
+    path = tmp_path / f"rows.{form}"
+    if form == "npz":
+        np.savez(path, X=data.X, feature_names=data.feature_names)
+    elif form == "mat":
+        scipy.io.savemat(path, {"X": data.X})
+    else:
+        write = pd.DataFrame.to_csv if form == "csv" else pd.DataFrame.to_parquet
+        write(frame[frame.columns[::-1]].assign(other="a word"), path, index=False)
+    done = mlcdr("predict", kept, path, "--trust")
+    if form == "mat":  # whose columns have no names
+        assert "the model was trained with a column 'x0' (and 4 more)" in done.err
+    else:
+        assert done.out == mlcdr("predict", kept, tmp_path / "data" / "tiny.arff", "--trust").out != ""
+
+
+def test_new_rows_are_coded_by_the_model() -> None:
+    """Not by themselves: one category alone, another order of them, and numbers where the training data had words."""
+    values = [[1.5, "red", "2", "no"], [2.5, "blue", "1", "yes"], [3.5, "green", "3", "yes"]]
+    rows = pd.DataFrame(values * 2, columns=["size", "colour", "grade", "sure"])
+    data = Dataset.of(rows, np.eye(6, 2), categories=["grade"])
+    assert data.n_features == 8
+    model = Columns(data.feature_names, data.nominal)
+    for k in range(3):
+        np.testing.assert_array_equal(model.read(rows.loc[[k], ["sure", "grade", "colour", "size"]]), data.X[[k]])
+    np.testing.assert_array_equal(model.read(rows.astype({"grade": int})), data.X)
+    for changes, told in (
+        (
+            {"colour": "pink"},
+            "rows: row 1: column 'colour' has the value 'pink'; the model was trained with {blue, green, red}",
+        ),
+        ({"grade": 4}, "row 1: column 'grade' has the value '4'; the model was trained with {1, 2, 3}"),
+        ({"size": "large"}, "column 'size' has the values {large}; the model was trained with numbers there"),
+        ({"size": np.nan}, "row 1: attribute 'size' has no value; `missing: keep`"),
+    ):
+        with pytest.raises(UserError, match=told):
+            model.read(rows.assign(**changes))
+    with pytest.raises(UserError, match="the model was trained with a column 'colour'; did you mean 'color'"):
+        model.read(rows.rename(columns={"colour": "color"}))
 
 
 def test_predict_says_what_is_wrong_in_one_line(kept: Path, tmp_path: Path, mlcdr: Callable[..., Outcome]) -> None:
@@ -214,8 +258,8 @@ def test_predict_says_what_is_wrong_in_one_line(kept: Path, tmp_path: Path, mlcd
         (["broken.joblib", data, "--trust"], "broken.joblib: cannot be loaded: "),
         (["list.joblib", data, "--trust"], "list.joblib: not a model file of mlcdr's"),
         ([kept, "nowhere", "--trust"], "nowhere"),
-        ([kept, str(other), "--trust"], "has 4 features; the model was trained on tiny, with 5"),
-        ([kept, str(named), "--trust"], "its feature 3 is 'z2'; the model was trained on tiny, where it is 'x2'"),
+        ([kept, str(other), "--trust"], "the model was trained with a column 'x4'"),
+        ([kept, str(named), "--trust"], "the model was trained with a column 'x2'"),
     ):
         done = mlcdr("predict", *arguments)
         assert (done.code, done.out) == (2, ""), arguments

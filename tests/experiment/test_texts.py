@@ -213,10 +213,11 @@ def test_a_model_predicts_a_file_of_texts(
     monkeypatch.chdir(tmp_path)
     scores(texts, {"A": {"feature_space": WORDS, "learner": "ridge"}}, tmp_path, keep={"models": True})
     model = next((tmp_path / "e/kept").rglob("split0-*"))
-    done = mlcdr("predict", model, "texts.csv", "--trust", "--set", "labels=tag*", "--set", "text=body")
+    done = mlcdr("predict", model, "texts.csv", "--trust")
     assert done.code == 0
     assert len(done.out.splitlines()) == 91
-    assert mlcdr("predict", model, "texts.csv", "--trust", "--set", "labels=-3").code == 2
+    pd.read_csv("texts.csv")[["body"]].to_csv("alone.csv", index=False)
+    assert mlcdr("predict", model, "alone.csv", "--trust").out == done.out
 
 
 def test_imputation_learns_from_the_training_rows(gaps: Path, tmp_path: Path) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectorMixin
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
@@ -161,3 +164,51 @@ def test_a_link_without_features(base):
     chain = ClassifierChain(base, features=SameForAll(KeepsNothing())).fit(X, Y)
     np.testing.assert_array_equal(chain.predict(X[:5]), np.ones((5, 2)))
     assert [link.model.n_features_in_ for link in chain.links_] == [1, 1]
+
+
+def test_a_part_in_the_place_of_another_is_refused_with_what_is_right():
+    X, Y = problem("plain")
+    for parts, told in (
+        ({"learner": CPLST(2)}, "learner: CPLST is no learner, which has `fit`, `predict`; it can be the label_space"),
+        ({"learner": LeastSquares}, "learner: LeastSquares is a class; write LeastSquares(...)"),
+        (
+            {"label_space": MDDM()},
+            "label_space: MDDM is no label_space, which has `encode`, `decode`; it can be the feat",
+        ),
+        ({"feature_space": [MDDM(), CPLST()]}, "feature_space[1]: CPLST is no feature_space, which has `transform`;"),
+        ({"threshold": 0.5}, "threshold: float is no threshold, which has `apply`"),
+    ):
+        with pytest.raises(TypeError, match=re.escape(told)):
+            ComposedClassifier(**{"learner": LeastSquares(), **parts}).fit(X, Y)
+
+
+def test_steps_of_a_list_are_parameters_by_their_numbers():
+    X, Y = problem("plain")
+    model = clone(ComposedClassifier(LeastSquares(), feature_space=[StandardScaler(), pca.PCA(3)]))
+    assert model.get_params()["feature_space__1__n_components"] == 3
+    found = GridSearchCV(model, {"feature_space__1__n_components": [1, 4]}, cv=2).fit(X, Y)
+    best = found.best_params_["feature_space__1__n_components"]
+    assert found.best_estimator_.feature_steps_[1].n_components_ == best
+    model.set_params(feature_space__1__n_components=2, feature_space__1=MDDM(5), feature_space__0__with_std=False)
+    assert repr(model.feature_space) == "[StandardScaler(with_std=False), MDDM(n_components=2)]"
+    for wrong in ("feature_space__2__n_components", "feature_space__0__nothing"):
+        with pytest.raises(ValueError, match=f"Invalid parameter '{wrong}'"):
+            model.set_params(**{wrong: 1})
+
+
+@pytest.mark.parametrize("estimator", [ComposedClassifier(LeastSquares()), MLkNN(), CPLST()], ids=repr)
+def test_names_of_labels_are_refused_with_what_makes_label_sets(estimator):
+    X, _ = problem("plain")
+    for names in ([["a"], ["b", "c"]] * 60, [["a"], ["b"]] * 60, [{"a"}, set()] * 60, np.array([["no", "yes"]] * 120)):
+        with pytest.raises(ValueError, match="MultiLabelBinarizer"):
+            estimator.fit(X, names)
+
+
+def test_rows_and_columns_are_paired_as_their_names_say_or_not_at_all():
+    X, Y = map(pd.DataFrame, problem("plain"))
+    X = X.add_prefix("x")
+    model = ComposedClassifier(LeastSquares()).fit(X, Y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(X[X.columns[::-1]])
+    with pytest.raises(ValueError, match="X and y have different indexes"):
+        model.fit(X.iloc[::-1], Y)

@@ -1,0 +1,91 @@
+"""New rows for a model: from a file or a DataFrame, with labels or without, encoded as the data it was trained with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mlcdr.data.arff import read_arff
+from mlcdr.data.dataset import load_dataset
+from mlcdr.data.encoding import Missing, encode_rows, find_attributes
+from mlcdr.data.files import is_path, locate
+from mlcdr.data.forms import OPENML, WITHOUT_FILES, check_form_options, option_problems
+from mlcdr.data.published import find_published
+from mlcdr.data.table import Matrix, Table, check_there, stack_rows
+from mlcdr.errors import DataError
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of X that a model was trained with.
+
+    Attributes
+    ----------
+    names : sequence of str
+    nominal : mapping
+        As in `Dataset`.
+    is_text : bool
+        Whether X is one column of texts.
+    """
+
+    names: Sequence[str]
+    nominal: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    is_text: bool = False
+
+    def read(self, rows: Any, missing: Missing = "error", **options: Any) -> Matrix:
+        """X (n×d) of new rows, with the columns in the order, and the words with the codes, of the training data.
+
+        Parameters
+        ----------
+        rows : str, Path or DataFrame
+            A data set as `load_dataset` takes it, but it needs no labels. Columns that the model does not know, such as
+            labels, are left out.
+        missing, **options
+            As in `load_dataset`.
+
+        Raises
+        ------
+        DataError
+            When a column is missing, or has a value that the training data did not have.
+        """
+        for key, problem in option_problems({"missing": missing, **options}):
+            raise DataError(f"{key}: {problem}")
+        if hasattr(rows, "columns"):
+            return self._encode("", rows, missing, options)
+        text = str(options.pop("path", rows))
+        if not is_path(text) and (isinstance(rows, Path) or text is not rows):
+            text = f"./{text}"
+        if not (text.startswith(OPENML) or any(key in options for key in WITHOUT_FILES)):
+            files = locate(text)
+            check_form_options(files.paths[0], files.form, options)
+            if files.form in ("arff", "csv", "parquet", "feather"):
+                return stack_rows([self._encode(files.form, path, missing, options) for path in files.paths])
+            if find_published(files.name, files.paths[0]) is None:
+                from mlcdr.data.arrays import read_arrays
+
+                return self._in_order(read_arrays(files.form, files.paths, options, missing, labelled=False)[0], text)
+        return self._in_order(load_dataset(text, missing=missing, **options), text)
+
+    def _encode(self, form: str, rows: Any, missing: Missing, options: Mapping[str, Any]) -> Matrix:
+        """X of a table."""
+        wanted = find_attributes(self.names, self.nominal)
+        names = list(dict.fromkeys(name for name, _ in wanted.values()))
+        if form == "arff":
+            table: Table = read_arff(rows)
+        else:
+            from mlcdr.data.frames import read_columns
+
+            framed = read_columns(form, rows, names, list(self.nominal), self.is_text, options)
+            if framed.texts is not None:
+                return framed.texts[1]
+            table = framed.table
+        return encode_rows(table, wanted, self.nominal, missing)
+
+    def _in_order(self, found: Any, place: str) -> Matrix:
+        """X of what has `feature_names`."""
+        where = {name: j for j, name in enumerate(found.feature_names)}
+        check_there(Path(place), where, self.names)
+        order = [where[name] for name in self.names]
+        return found.X if order == list(range(found.X.shape[1])) else found.X[:, order]
