@@ -14,7 +14,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -55,7 +55,7 @@ FAMILIES = {
 
 PAPERS = {
     "bogatinovski_2022": "Bogatinovski et al. 2022, *Comprehensive comparative study of multi-label classification "
-    "methods*, compared with by ranks: [yardstick](yardstick.md)",
+    "methods*",
     "chen_lin_2012": "Chen & Lin 2012, *Feature-aware label space dimension reduction*",
     "mlc_toolbox": "MLC Toolbox",
     "pacharawongsakda_2012": "Pacharawongsakda & Theeramunkong 2012, *Dependent and independent dual space reduction*",
@@ -413,14 +413,14 @@ def _sentence(text: str) -> str:
 # -------------------------------------------------------------------- the config
 
 
-SPLITS = """[Choose splits](how-to/splits.md) has examples, and what stratified folds are worth.
+SPLITS = """[Choose splits](how-to/splits.md) has examples, and compares stratified folds with others.
 
 **Seeds.** Whatever is drawn is drawn from the `seed` (0 for `predefined` and `file`), the data set's name and what it
 is for: the rows of a repeat from (seed, data set, number of the repeat), those that keep their labels from (seed, data
 set, `labelled`, number of the split), the folds of `tune` from (seed, data set and number of the split), and what a
 method draws from (seed, data set, number of the split, name of the method, parameter). So a split is the same however
 many repeats, data sets and methods there are, in any order and on any number of workers; the same data under another
-name are divided otherwise. `mlcdr datasets splits NAME --to FILE` writes folds for `kind: file` and other programs.
+name are divided differently. `mlcdr datasets splits NAME --to FILE` writes folds for `kind: file` and other programs.
 """
 
 
@@ -468,10 +468,10 @@ def config() -> str:
             rows.append(f"| `{part}` | {names}; or a dotted path to a class{several} |")
     parts += [
         "\n".join(rows) + "\n",
-        "A percentage, for a component of the bench, is a share of what there is to choose from: ",
+        "A percentage, for a component of mlcdr, is a share of what there is to choose from:",
     ]
     parts += ["`n_components: 20%` of the labels (or features). `1.0` is all of it, `1` is one.\n"]
-    parts += ["### tune\n", f"{known['TuneSpec']['description']}\n"]
+    parts += ["### tune\n", f"{known['TuneSpec']['description'].partition(';')[0]}.\n"]
     parts += [_keys(known["TuneSpec"]["properties"], {"grid"}, known)]
     parts += ["[Tune a method](how-to/tune.md) has examples.\n", "## sweep\n"]
     parts.append(
@@ -683,7 +683,7 @@ def gallery() -> str:
         "it with the printed one, if there is one, cell by cell. The papers' data sets come from `mlcdr datasets fetch "
         "--all --folds`. The counts and times are those of the runs in [reproduction status](reproduction-status.md); "
         "rows without them have no stored run, or the paper prints no numbers to compare with. [What the papers say]"
-        "(papers.md) has the protocols.\n"
+        "(papers.md) has the protocols. The ranks of Bogatinovski et al. are on [a page of their own](yardstick.md).\n"
     ]
     for paper in dict.fromkeys(name.partition("/")[0] for name in known):
         parts += [
@@ -700,11 +700,20 @@ def gallery() -> str:
             parts.append(
                 f"| {_cell(about)} | `mlcdr reproduce {each.name}` | {agree} | {row['Wall time'] if row else ''} |"
             )
-        parts.append("")
+        parts += ["", *_pictures(each for each in known.values() if each.name.partition("/")[0] == paper)]
     facts = [name for name in published.data_set_names() if recipes.data_table(name)]
     parts += ["## Tables of data sets\n", "Counted on the data, not computed by methods:\n"]
     parts += [f"- `mlcdr reproduce {name}`" for name in facts]
     return page("Gallery", *parts)
+
+
+def _pictures(shown: Iterable[recipes.Recipe]) -> list[str]:
+    """The stored pictures of figures, which `docs/pictures.py` makes from results."""
+    return [
+        f"`{each.name}`: {each.outline.description}.\n\n![{each.outline.description}](images/{path.name})\n"
+        for each in shown
+        for path in sorted((FOLDER / "images").glob(f"{each.name.replace('/', '-')}.*.png"))
+    ]
 
 
 def classes() -> str:

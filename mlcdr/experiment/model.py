@@ -196,7 +196,7 @@ class LayoutSpec(_Spec):
 
 
 class KeepSpec(_Spec):
-    """What is kept of each trial beside its scores."""
+    """What is kept of each trial, in addition to its values of metrics."""
 
     scores: bool = False
     """The scores and label sets of the test rows, as npz files."""
@@ -292,7 +292,7 @@ class Experiment(_Spec):
     every output by itself; the scores stay the same (where outputs are independent)."""
 
     keep: KeepSpec = KeepSpec()
-    """What is kept of each trial beside its scores: `{scores: true, models: true}`."""
+    """What is kept of each trial, in addition to its values of metrics: `{scores: true, models: true}`."""
 
     limits: LimitsSpec = LimitsSpec()
     """What a trial may take before it is ended and recorded: `{seconds: 600, memory: 4 GB}`."""

@@ -210,13 +210,13 @@ def main() -> int:
     for name in ("delicious", "bibtex"):
         (path,) = locate(name).paths
         loop, read = least(lambda p=path: splitting(p), 9), least(lambda p=path: read_arff(p), 9)
-        add(f"{name} parsed, beside the splitting loop", read / loop, 4, "times")
+        add(f"{name} parsed, relative to the splitting loop", read / loop, 4, "times")
     for name in ("scene", "bibtex", "tmc2007-500"):
-        add(f"peak of memory reading {name}, beside its matrix", peak(name), 4, "times")
+        add(f"peak of memory reading {name}, relative to its matrix", peak(name), 4, "times")
     with tempfile.TemporaryDirectory() as temporary:
         for form, (times, beside) in forms(Path(temporary)).items():
-            add(f"{form} read, checked and encoded, beside the reader of pandas or scikit-learn", times, 1.5, "times")
-            add(f"peak of memory reading {form}, beside its matrices", beside, 4, "times")
+            add(f"{form} read, checked and encoded, relative to the reader of pandas or scikit-learn", times, 1.5, "times")
+            add(f"peak of memory reading {form}, relative to its matrices", beside, 4, "times")
     for name in ("delicious", "bibtex"):
         load_dataset(name)
         add(f"{name} loaded from the cache", 1000 * least(lambda n=name: load_dataset(n)), 30, "ms")

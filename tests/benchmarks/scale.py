@@ -355,15 +355,15 @@ Measured: one run of {one["tasks"]:.0f} tasks (M5P on codes of yeast) on Dask wo
 client spend {t["overhead"]["wall"] * 1e3:.2f} ms on a task that does nothing (wall, this machine as it was).
 
 Simulated with these numbers (log-normal task times, data sent on from worker to worker at 1 Gbit/s each, one scheduler
-that sees to one task at a time):
+that handles one task at a time):
 
 | tasks | number | workers | speed-up | scheduler busy | bottleneck |
 | --- | ---: | ---: | ---: | ---: | --- |
 {table}
 
-The scheduler is what ends the scaling: it sees to {1 / each:,.0f} tasks a second, so that workers beyond {task / each:,.0f} (task time over the
-scheduler's) find nothing to do with tasks as short as these. A task is a split with all its methods: more methods or
-dearer ones, not more machines, are what a cluster is for."""
+The scheduler limits the scaling: it handles {1 / each:,.0f} tasks a second, so that workers beyond {task / each:,.0f} (task time over the
+scheduler's) have nothing to do with tasks as short as these. A task is a split with all its methods: a cluster is for
+more methods, or more expensive ones, not for more machines."""
 
 
 def _busy(load: float) -> str:
