@@ -215,7 +215,12 @@ def main() -> int:
         add(f"peak of memory reading {name}, relative to its matrix", peak(name), 4, "times")
     with tempfile.TemporaryDirectory() as temporary:
         for form, (times, beside) in forms(Path(temporary)).items():
-            add(f"{form} read, checked and encoded, relative to the reader of pandas or scikit-learn", times, 1.5, "times")
+            add(
+                f"{form} read, checked and encoded, relative to the reader of pandas or scikit-learn",
+                times,
+                1.5,
+                "times",
+            )
             add(f"peak of memory reading {form}, relative to its matrices", beside, 4, "times")
     for name in ("delicious", "bibtex"):
         load_dataset(name)
