@@ -160,8 +160,8 @@ class FromFile(_Spec):
         Field(
             min_length=1,
             description="CSV file; `{dataset}` stands for the data set's name. A relative path is looked up, for each "
-            "data set, in the config's folder, in the working directory, in the folders of $MLCDR_FOLDS, then in the user's "
-            "cache, where `mlcdr datasets fetch NAME --folds` puts the published NAME.5fold.csv.",
+            "data set, in the config's folder, in the working directory, in the folders of $MLCDR_FOLDS, then in the "
+            "user's cache, where `mlcdr datasets fetch NAME --folds` puts the published NAME.5fold.csv.",
         ),
     ]
     column: Annotated[str, Field(min_length=1, description="The column that holds the fold numbers 0, 1, 2 ...")] = (
