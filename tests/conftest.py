@@ -106,9 +106,10 @@ def configs_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def mlcdr(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
-    """`mlcdr("run", "e.yaml")`: the command in this process."""
+    """`mlcdr("run", "e.yaml")`: the command in this process; its pictures have few dots, and take less time."""
     from mlcdr import cli
 
+    monkeypatch.setattr("mlcdr.tables.figures._PNG_DPI", 30)
     monkeypatch.setenv("COLUMNS", "100")
 
     def call(*arguments: object) -> Outcome:

@@ -176,14 +176,14 @@ def test_quiet_prints_nothing(here: Path, mlcdr: Callable[..., Outcome]) -> None
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_warnings_are_counted_and_shown_once(here: Path, jobs: int) -> None:
     path = save(here, "warns", methods={name: {"learner": "tests.small.Warns"} for name in ("A", "B")}, sweep={})
-    done = small.command("run", path.name, "-j", str(jobs), cwd=here)
+    done = prepared.command("run", path.name, "-j", str(jobs), cwd=here, forked=True)
     assert done.returncode == 0
     shown = [line for line in done.stderr.splitlines() if "arning" in line]
     assert len(shown) == 1
     assert re.fullmatch(r"warning: A and B, 16 times: UserWarning: label 0 is \(\S*tests/small\.py:\d+\)", shown[0])
     (kept,) = json.loads((here / "results" / "warns" / "manifest.json").read_text())["warnings"]
     assert (kept["count"], kept["methods"], kept["text"]) == (16, ["A", "B"], "label 0 is")
-    quiet = small.command("run", path.name, "-j", str(jobs), "--fresh", "--quiet", cwd=here)
+    quiet = prepared.command("run", path.name, "-j", str(jobs), "--fresh", "--quiet", cwd=here, forked=True)
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
 
 

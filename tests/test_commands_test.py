@@ -67,6 +67,10 @@ ORDERED = {
 }
 
 
+# A second of computing and more each; tests/methods/test_forms_of_input.py has them by default.
+SLOW = {"wrapper", "mlcfs", "ldf", "lift", "polytree_chain", "mlsf"}
+
+
 @pytest.fixture(autouse=True)
 def _no_module_stays() -> Iterator[None]:
     before, path = set(sys.modules), list(sys.path)
@@ -77,7 +81,14 @@ def _no_module_stays() -> Iterator[None]:
             del sys.modules[name]
 
 
-@pytest.mark.parametrize(("family", "name"), [(f, n) for f, known in registry.BUILT_IN.items() for n in known])
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [
+        pytest.param(family, name, marks=[pytest.mark.slow] * (name in SLOW))
+        for family, known in registry.BUILT_IN.items()
+        for name in known
+    ],
+)
 def test_the_laws_hold_for_what_is_here(family: str, name: str) -> None:
     cls = registry.resolve(family, name)
     assert find_family(cls) == family

@@ -6,8 +6,10 @@ import csv
 import importlib.util
 import itertools
 import re
+from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -174,13 +176,18 @@ def test_commands_in_passing_are_such_as_there_are(page: Path) -> None:
             _parsed(one)
 
 
-def _parsed(line: str) -> None:
-    """Ask the command line whether it takes a line, without running it; `A | B` and `[…]` are what a synopsis has."""
+@cache
+def _command_line() -> Any:
     import typer
 
     from mlcdr.cli.commands import app
 
-    root = typer.main.get_command(app)
+    return typer.main.get_command(app)
+
+
+def _parsed(line: str) -> None:
+    """Ask the command line whether it takes a line, without running it; `A | B` and `[…]` are what a synopsis has."""
+    root = _command_line()
     flat = re.sub(r"[\[\]…]|\.\.\.", " ", re.sub(r"\[(/\w+)\]", r"\1", line))
     head, *others = flat.split()[1:]
     names = [name.strip() for name in re.split(r"\|", flat.removeprefix("mlcdr")) if name.strip()]

@@ -252,7 +252,7 @@ def save(figure: Figure, stem: Path, title: str) -> list[Path]:
     return output.write(stem, {ending: _picture(figure, ending, title, stem) for ending in ("svg", "png")})
 
 
-def _picture(figure: Figure, ending: str, title: str, place: str | Path, dpi: int = _PNG_DPI) -> bytes:
+def _picture(figure: Figure, ending: str, title: str, place: str | Path, dpi: int | None = None) -> bytes:
     """A figure as an SVG or PNG file, without a date; `place` is for the message."""
     about: dict[str, dict[str, Any]] = {
         "svg": {"Date": None, "Creator": "mlcdr", "Title": title},
@@ -261,7 +261,7 @@ def _picture(figure: Figure, ending: str, title: str, place: str | Path, dpi: in
     image = io.BytesIO()
     try:
         with mpl.rc_context(STYLE):
-            figure.savefig(image, format=ending, dpi=dpi, metadata=about[ending])
+            figure.savefig(image, format=ending, dpi=dpi or _PNG_DPI, metadata=about[ending])
     except ValueError as error:
         raise ResultsError(f"{place}: cannot be drawn: {' '.join(str(error).split())}") from error
     return image.getvalue()

@@ -14,6 +14,7 @@ from mlcdr.execution.trying import few_rows
 from tests import small
 from tests.small import Outcome
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
 METHODS = '''
 import os
 import time

@@ -165,9 +165,8 @@ def test_a_link_is_not_written_through(folder: Path, victim: Path, name: str, co
 @pytest.mark.parametrize("name", ["tables", "figures", "kept", "kept/tiny"])
 @pytest.mark.parametrize("command", ["run", "table", "plot"])
 def test_a_linked_folder_is_not_written_into(
-    folder: Path, tmp_path: Path, name: str, command: str, mlcdr: Command, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, name: str, command: str, mlcdr: Command
 ) -> None:
-    monkeypatch.setattr("mlcdr.tables.figures._PNG_DPI", 30)
     shutil.rmtree(folder / name, ignore_errors=True)
     outside = tmp_path / "outside"
     outside.mkdir()

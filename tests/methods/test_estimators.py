@@ -65,8 +65,16 @@ def name_of(check):
     return f"{check.func.__name__}({options})" if options else check.func.__name__
 
 
+# A second of computing and more each; the laws of tests/test_commands_test.py are put to them by default.
+SLOW = {"CBMLC", "CLMLC", "Ensemble", "MLkNN", "ReaderLEClassifier", "SLEEC"}
+
+
 @pytest.mark.parametrize("repeated", [False, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("estimator", list(estimators()), ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    "estimator",
+    [pytest.param(each, marks=[pytest.mark.slow] * (type(each).__name__ in SLOW)) for each in estimators()],
+    ids=lambda each: type(each).__name__,
+)
 def test_scikit_learn_contract(estimator, repeated):
     done = 0
     for checked, check in estimator_checks_generator(
