@@ -91,6 +91,7 @@ def render(folder: Path) -> str:
     except ResultsError as error:
         problems.append(str(error))
     compared = comparison.compare_all(found) if found else []
+    compared_cells = list(_compare_published(found)) if found else []
     templates = Path(__file__).parent / "templates"
     style, script = ((templates / f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     environment = Environment(
@@ -117,8 +118,8 @@ def render(folder: Path) -> str:
         version=__version__,
         problems=problems,
         **_overview(folder, experiment, manifest, found),
-        tables=_tables(found) if found else [],
-        published=_compare_published(found) if found else [],
+        tables=_tables(found, compared_cells) if found else [],
+        published=[_describe(each) for each in compared_cells],
         ranks=_ranks(found, compared) if found else None,
         comparisons=[{"title": _title(found, c.metric), "table": _markup(c.sheet)} for c in compared] if found else [],
         diagrams=[
@@ -208,35 +209,30 @@ def _time(started: str) -> str:
 # -------------------------------------------------------------------- tables, ranks, diagrams
 
 
-def _tables(found: Results) -> list[Markup | str]:
-    """The tables that the experiment asks for; in place of one that cannot be made, why."""
+def _tables(found: Results, compared: Sequence[published.PublishedComparison]) -> list[Markup | str]:
+    """The tables that the experiment asks for, with the published numbers; in place of one that cannot be made, why."""
+    marks = {key: mark for each in compared for key, mark in published.mark_cells(each, found).items()}
     made: list[Markup | str] = []
     for entry in tables.list_entries(found):
         try:
-            made.append(_markup(tables.render(found, entry).sheet))
+            made.append(_markup(tables.render(found, entry, marks).sheet))
         except ResultsError as error:
             made.append(f"The table {entry.layout} cannot be made: {error}")
     return made
 
 
-def _compare_published(found: Results) -> list[dict[str, Any]]:
-    """For each published table that the experiment is of: the count of cells that agree, and every cell."""
-    shown = []
+def _compare_published(found: Results) -> Iterator[published.PublishedComparison]:
+    """The comparison with each published table that the experiment is of."""
     for table in published.tables_behind(found.experiment):
-        try:
-            (compared,) = reproduction.compare_protocols([found], table)
-        except ResultsError:  # none of its cells is here
-            continue
-        differing = compared.count("differs")
-        shown.append(
-            {
-                "table": table,
-                "summary": f"{compared.summary()}.",
-                "differs": bool(differing),
-                "cells": _markup(compared.sheet),
-            }
-        )
-    return shown
+        with contextlib.suppress(ResultsError):  # none of its cells is here
+            yield from reproduction.compare_protocols([found], table)
+
+
+def _describe(compared: published.PublishedComparison) -> dict[str, Any]:
+    """The count of cells that agree with a published table, and every cell."""
+    differs = bool(compared.count("differs"))
+    cells = _markup(compared.sheet)
+    return {"table": compared.table, "summary": f"{compared.summary()}.", "differs": differs, "cells": cells}
 
 
 def _ranks(found: Results, compared: Sequence[comparison.Comparison]) -> Markup | None:

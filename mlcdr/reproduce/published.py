@@ -223,6 +223,18 @@ class PublishedComparison(Shown):
         return [name for name in dict.fromkeys(row.published.dataset for row in self.rows) if name not in there]
 
 
+def mark_cells(compared: PublishedComparison, results: Results) -> dict[Key, tuple[str, str]]:
+    """Marks for `tables.render`: each judged cell of the results → its verdict, and what the paper prints."""
+    finder = Finder(results, compared.rules)
+    marks = {}
+    for row in compared.rows:
+        key = finder.locate(row.published)
+        if key is not None and row.verdict not in ("not run", "n/a"):
+            _, printed, difference, z, verdict = (each if isinstance(each, str) else each.plain for each in _shown(row))
+            marks[key] = (verdict.replace(" ", "-"), f"published {printed}\ndiff. {difference}, z {z}: {verdict}")
+    return marks
+
+
 def names() -> list[str]:
     """The published tables of methods' results, `PAPER/TABLE`, sorted."""
     return [name for name in every_name() if any(cell.method and cell.metric for cell in cells_of(name))]

@@ -350,7 +350,7 @@ def make_sheet(
 def _html(cell: Text) -> str:
     escaped = html.escape(cell.plain)
     shown = f"<strong>{escaped}</strong>" if cell.bold else escaped
-    return shown + (f'<span class="about">{html.escape(cell.about)}</span>' if cell.about else "")
+    return shown + (f' <span class="about">{html.escape(cell.about)}</span>' if cell.about else "")
 
 
 def _widths(grid: Sequence[Sequence[str]]) -> list[int]:

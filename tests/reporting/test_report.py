@@ -158,8 +158,10 @@ def test_published_numbers_stand_with_each_cell_and_are_counted_on_top(tmp_path)
     cells = page.text.partition("compared with chen_lin_2012/table3")[2]
     assert cells.index("0.2150 ± 0.0008") < cells.index("agrees")
     assert "Published" in cells
-    assert page.all("a", href="#published")
-    assert "Published numbers" not in page_of(folder_of(tmp_path / "other", ("yeast",))).text, "no published table"
+    assert len(page.all("td", **{"class": "agrees"})) == 4
+    assert "0.1510 ± 0.0500 published 0.2022 ± 0.0009 diff. −0.0512, z −1.0: agrees" in page.text
+    other = page_of(folder_of(tmp_path / "other", ("yeast",)))
+    assert not other.all("span", **{"class": "about"}), "no published table"
 
 
 def test_average_ranks_are_those_of_the_comparison(tmp_path):
