@@ -32,6 +32,11 @@ IMPORTED = (
     "mlcdr.tables.tables",
     "tests.small",
 )
+METHODS = (
+    *(("label_space", name) for name in ("pbr", "occa", "plst", "cplst")),
+    ("learner", "least_squares"),
+    ("learner", "tests.small.Guess"),
+)
 
 
 def _without_faulthandler(target: Callable, *args: Any) -> None:
@@ -144,6 +149,10 @@ def _serve() -> None:
     """Answer until there is nobody to ask; returns in the children, which are the command then."""
     for name in IMPORTED:
         __import__(name)
+    from mlcdr.methods.component import Component
+
+    for family, name in METHODS:  # to find the sources of a method takes longer than a small run
+        Component(family, name).version()
     ended: dict[int, int] = {}
     for line in sys.stdin:
         request = json.loads(line)
