@@ -241,7 +241,10 @@ def test_failed_trials_are_a_warning_and_a_frame(tmp_path: Path) -> None:
     [
         ({"config": "nowhere.yaml"}, "nowhere.yaml"),
         ({"config": 3}, "config: must be a path, a mapping or an Experiment, found 3"),
-        ({"config": {"name": object}}, r"config: name: is the class object; a config holds .*dotted path"),
+        (
+            {"config": {"name": object}},
+            r"config: name: is the class object, no estimator object.*; a config holds .*dotted path",
+        ),
         ({"datasets": {"mine": (pd.DataFrame([[1.0]]), pd.DataFrame([[1]], index=[7]))}}, "have different indexes"),
         ({"datasets": {"mine": (np.eye(2), [["a"], ["b", "c"]])}}, "Y is no matrix of numbers.*MultiLabelBinarizer"),
         ({"set": {"methods.PLST.learner": "rigde"}}, "set methods.PLST.learner: .*did you mean 'ridge'"),

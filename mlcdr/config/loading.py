@@ -134,7 +134,11 @@ def copy_plain(value: Any, source: str, path: KeyPath = ()) -> Any:
         return {"learner": described} if is_method else described
     right = "texts, numbers, lists, mappings and estimators of modules; a class is named by its dotted path"
     where = ": ".join(filter(None, [source, dotted(path)]))
-    found = f"the class {value.__name__}" if isinstance(value, type) else f"of type {type(value).__name__}"
+    found = (
+        f"the class {value.__name__}, no estimator {value.__name__}()"
+        if isinstance(value, type)
+        else f"of type {type(value).__name__}"
+    )
     raise ConfigError([f"{where}: is {found}; a config holds {right} (`my_module.MyClass`)"])
 
 

@@ -180,8 +180,10 @@ def encode_rows(
         if word is not None:
             code = _code_of(word) if attribute.codes is None else attribute.codes.get(word, -1)
             columns.append(_Column(sources[name], code, feature))
-        elif attribute.values is None or positive_code(attribute.values) is not None:
-            columns.append(_list_columns(sources[name], attribute)[0]._replace(name=feature))
+        elif not attribute.values:  # numbers, or no value at all
+            columns.append(_Column(sources[name], None, feature))
+        elif positive_code(attribute.values) is not None:
+            columns.append(_list_columns(sources[name], attribute)[0])
         else:
             has = f"column {quote(name)} has the values {list_values(attribute.values)}"
             Line(table.path, attribute.line).fail(f"{has}; the model was trained with numbers there")

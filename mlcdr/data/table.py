@@ -100,4 +100,5 @@ def check_there(path: Path, names: Collection[str], wanted: Iterable[str]) -> No
     absent = [name for name in dict.fromkeys(wanted) if name not in names]
     if absent:
         more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
-        fail(path, f"the model was trained with a column {quote(absent[0])}{more}{suggest_name(absent[0], names)}")
+        hint = suggest_name(absent[0], names) or f"; there are {list_values(list(names))}"
+        fail(path, f"the model was trained with a column {quote(absent[0])}{more}, which is not there{hint}")

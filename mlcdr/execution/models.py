@@ -173,7 +173,9 @@ def load_model(path: str | Path, trust: bool = False) -> Model:
     """
     path = Path(path)
     if not path.is_file():
-        raise ResultsError(f"{path}: no such model file")
+        raise ResultsError(
+            f"{path}: no such model file; of a run with `keep: {{models: true}}` they are below its kept/"
+        )
     if path.suffix not in ENDINGS:
         raise ResultsError(f"{path}: not a model file, which ends in {' or '.join(ENDINGS)}")
     if not trust:

@@ -131,7 +131,9 @@ def _refuse_names(y: Any) -> None:
     """
     if sp.issparse(y) or getattr(getattr(y, "dtype", None), "kind", "O") not in "OUT":
         return
-    rows = y if isinstance(y, list | tuple) else np.atleast_1d(y)
+    rows: Any = y if isinstance(y, list | tuple) else np.asarray(y)
+    if getattr(rows, "ndim", 1) == 0:
+        return
     first = next((row for row in rows if isinstance(row, list | tuple | set | frozenset | np.ndarray) and len(row)), ())
     if any(isinstance(value, str) for value in first):
         raise ValueError(

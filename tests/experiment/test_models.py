@@ -233,10 +233,13 @@ def test_new_rows_are_coded_by_the_model() -> None:
         ({"grade": 4}, "row 1: column 'grade' has the value '4'; the model was trained with {1, 2, 3}"),
         ({"size": "large"}, "column 'size' has the values {large}; the model was trained with numbers there"),
         ({"size": np.nan}, "row 1: attribute 'size' has no value; `missing: keep`"),
+        ({"size": None, "colour": None}, "row 1: attribute 'size' has no value"),
     ):
         with pytest.raises(UserError, match=told):
             model.read(rows.assign(**changes))
-    with pytest.raises(UserError, match="the model was trained with a column 'colour'; did you mean 'color'"):
+    with pytest.raises(
+        UserError, match="the model was trained with a column 'colour', which is not there; did you mean 'color'"
+    ):
         model.read(rows.rename(columns={"colour": "color"}))
 
 
