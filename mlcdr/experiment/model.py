@@ -251,7 +251,7 @@ class _Places(dict[str, str]):
 
 
 class Experiment(_Spec):
-    """A validated experiment; field for field what the YAML file holds."""
+    """A validated experiment, as `load_experiment` makes it: its fields are the keys of a config (docs/config.md)."""
 
     _places: _Places = PrivateAttr(default_factory=_Places)
 

@@ -20,7 +20,7 @@ from mlcdr.experiment.division import make_splits
 from mlcdr.experiment.splits import SplitSpec
 from mlcdr.experiment.trials import plan
 from mlcdr.reproduce.judging import Rules
-from mlcdr.reproduce.published import PublishedCell, _Finder
+from mlcdr.reproduce.published import Finder, PublishedCell
 from tests import small
 
 PATH = "splits.labelled"
@@ -285,7 +285,7 @@ def test_published_cells_are_found_by_it():
         )
 
     cell = PublishedCell("enron", "READER", "labeled=10%;feature_dim=60%", "macro_f1", "0.134", "", "", "")
-    finder = _Finder(Results(), Rules())  # type: ignore[arg-type]
+    finder = Finder(Results(), Rules())  # type: ignore[arg-type]
     assert finder._fits("READER", ("10%",), cell.settings)
     assert not finder._fits("READER", ("30%",), cell.settings)
     Results.swept = ()
