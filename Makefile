@@ -127,6 +127,7 @@ golden: $(READY)
 # The pages in docs/: those that repeat what the program knows are written anew, the others get the output of now.
 docs: $(READY)
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/studies.py
 	$(BIN)/python -m tests.pages
 	$(BIN)/python -m tests.python_pages
 	$(BIN)/python -m tests.notebooks

@@ -6,6 +6,7 @@ import csv
 import importlib.util
 import itertools
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -26,15 +27,20 @@ pytestmark = pytest.mark.usefixtures("configs_read_once")
 EVERY = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "datasets" / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 
-@pytest.fixture(scope="module")
-def generate() -> ModuleType:
-    """docs/generate.py, which is no package's."""
-    spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
+def imported(name: str) -> ModuleType:
+    """A module of docs/, which is no package."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    """docs/generate.py."""
+    return imported("generate")
 
 
 # -------------------------------------------------------------------- generated pages
@@ -70,6 +76,19 @@ def test_the_index_of_components_is_what_would_be_written_now(generate: ModuleTy
 
 def test_the_words_of_completion_are_what_would_be_written_now(generate: ModuleType) -> None:
     assert completion.WORDS.read_text(encoding="utf-8") == generate.words(), "stale: `make docs` renews them"
+
+
+@pytest.mark.parametrize("study", sorted(path.stem for path in (DOCS / "studies").glob("*.md")))
+def test_a_study_shows_the_tables_and_the_figure_of_its_stored_numbers(study: str, tmp_path: Path) -> None:
+    """And every number with a decimal point in its text is in a table."""
+    studies = imported("studies")
+    tables, figure = studies.PAGES[study]()
+    page = (DOCS / "studies" / f"{study}.md").read_text(encoding="utf-8")
+    assert page == studies.filled(study, tables), "stale: `make docs` renews it"
+    prose = re.sub(r"<!-- table.*?<!-- end -->", "", page, flags=re.S)
+    assert set(re.findall(r"\d+\.\d+", prose)) <= {"0.05"} | set(re.findall(r"\d+\.\d+", " ".join(tables.values())))
+    drawn = next(path for path in studies.save(figure, tmp_path / study, study) if path.suffix == ".png")
+    pages.compare_pictures(drawn, DOCS / "images" / f"studies_{study}.png")
 
 
 def test_a_docstring_becomes_markdown(generate: ModuleType) -> None:
