@@ -87,3 +87,18 @@ def test_dense_rows_that_are_mostly_zeros_are_as_sparse_ones():
     np.testing.assert_array_equal(
         LogisticRegression().fit(X, Y[:, 0]).coef_, LogisticRegression().fit(sp.csr_array(X), Y[:, 0]).coef_
     )
+
+
+def test_labels_fitted_at_once_are_those_fitted_alone():
+    X, Y = problem("wide")
+    Y = np.hstack([Y, Y[:, :1], np.zeros((len(Y), 1))])
+    chain = np.random.default_rng(0).permutation(Y.shape[1])
+    earlier = [chain[: list(chain).index(k)] for k in range(Y.shape[1])]
+    for rows in (X, as_sparse(X)):
+        for inputs in (None, earlier):
+            for k, model in enumerate(LogisticRegression(0.1, "free", "unit_variance").fit_each(rows, Y, inputs)):
+                alone = LogisticRegression(0.1, "free", "unit_variance").fit_moments(
+                    Moments.from_arrays(rows, Y).with_labels([] if inputs is None else inputs[k], [k])
+                )
+                np.testing.assert_array_equal(model.coef_, alone.coef_)
+                assert (model.intercept_, model.n_iter_) == (alone.intercept_, alone.n_iter_)

@@ -31,7 +31,7 @@ class BinaryRelevance(LinkedClassifier):
             self.links_ = [self._linear.link(estimator, k) for k in labels]
         else:
             selector = self._selector(moments)
-            self.links_ = [Link.fitted(estimator, moments, k, (), selector.beside(k, ())) for k in labels]
+            self.links_ = Link.fitted_each(estimator, moments, selector, labels, [()] * len(labels))
 
     def _scores(self, X: Any) -> Array:
         return super()._scores(X) if self._linear is None else self._linear.on_features(X)

@@ -44,10 +44,7 @@ class DirectedChain(LinkedClassifier):
         selector = self._selector(moments)
         self.order_, self.parents_ = self._structure(estimator, moments, selector)
         self._linear = None
-        self.links_ = [
-            Link.fitted(estimator, moments, k, self.parents_[k], selector.beside(k, self.parents_[k]))
-            for k in self.order_
-        ]
+        self.links_ = Link.fitted_each(estimator, moments, selector, self.order_, self.parents_)
 
     def _walk(self, X: Any, of: Of) -> Array:
         found = np.empty((X.shape[0], len(self.links_)))

@@ -33,6 +33,9 @@ from mlcdr.methods.local_features.selector import LocalSelector
 from mlcdr.methods.multilabel import Array, MetaClassifier, MultilabelClassifier
 from mlcdr.numerics.moments import Moments, beside
 
+Inputs = Sequence[Sequence[int]]
+"""Of each label the other labels that its model uses."""
+
 
 def with_labels(moments: Moments, inputs: Sequence[int], targets: Sequence[int]) -> Moments:
     """The moments of the labels `targets`, with the labels `inputs` as features behind the others.
@@ -116,6 +119,17 @@ class Link:
         if is_classifier(model) and y.min() == y.max():
             return cls(None, float(y[0]) - 0.5, columns)
         return cls(model.fit(X, y), 0.0, columns)
+
+    @classmethod
+    def fitted_each(
+        cls, estimator: Any, moments: Moments, selector: LocalSelector, labels: Sequence[int], inputs: Inputs
+    ) -> list[Link]:
+        """The links of some labels, each with its `inputs` by label; logistic regressions at once."""
+        if type(estimator) is LogisticRegression and type(selector) is LocalSelector and moments.unlabelled is None:
+            X, Y = moments.rows()
+            models = estimator.fit_each(X, as_dense(Y).astype(np.float64), inputs)
+            return [cls(models[k]) for k in labels]
+        return [cls.fitted(estimator, moments, k, inputs[k], selector.beside(k, inputs[k])) for k in labels]
 
     def score(self, X: Any, values: Array | None = None) -> Array:
         """Scores (n,) for features X (n×d) and the labels used (n×q): positive where the label

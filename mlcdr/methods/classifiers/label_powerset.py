@@ -5,6 +5,7 @@ Source: Tsoumakas & Katakis 2007, "Multi-label classification: an overview"; the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,7 @@ class LabelPowerset(MetaClassifier):
     """
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
-        estimator = self._own_estimator()
-        self.label_sets_, codes = np.unique(Y.astype(np.uint8), axis=0, return_inverse=True)
-        self.model_ = MultiClass.fitted(estimator, X, codes.reshape(-1), len(self.label_sets_))
+        fit_powersets([self], X, [Y])
 
     def _scores(self, X: Any) -> Array:
         of_sets = self.model_.scores(X)
@@ -53,3 +52,15 @@ class LabelPowerset(MetaClassifier):
 
     def _labels(self, X: Any) -> NDArray[Any]:
         return self.label_sets_[self.model_.predict(X)]
+
+
+def fit_powersets(powersets: Sequence[LabelPowerset], X: Any, Ys: Sequence[Array]) -> None:
+    """Fit label powersets of one estimator to the same rows X (n×d), each to label sets of its own."""
+    codes = []
+    for each, Y in zip(powersets, Ys, strict=True):
+        each.label_sets_, numbers = np.unique(Y.astype(np.uint8), axis=0, return_inverse=True)
+        codes.append(numbers.reshape(-1))
+    sizes = [len(each.label_sets_) for each in powersets]
+    models = MultiClass.fitted_each(powersets[0]._own_estimator(), X, codes, sizes)
+    for each, model in zip(powersets, models, strict=True):
+        each.model_ = model

@@ -6,6 +6,7 @@ a regressor, which fits the classes' indicators (a column for each class), the l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import get_tags
 
 from mlcdr.methods.contracts import fit, has_decision_function, has_probabilities
+from mlcdr.methods.learners.logistic_regression import LogisticRegression
 from mlcdr.methods.multilabel import Array
 from mlcdr.numerics.moments import Moments
 
@@ -38,6 +41,27 @@ class MultiClass:
             return cls(fit(model, Moments.from_arrays(X, indicators)), n_classes)
         several = get_tags(estimator).classifier_tags.multi_class
         return cls((clone(estimator) if several else OneVsRestClassifier(clone(estimator))).fit(X, codes), n_classes)
+
+    @classmethod
+    def fitted_each(
+        cls, estimator: Any, X: Any, codes: Sequence[NDArray[np.intp]], sizes: Sequence[int]
+    ) -> list[MultiClass]:
+        """Several models of the same rows, as `fitted`; all logistic regressions at once."""
+        if type(estimator) is not LogisticRegression:
+            return [cls.fitted(estimator, X, each, size) for each, size in zip(codes, sizes, strict=True)]
+        indicators = [
+            each[:, None] == np.arange(0 if size > 2 else 1, size)  # of two classes the second, of one none
+            for each, size in zip(codes, sizes, strict=True)
+        ]
+        models = iter(estimator.fit_each(X, np.hstack(indicators).astype(np.float64)))
+        found = []
+        for each, size, own in zip(codes, sizes, indicators, strict=True):
+            model = OneVsRestClassifier(estimator)
+            model.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(each)
+            model.estimators_ = [next(models) for _ in range(own.shape[1])]
+            model.classes_, model.n_features_in_ = np.arange(size), X.shape[1]
+            found.append(cls(model if size > 1 else None, size))
+        return found
 
     def scores(self, X: Any) -> Array:
         """The score of each class (n×C): decision values, probabilities or a regressor's predictions."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from mlcdr.methods.classifiers.label_powerset import LabelPowerset
+from mlcdr.methods.classifiers.label_powerset import LabelPowerset, fit_powersets
 from mlcdr.methods.constraints import BOOLEAN, COUNT, SEED, parameter
 from mlcdr.methods.multilabel import Array, MetaClassifier
 from mlcdr.numerics.moments import Moments
@@ -72,10 +72,11 @@ class RAkEL(MetaClassifier):
     def _fit_rows(self, X: Any, Y: Array) -> None:
         self._n_labels = Y.shape[1]
         self.labelsets_ = self._draw(self._n_labels)
-        self.models_ = [
-            LabelPowerset(self.estimator).fit_moments(Moments.from_arrays(X, Y[:, chosen]))
-            for chosen in self.labelsets_
-        ]
+        self.models_ = [LabelPowerset(self.estimator) for _ in self.labelsets_]
+        Ys = [Y[:, chosen] for chosen in self.labelsets_]
+        for model, own in zip(self.models_, Ys, strict=True):
+            model._begin(Moments.from_arrays(X, own))
+        fit_powersets(self.models_, X, Ys)
 
     def _draw(self, n_labels: int) -> list[NDArray[np.intp]]:
         if self.labelsets is not None:

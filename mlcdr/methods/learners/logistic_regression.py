@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+from math import ceil
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve
 from scipy.special import expit, log_expit
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mlcdr.methods.constraints import POSITIVE, one_of, parameter
 from mlcdr.methods.learners.binary import Array, LinearBinaryClassifier
 from mlcdr.numerics import sums
-from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.moments import Moments, beside
 
 # Up to so many weights, dense rows are worth a factorisation of the Hessian matrix in each step.
 _FACTORISED = 600
@@ -23,6 +28,8 @@ _FACTORISED = 600
 _SPARSE = 0.1
 _MOST_STEPS = 200
 _MOST_INNER_STEPS = 500
+_AT_ONCE = 32  # labels; more of them do not fit a processor's cache
+_TINY = np.finfo(float).tiny
 # What log-odds are counted as where a class was never seen: its probability is 0, and its logarithm still a number.
 CERTAIN = 700.0
 
@@ -88,14 +95,57 @@ class LogisticRegression(LinearBinaryClassifier):
         self.intercept_ = np.array([CERTAIN if y[0] else -CERTAIN])
         if y.min() != y.max():
             design = Design.of(X, self.intercept)
-            penalties = np.full(design.matrix.shape[1], float(self.alpha))
-            if self.scale == "unit_variance":
-                penalties[: X.shape[1]] *= _variances(X)
-            if self.intercept == "free":
-                penalties[-1] = 0.0
-            weights, self.n_iter_ = minimise(design, y, penalties, self.tol, start)
-            self.coef_[0] = weights[: X.shape[1]]
-            self.intercept_ = weights[X.shape[1] :] if self.intercept != "none" else np.zeros(1)
+            weights, n_steps = minimise(design, y[:, None], self._penalties(X), self.tol, start)
+            self._set(X.shape[1], weights[:, 0], n_steps[0])
+
+    def _set(self, d: int, weights: Array, n_steps: int) -> None:
+        self.coef_, self.n_iter_ = weights[None, :d], int(n_steps)
+        self.intercept_ = weights[d:] if self.intercept != "none" else np.zeros(1)
+
+    def _penalties(self, X: Any) -> Array:
+        found = np.full(X.shape[1] + (self.intercept != "none"), float(self.alpha))
+        if self.scale == "unit_variance":
+            found[: X.shape[1]] *= _variances(X)
+        if self.intercept == "free":
+            found[-1] = 0.0
+        return found
+
+    def fit_each(self, X: Any, Y: Array, inputs: Sequence[Sequence[int]] | None = None) -> list[LogisticRegression]:
+        """A regression of each label of Y (n×K) on the features X (n×d) and, behind them, on its `inputs` among Y.
+
+        They are those of `fit_moments`. Steps by conjugate gradients are made for many labels at once, so that the
+        entries of X are read once for all of them, and labels that are the same share a regression.
+        """
+        if inputs is None:
+            Y, same = np.unique(Y, axis=1, return_inverse=True)
+            found = self.fit_each(X, Y, [()] * Y.shape[1])
+            return [found[i] for i in same.ravel()]
+        d = X.shape[1]
+        # in an order that is each label's own, so that its sums are those of a regression by itself
+        ascending = all(list(of) == sorted(of) for of in inputs)
+        used = sorted(set().union(*inputs)) if ascending else list(dict.fromkeys(chain(*sorted(inputs, key=len)[::-1])))
+        rows = beside(X, Y[:, used]) if used else X
+        models = [clone(self) for _ in inputs]
+        for model, of in zip(models, inputs, strict=True):
+            model.classes_, model.n_features_in_ = np.array([0, 1]), d + len(of)
+        varying = np.flatnonzero(Y.min(axis=0) != Y.max(axis=0))
+        design = Design.of(rows, self.intercept)
+        at_once = varying if sp.issparse(design.matrix) and not _is_factorised(X) else varying[:0]
+        for k in sorted({*range(len(models))} - {*at_once}):
+            models[k]._fit_valid(beside(X, Y[:, inputs[k]]) if len(inputs[k]) else X, Y[:, k])
+        if not len(at_once):
+            return models
+        penalties = self._penalties(rows)
+        allowed = np.ones((len(penalties), len(models)), dtype=bool)
+        for k, of in enumerate(inputs):
+            allowed[d : d + len(used), k] = np.isin(used, of)
+        for some in np.array_split(at_once, ceil(len(at_once) / _AT_ONCE)):
+            mask = np.ascontiguousarray(allowed[:, some]) if used else None
+            weights, n_steps = minimise(design, np.ascontiguousarray(Y[:, some]), penalties, self.tol, None, mask)
+            for i, k in enumerate(some):
+                own = [*range(d), *(d + used.index(j) for j in inputs[k]), *range(rows.shape[1], len(penalties))]
+                models[k]._set(d + len(inputs[k]), weights[own, i], n_steps[i])
+        return models
 
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class (n×2; n×1, of ones, where only one was seen)."""
@@ -126,13 +176,12 @@ class Design:
     @classmethod
     def of(cls, X: Any, intercept: str) -> Design:
         """Of features X (n×d, dense or CSR)."""
-        n, d = X.shape
-        few = d <= _FACTORISED and d <= n
+        n, few = X.shape[0], _is_factorised(X)
         if not sp.issparse(X) and not few and np.count_nonzero(X) < _SPARSE * X.size:
             X = sp.csr_array(X)
         if intercept != "none":
             X = sp.hstack([X, np.ones((n, 1))], format="csr") if sp.issparse(X) else np.hstack([X, np.ones((n, 1))])
-        if few and not sp.issparse(X):
+        if few:
             X = np.asfortranarray(X)
             return cls(X, X.T, None)
         if not sp.issparse(X):
@@ -142,68 +191,119 @@ class Design:
         squares.data **= 2
         return cls(X, transposed, squares)
 
-    def step(self, curvature: Array, penalties: Array, gradient: Array, accuracy: float) -> Array:
-        """−(AᵀDA + Λ)⁻¹g (m,), with D the curvature (n,); by conjugate gradients, to an accuracy."""
+    def step(
+        self, curvature: Array, penalties: Array, gradient: Array, accuracy: Array, allowed: NDArray[np.bool_] | None
+    ) -> Array:
+        """−(AᵀDA + Λ)⁻¹g (m×k) of each label, with D its curvature (n×k); by conjugate gradients, to an accuracy (k,),
+        among the weights that are allowed (m×k).
+        """
         if self.squares is None:
-            hessian = blas.dsyrk(1.0, self.matrix * np.sqrt(curvature)[:, None], trans=1, lower=1)
-            hessian[np.diag_indices_from(hessian)] += penalties
-            try:
-                return -cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient, check_finite=False)
-            except LinAlgError:  # the rows give the directions a curvature below rounding
-                hessian[np.diag_indices_from(hessian)] += 1e-10 * hessian.diagonal().max()
-                return -cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient, check_finite=False)
-        matrix = self.matrix
+            columns = zip(curvature.T, gradient.T, strict=True)
+            return np.column_stack([self._factorised(D, penalties[:, 0], g) for D, g in columns])
+        found, left = np.empty_like(gradient), np.arange(gradient.shape[1])
         scale = 1.0 / (self.squares @ curvature + penalties)
         residual = -gradient
-        found = np.zeros_like(gradient)
-        towards = scale * residual
-        size = residual @ towards
+        step, towards = np.zeros_like(gradient), scale * residual
+        size = _dot(residual, towards, allowed)
         enough = accuracy**2 * size
         for _ in range(_MOST_INNER_STEPS):
-            image = self.transposed @ (curvature * (matrix @ towards)) + penalties * towards
-            length = size / (towards @ image)
-            found += length * towards
-            residual = residual - length * image
+            image = self.transposed @ (curvature * (self.matrix @ towards)) + penalties * towards
+            if allowed is not None:
+                image *= allowed
+            length = size / np.maximum(_dot(towards, image, allowed), _TINY)
+            step += length * towards
+            residual -= length * image
             scaled = scale * residual
-            size, before = residual @ scaled, size
-            if size <= enough:
-                break
+            size, before = _dot(residual, scaled, allowed), size
+            go = size > enough
+            if not go.all():
+                found[:, left[~go]] = step[:, ~go]
+                if not go.any():
+                    return found
+                left, curvature, scale, residual, step, towards, scaled, size, before, enough, allowed = _only(
+                    go, left, curvature, scale, residual, step, towards, scaled, size, before, enough, allowed
+                )
             towards = scaled + (size / before) * towards
+        found[:, left] = step
         return found
 
+    def _factorised(self, curvature: Array, penalties: Array, gradient: Array) -> Array:
+        """`step` of one label, by a factorisation."""
+        hessian = blas.dsyrk(1.0, self.matrix * np.sqrt(curvature)[:, None], trans=1, lower=1)
+        hessian[np.diag_indices_from(hessian)] += penalties
+        try:
+            return -cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient, check_finite=False)
+        except LinAlgError:  # the rows give the directions a curvature below rounding
+            hessian[np.diag_indices_from(hessian)] += 1e-10 * hessian.diagonal().max()
+            return -cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient, check_finite=False)
 
-def minimise(design: Design, y: Array, penalties: Array, tol: float, start: Array | None = None) -> tuple[Array, int]:
-    """The weights (m,) that minimise −Σ_i log p(y_i | a_i) + Σ_j λ_j w_j²/2, and how many steps it took."""
-    A, At = design.matrix, design.transposed
-    weights = np.zeros(A.shape[1]) if start is None else start.copy()
-    sign = 2.0 * y - 1.0
+
+def minimise(
+    design: Design,
+    Y: Array,
+    penalties: Array,
+    tol: float,
+    start: Array | None = None,
+    allowed: NDArray[np.bool_] | None = None,
+) -> tuple[Array, NDArray[np.intp]]:
+    """The weights (m×k) that minimise −Σ_i log p(y_i | a_i) + Σ_j λ_j w_j²/2 for each label y of Y (n×k), and how many
+    steps each took. Where `allowed` (m×k) is 0, a weight is 0.
+    """
+    A, At, k = design.matrix, design.transposed, Y.shape[1]
+    penalties = penalties[:, None]
+    found, steps, left = np.empty((A.shape[1], k)), np.full(k, _MOST_STEPS), np.arange(k)
+    weights = np.zeros((A.shape[1], k)) if start is None else start[:, None].copy()
+    sign = 2.0 * Y - 1.0
     z = A @ weights
-    value = _objective(sign * z, weights, penalties)
-    first = None
+    value = _objective(sign * z, weights, penalties, allowed)
+    first = np.zeros(k)
     for n_steps in range(1, _MOST_STEPS + 1):
         p = expit(z)
-        gradient = At @ (p - y) + penalties * weights
-        size = np.linalg.norm(gradient)
-        first = first or size
-        if size == 0.0:
-            return weights, n_steps
+        gradient = At @ (p - Y) + penalties * weights
+        if allowed is not None:
+            gradient *= allowed
+        size = np.sqrt(_dot(gradient, gradient, allowed))
+        first = np.where(first == 0, size, first)
+        accuracy = np.minimum(0.1, np.sqrt(size / np.maximum(first, _TINY)))
         # a certainty has no curvature to speak of
-        step = design.step(np.maximum(p * (1 - p), 1e-12), penalties, gradient, min(0.1, np.sqrt(size / first)))
-        slope = gradient @ step
-        shift = A @ step
-        length = 1.0
+        step = design.step(np.maximum(p * (1 - p), 1e-12), penalties, gradient, accuracy, allowed)
+        slope, shift, length = _dot(gradient, step, allowed), A @ step, np.ones(len(left))
         while True:
-            tried = weights + length * step
-            reached = _objective(sign * (z + length * shift), tried, penalties)
-            if reached <= value + 1e-4 * length * slope or length < 1e-10:
+            reached = _objective(sign * (z + length * shift), weights + length * step, penalties, allowed)
+            too_long = ~(reached <= value + 1e-4 * length * slope) & (length >= 1e-10)
+            if not too_long.any():
                 break
-            length /= 2
-        if reached < value:
-            weights, z, value = tried, z + length * shift, reached
-        if -slope <= tol * value or length < 1e-10:  # the last step was worth so little, or was all rounding
-            return weights, n_steps
+            length[too_long] /= 2
+        moved = np.where(reached < value, length, 0.0)
+        weights, z, value = weights + moved * step, z + moved * shift, np.where(reached < value, reached, value)
+        go = (-slope > tol * value) & (length >= 1e-10)  # else the last step was worth so little, or was all rounding
+        if not go.all():
+            found[:, left[~go]], steps[left[~go]] = weights[:, ~go], n_steps
+            if not go.any():
+                return found, steps
+            left, Y, sign, z, weights, value, first, allowed = _only(
+                go, left, Y, sign, z, weights, value, first, allowed
+            )
     warnings.warn(f"no convergence in {_MOST_STEPS} steps", ConvergenceWarning, stacklevel=2)
-    return weights, _MOST_STEPS
+    found[:, left] = weights
+    return found, steps
+
+
+def _only(go: NDArray[np.bool_], *arrays: Any) -> list[Any]:
+    """The columns, or numbers, of the labels that go on."""
+    return [None if each is None else each.compress(go, axis=-1) for each in arrays]
+
+
+def _dot(a: Array, b: Array, allowed: NDArray[np.bool_] | None) -> Array:
+    """The sums (k,) of each label's aw·bw over its weights w (m×k), in the order in which one label alone has them."""
+    pairs = zip(np.ascontiguousarray(a.T), np.ascontiguousarray(b.T), strict=True)
+    if allowed is None:
+        return np.array([x @ y for x, y in pairs])
+    return np.array([x[own] @ y[own] for (x, y), own in zip(pairs, allowed.T, strict=True)])
+
+
+def _is_factorised(X: Any) -> bool:
+    return not sp.issparse(X) and X.shape[1] <= min(_FACTORISED, X.shape[0])
 
 
 def _variances(X: Any) -> Array:
@@ -217,5 +317,6 @@ def _variances(X: Any) -> Array:
     return np.where(sums.constant(X) | (found <= 0), 1.0, found)
 
 
-def _objective(margins: Array, weights: Array, penalties: Array) -> float:
-    return float(-log_expit(margins).sum() + 0.5 * penalties @ weights**2)
+def _objective(margins: Array, weights: Array, penalties: Array, allowed: NDArray[np.bool_] | None) -> Array:
+    losses = np.ascontiguousarray(-log_expit(margins).T).sum(axis=1)
+    return losses + 0.5 * _dot(np.broadcast_to(penalties, weights.shape), weights**2, allowed)
