@@ -67,8 +67,11 @@ ORDERED = {
 }
 
 
-# A second of computing and more each; tests/methods/test_forms_of_input.py has them by default.
-SLOW = {"wrapper", "mlcfs", "ldf", "lift", "polytree_chain", "mlsf"}
+# Most of the computing. By default they are put to scikit-learn's checks, or to tests/methods/test_forms_of_input.py.
+SLOW = {
+    *("clems", "homer", "ldf", "lift", "meta_label_chain", "mlcfs"),
+    *("mlsf", "occ", "polytree_chain", "rakel", "wrapper"),
+}
 
 
 @pytest.fixture(autouse=True)

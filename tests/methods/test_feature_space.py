@@ -615,36 +615,6 @@ def test_about_the_origin_there_is_one_solver_and_one_kernel():
 # -------------------------------------------------------------------- laws
 
 
-@pytest.mark.parametrize("name", ["plain", "wide"])
-@pytest.mark.parametrize("estimator", EVERY)
-def test_invariances(estimator, name):
-    """Orders of rows (but where a method says so) and labels do not matter, nor do rotations and shifts of features."""
-    X, Y = problem(name)
-    rng = np.random.default_rng(3)
-    values, projected = estimator.fit(X, Y).eigenvalues_, projector(estimator.fit(X, Y))
-    rows, labels = rng.permutation(len(X)), rng.permutation(6)
-    rotation = np.linalg.qr(rng.standard_normal((X.shape[1],) * 2))[0]
-    ordered = isinstance(estimator, MLHSL) or estimator.get_params().get("weights") == "dependence"
-    for features, sets, turn in (
-        *([] if ordered else [(X[rows], Y[rows], None)]),
-        (X, Y[:, labels], None),
-        (X + 5, Y, None),
-        (np.column_stack([X, np.full(len(X), 3.0)]), Y, np.eye(X.shape[1] + 1)[: X.shape[1]]),
-        (X @ rotation, Y, rotation),
-    ):
-        fitted = estimator.fit(features, sets)
-        back = projected if turn is None else turn.T @ projected @ turn
-        np.testing.assert_allclose(fitted.eigenvalues_, values, rtol=1e-7, atol=1e-9 * values[0])
-        np.testing.assert_allclose(projector(fitted), back, atol=1e-7)
-
-
-@pytest.mark.parametrize("estimator", EVERY)
-def test_duplicated_features_share_their_weight(estimator):
-    X, Y = problem("plain")
-    fitted = estimator.fit(np.column_stack([X, X[:, 3]]), Y)
-    np.testing.assert_allclose(fitted.components_[:, 3], fitted.components_[:, -1], atol=1e-9)
-
-
 @every_in(*NAMES)
 def test_dimensions_are_nested_and_share_one_decomposition(estimator, name):
     X, Y = problem(name)
