@@ -74,11 +74,6 @@ class Measure:
         """The direction."""
         return bool(METRICS[self.metric].higher_is_better)
 
-    @property
-    def all_options(self) -> dict[str, Any]:
-        """What the metric is to be computed with."""
-        return {**METRICS[self.metric].parameters, **self.options}
-
     def written(self) -> str:
         """The metric as a config has it."""
         options = ", ".join(f"{key}: {value}" for key, value in self.options.items())

@@ -387,7 +387,7 @@ class Yardstick:
             )
         datasets = list(dict.fromkeys(name for standing in standings for name in standing.datasets))
         more = dict.fromkeys(note for standing in standings for note in standing.notes)
-        without = [f"{measure.metric} ({why}: {measure.written()})" for measure, why in self._list_skipped()]
+        without = [f"{(m := MEASURES[name]).metric} ({why}: {m.written()})" for name, why in self.skipped.items()]
         others = [metric for metric in self.results.metrics if metric not in self.labels.values()]
         notes = [
             f"The place of each method among the study's {len(METHODS)} and itself, and its average rank, on "
@@ -398,9 +398,6 @@ class Yardstick:
             NOT_CELLS,
         ]
         return make_sheet(f"{self.results.name} among {study.TITLE}", ("Measure", *own), rows, 1, notes)
-
-    def _list_skipped(self) -> Iterable[tuple[Measure, str]]:
-        return ((MEASURES[name], why) for name, why in self.skipped.items())
 
     def summarise_agreement(self, found: Sequence[Agreement]) -> Sheet:
         """The rank correlations, a row for each measure; with several, their mean."""
@@ -503,8 +500,8 @@ def _mean(values: Iterable[float]) -> float:
 
 def _differing(measure: Measure, params: Mapping[str, object]) -> dict[str, tuple[object, object]]:
     """The options that a metric was computed with otherwise than in the study: here, there."""
-    ours = {**METRICS[measure.metric].parameters, **params}
-    return {name: (ours[name], value) for name, value in measure.all_options.items() if ours.get(name) != value}
+    ours, theirs = ({**METRICS[measure.metric].parameters, **options} for options in (params, measure.options))
+    return {name: (ours[name], value) for name, value in theirs.items() if ours.get(name) != value}
 
 
 def _show(counts: tuple[int, int, int] | None) -> str | Text:

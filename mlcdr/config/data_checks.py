@@ -167,7 +167,8 @@ class _Place:
                     yield f"{key}: {str(error).removeprefix(f'{parameter}=')} ({seen.of})", True
         if self.labels and parameter in self._declared.checks_of_labels:
             try:
-                self._class.checks_of_labels[parameter](value, seen.labels)
+                cls: Any = registry.resolve(self.component.family, self.component.name)
+                cls.checks_of_labels[parameter](value, seen.labels)
             except (TypeError, ValueError) as error:
                 yield f"{key}: {str(error).removeprefix(f'{parameter}: ')} ({seen.of})", True
 
@@ -207,10 +208,6 @@ class _Place:
     @property
     def _declared(self) -> Declaration:
         return self.component.declaration()
-
-    @property
-    def _class(self) -> Any:
-        return registry.resolve(self.component.family, self.component.name)
 
     def _limit(self, parameter: str, seen: _Sizes) -> tuple[int, str] | None:
         """The number beyond which a parameter says no more, as its class has it."""

@@ -59,7 +59,8 @@ def read_method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[
     if learner is not None:
         place = (*path, "learner")
         coded = [family for family in ("label_space", "dual_space") if family in result]
-        _check_learner(learner, place, problems)
+        if "predict" not in learner.declaration().methods:
+            problems.add(place, f"{learner.name!r} is no learner: it has no method `predict`")
         for family in coded:
             if family in readable:
                 _check_codes(family, learner, place, problems)
@@ -83,12 +84,6 @@ def _check_wrapper(space: Component, path: KeyPath, problems: Problems) -> None:
         problems.add(path, f"{space.name!r} is no instance space: it has no parameter `classifier` for what it wraps")
     elif "classifier" in space.params:
         problems.add((*path, space.name, "classifier"), "is what the method's other keys make; leave it out")
-
-
-def _check_learner(learner: Component, path: KeyPath, problems: Problems) -> None:
-    """A learner predicts."""
-    if "predict" not in learner.declaration().methods:
-        problems.add(path, f"{learner.name!r} is no learner: it has no method `predict`")
 
 
 def _fits_one_label(learner: Component) -> bool:

@@ -165,12 +165,9 @@ def describe_exception(error: BaseException) -> str:
 
 def find_place(error: BaseException, file: str) -> str:
     """`:12, in transform`: the last line of a file that an exception went through; empty if there is none."""
-    frames = [each for each in traceback.extract_tb(error.__traceback__) if _same(each.filename, file)]
+    path = Path(file).absolute()
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if Path(each.filename).absolute() == path]
     if not frames:
         return ""
     inside = "" if frames[-1].name == "<module>" else f", in {frames[-1].name}"
     return f":{frames[-1].lineno}{inside}"
-
-
-def _same(one: str, other: str) -> bool:
-    return Path(one).absolute() == Path(other).absolute()

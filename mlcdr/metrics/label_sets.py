@@ -212,14 +212,10 @@ def _wrong(o: Outcome) -> Array:
     return (predicted + true - 2 * hits) / o.counts.n_instances
 
 
-def _statistic_of_labels(statistic: Statistic) -> Callable[[Outcome], NDArray[Any]]:
-    return lambda o: _of_labels(o, statistic)
-
-
 BY_LABEL: tuple[LabelMetric, ...] = (
     LabelMetric("hamming_loss", "share of instances for which the label is wrong", False, _wrong),
     *(
-        LabelMetric(name, formula, True, _statistic_of_labels(statistic))
+        LabelMetric(name, formula, True, partial(_of_labels, statistic=statistic))
         for name, (statistic, _, formula) in _STATISTICS.items()
     ),
 )

@@ -53,9 +53,6 @@ class ReaderLEClassifier(EmbeddingParameters, MultilabelClassifier):
 
     sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
 
-    def _space(self) -> ReaderLE:
-        return ReaderLE(**self.get_params(deep=False))
-
     def fit_moments(self, moments: Moments) -> ReaderLEClassifier:
         """Fit from the moments of a training set that has its rows."""
         self._begin(moments)
@@ -66,7 +63,7 @@ class ReaderLEClassifier(EmbeddingParameters, MultilabelClassifier):
         self.space_, self.n_iter_ = None, 1
         if not self.varying_.any():
             return self
-        space = self._space()
+        space = ReaderLE(**self.get_params(deep=False))
         space.n_components = min(n_kept(self.n_components, moments.n_labels), int(self.varying_.sum()))
         varying = Moments.from_arrays(X, Y[:, self.varying_])
         if moments.unlabelled is not None:
