@@ -153,7 +153,7 @@ def words() -> str:
 def _command_words(command: Any) -> dict[str, Any]:
     """A command's help, options and arguments, with the commands below it."""
     found: dict[str, Any] = {"help": command.short_help or command.help or "", "options": [], "arguments": []}
-    for each in command.params:
+    for each in (each for each in command.params if not getattr(each, "hidden", False)):
         known: dict[str, Any] = {"takes": metavar_of(each)}
         if each.nargs == -1 or getattr(each, "multiple", False):
             known["repeats"] = True
@@ -568,8 +568,9 @@ def commands() -> str:
     ]
     for name, command in _all_commands(root, ""):
         about = inspect.cleandoc(command.help or "").replace("\n", " ").replace("  ", "\n\n")
-        usage = " ".join([f"mlcdr {name}", *(describe_usage(p) for p in command.params if p.name != "help")])
-        rows = [f"- `{spell(p)}`: {p.help}" for p in command.params if getattr(p, "help", None) and p.name != "help"]
+        shown = [p for p in command.params if p.name != "help" and not getattr(p, "hidden", False)]
+        usage = " ".join([f"mlcdr {name}", *map(describe_usage, shown)])
+        rows = [f"- `{spell(p)}`: {p.help}" for p in shown if getattr(p, "help", None)]
         parts.append(
             f"## mlcdr {name}\n\n    {usage}\n\n{_escaped(about)}\n" + ("\n" + "\n".join(rows) + "\n" if rows else "")
         )

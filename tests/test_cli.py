@@ -573,6 +573,7 @@ def test_table_plot_and_compare_of_a_real_run(
     assert shown.code == 0
     assert shown.out.strip() == done.out.strip()
     assert len(list((folder / "tables").iterdir())) == 3
+    assert "prediction error" in mlcdr("table", folder, "--metric", "prediction_error").out.splitlines()[0]
 
     for path in figures:
         path.unlink()

@@ -26,6 +26,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "e.yaml").write_text(experiment_yaml(small.experiment(small.write_dataset(tmp_path / "data"))))
     (tmp_path / "results" / "small").mkdir(parents=True)
+    (tmp_path / "results" / "small" / "summary.csv").write_text("dataset,method,metric,mean\ntiny,PBR,f1,0.1\n")
     (tmp_path / "results" / "small" / "scores.csv").touch()
     (tmp_path / "results" / "empty").mkdir()
     (tmp_path / "my file.yaml").touch()
@@ -60,6 +61,7 @@ def next_words(line: str) -> list[str]:
         ("mlcdr methods cpl", ["cplst"]),
         ("mlcdr new -m pca+cpl", ["pca+cplst"]),
         ("mlcdr new --metric ham", ["hamming_loss", "hamming_score"]),
+        ("mlcdr compare results/small --metric ", ["f1"]),
         ("mlcdr datasets info yea", ["yeast"]),
         ("mlcdr datasets info data/", ["data/tiny.arff"]),
         ("mlcdr datasets export yeast --format par", ["parquet"]),

@@ -70,6 +70,7 @@ def test_a_finished_run(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     assert re.match(r"results/small: finished at \d{4}-\d\d-\d\dT", done.out)
     assert table(done.out) == {("tiny", "PBR"): [8, 8, 0, 0], ("tiny", "PLST"): [8, 8, 0, 0]}
     assert done.out.splitlines()[-1].split() == ["all", "16", "16", "0", "0"], "nothing is left, so no time is"
+    assert mlcdr("status", "results").out.splitlines()[1].split() == ["results/small", "finished", "16", "16", "0", "0"]
     after = {path: path.read_bytes() for path in (here / "results" / "small").rglob("*") if path.is_file()}
     assert after == before
 

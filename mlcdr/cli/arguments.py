@@ -37,6 +37,9 @@ Set = Annotated[
 Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=0, help="Number of workers; 0: one per core.")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder that contains the results folders.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+NoTry = Annotated[
+    bool, typer.Option("--no-try", help="Run even if a method of your own cannot work, and record its failures.")
+]
 Trust = Annotated[
     bool,
     typer.Option("--trust", help="Import modules named in the config from any folder; only for code that you trust."),

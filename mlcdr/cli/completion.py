@@ -9,6 +9,7 @@ writes, and from the index of components. Whatever goes wrong, nothing is comple
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import os
 import re
@@ -207,8 +208,14 @@ def _complete_component(last: str, _: Sequence[str]) -> list[Item]:
     return _beginning_with(last, [(before + name, text) for name, text in names.items()])
 
 
-def _complete_metric(last: str, _: Sequence[str]) -> list[Item]:
-    return _beginning_with(last, _words()["metrics"].items())
+def _complete_metric(last: str, given: Sequence[str]) -> list[Item]:
+    """The metrics that the results folders among the arguments have; without such all that there are."""
+    known = _words()["metrics"]
+    measured: list[str] = []
+    for folder in given:
+        with contextlib.suppress(OSError, KeyError), (Path(folder) / "summary.csv").open(encoding="utf-8") as file:
+            measured += [row["metric"] for row in csv.DictReader(file)]
+    return _beginning_with(last, [(name, known.get(name, "")) for name in dict.fromkeys(measured) or known])
 
 
 def _complete_dataset(last: str, _: Sequence[str]) -> list[Item]:

@@ -32,7 +32,12 @@ def check(
     there is, such as of more neighbours than rows, is reported. With `--try`, a method that fails on a few rows, at the
     first or the last point of its sweep and grid, is tried on the first split; one that fails there is a mistake.
     """
-    experiment = load_experiment(config, set_ or (), trust=trust)
+    try:
+        experiment = load_experiment(config, set_ or (), trust=trust)
+    except ConfigError:
+        if config.is_file():
+            print_notice("remark: what depends on the data sets is checked when the file has none of these mistakes")
+        raise
     from mlcdr.config.data_checks import (
         compare_with_data,  # after the file: its mistakes are reported without this one's cost
     )
@@ -74,7 +79,8 @@ def plan(
         counts = (each.n_instances, each.n_features, each.n_labels, each.trials, each.done, each.failed, each.pending)
         rows.append((each.name, *map(str, (*counts, each.groups, each.fits)), cost))
     print_columns(rows)
-    print("\n".join(["", *found.shared]) if found.shared else "")
+    unknown = "; ?: not timed yet" if any(row[-1] == "?" for row in rows) else ""
+    print("\n".join(["", f"groups: the trials of a split, computed together; fits: of models{unknown}", *found.shared]))
     pending = sum(each.pending for each in found.datasets)
     timed = [each.seconds for each in found.datasets if each.pending and each.seconds is not None]
     untimed = [each.name for each in found.datasets if each.pending and each.seconds is None]

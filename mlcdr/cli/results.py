@@ -18,12 +18,22 @@ if TYPE_CHECKING:
     from mlcdr.results.results import Results
 
 
-def table(folder: Folder) -> None:
+def table(
+    folder: Folder,
+    metric: Annotated[
+        str | None, typer.Option(metavar="METRIC", help="Print a table of this metric, and write none.")
+    ] = None,
+) -> None:
     """Write the tables of a results folder again and print them."""
+    from mlcdr.experiment.model import LayoutSpec
     from mlcdr.results.results import open_results
     from mlcdr.tables import tables
 
     found = open_results(folder)
+    if metric:
+        options = {"metric": found.metric_named(metric)}
+        print_table(tables.render(found, LayoutSpec(layout="generic", options=options)))
+        return
     written = tables.write_all(found)
     print_tables(found)
     print_notice(f"written: {join_file_names(written, folder)}")

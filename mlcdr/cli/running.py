@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from mlcdr.cli.arguments import Configs, Folder, Jobs, Out, Quiet, Set
+from mlcdr.cli.arguments import Configs, Folder, Jobs, NoTry, Out, Quiet, Set
 from mlcdr.cli.loading import all_different, load_to_run
 from mlcdr.cli.printing import format_failure, join_file_names, print_columns, print_notice, print_tables
 from mlcdr.errors import ResultsError, escape_control_characters
@@ -39,9 +39,7 @@ def run(
         str | None,
         typer.Option(metavar="ADDRESS", help="With --backend dask: tcp://host:port, or the path of a scheduler file."),
     ] = None,
-    no_try: Annotated[
-        bool, typer.Option("--no-try", help="Run even if a method of your own cannot work, and record its failures.")
-    ] = False,
+    no_try: NoTry = False,
 ) -> None:
     """Run experiments; trials that are finished in the results folder are not computed again.
 
@@ -64,11 +62,15 @@ def run(
 
 def retry(
     folder: Folder,
-    failed: Annotated[bool, typer.Option("--failed", help="What is done without it, too.")] = True,
+    failed: Annotated[bool, typer.Option("--failed", hidden=True)] = True,
     jobs: Jobs = 0,
     quiet: Quiet = False,
+    no_try: NoTry = False,
 ) -> None:
-    """Compute the failed trials of a results folder again; `run` also computes the pending ones."""
+    """Compute the failed trials of a results folder again; `run` also computes the pending ones.
+
+    Methods of your own are first tried, as `run` does.
+    """
     from mlcdr.api.running import compute
 
     config = folder / "experiment.yaml"
@@ -79,7 +81,7 @@ def retry(
         raise ResultsError(f"{config}: name: is {experiment.name!r}; rename the folder to it")
     # prefer the relative path that was given, such as `results/long`, to the absolute one
     out = folder.parent if folder.name == experiment.name else folder.resolve().parent
-    report = compute(experiment, out, jobs, quiet, failed_only=failed)
+    report = compute(experiment, out, jobs, quiet, failed_only=failed, try_methods=not no_try)
     if not report.computed and not report.interrupted:
         print_notice(f"{folder}: no failed trials")
         code = 0
@@ -154,13 +156,16 @@ def status(
         ),
     ] = False,
 ) -> None:
-    """Show the progress of a run, or how it ended; works during the run.
+    """Show the progress of a run, or how it ended; works during the run. Of a folder of results folders: a line each.
 
     In a long table, what is finished, pending or failed throughout is counted together.
     """
     from mlcdr.results.failures import gather_causes
     from mlcdr.results.record import duration, progress
 
+    if not (folder / "trials.sqlite").exists() and (inner := sorted(folder.glob("*/trials.sqlite"))):
+        _print_each(each.parent for each in inner)
+        return
     found = progress(folder)
     last = found.run
     states = {
@@ -198,6 +203,22 @@ def status(
         _print_details(causes)
     else:
         _print_causes(causes, sys.stdout)
+
+
+def _print_each(folders: Iterable[Path]) -> None:
+    """Print a line for each results folder: its state and counts."""
+    from mlcdr.results.record import progress
+
+    rows: list[tuple[str, ...]] = [("results", "state", "planned", "done", "failed", "pending")]
+    for folder in folders:
+        try:
+            found = progress(folder)
+        except ResultsError as error:
+            rows.append((str(folder), str(error).partition(": ")[2], *["–"] * 4))
+        else:
+            totals = (str(found.total(what)) for what in ("planned", "done", "failed", "pending"))
+            rows.append((str(folder), found.run.state, *totals))
+    print_columns(rows)
 
 
 def _count_together(counts: Sequence[Count]) -> list[Count]:

@@ -75,8 +75,13 @@ class Problems:
 
         `known_keys` gives the keys allowed in the mapping at a location (pydantic's), for the "did you mean".
         """
-        for item in error.errors(include_url=False):
+        found = error.errors(include_url=False)
+        unknown = [tuple(item["loc"]) for item in found if item["type"] == "extra_forbidden"]
+        for item in found:
             location: KeyPath = tuple(item["loc"])
+            misspelt = (near(other[-1], [str(location[-1])]) for other in unknown if other[:-1] == location[:-1])
+            if item["type"] == "missing" and any(misspelt):
+                continue
             suffix = ("kind",) if item["type"] in ("union_tag_not_found", "union_tag_invalid") else ()
             self.add((*path, *_as_written(location, data), *suffix), describe_finding(item, known_keys(location[:-1])))
 

@@ -503,8 +503,8 @@ LINE = "must be one line of text without spaces around it"
         ("learner: least_squares", "learner:", "9: methods.PLST.learner: this key is missing"),
         (
             "{label_space: plst, learner: least_squares}",
-            "{labelspace: plst, learner: ridge}",
-            "9: methods.PLST.labelspace: unknown key; did you mean 'label_space'? "
+            "{label_space: plst, lerner: ridge}",
+            "9: methods.PLST.lerner: unknown key; did you mean 'learner'? "
             "(known: feature_space, dual_space, label_space, learner, threshold, instance_space, tune)",
         ),
         (
