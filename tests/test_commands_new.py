@@ -104,6 +104,16 @@ def test_on_a_terminal_it_asks(here: Path) -> None:
     assert (experiment.datasets[0].name, list(experiment.methods)) == ("tiny", ["OCCA", "PBR"])
 
 
+def test_the_labels_of_a_table_are_asked_for(here: Path) -> None:
+    (here / "f.csv").write_text("a,b,tag_x,tag_y\n1,2,0,1\n2,1,1,1\n")
+    code, asked = ask(here, b"f.csv synthetic\ntagg_*\ntag_*\n", "-m", "plst", "--metric", "f1", "--out", "e.yaml")
+    assert (code, asked.count("Labels of f.csv")) == (0, 2)
+    own, made = load_experiment(here / "e.yaml", look_up=False).datasets
+    assert (own.params, made.name) == ({"labels": "tag_*"}, "data40-10")
+    with pytest.raises(UserError, match=r"f\.csv: which columns are labels\? --labels"):
+        write_draft("new", ["f.csv"])
+
+
 def test_a_wrong_answer_is_asked_again_and_the_others_are_kept(here: Path) -> None:
     (here / "there.yaml").touch()
     code, asked = ask(here, b"tiny\nplsst\nsvm\nplst\nf1\nthere.yaml\ne.yaml\n")

@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -92,7 +92,16 @@ def plan(
 def new(
     context: typer.Context,
     datasets: Annotated[
-        list[str] | None, typer.Option("--dataset", "-d", metavar="DATASET", help="A data set. Repeatable.")
+        list[str] | None,
+        typer.Option("--dataset", "-d", metavar="DATASET", help="A data set, a file, or `synthetic`. Repeatable."),
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which columns of your file (CSV, Parquet) are labels: a name, a pattern (tag_*), or how many (-6: "
+            "the last six).",
+        ),
     ] = None,
     methods: Annotated[
         list[str] | None,
@@ -111,7 +120,7 @@ def new(
     `mlcdr new method NAME` writes the file of a method of your own.
     """
     if context.invoked_subcommand is not None:
-        if any((datasets, methods, metrics, name, out)):
+        if any((datasets, labels, methods, metrics, name, out)):
             raise UserError(f"the options of `mlcdr new` are no options of `mlcdr new {context.invoked_subcommand}`")
         return
     from mlcdr.config import new_config
@@ -121,7 +130,7 @@ def new(
         draft = new_config.write_draft
         answers: dict[str, list[str]] = {"-d": datasets or [], "-m": methods or [], "--metric": metrics or []}
         questions = {
-            "-d": ("Data sets", new_config.DATASETS, lambda names: draft("new", datasets=names)),
+            "-d": ("Data sets", new_config.DATASETS, lambda names: draft("new", datasets=names, labels=1)),
             "-m": (
                 "Methods (`mlcdr methods` lists components; join them by +)",
                 new_config.METHODS,
@@ -132,11 +141,15 @@ def new(
         try:
             for flag, (what, default, check_names) in questions.items():
                 answers[flag] = answers[flag] or _ask(what, default, check_names)
+                tables = [each for each in answers["-d"] if new_config.needs_labels(each)]
+                if tables and labels is None:
+                    labels = _ask_labels(tables[0], new_config.LABELS)
             if out is None:
                 (line,) = _ask("File", ("experiment.yaml",), lambda lines: _refuse_present(Path(lines[0])), whole=True)
                 out = Path(line)
         except (Stop, KeyboardInterrupt):
             given = [word for flag, names in answers.items() for each in names for word in (flag, each)]
+            given += [] if labels is None else [f"--labels={labels}"]
             if given:
                 print_notice(f"\nto continue with these answers: {shlex.join(['mlcdr', 'new', *given])}")
             raise
@@ -146,7 +159,11 @@ def new(
     if name is None:
         name = out.stem if out is not None else "experiment"
     text = new_config.write_draft(
-        name, datasets or new_config.DATASETS, methods or new_config.METHODS, metrics or new_config.METRICS
+        name,
+        datasets or new_config.DATASETS,
+        methods or new_config.METHODS,
+        metrics or new_config.METRICS,
+        _read_labels(labels),
     )
     if out is None:
         print(text, end="")
@@ -155,6 +172,22 @@ def new(
 
         write_atomically(out, text)
         print_notice(f"written: {out}; `mlcdr run {out}` runs it")
+
+
+def _ask_labels(table: str, how: str) -> str:
+    """Which columns of a table are labels; the table is read with the answer."""
+    from mlcdr.data.dataset import load_dataset
+
+    def check_labels(lines: list[str]) -> None:
+        load_dataset(table, labels=_read_labels(lines[0]))
+
+    return _ask(f"Labels of {table}: a name, {how}", ("-1",), check_labels, whole=True)[0]
+
+
+def _read_labels(text: str | None) -> Any:
+    from mlcdr.config.yaml_reader import read_yaml_text
+
+    return None if text is None else read_yaml_text(text, "--labels", numbered=False).data
 
 
 def _refuse_present(out: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from mlcdr.config.loading import experiment_from
 from mlcdr.config.yaml_reader import dump_yaml, read_yaml_text
-from mlcdr.data.files import find_folder, is_path, locate
+from mlcdr.data.files import find_folder, is_path, locate, suffix
+from mlcdr.data.forms import SUFFIXES
 from mlcdr.data.sources import find
 from mlcdr.errors import UserError, list_known, suggest_name
 from mlcdr.methods import registry
@@ -14,12 +16,19 @@ from mlcdr.methods import registry
 DATASETS, METHODS, METRICS = ("yeast",), ("plst", "cplst"), ("hamming_loss",)
 """Defaults of a new experiment."""
 
+LABELS = "a pattern (tag_*), or how many (-6: the last six)"
+"""How the labels of a table are said."""
+
 _ORDER = ("instance_space", "feature_space", "dual_space", "label_space", "learner", "threshold")
 _SHARES = "[20%, 40%, 60%, 80%, 100%]"
 
 
 def write_draft(
-    name: str, datasets: Sequence[str] = DATASETS, methods: Sequence[str] = METHODS, metrics: Sequence[str] = METRICS
+    name: str,
+    datasets: Sequence[str] = DATASETS,
+    methods: Sequence[str] = METHODS,
+    metrics: Sequence[str] = METRICS,
+    labels: Any = None,
 ) -> str:
     """The text of a config, checked.
 
@@ -28,26 +37,32 @@ def write_draft(
     name : str
         Of the experiment.
     datasets, metrics : sequence of str
-        Names (or paths of data sets).
+        Names (or paths of data sets; `synthetic` is one that is generated).
     methods : sequence of str
         A component each (`cplst`), or several joined by `+` (`pca+plst+ridge`); a dotted path is a learner, or what
         stands before it (`label_space:my_method.Mine`). A learner that suits them is added where there is none; one of
         a single label is put into binary relevance.
+    labels : int, str or list, optional
+        The labels of the data sets that are tables without them, as a config has them.
 
     Raises
     ------
     UserError
-        When a name is unknown or the parts of a method do not go together.
+        When a name is unknown, the labels of a table are not given, or the parts of a method do not go together.
     """
+    if labels is None and (tables := [each for each in datasets if needs_labels(each)]):
+        raise UserError(f"{tables[0]}: which columns are labels? --labels: a name, {LABELS}")
     parts = {written: _parts(written) for written in dict.fromkeys(methods)}
     sizes = dict.fromkeys(path for method in parts.values() for path in _size_paths(method))
     lines = [
         f"# mlcdr check FILE finds mistakes, mlcdr run FILE computes results/{name}/ and prints its tables.",
         f"name: {_plain(name)}",
         "description: ''  # what it shows, in a line",
-        f"datasets: {_list(datasets)}  # `mlcdr datasets list` has more; or a path to an ARFF file",
+        "# a name of `mlcdr datasets list`, or a file: ARFF, CSV, Parquet, NumPy, MATLAB, svmlight",
+        f"datasets: [{', '.join(_dataset(each, labels) for each in datasets)}]",
         *_hints(datasets),
-        "splits: {kind: shuffle, repeats: 10, train_size: 0.9, seed: 1}  # or {kind: kfold, folds: 10, seed: 1}",
+        "# or {kind: kfold, folds: 10, seed: 1}; with `stratified: true` each split has the same share of each label",
+        "splits: {kind: shuffle, repeats: 10, train_size: 0.9, seed: 1}",
         f"metrics: {_list(metrics)}  # `mlcdr metrics` lists them; the first is the table's",
     ]
     if sizes:
@@ -68,7 +83,21 @@ def write_draft(
     return text
 
 
-def _plain(value: str) -> str:
+def needs_labels(dataset: str) -> bool:
+    """Whether a data set is the file of a table that does not say which of its columns are labels."""
+    return SUFFIXES.get(suffix(dataset)) in ("csv", "parquet", "feather")
+
+
+def _dataset(name: str, labels: Any) -> str:
+    if name == "synthetic":
+        return "{synthetic: {n_instances: 500, n_features: 40, n_labels: 10, noise: 0.05, seed: 1}}"
+    if not needs_labels(name):
+        return _plain(name)
+    written = _list(labels) if isinstance(labels, list) else _plain(labels)
+    return f"{{{_plain(name)}: {{labels: {written}}}}}"
+
+
+def _plain(value: Any) -> str:
     """A text as YAML writes it in a line."""
     return dump_yaml([value]).strip().removeprefix("[").removeprefix("- ").removesuffix("]")
 
@@ -140,7 +169,7 @@ def _hints(datasets: Sequence[str]) -> list[str]:
     """A comment for each data set that must be had first; an unknown name is refused at once."""
     lines = []
     for name in datasets:
-        if not is_path(name) and find_folder(name) is None:
+        if name != "synthetic" and not is_path(name) and find_folder(name) is None:
             known = find(name)
             if known is None:
                 locate(name)  # raises, naming the folders
