@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -102,9 +103,13 @@ def plan_run(
         failed = store.failed_places()
         wanted = [trial for trial in wanted if place(trial) in failed]
     keys = {trial.key for trial in wanted}
+    # the longest work first, so that all workers are busy to the end
+    by_size = sorted(
+        parts, key=lambda part: -math.prod(part.facts[f"n_{what}"] for what in ("instances", "features", "labels"))
+    )
     pending = [
         group
-        for part in parts
+        for part in by_size
         for group in groups(experiment, part.source, [t for t in part.trials if t.key in keys], keeping)
     ]
     if wanted and any(spec.tune for spec in experiment.methods.values()):

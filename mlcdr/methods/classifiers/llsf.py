@@ -13,6 +13,7 @@ from scipy.linalg import eigvalsh
 
 from mlcdr.methods.chains.links import Link
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, parameter
+from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.multilabel import Array, MetaClassifier
 from mlcdr.numerics import sums
 from mlcdr.numerics.moments import Moments
@@ -66,8 +67,14 @@ class LLSF(MetaClassifier):
     max_iter: int = parameter(100, COUNT)
     tol: float = parameter(1e-4, NOT_NEGATIVE)
 
-    def _fit_rows(self, X: Any, Y: Array) -> None:
-        weights = self._minimise(sums.dense(X.T @ X), np.asarray(X.T @ Y), Y)
+    def fit_moments(self, moments: Moments) -> LLSF:
+        """Fit from a training set of label sets {0, 1}, which must have its rows."""
+        self._begin(moments)
+        X, Y = moments.rows()
+        Y = as_dense(Y)
+        # which no point of a search for α and β changes
+        start = moments.once(("LLSF", self.gamma), lambda: _start(X, Y, self.gamma))
+        weights = self._minimise(*start, np.sum(Y**2))
         self.coef_ = weights.T
         self.features_ = [np.flatnonzero(column) for column in self.coef_]
         self._usual = Y.mean(axis=0) - 0.5
@@ -80,14 +87,14 @@ class LLSF(MetaClassifier):
                 else Link.fitted(self.estimator, Moments.from_arrays(X[:, chosen], Y[:, k : k + 1]), 0)
                 for k, chosen in enumerate(self.features_)
             ]
+        return self
 
-    def _minimise(self, xx: Array, xy: Array, Y: Array) -> NDArray[Any]:
-        """W (d×K), from XᵀX, XᵀY and Y."""
-        unlike = cosine_distances_of_labels(Y)
-        before = weights = np.linalg.solve(xx + self.gamma * np.eye(len(xx)), xy)
-        size_x = eigvalsh(xx, subset_by_index=(len(xx) - 1, len(xx) - 1))[0]
-        bound = np.sqrt(2 * (size_x**2 + (self.alpha * np.linalg.norm(unlike, 2)) ** 2))
-        squares = np.sum(Y**2)
+    def _minimise(
+        self, xx: Array, xy: Array, unlike: Array, start: Array, sizes: tuple[float, float], squares: float
+    ) -> NDArray[Any]:
+        """W (d×K), from what `_start` gives and ‖Y‖²."""
+        before = weights = start
+        bound = np.sqrt(2 * (sizes[0] ** 2 + (self.alpha * sizes[1]) ** 2))
         # XᵀXW is what a step costs: once for W_t, for the objective and for the two gradients that use it
         image_before = image = xx @ weights
         b_before = b = 1.0
@@ -115,6 +122,14 @@ class LLSF(MetaClassifier):
         scores = X @ self.coef_.T - 0.5
         scores[:, self._fixed] = self._usual[self._fixed]
         return scores
+
+
+def _start(X: Any, Y: Array, gamma: float) -> tuple[Array, Array, Array, Array, tuple[float, float]]:
+    """XᵀX, XᵀY, R, W_0 and the spectral norms of XᵀX and R."""
+    xx, xy, unlike = sums.dense(X.T @ X), np.asarray(X.T @ Y), cosine_distances_of_labels(Y)
+    first = np.linalg.solve(xx + gamma * np.eye(len(xx)), xy)
+    size = eigvalsh(xx, subset_by_index=(len(xx) - 1, len(xx) - 1))[0]
+    return xx, xy, unlike, first, (float(size), float(np.linalg.norm(unlike, 2)))
 
 
 def cosine_distances_of_labels(Y: Array) -> NDArray[Any]:
