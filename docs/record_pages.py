@@ -1,0 +1,373 @@
+"""The pages that are made of the record: the gallery, what the papers say, and the leaderboard."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from mlcdr.comparison import comparison
+from mlcdr.config.yaml_reader import read_yaml
+from mlcdr.experiment.model import LayoutSpec
+from mlcdr.reproduce import judging, making, published, recipes, record, reproduction
+from mlcdr.reproduce.published import ComparedCell, Finder
+from mlcdr.reproduce.record import Entry
+from mlcdr.reproduce.reproduction import Reproduction
+from mlcdr.results import joining
+from mlcdr.results.ranking import is_among_best
+from mlcdr.results.results import Results
+from mlcdr.tables import tables
+from mlcdr.tables.sheet import NOTHING, Sheet, escape_markdown, make_sheet, text
+from mlcdr.tables.text_format import format_mean
+
+FOLDER = Path(__file__).parent
+PAPERS = {
+    "chen_lin_2012": "Chen & Lin 2012, *Feature-aware label space dimension reduction*",
+    "pacharawongsakda_2012": "Pacharawongsakda & Theeramunkong 2012, *Dependent and independent dual space reduction*",
+    "sun_2017_thesis": "Sun 2017 (thesis), *On improving multi-label classification via dimension reduction*",
+    "xu_2016_mvmd": "Xu et al. 2016, *MVMD*",
+}
+_CLASSES = {"agrees": "agrees", "differs": "differs", "undecided": "undecided", "not reproducible": "unjudged"}
+_LEGEND = (
+    'Colours: <span class="agrees">agrees</span> with the printed number, <span class="differs">differs</span>, '
+    '<span class="undecided">undecided</span> (no standard error), <span class="unjudged">not reproducible</span> by any '
+    "reading of the paper, and not judged. The printed number and z show where a cell is pointed at, and in print.\n"
+)
+
+
+@cache
+def _entries() -> tuple[Entry, ...]:
+    return tuple(record.read())
+
+
+@cache
+def _status() -> reproduction.Status:
+    return reproduction.status(_entries())
+
+
+def _named(table: str, variant: str = "") -> str:
+    """`Table 3.2 (as_stated)` of `sun_2017_thesis/table3_2`."""
+    stem = table.partition("/")[2]
+    number = re.fullmatch(r"(table|figure)(\d+)(?:_(\d+))?", stem)
+    name = f"{number[1].title()} {number[2]}{f'.{number[3]}' if number[3] else ''}" if number else stem.capitalize()
+    name = "The author's programs" if stem == "programs" else name
+    return f"{name} ({variant})" if variant else name
+
+
+# -------------------------------------------------------------------- the gallery
+
+
+def gallery() -> str:
+    """What the record has of each paper, and the commands of all figures and tables of data sets."""
+    status = _status()
+    parts = [
+        "What comes of every published table: a page for each paper has its tables in the paper's layout, each cell "
+        "coloured by whether it agrees. The numbers are the record's (`results/record`), made by `make record` from one "
+        "commit; [what the papers say](papers.md) has the findings, and the [leaderboard](leaderboard.md) all methods. "
+        "The papers' data sets come from `mlcdr datasets fetch --all --folds`.\n",
+        *_commits(_entries()),
+        "| paper | table | printed cells | compared | agree | differ | CPU time |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for paper, title in PAPERS.items():
+        for table in [name for name in published.every_name() if name.startswith(f"{paper}/") and _is_shown(name)]:
+            link = f"[{_named(table)}](gallery/{paper}.md#{_anchor(table)})"
+            found = [each for each in status.found if each.table == table]
+            rows = [_counts(each) for each in found] or [("", f"{len(published.cells_of(table))} | not yet | | | ")]
+            for variant, counts in rows:
+                parts.append(f"| {title.partition(',')[0]} | {link}{f' {variant}' if variant else ''} | {counts} |")
+    parts += ["", f"{status.multiplicity()}\n" if status.found else ""]
+    parts += ["## Figures\n", "| what | command |", "| --- | --- |"]
+    for each in recipes.recipes().values():
+        if not each.table and each.name.partition("/")[2].startswith("figure"):
+            about = escape_markdown((each.outline.description or each.name).rstrip("."))
+            parts.append(f"| {about} | `mlcdr reproduce {each.name}` |")
+    parts += ["", "## Tables of data sets\n", "Counted on the data, not computed by methods:\n"]
+    parts += [f"- `mlcdr reproduce {name}`" for name in making.facts_tables()]
+    parts += [
+        "\nBesides the papers' there are `mlcdr reproduce mlc_toolbox/ridge_5fold`, every score of which is MLC Toolbox's "
+        "own, and a [study of 28 methods](yardstick.md), compared with by ranks."
+    ]
+    return "\n".join(parts)
+
+
+def _is_shown(table: str) -> bool:
+    """Whether methods or the data give a table; others are of tests, ranks and formulas."""
+    return table in published.names() or table in making.facts_tables()
+
+
+def _commits(entries: Iterable[Entry]) -> Iterator[str]:
+    commits = dict.fromkeys(str(each.manifest.get("commit", ""))[:12] for each in entries)
+    small = all(each.is_small or each.counts_data for each in entries)
+    if commits:
+        several = "Only tables in minutes (`make record-small`) are stored so far. " if small else ""
+        yield f"{several}Commit{'s' if len(commits) > 1 else ''} of the record: {', '.join(commits)}.\n"
+    else:
+        yield "The record is empty so far.\n"
+
+
+def _counts(each: Reproduction) -> tuple[str, str]:
+    found = each.comparison
+    numbers = (len(found.rows), found.compared, found.count("agrees"), found.count("differs"))
+    return each.variant, f"{' | '.join(map(str, numbers))} | {each.cpu_time}"
+
+
+def _anchor(table: str) -> str:
+    return re.sub(r"[^\w]+", "-", _named(table).lower().replace("'", "").replace(".", "")).strip("-")
+
+
+def paper_page(paper: str) -> str:
+    """Every table of a paper in its layout."""
+    known = recipes.recipes()
+    parts = [_LEGEND]
+    names = [name for name in published.every_name() if name.startswith(f"{paper}/")]
+    for table in filter(_is_shown, names):
+        parts += _table(table, [each for each in known.values() if each.table == table and each.variant != "large"])
+    without = [name for name in known if name.startswith(f"{paper}/table") and not known[name].table]
+    if without:
+        parts.append("## Without printed numbers\n")
+        parts.append("No table of the paper is available to compare with.\n")
+        for name in without:
+            stored = [each for each in _entries() if each.name == name]
+            parts.append(f"`mlcdr reproduce {name}`: {_described(known[name])}\n")
+            parts += [_rendered(each.results, spec) for each in stored for spec in each.experiment.tables[:1]]
+    others = [_named(name) for name in names if not _is_shown(name) and name in _tested(paper)]
+    if others:
+        parts.append(f"Of tests over the tables above, and not computed by a config: {', '.join(others)}.\n")
+    return "\n".join(parts)
+
+
+def _tested(paper: str) -> list[str]:
+    return [name for name in published.every_name() if name.startswith(f"{paper}/table")]
+
+
+def _table(table: str, readings: Sequence[recipes.Recipe]) -> Iterator[str]:
+    """The section of one published table: every reading of it that is stored, and the commands of the others."""
+    cells, rules = published.cells_of(table), judging.rules_for(table)
+    yield f"## {_named(table)}\n"
+    if table in making.facts_tables():
+        yield f"`mlcdr reproduce {table}` counts it on the data. A printed number agrees if ours, rounded, is the same.\n"
+    else:
+        datasets, methods = (len({getattr(cell, key) for cell in cells}) for key in ("dataset", "method"))
+        unit = {"repetitions": "standard deviations of our repetitions", "printed": "printed standard deviations"}
+        how = unit.get(rules.spread, "standard errors of the difference")
+        yield f"{len(cells)} printed cells: {datasets} data sets, {methods} methods. A cell agrees within "
+        yield f"{rules.max_z:g} {how}, or {rules.tolerance:g}.\n"
+    if rules.settings == "results":
+        yield "The settings printed with the numbers are results, not conditions: the best of a grid.\n"
+    stored = [each for each in _status().found if each.table == table]
+    for each in stored:
+        yield from _reading(each)
+    for why, n, which in stored[0].comparison.reasons() if stored else ():
+        yield f"Not reproducible ({n}), {', '.join(which)}: {why}.\n"
+    missing = [each for each in readings if each.variant not in {found.variant for found in stored}]
+    if missing:
+        yield "Not in the record yet:\n"
+        yield "\n".join(f"- `mlcdr reproduce {each.name}`: {_described(each)}" for each in missing) + "\n"
+
+
+def _reading(each: Reproduction) -> Iterator[str]:
+    """One reading of a table: command, protocol, time, and the cells in the paper's layout."""
+    yield f"### {_named(each.table, each.variant) if each.variant else 'As configured'}\n"
+    for entry in each.entries:
+        if not entry.counts_data:
+            command = entry.manifest["config"] + (" --small" if entry.is_small else "")
+            machine = (entry.manifest.get("computed_by") or [{}])[-1].get("machine", {})
+            where = f", {machine.get('cores')} cores ({machine.get('processor')})" if machine else ""
+            yield f"- `mlcdr reproduce {command}`, {entry.date}{where}. {_described_entry(entry)}"
+    yield f"- CPU time {each.cpu_time}. {escape_markdown(each.comparison.summary())}."
+    yield from (f"- {escape_markdown(note)}" for note in each.notes())
+    yield ""
+    if any(entry.counts_data for entry in each.entries):
+        yield _facts(each).html()
+        return
+    joined = joining.join([entry.results for entry in each.entries])
+    specs = [spec for spec in each.entries[0].experiment.tables if spec.layout == each.table]
+    for spec in specs:
+        yield _rendered(joined, spec, each)
+    if not specs:
+        yield each.comparison.sheet.html()
+
+
+def _described_entry(entry: Entry) -> str:
+    splits = entry.experiment.splits.plain()
+    protocol = ", ".join(f"{key} {value}" for key, value in splits.items() if key not in ("kind", "folders"))
+    about = (entry.experiment.description or entry.name).rstrip(".")
+    return f"{escape_markdown(about)}; {splits['kind']} splits{f' ({protocol})' if protocol else ''}."
+
+
+def _described(recipe: recipes.Recipe) -> str:
+    about = (recipe.outline.description or recipe.name).rstrip(".")
+    n = len(recipe.outline.datasets)
+    return f"{escape_markdown(about)}. {n} data set{'s' * (n > 1)}."
+
+
+def _rendered(results: Results, spec: LayoutSpec, found: Reproduction | None = None) -> str:
+    """A table in the paper's layout, with each cell's verdict."""
+    marks: dict[record.Key, tuple[str, str]] = {}
+    if found is not None:
+        finder = Finder(results, found.comparison.rules)
+        for row in found.comparison.rows:
+            key = finder.locate(row.published)
+            if key is not None and row.verdict in _CLASSES:
+                marks[key] = (_CLASSES[row.verdict], _about(row))
+    return tables.render(results, spec, marks).sheet.html()
+
+
+def _about(row: ComparedCell) -> str:
+    cell = row.published
+    printed = f"printed {cell.mean}{f' ± {cell.spread}' if cell.spread else ''}"
+    z = "" if math.isnan(row.z) else f", z = {row.z:+.1f}"
+    return f"{printed}{z}: {row.verdict}"
+
+
+def _facts(each: Reproduction) -> Sheet:
+    """A table of data sets: the counted facts."""
+    rows = [row for row in each.comparison.rows if row.verdict in _CLASSES]
+    datasets = list(dict.fromkeys(row.published.dataset for row in rows))
+    facts = list(dict.fromkeys(row.published.metric for row in rows))
+    found = {(row.published.dataset, row.published.metric): row for row in rows}
+    lines = []
+    for name in datasets:
+        cells = []
+        for fact in facts:
+            row = found.get((name, fact))
+            shown = NOTHING if row is None else text(f"{row.ours:.{row.published.digits}f}")
+            cells.append(replace(shown, mark=_CLASSES[row.verdict], about=_about(row)) if row else shown)
+        lines.append((name, *cells))
+    return make_sheet("Counted on the data", ("Dataset", *facts), lines, 1)
+
+
+# -------------------------------------------------------------------- what the papers say
+
+
+def papers() -> str:
+    """The findings, by weight."""
+    status = {(each.table, each.variant): each for each in _status().found}
+    parts = [
+        "Five minutes on four works: the findings by weight, each with the command that shows it and the counts of the "
+        "[record](gallery.md). The pages of the [gallery](gallery.md) have every cell, with the rule by which it is "
+        "judged. What decides a number and is not in the text was found in the authors' programs, or by the one protocol "
+        "that gives a whole table; no setting was chosen for a single cell.\n",
+        *_commits(_entries()),
+    ]
+    for k, each in enumerate(read_yaml(FOLDER / "findings.yaml").data, 1):
+        source = PAPERS[each["paper"]].partition(",")[0]
+        command = each.get("command") or f"mlcdr reproduce {each['tables'][0]}"
+        link = f"[{source}](gallery/{each['paper']}.md)"
+        counts = "; ".join(_count(name, status) for name in each["tables"])
+        parts += [
+            f"## {k}. {each['title']}\n",
+            f"**The paper** ({link}): {each['says']}\n",
+            f"**What comes out:** {' '.join(each['gives'].split())}\n",
+            f"`{command}`{f': {counts}' if counts else ''}.\n",
+        ]
+    if _status().found:
+        parts += ["## How many cells would be off by chance\n", f"{_status().multiplicity()}\n"]
+    return "\n".join(parts)
+
+
+def _count(name: str, status: dict[tuple[str, str], Reproduction]) -> str:
+    """`Table 3: 80 of 80 cells agree`; of the table in minutes where the record has no other."""
+    table = max((each for each in published.every_name() if f"{name}_".startswith(f"{each}_")), key=len)
+    variant = name[len(table) + 1 :]
+    found = status.get((table, variant))
+    reduced = found is None
+    if found is None:
+        found = status.get((table, f"{variant}_small" if variant else "small"))
+    label = _named(table, variant)
+    if found is None:
+        return f"{label}: not in the record yet"
+    agree, judged = found.comparison.count("agrees"), found.comparison.compared
+    return f"{label}{', in minutes' if reduced else ''}: {agree} of {judged} cells agree"
+
+
+# -------------------------------------------------------------------- the leaderboard
+
+
+def leaderboard() -> str:
+    """All methods of the record that have the same splits, by metric."""
+    parts = [
+        "All methods of the [record](gallery.md) on the same splits of the same data sets, by metric: the average rank over "
+        "the data sets on which all of them have a result, the critical difference of Nemenyi's test, and the mean on each "
+        "data set, bold within one standard error of the best. Methods of one name and different settings bear the name of "
+        "their table.\n",
+        "## Add a row\n",
+        "1. Copy the `splits` and the data sets of a board below into a config of your own, with your method in it "
+        "([write a method](how-to/method.md)); your data sets may be fewer.\n"
+        "2. `mlcdr run my_method.yaml`, then `mlcdr record results/my_method`: it stores the means, and the commit and "
+        "digest of the code that gave them, in `results/record/others/my_method`.\n"
+        "3. `make docs` writes this page. Open a pull request with the config, the method and the folder of the record; it "
+        "is accepted when the run gives the same numbers again.\n",
+    ]
+    boards: dict[str, list[Entry]] = {}
+    stored = [each for each in _entries() if not each.counts_data]
+    whole = [each for each in stored if not each.is_small] or stored
+    for entry in whole:
+        splits = {key: value for key, value in entry.experiment.splits.plain().items() if key != "folders"}
+        boards.setdefault(json.dumps(splits), []).append(entry)
+    for splits, entries in boards.items():
+        parts += _board(json.loads(splits), entries)
+    if not boards:
+        parts.append("The record has no results yet.")
+    return "\n".join(parts)
+
+
+def _board(splits: dict[str, object], entries: Sequence[Entry]) -> Iterator[str]:
+    """One set of splits: a table for each metric that has a direction."""
+    kind = splits.pop("kind")
+    tables_of = {each.name: each for each in entries if not recipes.prints_times(each.experiment)}
+    shown = [f"### {kind} splits, {', '.join(f'{key} {value}' for key, value in splits.items())}\n"]
+    metrics = dict.fromkeys(metric for each in tables_of.values() for metric in each.results.metrics)
+    for metric in metrics:
+        having = [each.results for each in tables_of.values() if metric in each.results.metrics]
+        facts = having[0].metric_facts(metric)
+        same = [each for each in having if each.metric_facts(metric) == facts]
+        if facts.higher_is_better is not None and not facts.is_time:
+            board = _ranked(joining.join([_only(each, metric) for each in same]), metric)
+            if board is not None:
+                shown.append(board.html())
+    if len(shown) > 1:
+        yield from shown
+
+
+def _only(results: Results, metric: str) -> Results:
+    cells = {key: cell for key, cell in results.cells.items() if key[3] == metric}
+    return replace(results, metrics=(metric,), cells=cells)
+
+
+def _ranked(results: Results, metric: str) -> Sheet | None:
+    """The methods, each at its last point of the sweep, by average rank; None for a single method."""
+    found = comparison.compare(results, metric)
+    if len(results.methods) < 2 or not found.average_ranks:
+        return None
+    better = results.metric_facts(metric).higher_is_better
+    datasets = [name for name in results.datasets if name in results.with_results]
+    last = {method: results.points_of(method)[-1] for method in found.average_ranks}
+    lines = []
+    for method, rank in sorted(found.average_ranks.items(), key=lambda each: each[1]):
+        cells = []
+        for dataset in datasets:
+            rivals = {m: c for m in last if (c := results.cell(dataset, m, last[m], metric))}
+            own = rivals.get(method)
+            bold = own is not None and is_among_best(own, list(rivals.values()), better)
+            cells.append(NOTHING if own is None else format_mean(own.mean, None, 4, bold))
+        lines.append((method, f"{rank:.2f}", *cells))
+    notes = []
+    if found.significance is not None:
+        tested = found.significance
+        notes.append(
+            f"Critical difference {tested.cd:.2f} over {tested.n_blocks} blocks of {tested.n_datasets} data sets (Nemenyi)."
+            + ("" if tested.shown else " The methods are not shown to differ.")
+        )
+    ranked = list(dict.fromkeys(dataset for dataset, _ in found.ranked))
+    notes.append(f"Ranked over {', '.join(ranked)}.")
+    if results.swept:
+        notes.append("Ranks are over all points of the sweep, means at the last.")
+    title = results.metric_facts(metric).title
+    caption = f"{title}, {'higher' if better else 'lower'} is better"
+    return make_sheet(caption, ("Method", "Average rank", *datasets), lines, 1, notes)
