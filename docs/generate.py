@@ -1,9 +1,8 @@
 """Writes the pages of this folder that repeat what the program knows, and the index of components: `make docs`.
 
 Methods and metrics come from the registry and the docstrings, the config's keys from `mlcdr schema`, the commands from
-the command line itself, the layouts from their files, and what comes of the papers from their configs, from
-`mlcdr/reproduce/published` and from the last stored `reproduction-status.md`. A test compares the pages with what
-would be written now.
+the command line itself, the layouts from their files, and what comes of the papers from the record. A test compares the
+pages with what would be written now.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -32,12 +31,14 @@ from mlcdr.laws import statements
 from mlcdr.methods import declarations, registry
 from mlcdr.methods.contracts import Part
 from mlcdr.metrics import BY_LABEL, METRICS
-from mlcdr.reproduce import judging, published, recipes
+from mlcdr.reproduce import published, recipes
 from mlcdr.tables import layouts
 
 FOLDER = Path(__file__).parent
+sys.path.append(str(FOLDER))
+import record_pages  # noqa: E402
+
 REMARK = "<!-- Written by `make docs`; not to be edited. -->\n"
-STATUS = FOLDER / "reproduction-status.md"
 STUB = FOLDER.parent / "mlcdr" / "__init__.pyi"
 
 # What a family does in a method's line, and the symbols that its docstrings share.
@@ -50,18 +51,6 @@ FAMILIES = {
     "local_features": "Features for one label, in front of its binary model.",
     "threshold": "Scores of labels → label sets.",
     "instance_space": "Divides the training instances, and fits the other parts of the method in each of them.",
-}
-
-
-PAPERS = {
-    "bogatinovski_2022": "Bogatinovski et al. 2022, *Comprehensive comparative study of multi-label classification "
-    "methods*",
-    "chen_lin_2012": "Chen & Lin 2012, *Feature-aware label space dimension reduction*",
-    "mlc_toolbox": "MLC Toolbox",
-    "pacharawongsakda_2012": "Pacharawongsakda & Theeramunkong 2012, *Dependent and independent dual space reduction*",
-    "studies": "Studies of this project",
-    "sun_2017_thesis": "Sun 2017 (thesis)",
-    "xu_2016_mvmd": "Xu et al. 2016, *MVMD*",
 }
 
 
@@ -585,136 +574,7 @@ def _all_commands(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
             yield from _all_commands(command, f"{prefix}{name} ")
 
 
-# -------------------------------------------------------------------- what comes of the papers
-
-
-def papers() -> str:
-    """Each published table: how it is made here, how it is judged, what came of it, and what nothing reproduces."""
-    known = recipes.recipes()
-    status = _stored_status()
-    parts = [
-        "Each paper's tables, what they are made with here, how a cell is judged, and what comes out. The counts are "
-        "those of [reproduction-status.md](reproduction-status.md), which was written from the "
-        "results that are stored; what is not in it has not been run for it.\n",
-        "What makes a cell agree is stated for each table. *Not reproducible* are cells that no reading of the paper "
-        "gives; they are shown and not judged.\n",
-    ]
-    names = [
-        *dict.fromkeys([*(name.partition("/")[0] for name in published.names()), *(n.partition("/")[0] for n in known)])
-    ]
-    for paper in sorted(names):
-        parts.append(f"## {PAPERS.get(paper, paper)}\n")
-        readings = {
-            name: [each for each in known.values() if each.table == name]
-            for name in published.names()
-            if name.startswith(f"{paper}/")
-        }
-        parts += [_table(table, found, status) for table, found in readings.items() if found]
-        without = [f"`{table}`" for table, found in readings.items() if not found]
-        if without:
-            parts.append(f"Printed tables that no config here makes: {', '.join(without)}.\n")
-        others = [each for each in known.values() if each.name.startswith(f"{paper}/") and not each.table]
-        if others:
-            parts.append("### Without printed numbers at hand\n")
-            parts.append("\n".join(f"- `mlcdr reproduce {each.name}`: {_described(each)}" for each in others) + "\n")
-    return page("What the papers say and what comes out", *parts)
-
-
-def _described(recipe: recipes.Recipe) -> str:
-    experiment = recipe.experiment
-    splits = experiment.splits.plain()
-    protocol = ", ".join(f"{key} {v}" for key, v in splits.items() if key not in ("kind", "folders", "seed"))
-    said = (experiment.description or experiment.name).rstrip(".")
-    sets = len(experiment.datasets)
-    several = "data set" if sets == 1 else "data sets"
-    return f"{said}. {sets} {several}, {experiment.splits.kind} splits{f' ({protocol})' if protocol else ''}."
-
-
-def _table(table: str, readings: Sequence[recipes.Recipe], status: Mapping[tuple[str, str], dict[str, str]]) -> str:
-    cells = published.load(table)
-    rules = judging.rules_for(table)
-    datasets, names = (len({getattr(cell, key) for cell in cells}) for key in ("dataset", "method"))
-    lines = [f"### {table}\n", f"{len(cells)} printed cells: {datasets} data sets, {names} methods.\n"]
-    lines += [f"- `mlcdr reproduce {each.name}`: {_described(each)}" for each in readings]
-    unit = {"repetitions": "standard deviations of our repetitions", "printed": "printed standard deviations"}
-    how = unit.get(rules.spread, "standard errors of the difference")
-    lines.append(f"\nA cell agrees within {rules.max_z:g} {how}, or {rules.tolerance:g}.")
-    if rules.settings == "results":
-        lines.append("The settings printed with the numbers are results, not conditions: the best of a grid.")
-    rows = [row for (name, _), row in status.items() if name == table]
-    if rows:
-        lines.append("\n| reading | cells | compared | agree | differ | not reproducible | not run |")
-        lines.append("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-        lines += [
-            f"| {row['Variant'].replace('–', 'as named')} | {row['Cells']} | {row['Compared']} | {row['Agree']} | "
-            f"{row['Differ']} | {row['Not repr.']} | {row['Not run']} |"
-            for row in rows
-        ]
-    else:
-        lines.append("\nNo results of it are stored.")
-    lines += [f"\nNot reproducible, {_which(each)}: {each.why}." for each in rules.not_reproducible]
-    return "\n".join(lines) + "\n"
-
-
-def _which(each: judging.NotReproducible) -> str:
-    named = [", ".join(names) for names in (each.datasets, each.methods, each.metrics) if names]
-    return "; ".join(named) or "all of it"
-
-
-def _stored_status() -> dict[tuple[str, str], dict[str, str]]:
-    """The table at the head of the stored status: (table, variant) → column → text."""
-    rows = [
-        [cell.strip() for cell in line.strip().strip("|").split("|")]
-        for line in STATUS.read_text(encoding="utf-8").partition("\n## ")[0].splitlines()
-        if line.startswith("|")
-    ]
-    header, _, *found = rows
-    return {(row[0], row[1]): dict(zip(header, row, strict=True)) for row in found}
-
-
-# -------------------------------------------------------------------- the gallery, and Python's names
-
-
-def gallery() -> str:
-    """Every table and figure of a config, with its command and what came of it."""
-    known = recipes.recipes()
-    status = _stored_status()
-    parts = [
-        "Every table and figure that comes with mlcdr, by paper. The command runs it, prints our table, and compares "
-        "it with the printed one, if there is one, cell by cell. The papers' data sets come from `mlcdr datasets fetch "
-        "--all --folds`. The counts and times are those of the runs in [reproduction status](reproduction-status.md); "
-        "rows without them have no stored run, or the paper prints no numbers to compare with. [What the papers say]"
-        "(papers.md) has the protocols. The ranks of Bogatinovski et al. are on [a page of their own](yardstick.md).\n"
-    ]
-    for paper in dict.fromkeys(name.partition("/")[0] for name in known):
-        parts += [
-            f"## {PAPERS.get(paper, paper)}\n",
-            "| what | command | agree | wall time |",
-            "| --- | --- | ---: | ---: |",
-        ]
-        for each in known.values():
-            if each.name.partition("/")[0] != paper:
-                continue
-            row = status.get((each.table, each.variant or "–")) if each.table else None
-            agree = f"{row['Agree']} of {row['Compared']}" if row else ""
-            about = (each.outline.description or each.name).rstrip(".")
-            parts.append(
-                f"| {_cell(about)} | `mlcdr reproduce {each.name}` | {agree} | {row['Wall time'] if row else ''} |"
-            )
-        parts += ["", *_pictures(each for each in known.values() if each.name.partition("/")[0] == paper)]
-    facts = [name for name in published.data_set_names() if recipes.data_table(name)]
-    parts += ["## Tables of data sets\n", "Counted on the data, not computed by methods:\n"]
-    parts += [f"- `mlcdr reproduce {name}`" for name in facts]
-    return page("Gallery", *parts)
-
-
-def _pictures(shown: Iterable[recipes.Recipe]) -> list[str]:
-    """The stored pictures of figures, which `docs/pictures.py` makes from results."""
-    return [
-        f"`{each.name}`: {each.outline.description}.\n\n![{each.outline.description}](images/{path.name})\n"
-        for each in shown
-        for path in sorted((FOLDER / "images").glob(f"{each.name.replace('/', '-')}.*.png"))
-    ]
+# -------------------------------------------------------------------- Python's names
 
 
 def classes() -> str:
@@ -750,6 +610,10 @@ def classes() -> str:
     return page("Classes and functions", *parts)
 
 
+def _paper(paper: str, title: str) -> str:
+    return page(title, record_pages.paper_page(paper))
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "methods.md": methods,
     "metrics.md": metrics,
@@ -757,9 +621,11 @@ PAGES: dict[str, Callable[[], str]] = {
     "layouts.md": layout_page,
     "commands.md": commands,
     "api.md": api,
-    "papers.md": papers,
-    "gallery.md": gallery,
     "classes.md": classes,
+    "papers.md": lambda: page("What the papers say and what comes out", record_pages.papers()),
+    "gallery.md": lambda: page("Gallery", record_pages.gallery()),
+    "leaderboard.md": lambda: page("Leaderboard", record_pages.leaderboard()),
+    **{f"gallery/{paper}.md": partial(_paper, paper, title) for paper, title in record_pages.PAPERS.items()},
 }
 
 

@@ -20,9 +20,10 @@ from mlcdr.reproduce.reproduction import Reproduction
 from mlcdr.results import joining
 from mlcdr.results.ranking import is_among_best
 from mlcdr.results.results import Results
+from mlcdr.results.scores import Key
 from mlcdr.tables import tables
 from mlcdr.tables.sheet import NOTHING, Sheet, escape_markdown, make_sheet, text
-from mlcdr.tables.text_format import format_mean
+from mlcdr.tables.text_format import format_mean, note_tuning
 
 FOLDER = Path(__file__).parent
 PAPERS = {
@@ -32,10 +33,13 @@ PAPERS = {
     "xu_2016_mvmd": "Xu et al. 2016, *MVMD*",
 }
 _CLASSES = {"agrees": "agrees", "differs": "differs", "undecided": "undecided", "not reproducible": "unjudged"}
+_READINGS = {"": "As configured", "small": "In minutes"}
+_FACTS = making.facts_tables()
 _LEGEND = (
     'Colours: <span class="agrees">agrees</span> with the printed number, <span class="differs">differs</span>, '
-    '<span class="undecided">undecided</span> (no standard error), <span class="unjudged">not reproducible</span> by any '
-    "reading of the paper, and not judged. The printed number and z show where a cell is pointed at, and in print.\n"
+    '<span class="undecided">undecided</span> (no standard error), <span class="unjudged">not reproducible</span> by '
+    "any reading of the paper, and not judged. The printed number and z appear where a cell is pointed at, and in "
+    "print.\n"
 )
 
 
@@ -66,9 +70,9 @@ def gallery() -> str:
     status = _status()
     parts = [
         "What comes of every published table: a page for each paper has its tables in the paper's layout, each cell "
-        "coloured by whether it agrees. The numbers are the record's (`results/record`), made by `make record` from one "
-        "commit; [what the papers say](papers.md) has the findings, and the [leaderboard](leaderboard.md) all methods. "
-        "The papers' data sets come from `mlcdr datasets fetch --all --folds`.\n",
+        "coloured by whether it agrees. The numbers are those of the record (`results/record`), made by `make record` "
+        "from one commit; [what the papers say](papers.md) has the findings, and the [leaderboard](leaderboard.md) all "
+        "methods. The papers' data sets come from `mlcdr datasets fetch --all --folds`.\n",
         *_commits(_entries()),
         "| paper | table | printed cells | compared | agree | differ | CPU time |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
@@ -87,17 +91,17 @@ def gallery() -> str:
             about = escape_markdown((each.outline.description or each.name).rstrip("."))
             parts.append(f"| {about} | `mlcdr reproduce {each.name}` |")
     parts += ["", "## Tables of data sets\n", "Counted on the data, not computed by methods:\n"]
-    parts += [f"- `mlcdr reproduce {name}`" for name in making.facts_tables()]
+    parts += [f"- `mlcdr reproduce {name}`" for name in _FACTS]
     parts += [
-        "\nBesides the papers' there are `mlcdr reproduce mlc_toolbox/ridge_5fold`, every score of which is MLC Toolbox's "
-        "own, and a [study of 28 methods](yardstick.md), compared with by ranks."
+        "\nFurther there are `mlcdr reproduce mlc_toolbox/ridge_5fold`, with the settings of MLC Toolbox on its folds, "
+        "every score of which is the toolbox's own, and a [study of 28 methods](yardstick.md), compared with by ranks."
     ]
     return "\n".join(parts)
 
 
 def _is_shown(table: str) -> bool:
     """Whether methods or the data give a table; others are of tests, ranks and formulas."""
-    return table in published.names() or table in making.facts_tables()
+    return table in published.names() or table in _FACTS
 
 
 def _commits(entries: Iterable[Entry]) -> Iterator[str]:
@@ -135,10 +139,21 @@ def paper_page(paper: str) -> str:
             stored = [each for each in _entries() if each.name == name]
             parts.append(f"`mlcdr reproduce {name}`: {_described(known[name])}\n")
             parts += [_rendered(each.results, spec) for each in stored for spec in each.experiment.tables[:1]]
+    parts += _pictures(each for name, each in known.items() if name.startswith(f"{paper}/"))
     others = [_named(name) for name in names if not _is_shown(name) and name in _tested(paper)]
     if others:
         parts.append(f"Of tests over the tables above, and not computed by a config: {', '.join(others)}.\n")
     return "\n".join(parts)
+
+
+def _pictures(shown: Iterable[recipes.Recipe]) -> list[str]:
+    """The stored pictures of figures, which `docs/pictures.py` makes from results."""
+    return [
+        f"`mlcdr reproduce {each.name}`: {each.outline.description}.\n\n"
+        f"![{each.outline.description}](../images/{path.name})\n"
+        for each in shown
+        for path in sorted((FOLDER / "images").glob(f"{each.name.replace('/', '-')}.*.png"))
+    ]
 
 
 def _tested(paper: str) -> list[str]:
@@ -149,8 +164,8 @@ def _table(table: str, readings: Sequence[recipes.Recipe]) -> Iterator[str]:
     """The section of one published table: every reading of it that is stored, and the commands of the others."""
     cells, rules = published.cells_of(table), judging.rules_for(table)
     yield f"## {_named(table)}\n"
-    if table in making.facts_tables():
-        yield f"`mlcdr reproduce {table}` counts it on the data. A printed number agrees if ours, rounded, is the same.\n"
+    if table in _FACTS:
+        yield f"`mlcdr reproduce {table}` counts it on the data. A number agrees if ours, rounded, is the same.\n"
     else:
         datasets, methods = (len({getattr(cell, key) for cell in cells}) for key in ("dataset", "method"))
         unit = {"repetitions": "standard deviations of our repetitions", "printed": "printed standard deviations"}
@@ -172,10 +187,11 @@ def _table(table: str, readings: Sequence[recipes.Recipe]) -> Iterator[str]:
 
 def _reading(each: Reproduction) -> Iterator[str]:
     """One reading of a table: command, protocol, time, and the cells in the paper's layout."""
-    yield f"### {_named(each.table, each.variant) if each.variant else 'As configured'}\n"
+    yield f"### {_READINGS.get(each.variant, each.variant.replace('_', ' ').capitalize())}\n"
     for entry in each.entries:
         if not entry.counts_data:
-            command = entry.manifest["config"] + (" --small" if entry.is_small else "")
+            reduced = "" if entry.name == entry.manifest["config"] else " --small"
+            command = f"{entry.manifest['config']}{reduced}"
             machine = (entry.manifest.get("computed_by") or [{}])[-1].get("machine", {})
             where = f", {machine.get('cores')} cores ({machine.get('processor')})" if machine else ""
             yield f"- `mlcdr reproduce {command}`, {entry.date}{where}. {_described_entry(entry)}"
@@ -208,7 +224,7 @@ def _described(recipe: recipes.Recipe) -> str:
 
 def _rendered(results: Results, spec: LayoutSpec, found: Reproduction | None = None) -> str:
     """A table in the paper's layout, with each cell's verdict."""
-    marks: dict[record.Key, tuple[str, str]] = {}
+    marks: dict[Key, tuple[str, str]] = {}
     if found is not None:
         finder = Finder(results, found.comparison.rules)
         for row in found.comparison.rows:
@@ -251,8 +267,8 @@ def papers() -> str:
     parts = [
         "Five minutes on four works: the findings by weight, each with the command that shows it and the counts of the "
         "[record](gallery.md). The pages of the [gallery](gallery.md) have every cell, with the rule by which it is "
-        "judged. What decides a number and is not in the text was found in the authors' programs, or by the one protocol "
-        "that gives a whole table; no setting was chosen for a single cell.\n",
+        "judged. What decides a number and is not in the text was found in the authors' programs, or by the one "
+        "protocol that gives a whole table; no setting was chosen for a single cell.\n",
         *_commits(_entries()),
     ]
     for k, each in enumerate(read_yaml(FOLDER / "findings.yaml").data, 1):
@@ -292,17 +308,17 @@ def _count(name: str, status: dict[tuple[str, str], Reproduction]) -> str:
 def leaderboard() -> str:
     """All methods of the record that have the same splits, by metric."""
     parts = [
-        "All methods of the [record](gallery.md) on the same splits of the same data sets, by metric: the average rank over "
-        "the data sets on which all of them have a result, the critical difference of Nemenyi's test, and the mean on each "
-        "data set, bold within one standard error of the best. Methods of one name and different settings bear the name of "
-        "their table.\n",
+        "All methods of the [record](gallery.md) on the same splits of the same data sets, by metric: the average rank "
+        "over the data sets on which all of them have a result, the critical difference of Nemenyi's test, and the "
+        "mean on each data set, bold within one standard error of the best. Methods of one name and different settings "
+        "are followed by the name of their table.\n",
         "## Add a row\n",
         "1. Copy the `splits` and the data sets of a board below into a config of your own, with your method in it "
         "([write a method](how-to/method.md)); your data sets may be fewer.\n"
         "2. `mlcdr run my_method.yaml`, then `mlcdr record results/my_method`: it stores the means, and the commit and "
         "digest of the code that gave them, in `results/record/others/my_method`.\n"
-        "3. `make docs` writes this page. Open a pull request with the config, the method and the folder of the record; it "
-        "is accepted when the run gives the same numbers again.\n",
+        "3. `make docs` writes this page. Open a pull request with the config, the method and the folder of the "
+        "record; it is accepted when the run gives the same numbers again.\n",
     ]
     boards: dict[str, list[Entry]] = {}
     stored = [each for each in _entries() if not each.counts_data]
@@ -361,13 +377,14 @@ def _ranked(results: Results, metric: str) -> Sheet | None:
     if found.significance is not None:
         tested = found.significance
         notes.append(
-            f"Critical difference {tested.cd:.2f} over {tested.n_blocks} blocks of {tested.n_datasets} data sets (Nemenyi)."
-            + ("" if tested.shown else " The methods are not shown to differ.")
+            f"Critical difference (Nemenyi) {tested.cd:.2f}, over {tested.n_blocks} points of {tested.n_datasets} data "
+            f"sets.{'' if tested.shown else ' The methods are not shown to differ.'}"
         )
     ranked = list(dict.fromkeys(dataset for dataset, _ in found.ranked))
     notes.append(f"Ranked over {', '.join(ranked)}.")
     if results.swept:
         notes.append("Ranks are over all points of the sweep, means at the last.")
+    notes += note_tuning(results, results.methods)
     title = results.metric_facts(metric).title
     caption = f"{title}, {'higher' if better else 'lower'} is better"
     return make_sheet(caption, ("Method", "Average rank", *datasets), lines, 1, notes)

@@ -19,6 +19,7 @@ from mlcdr.errors import ResultsError
 from mlcdr.execution.artifacts import Keeping
 from mlcdr.execution.plan import RunPlan
 from mlcdr.execution.warned import Warned, gather
+from mlcdr.experiment.keys import codes
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.trials import Trial
 from mlcdr.results.manifest import read_manifest
@@ -157,6 +158,7 @@ def _manifest(experiment: Experiment, plan: RunPlan, report: RunReport) -> dict[
             {"count": each.count, "methods": methods, "category": each.category, "text": each.text, "place": each.place}
             for each, methods in gather(report.warned)
         ],
+        "code": codes(experiment),
         "seed": experiment.seed,
         "datasets": {part.name: part.facts for part in plan.parts},
         "python": platform.python_version(),

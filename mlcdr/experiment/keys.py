@@ -97,6 +97,11 @@ def write_split(identity: Mapping[str, Any]) -> bytes:
     return _write({"split": identity})[1:].encode()
 
 
+def codes(experiment: Experiment) -> dict[str, str]:
+    """Method → one digest of `code_of`; errors likewise."""
+    return {name: digest(code_of(experiment, spec)) for name, spec in experiment.methods.items()}
+
+
 def program_version(spec: MethodSpec) -> str:
     """A digest of the source code by which this process computes a method.
 

@@ -30,7 +30,7 @@ from mlcdr.config.loading import experiment_yaml
 from mlcdr.config.shipped import record_folder
 from mlcdr.data.files import checkout_folder
 from mlcdr.errors import ResultsError, UserError, suggest_name
-from mlcdr.experiment.keys import code_of, digest
+from mlcdr.experiment.keys import codes
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.splits import FromFile
 from mlcdr.reproduce import data_sets, published, recipes
@@ -42,7 +42,7 @@ from mlcdr.whole_files import write_atomically
 
 OTHERS = "others"
 _COLUMNS = ("table", "dataset", "method", "setting", "metric", "published", "ours", "se", "n", "difference", "z")
-_KEPT = ("started", "seed", "python", "packages", "blas", "machine", "trials", "datasets", "computed_by")
+_KEPT = ("started", "seed", "code", "trials", "datasets", "computed_by")
 
 
 @dataclass(frozen=True)
@@ -175,6 +175,10 @@ def store(source: Path, commit: str, to: Path | None = None) -> Path:
     """
     results, manifest = open_results(source), read_manifest(source)
     trials = results.manifest.trials
+    if "code" not in manifest:
+        raise ResultsError(
+            f"{source}: its manifest does not say what code gave it; run it again (nothing is computed twice)"
+        )
     if trials.interrupted or trials.failed:
         what = "was interrupted" if trials.interrupted else f"has {trials.failed} failed trials"
         raise ResultsError(f"{source}: the last run {what}; the record takes whole runs only")
@@ -185,7 +189,7 @@ def store(source: Path, commit: str, to: Path | None = None) -> Path:
     rows = [(table, row) for table in tables for row in published.compare(results, table).rows if row.n]
     facts = {key: manifest[key] for key in _KEPT if key in manifest}
     facts |= {"experiment": experiment.name, "config": recipe.name if recipe else "", "variant": variant}
-    facts |= {"commit": commit, "code": _code(experiment)}
+    facts["commit"] = commit
     if isinstance(experiment.splits, FromFile):  # where the folds were found is of this machine
         experiment = experiment.model_copy(update={"splits": experiment.splits.model_copy(update={"folders": ()})})
     folder = (to or record_folder()) / name
@@ -273,18 +277,13 @@ def commit_of_checkout(dirty: bool = False) -> str:
 # -------------------------------------------------------------------- whether it is of the code as it is
 
 
-def _code(experiment: Experiment) -> dict[str, str]:
-    """Method → the digest of the code that decides its scores."""
-    return {name: digest(code_of(experiment, spec)) for name, spec in experiment.methods.items()}
-
-
 def outdated(entry: Entry) -> list[str]:
     """In what an entry is not what its config gives now: methods with other code, settings that changed."""
     if entry.counts_data:
         return []
     reasons = [each for each in entry.changes() if not each.startswith("datasets: ")]  # those at hand then
     try:
-        now = _code(entry.experiment)
+        now = codes(entry.experiment)
     except UserError as error:
         return [*reasons, str(error)]
     others = [name for name, code in now.items() if entry.manifest["code"].get(name) != code]

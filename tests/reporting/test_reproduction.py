@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import pytest
 
 from mlcdr.errors import ResultsError, UserError
+from mlcdr.experiment.keys import codes
 from mlcdr.reproduce import making, published, recipes, record, reproduction
 from mlcdr.reproduce.recipes import Step
-from mlcdr.results.results import open_results
+from mlcdr.results.results import open_results, read_experiment
 from tests.reporting.results_folders import PATH, as_printed, write_folder
 
 pytestmark = pytest.mark.usefixtures("configs_read_once")
@@ -25,6 +26,7 @@ def run_of(folder, recipe, values, trials=(), **changes):
     write_folder(found, config, values, [PATH] if config.get("sweep") else [])
     runs = [{"seconds": 60.2, "cpu_seconds": 100.0}, {"seconds": 12.3}]
     manifest = {"started": "2026-03-02T10:00:00+00:00", "trials": dict(trials), "computed_by": runs}
+    manifest["code"] = codes(read_experiment(found))
     (found / "manifest.json").write_text(json.dumps(manifest))
     return found
 
