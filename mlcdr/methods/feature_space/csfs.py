@@ -5,19 +5,20 @@ Source: Chang, Nie, Yang & Huang 2014 (AAAI); Sun 2017 (thesis), equation (6.48)
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, parameter
+from mlcdr.methods.constraints import POSITIVE, parameter
 from mlcdr.methods.feature_space.linear import label_sets
-from mlcdr.methods.feature_space.selection import Array, FeatureSelector
+from mlcdr.methods.feature_space.row_sparse import RowSparseSelector
+from mlcdr.methods.feature_space.selection import Array
 from mlcdr.numerics import row_sparse
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import dense, row_squares
 
 
-class CSFS(FeatureSelector):
+class CSFS(RowSparseSelector):
     """Scores ‖W_j‖₂ of the W (d×K) of min Σ_i c_i‖Wᵀx_i − ỹ_i‖² + α‖W‖₂,₁ over W and 0 ≤ ỹ_i ≤ 1.
 
     The sum is over labelled rows, with c_i = 1 and ỹ_i = y_i, and unlabelled ones, with c_i = s and ỹ_i free: in turn
@@ -27,31 +28,15 @@ class CSFS(FeatureSelector):
 
     Parameters
     ----------
-    alpha : float
-        α > 0.
     unlabelled_weight : float
         s > 0.
-    tol : float
-        Relative change of the objective at which to stop.
-    max_iter : int
-        Most iterations.
-
-    Attributes
-    ----------
-    coef_ : array of shape (d, K)
-        W.
-    objective_ : array of shape (iterations,)
-        The objective after each iteration.
     """
 
     uses_unlabelled: ClassVar[bool] = True
 
-    alpha: float = parameter(1.0, POSITIVE)
     unlabelled_weight: float = parameter(0.1, POSITIVE)
-    tol: float = parameter(1e-5, NOT_NEGATIVE)
-    max_iter: int = parameter(100, COUNT)
 
-    def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
+    def _minimise(self, moments: Moments) -> tuple[Array, Array]:
         X, Y, unlabelled = moments.rows()[0], label_sets(moments), moments.unlabelled
         n, d = X.shape
         rows = X if unlabelled is None else row_sparse.stacked(X, unlabelled)
@@ -74,4 +59,4 @@ class CSFS(FeatureSelector):
             return float(c @ row_squares(predicted - filled)) + self.alpha * row_sparse.norm(W)
 
         objective = row_sparse.descend(step, self.tol, self.max_iter)
-        return row_sparse.lengths(W), {"coef_": W, "objective_": objective}
+        return W, objective

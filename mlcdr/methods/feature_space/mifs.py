@@ -12,13 +12,14 @@ import scipy.linalg
 
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, SIZE, parameter
 from mlcdr.methods.feature_space.linear import label_sets
-from mlcdr.methods.feature_space.selection import Array, FeatureSelector
+from mlcdr.methods.feature_space.row_sparse import RowSparseSelector
+from mlcdr.methods.feature_space.selection import Array
 from mlcdr.numerics import graphs, row_sparse
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 
 
-class MIFS(FeatureSelector):
+class MIFS(RowSparseSelector):
     """Scores ‖W_j‖₂ of min ‖XW − V‖² + α‖W‖₂,₁ + β‖Y − VPᵀ‖² + γTr(VᵀL_xV) over W (d×k), V (n×k) and P (K×k).
 
     L_x is the Laplacian of the graph of neighbours of the labelled rows X (n×d, not centred). W, V and P are solved for
@@ -38,31 +39,17 @@ class MIFS(FeatureSelector):
         Neighbours in the graph (all others, where there are fewer).
     sigma : float
         σ of its weights exp(−d²/σ²).
-    tol : float
-        Relative change of the objective at which to stop.
-    max_iter : int
-        Most iterations.
-
-    Attributes
-    ----------
-    coef_ : array of shape (d, k)
-        W.
-    objective_ : array of shape (iterations,)
-        The objective after each iteration.
     """
 
     sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
 
-    alpha: float = parameter(1.0, POSITIVE)
     beta: float = parameter(1.0, POSITIVE)
     gamma: float = parameter(1.0, NOT_NEGATIVE)
     n_components: float | int | None = parameter(0.3, SIZE)
     n_neighbors: int = parameter(5, COUNT, at_most="rows")
     sigma: float = parameter(1.0, POSITIVE)
-    tol: float = parameter(1e-5, NOT_NEGATIVE)
-    max_iter: int = parameter(100, COUNT)
 
-    def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
+    def _minimise(self, moments: Moments) -> tuple[Array, Array]:
         X, Y = moments.rows()[0], label_sets(moments)
         n, d = X.shape
         graph = moments.once(
@@ -84,7 +71,7 @@ class MIFS(FeatureSelector):
             return float(value) + self.alpha * row_sparse.norm(W)
 
         objective = row_sparse.descend(step, self.tol, self.max_iter)
-        return row_sparse.lengths(W), {"coef_": W, "objective_": objective}
+        return W, objective
 
     def _codes(self, image: Array, Y: Array, P: Array, laplacian: Any) -> Array:
         """V (n×k) that is best for XW = `image` (n×k) and P (K×k)."""

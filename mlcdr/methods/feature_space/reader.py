@@ -14,7 +14,8 @@ from sklearn.utils import check_random_state
 
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, SEED, SIZE, one_of, parameter
 from mlcdr.methods.feature_space.linear import label_sets
-from mlcdr.methods.feature_space.selection import Array, FeatureSelector
+from mlcdr.methods.feature_space.row_sparse import RowSparseSelector
+from mlcdr.methods.feature_space.selection import Array
 from mlcdr.numerics import graphs, row_sparse, sums
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
@@ -22,7 +23,7 @@ from mlcdr.numerics.moments import Moments
 _SMALL = 2000  # features and embedded rows together, up to which the constrained problem is solved by default
 
 
-class READER(FeatureSelector):
+class READER(RowSparseSelector):
     """Scores ‖W_j‖₂ of the features from (6.17), over W (d×k) and an embedding V (n×k) of the label sets,
 
         min ‖XW − V‖₂,₁ + α‖W‖₂,₁ + βTr(WᵀX̃ᵀL_xX̃W) + γTr(VᵀL_yV),
@@ -80,23 +81,13 @@ class READER(FeatureSelector):
         Scaling of U in the constrained algorithm: UᵀEU = I, or UᵀFU = I.
     tol : float
         Relative change of the objective at which to stop (text 1e-5, program 1e-3).
-    max_iter : int
-        Most iterations.
     random_state : int, RandomState instance or None
         Seed of the alternating algorithm's start.
-
-    Attributes
-    ----------
-    coef_ : array of shape (d, k)
-        W.
-    objective_ : array of shape (iterations,)
-        The objective after each iteration.
     """
 
     uses_unlabelled: ClassVar[bool] = True
     sizes_of_labels: ClassVar[tuple[str, ...]] = ("n_components",)  # parameters that count dimensions of label sets
 
-    alpha: float = parameter(1.0, POSITIVE)
     beta: float = parameter(0.1, NOT_NEGATIVE)
     gamma: float = parameter(10.0, NOT_NEGATIVE)
     n_components: float | int | None = parameter(0.3, SIZE)
@@ -107,9 +98,7 @@ class READER(FeatureSelector):
     n_neighbors: int = parameter(5, COUNT, at_most="rows")
     sigma: float = parameter(1.0, POSITIVE)
     variant: str = parameter("text", one_of("text", "published_code"))
-    tol: float = parameter(1e-5, NOT_NEGATIVE)
-    max_iter: int = parameter(100, COUNT)
-    random_state: Any = parameter(None, SEED)
+    random_state: Any = parameter(None, SEED, last=True)
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -117,7 +106,7 @@ class READER(FeatureSelector):
         if pair is None or not pair[0] > pair[1] >= 0:
             raise ValueError(f"label_weights must be two numbers c_a > c_b >= 0, got {self.label_weights}")
 
-    def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
+    def _minimise(self, moments: Moments) -> tuple[Array, Array]:
         problem = self._problem(moments)
         k = n_kept(self.n_components, moments.n_labels)
         if self.gamma == 0:
@@ -127,7 +116,7 @@ class READER(FeatureSelector):
         else:
             start = check_random_state(self.random_state).uniform(size=(moments.n_features, k))
             coef, _, objective = alternating(problem, start, self.tol, self.max_iter)
-        return row_sparse.lengths(coef), {"coef_": coef, "objective_": objective}
+        return coef, objective
 
     def _is_constrained(self, problem: Problem) -> bool:
         if self.algorithm == "auto":

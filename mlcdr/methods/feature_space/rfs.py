@@ -5,46 +5,24 @@ Source: Nie, Huang, Cai & Ding 2010; Sun 2017 (thesis), equation (6.47).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, parameter
 from mlcdr.methods.feature_space.linear import label_sets
-from mlcdr.methods.feature_space.selection import Array, FeatureSelector
+from mlcdr.methods.feature_space.row_sparse import RowSparseSelector
+from mlcdr.methods.feature_space.selection import Array
 from mlcdr.numerics import row_sparse
 from mlcdr.numerics.moments import Moments
 
 
-class RFS(FeatureSelector):
+class RFS(RowSparseSelector):
     """Scores ‖W_j‖₂ of the W (d×K) that minimises ‖XW − Y‖₂,₁ + α‖W‖₂,₁ (X n×d, Y n×K, neither centred).
 
     Convex, by reweighted least squares (`numerics.row_sparse`): the objective, with Σ√(‖·‖² + ε) for the norms, does
     not rise. It is READER without embedding (γ = 0) and manifold term (β = 0). Cost of an iteration: min(n, d)³/3 and a
     scatter.
-
-    Parameters
-    ----------
-    alpha : float
-        α > 0.
-    tol : float
-        Relative change of the objective at which to stop.
-    max_iter : int
-        Most iterations.
-
-    Attributes
-    ----------
-    coef_ : array of shape (d, K)
-        W.
-    objective_ : array of shape (iterations,)
-        The objective after each iteration.
     """
 
-    alpha: float = parameter(1.0, POSITIVE)
-    tol: float = parameter(1e-5, NOT_NEGATIVE)
-    max_iter: int = parameter(100, COUNT)
-
-    def _find_scores(self, moments: Moments) -> tuple[Array, dict[str, Any]]:
+    def _minimise(self, moments: Moments) -> tuple[Array, Array]:
         X, Y = moments.rows()[0], label_sets(moments)
         h, penalty = np.ones(X.shape[0]), np.full(X.shape[1], self.alpha**2)
         W = np.zeros((0, 0))
@@ -57,4 +35,4 @@ class RFS(FeatureSelector):
             return row_sparse.norm(residual) + self.alpha * row_sparse.norm(W)
 
         objective = row_sparse.descend(step, self.tol, self.max_iter)
-        return row_sparse.lengths(W), {"coef_": W, "objective_": objective}
+        return W, objective
