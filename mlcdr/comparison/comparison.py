@@ -235,8 +235,10 @@ class _Comparer:
         present = [cell for found in self.cells.values() for cell in found.values()]
         notes = []
         if present:
-            within = "data set and column" if self.results.swept else "data set"
-            notes.append(f"Mean ± standard error {describe_splits(c.n for c in present)}. {BOLD} of its {within}.")
+            column = " and column" if self.results.swept else ""
+            any_best = self.facts.higher_is_better is not None and len(self.contestants) > 1
+            bold = f" {BOLD} of its data set{column}." if any_best else ""
+            notes.append(f"Mean ± standard error {describe_splits(c.n for c in present)}.{bold}")
         notes += list_notes([self.facts])
         notes += note_tuning(self.results, self.contestants)
         if self.facts.higher_is_better is None:

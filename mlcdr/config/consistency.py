@@ -1,6 +1,7 @@
 """Whether the parts of a config agree: what it sweeps, tunes and shows with its methods, metrics and splits."""
 
 import contextlib
+import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -16,6 +17,7 @@ from mlcdr.data.sources import entry_names
 from mlcdr.experiment.model import LABELLED, Experiment, LayoutSpec, MethodSpec, method_text
 from mlcdr.experiment.splits import number_of_splits, read_labelled
 from mlcdr.experiment.tune import TuneSpec, listed
+from mlcdr.methods.component import Component
 from mlcdr.methods.declarations import RENAMED
 
 MAX_TRIALS = 10_000_000
@@ -225,16 +227,25 @@ def _describe_unknown(path: str, what: str, having: str, specs: Sequence[MethodS
     renamed = ".".join([family, *(RENAMED.get(key, key) for key in keys)])
     if any(spec.with_value(renamed, None) is not None for spec in specs):
         return f"{path!r} is now called {renamed!r}"
-    known = _list_parameters(specs)
-    return f"{what}{near(path, known)} ({having}: {', '.join(known) or 'none'})"
+    every = _list_parameters(specs)
+    names = difflib.get_close_matches(keys[-1] if keys else path, [each.rpartition(".")[2] for each in every], n=1)
+    close = [each for each in every if each.rpartition(".")[2] in names]
+    hint = "".join(f"; did you mean {each!r}?" for each in difflib.get_close_matches(path, close, n=1, cutoff=0))
+    known = [each for each, is_inner in every.items() if not is_inner]
+    return f"{what}{hint} ({having}: {', '.join(known) or 'none'})"
 
 
-def _list_parameters(specs: Iterable[MethodSpec]) -> list[str]:
-    """The paths of all parameters of some methods, each once."""
-    paths: dict[str, None] = {}
+def _list_parameters(specs: Iterable[MethodSpec]) -> dict[str, bool]:
+    """The path of each parameter of some methods → whether it is of a component within a component."""
+    paths: dict[str, bool] = {}
+
+    def add(component: Component, path: str, is_inner: bool) -> None:
+        paths.update(dict.fromkeys((f"{path}.{key}" for key in component.declaration().parameters), is_inner))
+        for key, part in component.parts().items():
+            add(part, f"{path}.{key}", True)
+
     for spec in specs:
         for position, component in enumerate(spec.components()):
             step = f".{position}" if component.family == "feature_space" and len(spec.feature_space) > 1 else ""
-            for key in component.declaration().parameters:
-                paths[f"{component.family}{step}.{key}"] = None
-    return list(paths)
+            add(component, f"{component.family}{step}", False)
+    return paths

@@ -69,6 +69,12 @@ def test_a_grid_is_written_out(arff: Path) -> None:
     assert np.allclose(half_steps.methods["A"].tune.grid["learner.alpha"], [0.1, 10**-0.5, 1, 10**0.5, 10])
 
 
+def test_a_parameter_of_a_nested_component_is_meant(arff: Path) -> None:
+    chain = {"learner": {"classifier_chain": {"estimator": "ridge"}}, "tune": {"grid": {"learner.alpha": [1]}}}
+    with pytest.raises(ConfigError, match=r"did you mean 'learner\.estimator\.alpha'\?"):
+        config(arff, {"A": chain})
+
+
 @pytest.mark.parametrize(
     ("tune", "message"),
     [
