@@ -326,6 +326,8 @@ def features() -> tuple[dict[str, str], Figure]:
                     )
             ax.axvline(0, color="black", linewidth=0.8)
             ax.set_xscale("symlog", linthresh=10)
+            ax.set_xlim(-120, 120)
+            ax.set_xticks((-100, -10, 0, 10, 100), ("−100", "−10", "0", "10", "100"))
             ax.set(
                 title=learner,
                 yticks=range(len(EXTRACTIONS)),
@@ -337,7 +339,7 @@ def features() -> tuple[dict[str, str], Figure]:
     return blocks, figure
 
 
-PAGES = {"labels": labels, "protocol": protocol}
+PAGES = {"labels": labels, "protocol": protocol, "features": features}
 _BLOCK = re.compile(r"<!-- table: (.+?) -->\n.*?<!-- end -->", re.S)
 
 
