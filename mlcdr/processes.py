@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -120,6 +122,20 @@ def protect_process() -> Iterator[None]:
             os._exit(1)
         with contextlib.suppress(OSError):
             os.chdir(folder)
+
+
+def watch_parent(parent: int) -> None:
+    """End this process when `parent` is gone: a run that was killed must leave no process behind."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        with contextlib.suppress(OSError, AttributeError):
+            if os.getpgrp() == os.getpid():
+                os.killpg(0, signal.SIGKILL)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True, name="watch-parent").start()
 
 
 class _Closable(Protocol):

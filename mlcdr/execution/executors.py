@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import sys
 import time
 import warnings
@@ -14,7 +15,7 @@ from typing import Protocol
 
 from mlcdr.execution.computing import Computer, Group, GroupResult
 from mlcdr.experiment.data_source import DividedData
-from mlcdr.processes import block_signals, raise_if_stopped
+from mlcdr.processes import block_signals, raise_if_stopped, watch_parent
 
 
 class ExecutorLost(Exception):
@@ -67,7 +68,7 @@ class Forked:
         context = multiprocessing.get_context("fork")
         for one in (replace(group, trials=(trial,)) for group in pending for trial in group.trials):
             ours, theirs = context.Pipe(duplex=False)
-            process = context.Process(target=_compute_in_fork, args=(theirs, one, data), daemon=True)
+            process = context.Process(target=_compute_in_fork, args=(theirs, one, data, os.getpid()), daemon=True)
             with warnings.catch_warnings(), block_signals():  # no thread of this process holds a lock that it takes
                 warnings.simplefilter("ignore", DeprecationWarning)
                 process.start()
@@ -85,6 +86,7 @@ class Forked:
                 ours.close()
 
 
-def _compute_in_fork(pipe: Connection, group: Group, data: DividedData) -> None:
+def _compute_in_fork(pipe: Connection, group: Group, data: DividedData, parent: int) -> None:
+    watch_parent(parent)
     with contextlib.suppress(Exception):
         pipe.send(Computer(data).compute(group))

@@ -19,7 +19,6 @@ import contextlib
 import os
 import signal
 import sys
-import threading
 import time
 import traceback
 from collections import deque
@@ -40,7 +39,7 @@ from mlcdr.execution.executors import ExecutorLost
 from mlcdr.experiment.data_source import DividedData
 from mlcdr.experiment.model import LimitsSpec
 from mlcdr.experiment.trials import Score, by_family
-from mlcdr.processes import ENDING_SIGNALS, block_signals, close_in_forks, raise_if_stopped
+from mlcdr.processes import ENDING_SIGNALS, block_signals, close_in_forks, raise_if_stopped, watch_parent
 from mlcdr.standard_streams import protect_streams
 
 _PROC = Path("/proc")  # macOS and Windows have none
@@ -305,7 +304,7 @@ def _serve(pipe: Connection, parent: int) -> None:
     if hasattr(signal, "pthread_sigmask"):
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
-    _watch_parent(parent)
+    watch_parent(parent)
     # As within joblib's own workers: a trial that asks for several jobs gets threads, not processes of its own.
     with threadpool_limits(1), joblib.parallel_config("threading", n_jobs=1):
         computer = Computer()
@@ -322,17 +321,3 @@ def _serve(pipe: Connection, parent: int) -> None:
                 answer = error
             except Exception as error:  # a bug of ours, whose traceback is lost on the way
                 answer = RuntimeError("".join(traceback.format_exception(error)))
-
-
-def _watch_parent(parent: int) -> None:
-    """End this worker process when `parent` is gone: a run that was killed must leave no process behind."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        with contextlib.suppress(OSError, AttributeError):
-            if os.getpgrp() == os.getpid():
-                os.killpg(0, signal.SIGKILL)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True, name="watch-parent").start()
