@@ -22,7 +22,7 @@ from scipy.stats import kendalltau
 from mlcdr.comparison.statistics import average_ranks, corrected_t, holm, paired_differences, wilcoxon
 from mlcdr.results.results import open_results
 from mlcdr.tables import styles
-from mlcdr.tables.figures import STYLE, save
+from mlcdr.tables.figures import STYLE
 
 FOLDER = Path(__file__).parent / "studies"
 IMAGES = Path(__file__).parent / "images"
@@ -349,12 +349,17 @@ def filled(study: str, blocks: Mapping[str, str]) -> str:
     return _BLOCK.sub(lambda at: f"<!-- table: {at[1]} -->\n\n{blocks[at[1]]}\n\n<!-- end -->", text)
 
 
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG."""
+    with mpl.rc_context(STYLE):
+        figure.savefig(path, dpi=160, metadata={"Software": "mlcdr"})
+
+
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         collect(Path(sys.argv[1]))
     for study, make in PAGES.items():
         tables, drawn = make()
         (FOLDER / f"{study}.md").write_text(filled(study, tables), encoding="utf-8")
-        save(drawn, IMAGES / f"studies_{study}", study)
-        (IMAGES / f"studies_{study}.svg").unlink()
+        save(drawn, IMAGES / f"studies_{study}.png")
         print(FOLDER / f"{study}.md")
