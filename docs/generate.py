@@ -89,7 +89,7 @@ PUBLIC = {
         "api.loading": ["load_experiment"],
         "experiment.model": ["Experiment"],
         "api.evaluating": ["evaluate"],
-        "execution.models": ["load_model"],
+        "execution.models": ["load_model", "Model"],
     },
     "Data": {"data.dataset": ["load_dataset", "Dataset"]},
     "Methods": {

@@ -13,6 +13,7 @@ from .errors import DataError as DataError
 from .errors import FailedTrialsWarning as FailedTrialsWarning
 from .errors import ResultsError as ResultsError
 from .errors import UserError as UserError
+from .execution.models import Model as Model
 from .execution.models import load_model as load_model
 from .experiment.model import Experiment as Experiment
 from .methods.chains.bayesian_classifier_chain import BayesianClassifierChain as BayesianClassifierChain
