@@ -28,16 +28,11 @@ def check(
 ) -> None:
     """Check an experiment file without running it; every mistake is reported with its line.
 
-    The data sets are read, so that sizes, splits and folds are compared with them. A number that is cut down to what
+    Once the file has no mistake, the data sets are read, and sizes, splits and folds are compared with them. A number that is cut down to what
     there is, such as of more neighbours than rows, is reported. With `--try`, a method that fails on a few rows, at the
     first or the last point of its sweep and grid, is tried on the first split; one that fails there is a mistake.
     """
-    try:
-        experiment = load_experiment(config, set_ or (), trust=trust)
-    except ConfigError:
-        if config.is_file():
-            print_notice("remark: what depends on the data sets is checked when the file has none of these mistakes")
-        raise
+    experiment = load_experiment(config, set_ or (), trust=trust)
     from mlcdr.config.data_checks import (
         compare_with_data,  # after the file: its mistakes are reported without this one's cost
     )

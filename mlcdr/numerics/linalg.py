@@ -191,13 +191,15 @@ class Tridiagonal:
 
     def solve(self, factors: Array, ridge: float, right: Array) -> Array:
         """The columns w_j of (γ_jT + λI)w_j = r_j, for T positive semidefinite but for rounding."""
+        if not right.size:  # LAPACK takes no empty system
+            return right
         rounding = len(self.diagonal) * np.finfo(float).eps * np.abs(self.diagonal).max(initial=0.0)
         off = self.off if len(self.off) else np.zeros(1)  # LAPACK's least
         columns = [
             lapack.dptsv(gamma * (self.diagonal + rounding) + ridge, gamma * off, r)[2]
             for gamma, r in zip(factors, right.T, strict=True)
         ]
-        return np.column_stack(columns) if columns else right
+        return np.column_stack(columns)
 
 
 @dataclass(frozen=True)

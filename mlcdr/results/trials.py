@@ -16,7 +16,7 @@ from mlcdr.results.scores import Choices, Key, Point, Setting, SplitScores
 
 _TRIALS = """
     SELECT position, trials.dataset, trials.method, point, split FROM planned JOIN trials USING (key)
-    WHERE status = 'done'
+    WHERE status = 'done' ORDER BY position
 """
 _SCORES = """
     SELECT position, metric, value FROM planned CROSS JOIN scores USING (key)

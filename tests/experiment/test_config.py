@@ -702,7 +702,6 @@ def test_all_problems_come_at_once_in_the_order_of_the_file(problems):
         "splits.repeats=0",
     )
     assert [line.split(": ")[:2] for line in lines] == [
-        ["f.yaml:1", "name"],
         ["f.yaml:1", "nam"],
         ["f.yaml:2", "datasets"],
         ["f.yaml:3", "splits.folds"],

@@ -9,6 +9,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression as Theirs
 from sklearn.preprocessing import StandardScaler
 
+from mlcdr.methods.chains.links import with_labels
 from mlcdr.methods.learners.logistic_regression import LogisticRegression
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import NAMES, as_sparse, problem
@@ -98,7 +99,7 @@ def test_labels_fitted_at_once_are_those_fitted_alone():
         for inputs in (None, earlier):
             for k, model in enumerate(LogisticRegression(0.1, "free", "unit_variance").fit_each(rows, Y, inputs)):
                 alone = LogisticRegression(0.1, "free", "unit_variance").fit_moments(
-                    Moments.from_arrays(rows, Y).with_labels([] if inputs is None else inputs[k], [k])
+                    with_labels(Moments.from_arrays(rows, Y), [] if inputs is None else inputs[k], [k])
                 )
                 np.testing.assert_array_equal(model.coef_, alone.coef_)
                 assert (model.intercept_, model.n_iter_) == (alone.intercept_, alone.n_iter_)
