@@ -28,9 +28,10 @@ def check(
 ) -> None:
     """Check an experiment file without running it; every mistake is reported with its line.
 
-    Once the file has no mistake, the data sets are read, and sizes, splits and folds are compared with them. A number that is cut down to what
-    there is, such as of more neighbours than rows, is reported. With `--try`, a method that fails on a few rows, at the
-    first or the last point of its sweep and grid, is tried on the first split; one that fails there is a mistake.
+    Once the file has no mistake, the data sets are read, and sizes, splits and folds are compared with them. A number
+    that is cut down to what there is, such as of more neighbours than rows, is reported. With `--try`, a method that
+    fails on a few rows, at the first or the last point of its sweep and grid, is tried on the first split; one that
+    fails there is a mistake.
     """
     experiment = load_experiment(config, set_ or (), trust=trust)
     from mlcdr.config.data_checks import (
