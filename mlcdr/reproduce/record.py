@@ -171,7 +171,7 @@ def store(source: Path, commit: str, to: Path | None = None) -> Path:
     Raises
     ------
     ResultsError
-        When the folder cannot be read, or its last run did not come to its end.
+        When the folder cannot be read, its last run did not come to its end, or methods have other code now.
     """
     results, manifest = open_results(source), read_manifest(source)
     trials = results.manifest.trials
@@ -183,6 +183,10 @@ def store(source: Path, commit: str, to: Path | None = None) -> Path:
         what = "was interrupted" if trials.interrupted else f"has {trials.failed} failed trials"
         raise ResultsError(f"{source}: the last run {what}; the record takes whole runs only")
     experiment = results.experiment
+    if others := _of_other_code(experiment, manifest["code"]):
+        raise ResultsError(
+            f"{source}: computed by code other than that of the commit: {', '.join(others)}; run it again"
+        )
     recipe, variant = recipes.by_experiment_name().get(experiment.name, (None, ""))
     name = f"{recipe.of}{f'_{variant}' if variant else ''}" if recipe else f"{OTHERS}/{experiment.name}"
     tables = [table for table in recipes.tables_of(recipe, experiment) if table] if recipe else []
@@ -283,11 +287,15 @@ def outdated(entry: Entry) -> list[str]:
         return []
     reasons = [each for each in entry.changes() if not each.startswith("datasets: ")]  # those at hand then
     try:
-        now = codes(entry.experiment)
+        others = _of_other_code(entry.experiment, entry.manifest["code"])
     except UserError as error:
         return [*reasons, str(error)]
-    others = [name for name, code in now.items() if entry.manifest["code"].get(name) != code]
     return [*reasons, *([f"computed by other code: {', '.join(others)}"] if others else [])]
+
+
+def _of_other_code(experiment: Experiment, code: Mapping[str, str]) -> list[str]:
+    """The methods whose code is not `code` now."""
+    return [name for name, now in codes(experiment).items() if code.get(name) != now]
 
 
 # -------------------------------------------------------------------- tables of the record

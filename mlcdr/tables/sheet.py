@@ -76,7 +76,7 @@ def escape_markdown(text: str) -> str:
 class Text:
     """A piece of text in its two spellings: as people read it, and in LaTeX.
 
-    In HTML `mark` is the class of its cell, and `about` stands beside it where it is pointed at, and below it in print.
+    In HTML `mark` is the class of its cell, and `about` is shown where it is pointed at, and below it in print.
     """
 
     plain: str

@@ -125,6 +125,13 @@ def test_a_run_that_did_not_end_is_not_stored(tmp_path):
             stored(tmp_path, TABLE3, as_printed(TABLE3), trials)
 
 
+def test_a_run_of_other_code_is_not_stored(tmp_path, monkeypatch):
+    folder = run_of(tmp_path, TABLE3, as_printed(TABLE3))
+    monkeypatch.setattr(record, "codes", lambda experiment: codes(experiment) | {"PLST": "edited since"})
+    with pytest.raises(ResultsError, match="computed by code other than that of the commit: PLST; run it again"):
+        record.store(folder, "c0ffee", tmp_path / "record")
+
+
 def test_a_row_that_the_published_table_does_not_have_is_refused(tmp_path):
     stored(tmp_path, TABLE3, as_printed(TABLE3))
     path = tmp_path / "record" / TABLE3 / "comparison.csv"
