@@ -29,7 +29,7 @@ from scipy import stats
 from mlcdr.config.loading import experiment_yaml
 from mlcdr.config.shipped import record_folder
 from mlcdr.data.files import checkout_folder
-from mlcdr.errors import ResultsError, UserError, suggest_name
+from mlcdr.errors import ResultsError, UserError, list_known, suggest_name
 from mlcdr.experiment.keys import codes
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.splits import FromFile
@@ -157,7 +157,7 @@ def find(table: str, folder: Path | None = None) -> list[Results]:
     entries = {each.name: each for each in read(folder) if not each.counts_data}
     wanted = [name for name in (table, f"{table}_{recipes.LARGE}") if name in entries]
     if not wanted:
-        known = f"(it has: {', '.join(entries)})" if entries else "(it is empty)"
+        known = f"({list_known(entries, '`mlcdr reproduction-status`')})" if entries else "(it is empty)"
         raise ResultsError(f"the record has no results of {table!r}{suggest_name(table, entries)} {known}")
     return [entries[name].results for name in wanted]
 
