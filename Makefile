@@ -8,6 +8,9 @@ BIN    := $(VENV)/bin
 JOBS   ?= 0
 READY  := $(VENV)/.ready
 
+# Where it is set, each of the many processes of a run and of the tests compiles the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test test-all flake mutants lint machine-code count bounds bench bench-scale torture fuzz audit data docs golden clean record record-small
 .PHONY: reproduce-pacharawongsakda-2012-table4 reproduce-sun-2017-figure8-5 reproduce-sun-2017-figures-of-data
 
