@@ -65,6 +65,15 @@ def test_a_config_is_found_by_its_name(tmp_path: Path) -> None:
     assert load_experiment("yeast_cplst", look_up=False).splits.repeats == 3, "a file on disk comes first"
 
 
+def test_a_config_is_not_run_in_place_of_an_edited_copy(mlcdr: Callable[..., Outcome], tmp_path: Path) -> None:
+    assert mlcdr("example", "yeast_cplst").code == 0
+    assert load_experiment("yeast_cplst", look_up=False).splits.repeats == 100
+    copy = tmp_path / "yeast_cplst.yaml"
+    copy.write_text(copy.read_text() + "# edited\n")
+    with pytest.raises(ConfigError, match=r"and \./yeast_cplst\.yaml is here and differs; write yeast_cplst\.yaml"):
+        load_experiment("yeast_cplst", look_up=False)
+
+
 def test_a_path_that_is_not_there_names_the_config_of_that_name() -> None:
     with pytest.raises(ConfigError) as caught:
         load_experiment("configs/chen_lin_2012/table3.yaml", look_up=False)

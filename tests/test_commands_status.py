@@ -302,10 +302,14 @@ def test_only_what_failed_is_computed_again(here: Path, mlcdr: Callable[..., Out
     assert f"24 trials, {failed} newly computed" in mended.err
     assert f"6 trials are still pending; `mlcdr run {folder / 'experiment.yaml'}` computes them" in mended.err
     assert table(mlcdr("status", folder).out) == {("tiny", "PLST"): [16, 12, 0, 4], ("tiny", "Mine"): [8, 6, 0, 2]}
+    assert mlcdr("status", "results").out.splitlines()[1].split()[1] == "incomplete"
+    before = progress(folder).run
     nothing = mlcdr("retry", folder, "--failed", "-j", 1)
     assert (nothing.code, nothing.out) == (0, "")
     assert f"{folder}: no failed trials" in nothing.err.splitlines()
     assert "6 trials are still pending" in nothing.err
+    assert progress(folder).run == before, "it is no run"
+    assert f"6 trials pending; `mlcdr run {folder / 'experiment.yaml'}` continues" in mlcdr("status", folder).out
     rest = mlcdr("run", folder / "experiment.yaml", "-j", 1)
     assert "24 trials, 6 newly computed" in rest.err
     piecemeal = (folder / "scores.csv").read_bytes()

@@ -43,8 +43,8 @@ def run(
 ) -> None:
     """Run experiments; trials that are finished in the results folder are not computed again.
 
-    Methods of your own, or of packages other than scikit-learn, are first fitted to a few rows. If one cannot work,
-    nothing is computed, and the exit code is 2.
+    Methods of your own, or of packages other than scikit-learn, are first fitted to a few rows. If one fails there by
+    a mistake in its code, nothing is computed, and the exit code is 2; what too few rows may explain is run.
     """
     # before the runner is imported, which takes longer than to find a mistake
     experiments = [load_to_run(config, set_, quiet) for config in configs]
@@ -167,13 +167,14 @@ def status(
         _print_each(each.parent for each in inner)
         return
     found = progress(folder)
-    last = found.run
+    last, pending = found.run, found.total("pending")
     states = {
         "starting": f"starting since {last.started}; not planned yet",
         "running": f"running since {last.started}, workers: {last.jobs}",
         # `retry` ends with pending trials
-        "finished": f"ended at {last.ended}, {found.total('pending')} trials pending"
-        if found.total("pending")
+        "finished": f"ended at {last.ended}, {pending} trial{'s' * (pending != 1)} pending; "
+        f"`mlcdr run {folder / 'experiment.yaml'}` continues"
+        if pending
         else f"finished at {last.ended}",
         "interrupted": f"interrupted at {last.ended}; run the same command again to continue",
         "crashed": f"ended by an error at {last.ended}: {last.error}"
@@ -193,11 +194,14 @@ def status(
         crashed = ["crashed", *(str(each.crashed) for each in counts), str(found.total("crashed"))]
         rows = [(*row[:5], number, row[5]) for row, number in zip(rows, crashed, strict=True)]
     print_columns(rows)
-    if found.total("pending"):
-        timed = f"about {duration(found.seconds_left)}" if len(found.costs) else "an unknown time"
-        untimed = f", without {', '.join(found.untimed)}, not timed yet" if found.untimed else ""
+    if pending:
         verb = "left" if last.state == "running" else "needed"
-        print(f"{timed} {verb} with {last.jobs} worker{'s' * (last.jobs != 1)}{untimed}")
+        untimed = f"no trial of {', '.join(found.untimed)} has finished"
+        if found.costs:
+            timed = f"about {duration(found.seconds_left)} {verb} with {last.jobs} worker{'s' * (last.jobs != 1)}"
+            print(timed + (f", and an unknown time: {untimed}" if found.untimed else ""))
+        else:
+            print(f"time {verb}: not known yet ({untimed})")
     causes = gather_causes(found.failures)
     if details:
         _print_details(causes)
@@ -217,7 +221,9 @@ def _print_each(folders: Iterable[Path]) -> None:
             rows.append((str(folder), str(error).partition(": ")[2], *["–"] * 4))
         else:
             totals = (str(found.total(what)) for what in ("planned", "done", "failed", "pending"))
-            rows.append((str(folder), found.run.state, *totals))
+            # `retry` ends with pending trials
+            ended = found.run.state == "finished" and found.total("pending")
+            rows.append((str(folder), "incomplete" if ended else found.run.state, *totals))
     print_columns(rows)
 
 

@@ -47,7 +47,8 @@ def find_config(path: Path) -> Path:
     Raises
     ------
     ConfigError
-        When there is neither; for a file name that a shipped config has, the message names that config.
+        When there is neither; for a file name that a shipped config has, the message names that config. When the
+        name is also that of a file `./NAME.yaml` with another text, which one is meant is not guessed.
     """
     if path.exists() or path.is_symlink():
         return path
@@ -55,6 +56,11 @@ def find_config(path: Path) -> Path:
     name = path.as_posix()
     if path.suffix not in _YAML:
         if name in known:
+            own = Path(f"{path.name}.yaml")  # where `mlcdr example` puts a copy
+            if own.is_file() and own.read_bytes() != known[name].read_bytes():
+                raise ConfigError(
+                    [f"{path}: is a config that comes with mlcdr, and ./{own} is here and differs; write {own} for it"]
+                )
             return known[name]
         raise ConfigError([f"{path}: no such file, and no config that comes with mlcdr{suggest_name(name, known)}"])
     plain = path.with_suffix("").as_posix()

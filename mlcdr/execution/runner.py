@@ -86,6 +86,10 @@ def run(
         try:
             with stop_on_signals():
                 made = plan_run(experiment, keeping, store, listener, failed_only, try_methods)
+                if failed_only and not made.pending:
+                    store.forget_run()
+                    report.planned, report.kept, report.done = len(made.trials), made.n_kept, len(made.done)
+                    return report
                 _try(experiment, made, _local(made, jobs, experiment.limits) if cluster is None else cluster)
                 if keeping is not None and not fresh:
                     keeping.begin()

@@ -51,6 +51,7 @@ _MISTAKES = {
     "ReturnedWrong",
     "SyntaxError",
     "TypeError",
+    "UFuncTypeError",
     "UnboundLocalError",
 }
 
@@ -119,7 +120,11 @@ def _name_rows(few: DividedData) -> str:
 
 def _mended_by_nothing(error: str) -> bool:
     """Whether a failure on few rows is one on any number of rows."""
-    return _kind(error) in _MISTAKES or (_kind(error) == "crashed" and not _took_too_long(error))
+    return _is_mistake(error) or (_kind(error) == "crashed" and not _took_too_long(error))
+
+
+def _is_mistake(error: str) -> bool:
+    return _kind(error) in _MISTAKES or bool(hint(describe_error(error)))
 
 
 def has_own(experiment: Experiment) -> bool:
@@ -144,7 +149,7 @@ def find_mistakes(
     with kept_generators():
         failed = _failures(executor, _group(experiment, few, chosen))
     for trial in chosen:
-        if _kind(failed.get(trial.key, "")) in _MISTAKES:
+        if _is_mistake(failed.get(trial.key, "")):
             yield _describe(trial, failed[trial.key], _name_rows(few))
 
 

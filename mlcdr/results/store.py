@@ -144,6 +144,12 @@ class Store:
             self._db.execute(f"UPDATE runs SET ended = {when}, outcome = ? WHERE number = ?", (outcome, self._run))
         self._run = None
 
+    def forget_run(self) -> None:
+        """Let the run before this one be the last; for a run that has nothing to compute."""
+        with self._explain("cannot be written"):
+            self._db.execute("DELETE FROM runs WHERE number = ?", (self._run,))
+        self._run = None
+
     def _take_lock(self, folder: Path) -> None:
         if fcntl is None:
             return

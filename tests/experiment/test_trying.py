@@ -54,6 +54,12 @@ class AsksForMany(Good):
         return super().fit(X, Y)
 
 
+class Changes(Good):
+    def fit(self, X, Y):
+        Y -= 0.5
+        return self
+
+
 class Dies(Good):
     def fit(self, X, Y):
         os._exit(3)
@@ -152,6 +158,15 @@ def test_a_run_stops_before_it_computes(here: Path, mlcdr: Callable[..., Outcome
     again = mlcdr("run", "t.yaml", "-j", 1, "--set", "methods.Flat.feature_space=my_tried.Good")
     assert again.code == 1, "what may have too few rows is left for the run"
     assert "2 of 8 trials failed" in again.err
+
+
+def test_a_run_and_a_check_refuse_a_method_that_changes_the_data(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    write_config("Changes")
+    for command in (["check", "t.yaml", "--try"], ["run", "t.yaml", "-j", 1]):
+        done = mlcdr(*command)
+        assert (done.code, done.out) == (2, "")
+        assert "methods.Changes.feature_space: cannot be fitted to 60 rows of tiny: " in done.err
+        assert "the data of a run are not to be changed: take a copy (my_tried.py:" in done.err
 
 
 def test_workers_try_where_workers_compute(here: Path, mlcdr: Callable[..., Outcome]) -> None:
