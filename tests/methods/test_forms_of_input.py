@@ -139,16 +139,12 @@ def same(found, expected):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6 * max(1.0, np.abs(theirs).max()))
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("size", ["n < d", "n = d", pytest.param("n > d", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("family", "cls"), PARTS)
-def test_every_form_of_the_same_numbers_is_the_same_to_every_method(family, cls, size):
-    """Each form at one size by default, with the slow tests at two; `csr_matrix`, and sparse beside dense, at all."""
+def compare_forms(family, cls, size, dense_forms, sparse_forms):
+    """Compare a part fitted to some forms of the same numbers: dense ones, then sparse ones with sparse labels."""
     X, Y = problem(size)
     subject = subject_of(family, cls)
-    number = list(SIZES).index(size)
     dense = says(subject, X, Y)
-    for form in list(DENSE)[number % 2 :: 2]:
+    for form in dense_forms:
         same(says(subject, DENSE[form](X), Y), dense)
     try:
         sparse = says(subject, sp.csr_array(X), sp.csr_array(Y))
@@ -160,9 +156,28 @@ def test_every_form_of_the_same_numbers_is_the_same_to_every_method(family, cls,
         return
     if (family, subject.cls.__name__) not in FREE:
         same(sparse, dense)
-    for form in ["csr_matrix", *list(SPARSE)[1 + number % 2 :: 2]]:
+    for form in sparse_forms:
         for ours, theirs in zip(says(subject, SPARSE[form](X), SPARSE[form](Y)), sparse, strict=True):
             np.testing.assert_array_equal(ours, theirs, err_msg=form)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("size", ["n < d", "n = d"])
+@pytest.mark.parametrize(("family", "cls"), PARTS)
+def test_a_csr_matrix_and_a_form_in_turn_are_the_same_numbers_to_a_method(family, cls, size):
+    """With each method a `csr_matrix`, whose `*` is a product of matrices, and the next of the other forms."""
+    turn = [part.values for part in PARTS].index((family, cls)) + list(SIZES).index(size)
+    others = list(SPARSE)[1:]
+    dense_forms = [list(DENSE)[turn % len(DENSE)]] if size == "n < d" else []
+    compare_forms(family, cls, size, dense_forms, ["csr_matrix", others[turn % len(others)]])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("family", "cls"), PARTS)
+def test_every_form_of_the_same_numbers_is_the_same_to_every_method(family, cls, size):
+    compare_forms(family, cls, size, DENSE, SPARSE)
 
 
 @pytest.mark.parametrize("size", SIZES)
