@@ -111,6 +111,8 @@ def test_what_is_run(configs: Path, target: str, options: dict, expected: list[s
     [
         ("chen_lin_2012/tabel3", {}, "did you mean 'chen_lin_2012/table3'"),
         ("chen_lin_2021", {}, "did you mean 'chen_lin_2012'"),
+        ("chen", {}, r"nothing here reproduces 'chen'; did you mean 'chen_lin_2012'\?"),
+        ("chen-lin-2012-table33", {}, "did you mean 'chen-lin-2012-table3'"),
         ("", {}, "nothing here reproduces"),
         ("chen_lin_2012/table4", {"large": True}, r"no part of its own .*having one: chen_lin_2012/table3\)"),
         ("chen_lin_2012/table3", {"large": True, "small": True}, "do not go together"),
@@ -214,7 +216,9 @@ def test_data_sets_that_are_not_there_take_one_line(only_embedded: Path, mlcdr: 
     done = mlcdr("reproduce", TABLE2, "--large")
     assert (done.code, done.out) == (2, "")
     (line,) = done.err.splitlines()
-    assert line.startswith(f"error: {TABLE2} needs enron, medical, emotions, scene, bibtex, corel5k, in none of ")
+    assert line.startswith(
+        f"error: {TABLE2} needs enron, medical, emotions, scene, bibtex, corel5k, not found in the folders "
+    )
     assert line.endswith("`mlcdr datasets fetch enron medical emotions scene bibtex corel5k` downloads them")
     assert not Path("results").exists()
     by_hand = next(entry.name for entry in sources.entries() if not entry.fetchable)

@@ -107,6 +107,16 @@ def _describe_command(command: Any, context: Any) -> str:
 class Command(TyperCommand):
     """A command with our help."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words; a number that is none is said as for a config."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            message = error.message.partition(", unable to parse")[0]  # pydantic's words
+            message = message.replace("Input should be a valid integer", "must be a whole number")
+            error.message = message.replace("Input should be", "must be")
+            raise
+
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         """Write the line of usage, which an error shows too."""
         formatter.write(_describe_usage(self, ctx))

@@ -32,7 +32,7 @@ def new_method(
 
     if part is None:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise UserError(f"--part: say which part of a method it is: {', '.join(KINDS)}")
+            raise UserError(f"--part is needed, which part of a method it is: {', '.join(KINDS)}")
         part = _ask({kind: each.about for kind, each in KINDS.items()})
     new = draft_method(name, part)
     with Path(new.file).open("x", encoding="utf-8") as file:

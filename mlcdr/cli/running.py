@@ -101,6 +101,7 @@ def conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
     from mlcdr.results.failures import gather_causes
     from mlcdr.results.record import Failed
     from mlcdr.results.results import import_results, open_results
+    from mlcdr.tables.tables import list_entries
 
     if report.done:
         # of the same numbers, the exports are read faster than the record
@@ -115,6 +116,8 @@ def conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
             print_notice(f"{report.planned} trials, {new} newly computed, in {report.seconds:.1f} s")
             names = ", ".join(filter(None, ("scores.csv, summary.csv", join_file_names(written, report.folder))))
             print_notice(f"results in {report.folder}: {names}")
+            if found.swept and len(found.metrics) > len(list_entries(found)):  # one metric a table
+                print_notice(f"other metrics: `mlcdr table {report.folder} --metric NAME`")
     if not quiet:
         for line in warned.describe(report.warned):
             print_notice(line)

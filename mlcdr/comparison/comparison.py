@@ -211,7 +211,7 @@ class _Comparer:
             blocks = [(dataset, point) for point in points]
             cells = (self._show(block, method) for block in blocks)
             rows.append((dataset, method, *cells, *self._standing(method, blocks)))
-        for method in methods if len(results.datasets) > 1 else ():
+        for method in methods if len(results.datasets) > 1 and self.ranks else ():
             at_points = [self._standing(method, [(d, point) for d in results.datasets])[1] for point in points]
             rows.append(("average rank", method, *at_points, *self._standing(method, self.cells)))
         heads = [", ".join(value or DASH for value in point) for point in points]
@@ -245,6 +245,8 @@ class _Comparer:
             notes.append(f"{self.facts.title}: which way it is better is not known, so nothing is bold or ranked.")
         elif len(self.contestants) < 2:
             notes.append("A single method: nothing to rank.")
+        elif self.left_out and not self.ranks:
+            notes.append("Nothing is ranked: nowhere have all methods a result.")
         elif self.left_out:
             notes.append(f"Left out of ranks and tests, because results are missing: {self._names(self.left_out)}.")
         silent = [method for method in self.results.methods if method not in self.contestants]
@@ -254,8 +256,7 @@ class _Comparer:
             lacking = [method for method in self.contestants if self.results.lacks(method, path)]
             if lacking:
                 verb = "have" if len(lacking) > 1 else "has"
-                short = shorten_path(path, self.results.swept)
-                notes.append(f"{join_words(lacking)} {verb} no {short}: the same number stands at every value.")
+                notes.append(f"{join_words(lacking)} {verb} no {path}: the same number stands at every value.")
         if any(len(found) < len(self.results.methods) for found in self.cells.values()):
             notes.append(f"{DASH}: {explain_missing([self.facts])}.")
             notes += note_unfilled(self.results)
@@ -271,5 +272,10 @@ class _Comparer:
         return tuple(notes)
 
     def _names(self, blocks: Sequence[Block]) -> str:
-        shown = [" ".join((dataset, *filter(None, point))) for dataset, point in blocks[:6]]
+        swept = self.results.swept
+        paths = [shorten_path(path, swept) for path in swept]
+        shown = []
+        for dataset, point in blocks[:6]:
+            values = [f"{path} = {value}" for path, value in zip(paths, point, strict=True) if value]
+            shown.append(dataset + (f" at {', '.join(values)}" if values else ""))
         return join_words(shown) if len(blocks) <= 6 else f"{', '.join(shown)} and {len(blocks) - 6} more"

@@ -19,6 +19,7 @@ from mlcdr.experiment.splits import number_of_splits, read_labelled
 from mlcdr.experiment.tune import TuneSpec, listed
 from mlcdr.methods.component import Component
 from mlcdr.methods.declarations import RENAMED
+from mlcdr.metrics import METRICS, resolve
 
 MAX_TRIALS = 10_000_000
 """Of a plan, which is kept in memory."""
@@ -52,6 +53,7 @@ Check = Callable[[Asked], Iterable[str]]
 def check_names(data: Mapping[str, Any], problems: Problems) -> None:
     """No two metrics may share a name in the results, and a layout's metric must be measured."""
     labels: list[str] = []
+    misspelt = any(path[:1] == ("metrics",) for path in problems.places())
     metrics_read = isinstance(data.get("metrics"), list)
     for i, spec in enumerate(data["metrics"] if metrics_read else []):
         if spec.label and spec.label in labels:
@@ -61,7 +63,8 @@ def check_names(data: Mapping[str, Any], problems: Problems) -> None:
         labels.append(spec.label)
     for key in ("tables", "figures"):
         for i, spec in enumerate(data[key] if isinstance(data.get(key), list) else []):
-            if isinstance(spec.metric, str) and metrics_read and spec.metric not in labels:
+            meant = misspelt and resolve(str(spec.metric))[0] in METRICS  # perhaps by what is misspelt above
+            if isinstance(spec.metric, str) and metrics_read and not meant and spec.metric not in labels:
                 message = (
                     f"{spec.metric!r} is none of the metrics above{near(spec.metric, labels)} ({', '.join(labels)})"
                 )
@@ -89,12 +92,10 @@ def check_layouts(data: Mapping[str, Any], sweep: Mapping[str, Any], also: Check
         where, _, message = line.partition(": ")
         key, _, number = where.partition(".")
         path = (key, int(number))
-        if message.startswith("needs the metric"):
-            # Of a metric that is misspelt above, or in the entry itself, one line is enough.
-            unclear = not asked.metrics or (misspelt and "did you mean" in message)
-            if unclear or (*path, "metric") in reported:
-                continue
-        problems.add(path, message)
+        # Of a metric that is misspelt above, or in the entry itself, one line is enough.
+        known = misspelt or not asked.metrics or (*path, "metric") in reported
+        if not (known and message.startswith("needs the metric")):
+            problems.add(path, message)
 
 
 def check_tuning(data: Mapping[str, Any], part: Part, problems: Problems) -> None:

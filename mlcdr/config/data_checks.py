@@ -67,6 +67,11 @@ def compare_with_data(experiment: Experiment) -> Comparison:
         except UserError as error:
             found[f"splits: {error}"] = None
         found |= dict.fromkeys(find_unfit_features(experiment, dataset))
+        for k, metric in enumerate(experiment.metrics):
+            if (at := metric.params.get("k", 0)) > dataset.n_labels:
+                remarks[
+                    f"metrics.{k}: {metric.label}: {dataset.name} has {dataset.n_labels} labels, fewer than {at}"
+                ] = None
         for line, fails in _find_misfits(experiment, dataset, n_train):
             (found if fails else remarks)[line] = None
     return Comparison(list(found), list(remarks))
@@ -78,7 +83,8 @@ def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[st
         first = spec.instance_space or next(iter(spec.feature_space), spec.dual_space or spec.learner)
         why = contracts.find_misfit(first.build(check=False), dataset.kind_of_features)
         if why:
-            yield f"methods.{name}: {why} ({dataset.name})"
+            step = "; for all methods `defaults: {feature_space: sklearn.impute.SimpleImputer}`" * ("missing" in why)
+            yield f"methods.{name}: {why}{step} ({dataset.name})"
 
 
 def _find_misfits(experiment: Experiment, dataset: Dataset, n_train: int) -> Iterator[_Line]:

@@ -336,7 +336,7 @@ def _fill(X: Matrix, features: Sequence[_Column], tables: Sequence[Table], missi
     """Fill the gaps of X, in place; how many each attribute has that has some."""
 
     def fail_at(row: int, column: int, message: str) -> NoReturn:
-        _fail_at(tables, row, f"attribute {quote(tables[0].attributes[features[column].source].name)} {message}")
+        _fail_at(tables, row, f"feature {quote(tables[0].attributes[features[column].source].name)} {message}")
 
     gaps = fill(X, missing, tables[0].path, [column.name for column in features], fail_at)
     attributes = {column.name: tables[0].attributes[column.source].name for column in features}
@@ -363,9 +363,15 @@ def fill(
     if missing == "keep":
         return found
     if missing == "error":
-        hint = "`missing: keep` leaves gaps to a step of the method, `missing: mean` or `zero` fills them for all rows"
+        each = [f"{name} ({count})" for name, count in found.items()]
+        where = ", ".join(each[:5]) + (f" and {len(each) - 5} more features" if len(each) > 5 else "")
+        number = f" ({len(rows)} are missing: {where})" if len(rows) > 1 else ""
+        hint = (
+            "`missing: keep` leaves gaps to a step of the method, `missing: mean` or `zero` fills them for all rows "
+            f"(in a config: `{{{path.name}: {{missing: keep}}}}`)"
+        )
         with _of_missing_values():
-            fail_at(rows[0], columns[0], f"has no value; {hint}")
+            fail_at(rows[0], columns[0], f"has no value{number}; {hint}")
     entries = X.data if sparse.issparse(X) else X
     gaps = np.isnan(entries)
     entries[gaps] = 0

@@ -158,7 +158,8 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
     except OSError as error:  # a name too long, a folder that may not be read
         raise DataError(f"{error.filename or name_or_path}: cannot be read: {error.strerror or error}") from None
     if incomplete is None and (known := find(name)) is not None:
-        message = f"data set {known.name!r} is in none of {', '.join(map(str, folders))}; {how_to_get([known.name])}"
+        where = ", ".join(map(str, folders))
+        message = f"data set {known.name!r} is not found in the folders {where}; {how_to_get([known.name])}"
         raise NotFetchedError(message, known.name) if known.fetchable else DataError(message)
     raise incomplete or DataError(_describe_missing(name_or_path, folders))
 

@@ -329,7 +329,10 @@ def as_table(
     frame = frame.drop(columns=list(options.get("drop", ())))
     names = list(frame.columns)
     if "labels" not in options:
-        head.fail(f"which of the columns {list_values(names)} are labels? Say `labels`: names, a pattern, or how many")
+        head.fail(
+            f"which of the columns {list_values(names)} are labels? Say `labels`: names, a pattern, or how many (-4: "
+            f"the last four); in a config `{{{path.name}: {{labels: -4}}}}`, of a command on data `--set labels=-4`"
+        )
     columns = find_columns(head, names, options["labels"])
     tags = None
     if "separator" in options:

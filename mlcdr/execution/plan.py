@@ -16,6 +16,7 @@ import numpy as np
 
 from mlcdr.config.data_checks import find_unfit_features
 from mlcdr.config.loading import experiment_yaml
+from mlcdr.data.encoding import MissingValueError
 from mlcdr.errors import ConfigError
 from mlcdr.execution.artifacts import Keeping
 from mlcdr.execution.computing import Group, groups
@@ -135,6 +136,9 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
         data = DataSource.of(spec, experiment.splits).read()
     except ConfigError as error:  # more rows asked for than there are
         raise ConfigError([experiment.placed(problem) for problem in error.problems]) from None
+    except MissingValueError as error:  # which an option in the config mends
+        where = f"datasets.{experiment.datasets.index(spec)}"
+        raise ConfigError([experiment.placed(f"{where}: {error}")]) from None
     dataset = data.dataset
     if unfit := list(find_unfit_features(experiment, dataset)):
         raise ConfigError([experiment.placed(problem) for problem in unfit])

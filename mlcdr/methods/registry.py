@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from mlcdr.errors import UserError, list_known, suggest_name
@@ -280,6 +282,7 @@ _MEANINGS = {
     "j48": "learner: {binary_relevance: c45}",
     "linear_regression": "learner: least_squares",
     "krr": "learner: kernel_ridge",
+    "none": "label_space: identity",
     "cs": "label_space: compressed_sensing",
     "svd": "label_space: plst, or feature_space: pca",
     "ig": "feature_space: information_gain",
@@ -293,7 +296,21 @@ def describe_elsewhere(name: str, family: str = "") -> str:
         return f"; write `{meant}`"
     others = [other for other in BUILT_IN if other != family and name in _known(other)]
     kinds = " and ".join(f"{'an' if other[0] in 'aeiou' else 'a'} {other}" for other in others)
+    if not kinds and (path := _find_in_sklearn(name)):
+        return f"; write `{path}`"
     return f"; {name!r} is {kinds}" if kinds else ""
+
+
+def _find_in_sklearn(name: str) -> str:
+    """The dotted path of a public class of scikit-learn; empty if there is none. It is not imported, which is slow."""
+    spec = find_spec("sklearn") if name[:1].isupper() else None
+    if spec is None or spec.origin is None or any(name.casefold() in known for known in BUILT_IN.values()):
+        return ""
+    for file in sorted(Path(spec.origin).parent.glob("[a-z]*/[_t]*.py")):  # feature_extraction/text.py is public, too
+        if file.name in ("__init__.py", "text.py") and f'"{name}"' in file.read_text(encoding="utf-8"):
+            inner = [file.stem] if file.stem == "text" else []
+            return ".".join(["sklearn", file.parent.name, *inner, name])
+    return ""
 
 
 def look_up(family: str, name: str) -> Declaration | None:

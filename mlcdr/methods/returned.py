@@ -23,8 +23,7 @@ def hint(message: str) -> str:
     >>> hint("output array is read-only")
     '; the data of a run are not to be changed: take a copy'
     """
-    in_place = ("read-only", "Cannot cast ufunc")  # the second: `Y -= 0.5` of integers
-    return "; the data of a run are not to be changed: take a copy" if any(t in message for t in in_place) else ""
+    return "; the data of a run are not to be changed: take a copy" if "read-only" in message else ""
 
 
 def check_shape(part: Any, method: str, value: Any, n: int, width: int | None, meaning: str) -> Any:

@@ -30,7 +30,7 @@ from mlcdr.config.loading import load_experiment
 from mlcdr.config.shipped import shipped_folder
 from mlcdr.data.files import NotFetchedError, Part, data_folders, locate
 from mlcdr.data.sources import entries, find, how_to_get
-from mlcdr.errors import ConfigError, DataError, UserError, suggest_name
+from mlcdr.errors import ConfigError, DataError, UserError, join_words, suggest_name
 from mlcdr.experiment.model import Experiment
 from mlcdr.experiment.splits import FromFile
 from mlcdr.reproduce import published
@@ -150,7 +150,7 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
     target : str
         `PAPER`, or `PAPER/CONFIG` (a variant may be named in full). `-` may stand for `_` and `/`, the paper may be cut
         after its year, and `-small` or `-large` may end it: `sun-2017-table3-2-large`. The beginning of several names
-        means all of them: `sun-2017-figures6`.
+        means all of them, with the paper's year at least: `sun-2017-figures6`.
     small : bool
         In minutes: TABLE_small.yaml, or the reduction.
     large : bool
@@ -170,11 +170,14 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
     if small and large:
         raise UserError("--small and --large do not go together; choose one")
     beginning = re.sub("(figure|table)s", r"\1", name)
-    wanted = [plain[name]] if name in plain else []
-    wanted = wanted or [each for key, each in plain.items() if name and key.startswith(beginning) and not each.variant]
+    begun = [each for key, each in plain.items() if name and key.startswith(beginning) and not each.variant]
+    wanted = [plain[name]] if name in plain else begun if re.search(r"_\d{4}", name) else []
     if not wanted:
-        papers = dict.fromkeys(name.partition("/")[0] for name in known)
-        hint = suggest_name(target, [*known, *papers])
+        papers = dict.fromkeys(each.name.partition("/")[0] for each in begun or known.values())
+        names = list(papers) if begun else [*known, *papers]
+        if "-" in target:  # as it is typed
+            names = [re.sub("[/_]", "-", each) for each in names]
+        hint = f"; did you mean {join_words(list(map(repr, names)), 'or')}?" if begun else suggest_name(target, names)
         raise UserError(f"nothing here reproduces {target!r}{hint}; `mlcdr reproduce` lists what can be reproduced")
     if small:
         return [_small(each, known) for each in wanted]
@@ -240,7 +243,7 @@ def require_data(experiments: Sequence[Experiment], target: str) -> None:
     names, of_folds = missing(experiments), missing_folds(experiments)
     if names or of_folds:
         looked = ", ".join(str(folder) for folder in data_folders())
-        needs = [f"{', '.join(names)}, in none of {looked}"] if names else []
+        needs = [f"{', '.join(names)}, not found in the folders {looked}"] if names else []
         needs += [f"the folds of {', '.join(of_folds)}"] if of_folds else []
         get = how_to_get(list(dict.fromkeys([*names, *of_folds])), bool(of_folds))
         raise DataError(f"{target} needs {', and '.join(needs)}; {get}")

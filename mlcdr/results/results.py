@@ -275,7 +275,7 @@ def open_results(folder: str | Path) -> Results:
     if recorded is None:
         return import_results(folder)
     if not recorded.values:
-        hint = "run the experiment again"
+        hint = f"continue it with `mlcdr run {folder / 'experiment.yaml'}`"
         if failed := read_failures(folder):
             hint = f"{len(failed)} failed, listed by `mlcdr status {folder}` (in Python, `.failures`); the first: "
             hint += describe_error(failed[0].error)

@@ -299,7 +299,7 @@ def _list_notes(plan: Arrangement) -> tuple[str, ...]:
         notes.append(f"{join_words(unknown)}: which way is better is not known, so nothing is bold.")
     if repeated := [method for method in methods if plan.lacks_columns(method)]:
         has = "have" if len(repeated) > 1 else "has"
-        paths = join_words([shorten_path(path, results.swept) for path in plan.column_paths], "or")
+        paths = join_words(list(plan.column_paths), "or")
         where = {
             "repeat": "the same number stands in every column",
             "last": "the number stands in the last column only",

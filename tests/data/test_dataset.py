@@ -209,7 +209,8 @@ def test_messages_for_data_sets_that_are_not_found(tmp_path: Path, monkeypatch: 
     with pytest.raises(DataError, match=r"unknown data set 'yeats'.* did you mean yeast\?$"):
         load_dataset("yeats")
     with pytest.raises(
-        DataError, match=r"data set 'mediamill' is in none of .*`mlcdr datasets info mediamill` says how to get it"
+        DataError,
+        match=r"data set 'mediamill' is not found in the folders .*`mlcdr datasets info mediamill` says how to get it",
     ):
         load_dataset("MediaMill")
     with pytest.raises(DataError, match=r"^\./none\.arff: no such file or folder$"):

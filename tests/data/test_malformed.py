@@ -205,10 +205,10 @@ DATA = {
         BINARY + "0,1,5\n", '<labels>\n<label name="d"/></labels>', {}, "{xml}:2: label 'd' is not an attribute of d",
     ),
     "missing value": (
-        BINARY + "0,1,5\n0,1,?\n", A, {}, "{arff}:7: row 2: attribute 'c' has no value",
+        BINARY + "0,1,5\n0,1,?\n", A, {}, "{arff}:7: row 2: feature 'c' has no value",
     ),
     "missing value, sparse": (
-        BINARY + "{0 1}\n\n{2 ?}\n", A, {}, "{arff}:8: row 2: attribute 'c' has no value",
+        BINARY + "{0 1}\n\n{2 ?}\n", A, {}, "{arff}:8: row 2: feature 'c' has no value",
     ),
     "missing label": (
         BINARY + "?,1,5\n", A, {"missing": "zero"}, "{arff}:6: row 1: label 'a' has no value",

@@ -282,7 +282,7 @@ def test_the_one_name_of_a_data_set(load, tmp_path, monkeypatch):
         ),
         (
             "[MediaMill]",
-            r"f\.yaml:3: datasets\.0: .* is in none of .*; `mlcdr datasets info mediamill` says how to get it",
+            r"f\.yaml:3: datasets\.0: .* is not found in the folders .*; `mlcdr datasets info mediamill` .*",
         ),
         ("\n  - yeast\n  - none/x.arff", r"f\.yaml:5: datasets\.1: none/x\.arff: no such file or folder"),
         ("[~nobody-of-that-name/x]", r"f\.yaml:3: datasets\.0: ~nobody-of-that-name/x: .*"),
@@ -571,6 +571,12 @@ LINE = "must be one line of text without spaces around it"
             "metric: haming_loss",
             "12: tables.0.metric: 'haming_loss' is none of the metrics above; did you mean 'hamming_loss'? "
             "(hamming_loss)",
+        ),
+        (  # of the table's metric there is no line
+            "metrics: [hamming_loss",
+            "metrics: [hammingloss",
+            "5: metrics.0: unknown metric 'hammingloss'; did you mean 'hamming_loss'? (`mlcdr metrics` lists all; or a "
+            "dotted path to a function)",
         ),
         ("metric: hamming_loss", "metric: 3", "12: tables.0.metric: must be text, found 3 (put it in quotes)"),
         ("layout: chen_lin_2012/table3", "layot: x", "12: tables.0: the key `layout` is missing; is 'layot' meant?"),

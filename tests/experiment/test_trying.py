@@ -56,7 +56,7 @@ class AsksForMany(Good):
 
 class Changes(Good):
     def fit(self, X, Y):
-        Y -= 0.5
+        X -= 0.5
         return self
 
 

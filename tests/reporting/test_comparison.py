@@ -119,7 +119,18 @@ def test_a_method_without_the_parameter_is_ranked_everywhere(tmp_path):
     got = comparison.compare(load(tmp_path, values, [PATH]), METRIC)
     assert got.average_ranks == {"A": 1.5, "BR": 1.5}
     assert shown(got)[1][2:4] == ["0.2000 ± 0.0100"] * 2
-    assert "BR has no n_components: the same number stands at every value." in got.sheet.notes
+    assert "BR has no label_space.n_components: the same number stands at every value." in got.sheet.notes
+
+
+def test_points_are_named_with_their_parameter_and_nothing_in_common_is_one_line(tmp_path):
+    values = {(d, m, p, METRIC): (0.1, 0.01, 10) for d in "de" for m, p in (("A", "1"), ("A", "2"), ("B", "2"))}
+    got = comparison.compare(load(tmp_path / "some", values, [PATH]), METRIC)
+    line = "Left out of ranks and tests, because results are missing: d at n_components = 1 and e at n_components = 1."
+    assert line in got.sheet.notes
+    values = {key: cell for key, cell in values.items() if (key[1], key[2]) != ("A", "2")}
+    got = comparison.compare(load(tmp_path / "none", values, [PATH]), METRIC)
+    assert "Nothing is ranked: nowhere have all methods a result." in got.sheet.notes
+    assert [row[:2] for row in shown(got)] == [["d", "A"], ["", "B"], ["e", "A"], ["", "B"]]
 
 
 def test_every_metric(tmp_path):

@@ -167,7 +167,7 @@ def test_a_method_without_the_parameter_is_repeated_and_said(tmp_path):
     values["yeast", "BR", "", "hamming_loss"] = (0.2022, 0.0009, 100)
     table = render_table(load(tmp_path, values, [PATH]), TABLE3)
     assert [cell.plain for cell in table.sheet.rows[-1]][2:] == ["0.2022 ± 0.0009"] * 5
-    assert "BR has no n_components: the same number stands in every column." in table.sheet.notes
+    assert "BR has no label_space.n_components: the same number stands in every column." in table.sheet.notes
     assert table.csv().count("BR") == 1
 
 
