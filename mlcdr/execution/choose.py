@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mlcdr.execution import choose_kernel
 from mlcdr.experiment.division import Integers, Splits
-from mlcdr.experiment.families import at_all_sizes, families_of
+from mlcdr.experiment.families import at_all_sizes
 from mlcdr.experiment.model import MethodSpec
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.tune import Criterion, Point, TuneSpec
@@ -25,8 +25,8 @@ from mlcdr.methods.contracts import as_dense
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
 
-Measure = Callable[[Sequence[MethodSpec], Moments, Any, Any], list[float]]
-"""(specs, moments to fit them from, test rows X and Y) → the criterion of each; NaN where one failed."""
+Measure = Callable[[Sequence[MethodSpec]], Callable[[Moments, Any, Any], list[float]]]
+"""Of specs the function (moments to fit them from, test rows X and Y) → the criterion of each; NaN where one failed."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,6 @@ def choose(
     fold: Callable[[Integers], Splits],
     criterion: Criterion,
     measure: Measure,
-    share: bool,
 ) -> list[Choice]:
     """For each of a method's specs the best point of its search.
 
@@ -79,8 +78,6 @@ def choose(
         What to choose by.
     measure : callable
         Fits and measures specs.
-    share : bool
-        Whether methods may share work.
 
     Raises
     ------
@@ -102,7 +99,7 @@ def choose(
         rows = moments if n_rows == moments.n else moments.without(np.sort(order[n_rows:]))
         folds = fold(np.sort(order[:n_rows]))
         flat = [without_tune(spec, point) for g, point in points for spec in wanted[g]]
-        values = np.reshape(_sum_over_folds(flat, rows, folds, criterion, measure, share), (len(points), -1))
+        values = np.reshape(_sum_over_folds(rows, folds, measure(flat)), (len(points), -1))
         for (g, point), at_sizes in zip(points, values, strict=True):
             tried[g][repr(point)], totals[g][repr(point)] = point, math.fsum(at_sizes)
 
@@ -133,20 +130,12 @@ def choose(
 
 
 def _sum_over_folds(
-    specs: Sequence[MethodSpec], moments: Moments, folds: Splits, criterion: Criterion, measure: Measure, share: bool
-) -> list[float]:
-    """The criterion of each method, left with nothing to tune, summed over folds of the rows."""
-    held_out = [split.test for split in folds]
-    of_predictions = criterion.metric.needs in ("labels", "scores", "top", "any")
-    if share and of_predictions and all(map(choose_kernel.applies, specs)):
-        return choose_kernel.totals(specs, families_of(specs, moments.n_labels), criterion, moments, held_out)
-    sums = [0.0] * len(specs)
+    moments: Moments, folds: Splits, measure: Callable[[Moments, Any, Any], list[float]]
+) -> NDArray[np.float64]:
+    """What is measured, summed over folds of the rows."""
     X, Y = moments.rows()
-    for rows in held_out:
-        X_test, Y_test = frozen(X[rows]), frozen(as_dense(Y[rows]))
-        values = measure(specs, moments.without(rows), X_test, Y_test)
-        sums = [total + value for total, value in zip(sums, values, strict=True)]
-    return sums
+    tests = [split.test for split in folds]
+    return np.sum([measure(moments.without(i), frozen(X[i]), frozen(as_dense(Y[i]))) for i in tests], axis=0)
 
 
 def _proposals(

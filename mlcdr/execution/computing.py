@@ -226,23 +226,24 @@ def _run_tuned(trials: Sequence[Trial], group: Group, context: _Context, rows: _
     specs = [trial.spec for trial in trials]
     n_labels = rows.moments.n_labels
 
-    def measure(specs: Sequence[MethodSpec], moments: Moments, X: Any, Y: Any) -> list[float]:
+    def measure(specs: Sequence[MethodSpec]) -> Callable[[Moments, Any, Any], list[float]]:
         metrics = (("criterion", criterion.name, criterion.options),)
         families = families_of(specs, n_labels) if group.share else specs
         points = zip(specs, families, strict=True)
         tried = [replace(trials[0], key=str(i), spec=spec, family=family) for i, (spec, family) in enumerate(points)]
-        found = {
-            s.key: s.values or {}
-            for s in _run_all(tried, replace(group, metrics=metrics, by_label=()), _Rows(moments, X, Y))
-        }
-        return [found[trial.key].get("criterion", math.nan) for trial in tried]
+
+        def of_fold(moments: Moments, X: Any, Y: Any) -> list[float]:
+            scores = _run_all(tried, replace(group, metrics=metrics, by_label=()), _Rows(moments, X, Y))
+            found = {score.key: score.values or {} for score in scores}
+            return [found[trial.key].get("criterion", math.nan) for trial in tried]
+
+        return of_fold
 
     def choose_from(moments: Moments, numbers: Integers, name: str) -> list[Choice]:
         def fold(rows: Integers) -> Splits:
             return context.data.folds(tune.n_folds, numbers[rows], name)
 
-        share = group.share and group.keep_top is None  # what shares a kernel sees all scores
-        return choose(specs, tune, moments, dataset, (group.seed, name), fold, criterion, measure, share)
+        return choose(specs, tune, moments, dataset, (group.seed, name), fold, criterion, measure)
 
     try:
         criterion = tune.criterion(group.metrics)

@@ -56,14 +56,6 @@ def size_path(spec: MethodSpec) -> str | None:
     return path if part is not None and spec.with_value(path, None) is not None else None
 
 
-def size_in(space: Any, spec: MethodSpec) -> int:
-    """How many dimensions of a fitted label space, which serves a spec, are the spec's own."""
-    part = code_part(spec)
-    if part is None or size_path(spec) is None:
-        return int(space.n_components_)
-    return int(space.size_of(part.value(size_parameter(part))))
-
-
 def at_all_sizes(spec: MethodSpec, n_features: int, n_labels: int) -> list[MethodSpec]:
     """The spec at each size of its code, for the metrics that are summed over them."""
     part, path = code_part(spec), size_path(spec)

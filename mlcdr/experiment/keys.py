@@ -31,7 +31,7 @@ COMPUTING = (
 _LENGTH = 32  # digits of a digest
 _write = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
 
-CHOOSING = ("experiment/tune.py", "numerics/held_out.py", "execution/choose.py", "execution/choose_kernel.py")
+CHOOSING = ("experiment/tune.py", "execution/choose.py")
 """Those that decide the scores of a trial that is tuned."""
 
 

@@ -121,14 +121,11 @@ class LabelSpace(Part):
     nested : bool
         Whether the first m dimensions of a code are the code of m dimensions, so that one fit serves all m ≤ M. Such a
         class has `size_of(n_components)`: how many of the fitted dimensions another value means.
-    from_labels : bool
-        Whether ȳ and ZᵀZ (and what a kernel regression explains of them) are all it needs.
     size_parameter : str
         The parameter that is the number of dimensions of the code.
     """
 
     nested: ClassVar[bool] = False
-    from_labels: ClassVar[bool] = False
     size_parameter: ClassVar[str] = "n_components"
 
     @property

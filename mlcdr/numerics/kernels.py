@@ -200,13 +200,13 @@ class KernelRegression:
 
     def explained_scatter(self, moments: Moments) -> Array:
         """Zᵀ(2H − H²)Z = ZᵀF + FᵀZ − FᵀF (K×K), H = K(K + αI)⁻¹: ZᵀZ less the scatter of the residuals Z − F."""
-        return moments.once(
-            ("kernel explained", self), lambda: explained_scatter(moments.centred_labels(), self.solve(moments).fitted)
-        )
 
-    def keep_explained(self, moments: Moments, matrix: Array) -> None:
-        """Keep `matrix` as the result of `explained_scatter` for `moments`, where it was computed in another way."""
-        moments.once(("kernel explained", self), lambda: matrix)
+        def compute() -> Array:
+            F = self.solve(moments).fitted
+            product = moments.centred_labels().T @ F
+            return product + product.T - F.T @ F
+
+        return moments.once(("kernel explained", self), compute)
 
     def predict(self, X: Any, rows: Any, coefficients: Array) -> Array:
         """Σ_i k(x, x_i) a_i (m×q) for X (m×d), from the training rows (n×d) and A (n×q)."""
@@ -231,9 +231,3 @@ class KernelRegression:
         values, vectors, _ = found
         scaled = found.inverse(self.alpha)[:, None] * (vectors.T @ Z)
         return Solution(vectors @ scaled, vectors @ (values[:, None] * scaled))
-
-
-def explained_scatter(Z: Array, F: Array) -> Array:
-    """ZᵀF + FᵀZ − FᵀF (K×K) of targets Z and what a regression fits of them, F (n×K)."""
-    product = Z.T @ F
-    return product + product.T - F.T @ F

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mlcdr.numerics import linalg, operators
 from mlcdr.numerics.factorisation import basic_factor, factor
-from mlcdr.numerics.held_out import left_out
+from mlcdr.numerics.left_out import left_out
 from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ from mlcdr.experiment import keys
 
 EXPERIMENT = ("data_source", "division", "estimators", "families", "outputs", "seeds", "stratification")
 COMPUTING = (*(f"experiment/{name}.py" for name in EXPERIMENT), "execution/computing.py")
-CHOOSING = ("experiment/tune.py", "numerics/held_out.py", "execution/choose.py", "execution/choose_kernel.py")
+CHOOSING = ("experiment/tune.py", "execution/choose.py")
 
 
 def of_files(*names: str) -> str:

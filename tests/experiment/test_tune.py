@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.kernel_ridge import KernelRidge
 
 from mlcdr.config.loading import experiment_from
 from mlcdr.errors import ConfigError
-from mlcdr.execution import choose_kernel
 from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import run
 from mlcdr.experiment.data_source import DataSource
@@ -325,47 +325,25 @@ def kernel_methods(scope: str, metric: str) -> dict:
     }
 
 
-@pytest.mark.parametrize(
-    ("scope", "metric"),
-    [
-        ("dataset", "hamming_loss_all_dims"),
-        ("split", "f1"),
-        pytest.param("split", "hamming_loss_all_dims", marks=pytest.mark.slow),
-        pytest.param("dataset", "macro_f1", marks=pytest.mark.slow),
-    ],
-)
-def test_held_out_scores_choose_as_fitting_every_fold_does(
-    arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scope: str, metric: str
-) -> None:
-    experiment = config(
-        arff, kernel_methods(scope, metric), sweep={SIZES: [1, 3, "100%"]}, splits=SPLITS | {"repeats": 1}
-    )
-    seen = []
-    totals = choose_kernel.totals
-    monkeypatch.setattr(choose_kernel, "totals", lambda *args: seen.append(1) or totals(*args))
-    quick = run(experiment, tmp_path / "quick")
-    assert seen
-    monkeypatch.setattr(choose_kernel, "applies", lambda spec: False)
-    plain = run(experiment, tmp_path / "plain")
-    assert quick.failures == plain.failures == []
-    for name in ("chosen.csv", "scores.csv"):
-        assert (quick.folder / name).read_text() == (plain.folder / name).read_text()
-    chosen = pd.read_csv(quick.folder / "chosen.csv")
-    first = chosen["parameter"].map({"learner.gamma": 0.01, "learner.alpha": 2.0**-8})
-    assert (chosen["value"] != first).any()  # else nothing was shown
+def test_kernel_ridge_is_chosen_as_by_a_plain_loop(arff: Path, tmp_path: Path) -> None:
+    experiment = config(arff, {"Binary": kernel_methods("dataset", "hamming_loss")["Binary"]})
+    chosen = pd.read_csv(run(experiment, tmp_path).folder / "chosen.csv")
+    X, Y, _ = dense(arff, experiment)
+    folds = make_splits(KFold(kind="kfold", folds=4, seed=1), "tiny, tuning", len(X))
 
+    def loss(point: tuple[float, float]) -> float:
+        total = 0.0
+        for fold in (folds[i] for i in range(4)):
+            mean = Y[fold.train].mean(axis=0)
+            model = KernelRidge(alpha=point[1], kernel="rbf", gamma=point[0]).fit(X[fold.train], Y[fold.train] - mean)
+            total += np.mean((model.predict(X[fold.test]) + mean > 0.5) != Y[fold.test])
+        return round(total, 10)
 
-def test_other_methods_are_fitted_in_every_fold(arff: Path) -> None:
-    def spec(**parts: object):
-        return config(arff, {"A": {"learner": "kernel_ridge", **parts}}).methods["A"]
-
-    assert choose_kernel.applies(spec(label_space="plst"))
-    assert choose_kernel.applies(spec(label_space={"identity": "plus_minus_one"}))
-    assert not choose_kernel.applies(spec(label_space="cplst"))
-    assert not choose_kernel.applies(spec(label_space="pbr"))
-    assert not choose_kernel.applies(spec(feature_space="pca"))
-    assert not choose_kernel.applies(spec(threshold={"maximise": "f1"}))
-    assert not choose_kernel.applies(spec(learner="ridge"))
+    grid = list(itertools.product([0.01, 0.1, 1.0], 2.0 ** np.linspace(-8, 2, 5)))
+    best = min(grid, key=loss)
+    found = chosen.groupby("parameter")["value"].unique()
+    assert (found["learner.gamma"].tolist(), found["learner.alpha"].tolist()) == ([best[0]], [best[1]])
+    assert best != grid[0]  # else nothing was shown
 
 
 # -------------------------------------------------------------------- what may go wrong for one and not for others

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import mlcdr.numerics.held_out
+import mlcdr.numerics.left_out
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.feature_space.pca import PCA
 from mlcdr.methods.label_space.cplst import CPLST
@@ -15,7 +15,7 @@ from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.ridge import Ridge
 from mlcdr.methods.thresholds import Maximise
-from mlcdr.numerics.held_out import left_out, predict_left_out
+from mlcdr.numerics.left_out import left_out, predict_left_out
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.regression import explained_scatter
 from tests.methods.problems import NAMES, problem
@@ -85,7 +85,7 @@ def test_it_gives_way_where_the_training_rows_lose_a_dimension():
 
 
 def test_it_gives_way_where_its_basis_would_be_large(monkeypatch):
-    monkeypatch.setattr(mlcdr.numerics.held_out, "_ENTRIES", 120 * 23 - 1)
+    monkeypatch.setattr(mlcdr.numerics.left_out, "_ENTRIES", 120 * 23 - 1)
     assert left_out(Moments.from_arrays(*problem("plain")).without(LEFT)) is None
 
 

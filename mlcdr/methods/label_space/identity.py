@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -37,8 +37,6 @@ class Identity(LinearLabelSpace):
     n_components_ : int
         K.
     """
-
-    from_labels: ClassVar[bool] = True
 
     n_components = None
     rounding = "floor"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from sklearn.utils._param_validation import HasMethods
 
@@ -31,7 +31,6 @@ class KernelLabelSpace(LinearLabelSpace):
         The regression that the directions are for.
     """
 
-    from_labels: ClassVar[bool] = True
     regression: Any = parameter(None, [HasMethods(["kernel_regression"]), None], family="learner")
 
     def fit_moments(self, moments: Moments) -> KernelLabelSpace:

@@ -5,8 +5,6 @@ Source: Tai & Lin 2012; Chen & Lin 2012, section 2.1 and Table 1; uncentred: Tai
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from mlcdr.methods.constraints import BOOLEAN, parameter
@@ -28,8 +26,6 @@ class PLST(LinearLabelSpace):
         False: Z = Y, the raw label sets, and no mean is added in decoding (`mean_` is 0), as in the first version of
         the method and in Pacharawongsakda & Theeramunkong 2012.
     """
-
-    from_labels: ClassVar[bool] = True
 
     centre: bool = parameter(True, BOOLEAN)
 

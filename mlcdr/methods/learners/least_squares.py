@@ -9,7 +9,7 @@ from __future__ import annotations
 from mlcdr.methods.constraints import one_of, parameter
 from mlcdr.methods.learners.linear import Array, LinearLearner
 from mlcdr.numerics import regression
-from mlcdr.numerics.held_out import predict_left_out
+from mlcdr.numerics.left_out import predict_left_out
 from mlcdr.numerics.moments import Moments
 
 
@@ -32,7 +32,7 @@ class LeastSquares(LinearLearner):
     rank_deficient: str = parameter("minimum_norm", one_of("minimum_norm", "drop_aliased"))
 
     def predict_left_out(self, moments: Moments) -> Array | None:
-        """Predictions (m×q) for the rows left out, in closed form (`numerics.held_out`)."""
+        """Predictions (m×q) for the rows left out, in closed form (`numerics.left_out`)."""
         return predict_left_out(moments) if self.rank_deficient == "minimum_norm" else None
 
     def _solve(self, moments: Moments) -> tuple[Array, Array]:

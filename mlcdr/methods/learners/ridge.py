@@ -10,7 +10,7 @@ from scipy.linalg import lapack
 
 from mlcdr.methods.constraints import POSITIVE, one_of, parameter
 from mlcdr.methods.learners.linear import Array, LinearLearner
-from mlcdr.numerics.held_out import predict_left_out
+from mlcdr.numerics.left_out import predict_left_out
 from mlcdr.numerics.linalg import Cholesky, IllConditioned
 from mlcdr.numerics.moments import Moments, beside
 from mlcdr.numerics.regression import coefficients, constant_coefficients
@@ -57,7 +57,7 @@ class Ridge(LinearLearner):
         return beside(X, np.ones((X.shape[0], 1))) if self.intercept == "penalised" else X
 
     def predict_left_out(self, moments: Moments) -> Array | None:
-        """Predictions (m×q) for the rows left out, in closed form (`numerics.held_out`)."""
+        """Predictions (m×q) for the rows left out, in closed form (`numerics.left_out`)."""
         return predict_left_out(moments, self.alpha) if self.intercept == "free" else None
 
     def _solve(self, moments: Moments) -> tuple[Array, Array]:
