@@ -489,6 +489,9 @@ def test_methods_describes_a_class_of_ones_own(here: Path, mlcdr: Callable[..., 
 
 def test_metrics_lists_every_metric(mlcdr: Callable[..., Outcome]) -> None:
     lines = mlcdr("metrics").out.splitlines()
+    (one,) = mlcdr("metrics", "hamming_loss").out.splitlines()
+    assert one.split() == next(line for line in lines if line.startswith("hamming_loss")).split()
+    assert "did you mean 'hamming_loss'" in mlcdr("metrics", "haming_loss").err
     for metric in METRICS.values():
         (line,) = [line for line in lines if line.split()[0] == metric.name]
         way = {True: "higher is better", False: "lower is better", None: "neither way is better"}

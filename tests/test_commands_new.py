@@ -114,6 +114,15 @@ def test_the_labels_of_a_table_are_asked_for(here: Path) -> None:
         write_draft("new", ["f.csv"])
 
 
+def test_a_table_with_gaps_gets_a_config_that_runs(here: Path, mlcdr: Callable[..., Outcome]) -> None:
+    rows = "".join(f"{k % 7},{k % 3 or ''},{k % 2},{k // 2 % 2}\n" for k in range(40))
+    (here / "gaps.csv").write_text("a,b,tag_x,tag_y\n" + rows)
+    made = mlcdr("new", "-d", "gaps.csv", "--labels", "-2", "-m", "plst", "-m", "pca+ridge", "--out", "e.yaml")
+    assert made.code == 0, made.err
+    done = mlcdr("run", "e.yaml", "-j", 1, "--set", "splits.repeats=2", "--set", "sweep=")
+    assert done.code == 0, done.err
+
+
 def test_a_wrong_answer_is_asked_again_and_the_others_are_kept(here: Path) -> None:
     (here / "there.yaml").touch()
     code, asked = ask(here, b"tiny\nplsst\nsvm\nplst\nf1\nthere.yaml\ne.yaml\n")

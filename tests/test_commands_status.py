@@ -262,7 +262,7 @@ def test_a_plan_is_what_a_run_then_does(here: Path, mlcdr: Callable[..., Outcome
     (row,) = [line for line in done.out.splitlines() if line.startswith("tiny")]
     # 5 points of 3 methods on 4 splits; the two label spaces share one fit over their two sizes
     assert row.split()[1:] == [*map(str, (60, 5, 6, 20, 0, 0, 20, 4, 12)), "?"]
-    assert f"PLST: one fit at {SIZES} 50% serves {SIZES} 1 too" in done.out.splitlines()
+    assert f"PBR, PLST: one fit at {SIZES} 50% serves {SIZES} 1 too" in done.out.splitlines()
     assert "20 trials to compute; no past timings of tiny in results/small" in done.out
     assert mlcdr("run", "e.yaml", "-q", "-j", 1, "--set", "splits.repeats=3").code == 0
     (found,) = survey(experiment, Path("results")).datasets

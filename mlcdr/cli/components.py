@@ -28,11 +28,12 @@ def methods(
     from mlcdr.methods import registry
 
     if name is None:
+        width = max(len(each) for family in registry.BUILT_IN for each in registry.names(family))
         for family in registry.BUILT_IN:
             print(f"{family}:" if registry.names(family) else f"{family}: none yet (a dotted path to your own class)")
             for each in registry.names(family):
                 declared = registry.declared(family, each)
-                print(f"  {each:<19} {declared.summary}" + (f" [{declared.gives}]" if declared.gives else ""))
+                print(f"  {each:<{width}} {declared.summary}" + (f" [{declared.gives}]" if declared.gives else ""))
         return
     families = [family for family in registry.BUILT_IN if name in registry.names(family)]
     if not families and "." not in name:
@@ -52,12 +53,17 @@ def methods(
             print((inspect.getdoc(inspect.getmodule(cls)) or "").strip())
 
 
-def metrics() -> None:
-    """List the metrics, their direction, and what 0/0 counts as."""
-    from mlcdr.metrics import METRICS
+def metrics(
+    name: Annotated[str | None, typer.Argument(metavar="METRIC", help="Show this one only.")] = None,
+) -> None:
+    """List the metrics, their direction, and what 0/0 counts as; or one of them."""
+    from mlcdr.metrics import METRICS, hint, resolve
 
-    indent = " " * (max(map(len, METRICS)) + 2)
-    for metric in METRICS.values():
+    if name is not None and (meant := resolve(name)[0]) not in METRICS:
+        raise UserError(f"unknown metric {name!r}{hint(name)} ({list_known(METRICS, '`mlcdr metrics`')})")
+    shown_metrics = METRICS.values() if name is None else [METRICS[meant]]
+    indent = " " * (max(len(each.name) for each in shown_metrics) + 2)
+    for metric in shown_metrics:
         better = {True: "higher is better", False: "lower is better", None: "neither way is better"}
         print(f"{metric.name:<{len(indent)}}{better[metric.higher_is_better]}: {metric.description}")
         for convention in metric.conventions():

@@ -24,6 +24,7 @@ from mlcdr.reproduce import recipes
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _PLACES = ("MLCDR_DATASETS", "MLCDR_FOLDS", "MLCDR_PUBLISHED", "MLCDR_CACHE")
+_OF_DEVELOPERS = ("dev", "docs", "mutants")  # extras that no user needs
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def _check_packages() -> list[Finding]:
         return [Finding("packages", "mlcdr is not installed as a package, so its requirements are unknown")]
     required = [Requirement(line) for line in about.get_all("Requires-Dist") or []]
     findings = []
-    for extra in ("", *(about.get_all("Provides-Extra") or ())):
+    for extra in ("", *(each for each in about.get_all("Provides-Extra") or () if each not in _OF_DEVELOPERS)):
         needed = [each for each in required if _needs(each, extra) and not (extra and _needs(each, ""))]
         wrong = [problem for each in needed if (problem := _check_requirement(each))]
         there = f"{len(needed) - len(wrong)} of {len(needed)} present"

@@ -95,7 +95,10 @@ def _list_recipes() -> None:
 
     known = recipes.recipes().values()
     rows: list[tuple[str, ...]] = [("name", "printed cells", "data sets", "options")]
+    lacking: dict[str, list[str]] = {}  # why → names
     for each in known:
+        for why in each.lacks():
+            lacking.setdefault(why, []).append(each.name)
         absent = recipes.missing([each.outline])
         at_hand = len(each.outline.datasets) - len(absent)
         also = ["--small"] if each.variant != recipes.SMALL else []
@@ -105,13 +108,15 @@ def _list_recipes() -> None:
                 each.name,
                 str(recipes.printed_cells(each) or "none"),
                 f"{at_hand} of {len(each.outline.datasets)} available",
-                "; ".join(each.lacks()) or " ".join(also),
+                "" if each.lacks() else " ".join(also),
             )
         )
     rows += [
         (name, "facts", "counted on the data", "") for name in published.data_set_names() if recipes.data_table(name)
     ]
     print_columns(rows)
+    for why, names in lacking.items():
+        print_notice(f"cannot be run here: {', '.join(names)}: {why}")
     needed = recipes.missing([each.outline for each in known])
     if needed:
         print_notice(f"not available: {', '.join(needed)}; {how_to_get(needed)}")

@@ -157,6 +157,7 @@ def compare(
     from mlcdr.comparison import comparison
     from mlcdr.data import sources
     from mlcdr.reproduce import reproduction
+    from mlcdr.reproduce.published import every_name, full_name
     from mlcdr.results import joining
     from mlcdr.results.results import open_results
 
@@ -174,7 +175,8 @@ def compare(
         _compare_with_study(folders, published, metric, agreement, out)
         return
     if published:
-        for table in reproduction.compare_protocols([open_results(folder) for folder in folders], published):
+        name = full_name(published, every_name())
+        for table in reproduction.compare_protocols([open_results(folder) for folder in folders], name):
             print_table(table)
         return
     if by_label:
@@ -308,6 +310,8 @@ def predict(
     settings: DataOptions = None,
 ) -> None:
     """Predict label sets and scores with a saved model (`keep: {models: true}`), as CSV.
+
+    The column `score:LABEL` is how far a label's score lies above its threshold: a label above 0 is in the label set.
 
     Columns are found by their names, and words are coded as in the training data; other columns, such as labels, are
     not looked at.

@@ -19,7 +19,6 @@ from mlcdr.experiment.splits import number_of_splits, read_labelled
 from mlcdr.experiment.tune import TuneSpec, listed
 from mlcdr.methods.component import Component
 from mlcdr.methods.declarations import RENAMED
-from mlcdr.metrics import METRICS, resolve
 
 MAX_TRIALS = 10_000_000
 """Of a plan, which is kept in memory."""
@@ -63,7 +62,7 @@ def check_names(data: Mapping[str, Any], problems: Problems) -> None:
         labels.append(spec.label)
     for key in ("tables", "figures"):
         for i, spec in enumerate(data[key] if isinstance(data.get(key), list) else []):
-            meant = misspelt and resolve(str(spec.metric))[0] in METRICS  # perhaps by what is misspelt above
+            meant = misspelt and near(spec.metric, labels)  # by what is misspelt above
             if isinstance(spec.metric, str) and metrics_read and not meant and spec.metric not in labels:
                 message = (
                     f"{spec.metric!r} is none of the metrics above{near(spec.metric, labels)} ({', '.join(labels)})"
@@ -93,7 +92,8 @@ def check_layouts(data: Mapping[str, Any], sweep: Mapping[str, Any], also: Check
         key, _, number = where.partition(".")
         path = (key, int(number))
         # Of a metric that is misspelt above, or in the entry itself, one line is enough.
-        known = misspelt or not asked.metrics or (*path, "metric") in reported
+        unclear = not asked.metrics or (misspelt and "did you mean" in message)
+        known = unclear or (*path, "metric") in reported
         if not (known and message.startswith("needs the metric")):
             problems.add(path, message)
 

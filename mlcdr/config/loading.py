@@ -85,8 +85,12 @@ def load_experiment(
         only the class of a component can tell (one of your own, or of scikit-learn) is reported when nothing else is
         wrong: to import it takes a second, and the rest is reported at once.
     """
-    path = find_config(Path(path))
-    return _checked(read_yaml(path), overrides, path.resolve().parent, look_up, also, import_classes, held)
+    given, path = path, find_config(Path(path))
+    document = read_yaml(path)
+    if path != Path(given):  # where it is installed says less
+        source = f"the config {given} of mlcdr"
+        document.places = {key: place._replace(source=source) for key, place in document.places.items()}
+    return _checked(document, overrides, path.resolve().parent, look_up, also, import_classes, held)
 
 
 def experiment_from(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from mlcdr.config.loading import experiment_from
 from mlcdr.config.yaml_reader import dump_yaml, read_yaml_text
+from mlcdr.data.dataset import load_dataset
 from mlcdr.data.files import find_folder, is_path, locate, suffix
 from mlcdr.data.forms import SUFFIXES
 from mlcdr.data.sources import find
-from mlcdr.errors import UserError, list_known, suggest_name
+from mlcdr.errors import DataError, UserError, list_known, suggest_name
 from mlcdr.methods import registry
 
 DATASETS, METHODS, METRICS = ("yeast",), ("plst", "cplst"), ("hamming_loss",)
@@ -20,6 +22,7 @@ LABELS = "a pattern (tag_*), or how many (-6: the last six)"
 """How the labels of a table are said."""
 
 _ORDER = ("instance_space", "feature_space", "dual_space", "label_space", "learner", "threshold")
+_IMPUTER = "sklearn.impute.SimpleImputer"
 _SHARES = "[20%, 40%, 60%, 80%, 100%]"
 
 
@@ -53,13 +56,22 @@ def write_draft(
     if labels is None and (tables := [each for each in datasets if needs_labels(each)]):
         raise UserError(f"{tables[0]}: which columns are labels? --labels: a name, {LABELS}")
     parts = {written: _parts(written) for written in dict.fromkeys(methods)}
+    gaps = [each for each in datasets if needs_labels(each) and _has_gaps(each, labels)]
+    for method in parts.values() if gaps else ():
+        first = [method["feature_space"]] if "feature_space" in method else []
+        method["feature_space"] = f"[{', '.join([_IMPUTER, *first])}]" if first else _IMPUTER
     sizes = dict.fromkeys(path for method in parts.values() for path in _size_paths(method))
     lines = [
         f"# mlcdr check FILE finds mistakes, mlcdr run FILE computes results/{name}/ and prints its tables.",
         f"name: {_plain(name)}",
         "description: ''  # what it shows, in a line",
         "# a name of `mlcdr datasets list`, or a file: ARFF, CSV, Parquet, NumPy, MATLAB, svmlight",
-        f"datasets: [{', '.join(_dataset(each, labels) for each in datasets)}]",
+        f"datasets: [{', '.join(_dataset(each, labels, each in gaps) for each in datasets)}]",
+        *(
+            ["# values are missing: each method begins with a step that fills them from its training rows"]
+            if gaps
+            else []
+        ),
         *_hints(datasets),
         "# or {kind: kfold, folds: 10, seed: 1}; with `stratified: true` each split has the same share of each label",
         "splits: {kind: shuffle, repeats: 10, train_size: 0.9, seed: 1}",
@@ -88,13 +100,21 @@ def needs_labels(dataset: str) -> bool:
     return SUFFIXES.get(suffix(dataset)) in ("csv", "parquet", "feather")
 
 
-def _dataset(name: str, labels: Any) -> str:
+def _has_gaps(table: str, labels: Any) -> bool:
+    """Whether values are missing in a table that is there and can be read with these labels."""
+    try:
+        return Path(table).is_file() and load_dataset(table, labels=labels, missing="keep").kind_of_features == "gaps"
+    except DataError:
+        return False
+
+
+def _dataset(name: str, labels: Any, has_gaps: bool) -> str:
     if name == "synthetic":
         return "{synthetic: {n_instances: 500, n_features: 40, n_labels: 10, noise: 0.05, seed: 1}}"
     if not needs_labels(name):
         return _plain(name)
     written = _list(labels) if isinstance(labels, list) else _plain(labels)
-    return f"{{{_plain(name)}: {{labels: {written}}}}}"
+    return f"{{{_plain(name)}: {{labels: {written}{', missing: keep' if has_gaps else ''}}}}}"
 
 
 def _plain(value: Any) -> str:

@@ -199,7 +199,7 @@ class DatasetSurvey:
 class Survey:
     """What a run would do.
 
-    `shared` has a line for each method that one fit serves at several points, or that is tuned in each trial.
+    `shared` has a line for methods that one fit serves at several points, or that are tuned in each trial.
     """
 
     folder: Path
@@ -219,12 +219,14 @@ def survey(experiment: Experiment, out: Path, listener: Listener | None = None) 
     experiment_yaml(experiment)  # what is too long for a run is so for its plan
     record, keeping = kept(folder), Keeping.of(experiment.keep, folder, experiment.keep_top)
     datasets = []
-    shared: dict[str, None] = {}
+    shared: dict[str, list[str]] = {}  # line → methods
     for spec in experiment.datasets:
         part, _ = prepare(experiment, spec, listener or Listener())
         datasets.append(_survey_dataset(part, record, keeping))
-        shared |= dict.fromkeys(_shared(part.trials))
-    return Survey(folder, tuple(datasets), tuple(shared))
+        for method, line in _shared(part.trials):
+            if method not in shared.setdefault(line, []):
+                shared[line].append(method)
+    return Survey(folder, tuple(datasets), tuple(f"{', '.join(names)}: {line}" for line, names in shared.items()))
 
 
 def _survey_dataset(part: Part, record: Kept, keeping: Keeping | None) -> DatasetSurvey:
@@ -268,8 +270,8 @@ def _describe_budget(parts: Iterable[Part], wanted: Iterable[Trial], costs: Mapp
     return f"{text}; about {duration(seconds)} of one worker, by past timings"
 
 
-def _shared(trials: Sequence[Trial]) -> list[str]:
-    """`CPLST: one fit (20% …) serves 5 points`, for the methods of one data set."""
+def _shared(trials: Sequence[Trial]) -> list[tuple[str, str]]:
+    """`CPLST` and `one fit at … serves … too`, for the methods of one data set."""
     served: dict[tuple[str, int], dict[tuple[tuple[str, str], ...], Trial]] = {}
     for trial in trials:
         served.setdefault((trial.method, id(trial.family)), {})[trial.point] = trial
@@ -280,11 +282,11 @@ def _shared(trials: Sequence[Trial]) -> list[str]:
             tune = family.tune
             how = "" if tune.search == "grid" else f", {tune.search}"
             n = tune.n_points(trials[0].dataset)
-            lines.append(f"{method}: each choice (scope {tune.scope}{how}) fits {n} points on {tune.n_folds} folds")
+            lines.append((method, f"each choice (scope {tune.scope}{how}) fits {n} points on {tune.n_folds} folds"))
         elif len(points) > 1:
             (at,) = (dict(point) for point, trial in points.items() if trial.spec == family)
             others = [dict(point) for point, trial in points.items() if trial.spec != family]
             varied = [path for path in at if any(each[path] != at[path] for each in others)]
             apart = "; ".join(f"{path} {', '.join(each[path] for each in others)}" for path in varied)
-            lines.append(f"{method}: one fit at {', '.join(f'{k} {v}' for k, v in at.items())} serves {apart} too")
+            lines.append((method, f"one fit at {', '.join(f'{k} {v}' for k, v in at.items())} serves {apart} too"))
     return lines

@@ -235,6 +235,16 @@ def mark_cells(compared: PublishedComparison, results: Results) -> dict[Key, tup
     return marks
 
 
+def plain_name(name: str) -> str:
+    """A name with `_` for `/` and `-`, and a paper that is named by its authors and year alone."""
+    return re.sub(r"^([a-z_]+_\d{4})_(?:thesis|mvmd)_", r"\1_", f"{re.sub('[-/]', '_', name.strip('/'))}_")[:-1]
+
+
+def full_name(name: str, known: Sequence[str]) -> str:
+    """The known name that a name is another spelling of (`chen-lin-2012-table3`); else the name as it is."""
+    return {plain_name(each): each for each in known}.get(plain_name(name), name)
+
+
 def names() -> list[str]:
     """The published tables of methods' results, `PAPER/TABLE`, sorted."""
     return [name for name in every_name() if any(cell.method and cell.metric for cell in cells_of(name))]
@@ -279,6 +289,7 @@ def load_facts(table: str) -> tuple[PublishedCell, ...]:
 
 def _load(table: str, what: str, known: Sequence[str]) -> tuple[PublishedCell, ...]:
     if table not in known:
+        known = [each for each in known if each.partition("/")[0] == table.partition("/")[0]] or known
         raise ResultsError(
             f"no {what} {table!r}{suggest_name(table, known)} ({list_known(known, '`mlcdr reproduce`')})"
         )

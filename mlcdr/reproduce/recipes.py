@@ -116,15 +116,10 @@ def _beginnings(name: str, known: Iterable[str]) -> list[str]:
     return [each for each in known if name == each or name.startswith(f"{each}_")]
 
 
-def _plain_name(name: str) -> str:
-    """A name with `_` for `/` and `-`, and a paper that is named by its authors and year alone."""
-    return re.sub(r"^([a-z_]+_\d{4})_(?:thesis|mvmd)_", r"\1_", f"{re.sub('[-/]', '_', name.strip('/'))}_")[:-1]
-
-
 def data_table(target: str) -> str:
     """The published table of data sets that a target names; empty if it names none."""
-    names = {_plain_name(name): name for name in published.data_set_names() if name in layouts.names()}
-    return names.get(_plain_name(target), "")
+    names = {published.plain_name(name): name for name in published.data_set_names() if name in layouts.names()}
+    return names.get(published.plain_name(target), "")
 
 
 def prints_times(experiment: Experiment) -> bool:
@@ -162,8 +157,8 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
         When there is no such paper, table or part.
     """
     known = recipes()
-    plain = {_plain_name(name): each for name, each in known.items()}
-    name = _plain_name(target)
+    plain = {published.plain_name(name): each for name, each in known.items()}
+    name = published.plain_name(target)
     for ending in (SMALL, LARGE):
         if name.endswith(f"_{ending}") and (name not in plain or (ending == LARGE and not small)):
             name, small, large = name.removesuffix(f"_{ending}"), small or ending == SMALL, large or ending == LARGE
@@ -277,8 +272,8 @@ def data_sets_of(paper: str) -> list[str]:
     for each in recipes().values():
         names = {known.name for spec in each.outline.datasets if (known := find(spec.name)) is not None}
         named.setdefault(each.name.partition("/")[0], set()).update(names)
-    by_plain = {_plain_name(name): names for name, names in named.items()}
-    found = by_plain.get(_plain_name(paper))
+    by_plain = {published.plain_name(name): names for name, names in named.items()}
+    found = by_plain.get(published.plain_name(paper))
     if found is None:
         raise UserError(f"no configs of a paper {paper!r}{suggest_name(paper, named)} (known: {', '.join(named)})")
     return [known.name for known in entries() if known.name in found]

@@ -155,6 +155,7 @@ def find(table: str, folder: Path | None = None) -> list[Results]:
         When the record has none of that name.
     """
     entries = {each.name: each for each in read(folder) if not each.counts_data}
+    table = published.full_name(table, list(entries))
     wanted = [name for name in (table, f"{table}_{recipes.LARGE}") if name in entries]
     if not wanted:
         known = f"({list_known(entries, '`mlcdr reproduction-status`')})" if entries else "(it is empty)"
