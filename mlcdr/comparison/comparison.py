@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ import numpy as np
 from mlcdr.comparison.significance import Significance, assess, record
 from mlcdr.errors import join_words
 from mlcdr.results.metric_facts import MetricFacts, explain_missing, list_notes
-from mlcdr.results.ranking import is_among_best, rank_means
+from mlcdr.results.ranking import is_among_best, over_all_splits, rank_means
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Point
 from mlcdr.tables import layouts
@@ -37,6 +37,7 @@ from mlcdr.tables.text_format import (
     BOLD,
     describe_splits,
     format_mean,
+    note_fewer_splits,
     note_tuning,
     note_unfilled,
     number,
@@ -147,7 +148,11 @@ class _Comparer:
             for point in self.points
         }
         self.contestants = [m for m in results.methods if any(m in block for block in self.cells.values())]
-        whole = {block: found for block, found in self.cells.items() if len(found) == len(self.contestants) > 1}
+        whole = {
+            block: found
+            for block, found in self.cells.items()
+            if len(found) == len(self.contestants) > 1 and len(self._comparable(found)) == len(found)
+        }
         self.left_out = tuple(block for block in self.cells if block not in whole) if len(self.contestants) > 1 else ()
         self.ranks: dict[Block, dict[str, float]] = {}
         self.significance: Significance | None = None
@@ -158,6 +163,10 @@ class _Comparer:
             if n_datasets > 1:
                 means = np.array([[found[method].mean for found in whole.values()] for method in self.contestants])
                 self.significance = assess(self.contestants, means, better, n_datasets, rope)
+
+    def _comparable(self, found: Mapping[str, Cell]) -> list[Cell]:
+        """The means of a block that can be ranked: of one plan those over all of its splits."""
+        return list(found.values()) if self.results.joined else over_all_splits(found.values())
 
     def _points(self) -> tuple[Point, ...]:
         """The points across: those at which no parameter is absent, if there are such; all otherwise."""
@@ -224,7 +233,8 @@ class _Comparer:
         if method not in found:
             return NOTHING
         cell = found[method]
-        bold = is_among_best(cell, list(found.values()), self.facts.higher_is_better)
+        rivals = self._comparable(found)
+        bold = cell in rivals and is_among_best(cell, rivals, self.facts.higher_is_better)
         return format_mean(cell.mean, cell.se, _DIGITS, bold)
 
     def _caption(self) -> str:
@@ -239,6 +249,12 @@ class _Comparer:
             any_best = self.facts.higher_is_better is not None and len(self.contestants) > 1
             bold = f" {BOLD} of its data set{column}." if any_best else ""
             notes.append(f"Mean ± standard error {describe_splits(c.n for c in present)}.{bold}")
+        if not self.results.joined:
+            notes += note_fewer_splits(
+                (dataset, self.metric, method, cell.n)
+                for (dataset, _), found in self.cells.items()
+                for method, cell in found.items()
+            )
         notes += list_notes([self.facts])
         notes += note_tuning(self.results, self.contestants)
         if self.facts.higher_is_better is None:

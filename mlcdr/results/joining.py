@@ -65,6 +65,7 @@ def join(every: Sequence[Results]) -> Results:
         read_splits=refuse,
         read_choices=refuse,
         remarks=_remark_on_splits(every),
+        joined=True,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from mlcdr.results.scores import Cell
 
@@ -30,6 +30,13 @@ def is_among_best(
     errors = [rival.se for rival in rivals if are_same(rival.mean, best) and not math.isnan(rival.se)]
     behind = abs(cell.mean - best)
     return within_one_se and bool(errors) and (behind <= max(errors) or are_same(behind, max(errors)))
+
+
+def over_all_splits(cells: Iterable[Cell]) -> list[Cell]:
+    """Those of the means of one plan that no split lacks: the splits where a method failed may be the hard ones."""
+    found = list(cells)
+    most = max((cell.n for cell in found), default=0)
+    return [cell for cell in found if cell.n == most]
 
 
 def rank_means(means: Mapping[str, float], higher_is_better: bool) -> dict[str, float]:

@@ -54,7 +54,9 @@ class Results:
     best : dict
         (data set, method, point, metric) → what was taken of a grid.
     remarks : tuple of str
-        What a reader must know of several folders that were joined.
+        What a reader must know of several folders that were joined: which of them have other splits.
+    joined : bool
+        Whether these are of several folders, whose numbers of splits may differ by intent.
     read_splits, read_choices : callable
         Read `split_scores` and `choices`.
     """
@@ -72,6 +74,7 @@ class Results:
     read_splits: Callable[[], SplitScores]
     read_choices: Callable[[], Choices]
     remarks: tuple[str, ...] = ()
+    joined: bool = False
 
     @property
     def name(self) -> str:

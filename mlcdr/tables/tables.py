@@ -16,7 +16,7 @@ from mlcdr.csv_files import format_csv
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.metric_facts import explain_missing, list_notes
-from mlcdr.results.ranking import are_same, rank_means
+from mlcdr.results.ranking import are_same, over_all_splits, rank_means
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Key
 from mlcdr.tables import layouts, output
@@ -27,6 +27,7 @@ from mlcdr.tables.text_format import (
     SPREADS,
     describe_splits,
     format_mean,
+    note_fewer_splits,
     note_tuning,
     note_unfilled,
     number,
@@ -174,9 +175,10 @@ def _average_ranks(plan: Arrangement, rows: list[list[Slot]]) -> tuple[Text, ...
     blocks = []
     for slots in rows:
         better = plan.facts[slots[0].place["metric"]].higher_is_better
-        means = {slot.place["method"]: slot.cell.mean for slot in slots if slot.cell}
-        if better is not None and len(means) == len(slots) > 1:
-            blocks.append(rank_means(means, better))
+        cells = {slot.place["method"]: slot.cell for slot in slots if slot.cell}
+        lacking = not plan.results.joined and len(over_all_splits(cells.values())) < len(cells)
+        if better is not None and len(cells) == len(slots) > 1 and not lacking:
+            blocks.append(rank_means({method: cell.mean for method, cell in cells.items()}, better))
     if not blocks:
         return (*labels, *(NOTHING for _ in plan.columns))
     averages = [sum(block[method] for block in blocks) / len(blocks) for method in plan.columns]
@@ -285,6 +287,12 @@ def _list_notes(plan: Arrangement) -> tuple[str, ...]:
         if layout.relative_to is not None:
             what = f"Mean, divided by that of {layout.relative_to} on the same data set,"
         notes.append(f"{what} {describe_splits(c.n for c in present)}.")
+        if not results.joined:
+            notes += note_fewer_splits(
+                (slot.place["dataset"], slot.place["metric"], slot.place["method"], slot.cell.n)
+                for slot in plan.slots
+                if slot.cell
+            )
     notes += note_tuning(results, methods)
     if any(slot.bold for slot in plan.slots):
         column = "" if plan.across in ("dataset", "method") else " and column"

@@ -11,6 +11,7 @@ from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, Text, escape_latex
 
 BOLD = "Bold: within one standard error of the best"
+_NAMED = 5  # cells that a note names
 SPREADS = {"standard_error": "standard error", "std": "standard deviation"}
 
 
@@ -42,6 +43,23 @@ def describe_splits(counts: Iterable[int]) -> str:
     """`over 100 splits`, or `over 98 to 100 splits`."""
     low, high = min(found := list(counts)), max(found)
     return f"over {low} to {high} splits" if low != high else f"over {high} split{'s' if high > 1 else ''}"
+
+
+def note_fewer_splits(cells: Iterable[tuple[str, str, str, int]]) -> list[str]:
+    """A note on means over fewer splits than others; of each its data set, metric, method and number of splits."""
+    found = list(cells)
+    most: dict[tuple[str, str], int] = {}
+    for dataset, metric, _, n in found:
+        most[dataset, metric] = max(n, most.get((dataset, metric), 0))
+    fewer = list(
+        dict.fromkeys(
+            f"{method} on {dataset} ({n} of {most[dataset, metric]})"
+            for dataset, metric, method, n in found
+            if n < most[dataset, metric]
+        )
+    )
+    named = fewer[:_NAMED] + ([f"{len(fewer) - _NAMED} more"] if len(fewer) > _NAMED else [])
+    return [f"Over fewer splits than others, so neither bold nor ranked: {join_words(named)}."] if fewer else []
 
 
 def note_tuning(results: Results, methods: Sequence[str]) -> list[str]:

@@ -5,7 +5,7 @@ from scipy.stats import rankdata
 from mlcdr.comparison import comparison
 from mlcdr.errors import ResultsError
 from mlcdr.results.results import open_results
-from tests.reporting.results_folders import PATH, as_printed, experiment, published, write_folder
+from tests.reporting.results_folders import PATH, as_printed, experiment, published, render_table, write_folder
 
 METRIC = "hamming_loss"
 
@@ -89,6 +89,20 @@ def test_incomplete_data_sets_are_left_out_and_named(tmp_path):
     assert "Left out of ranks and tests, because results are missing: e." in got.sheet.notes
     assert "Without any result, and not ranked: Failed." in got.sheet.notes
     assert shown(got)[2] == ["Failed", "–", "–", "–", "–", "–"]
+
+
+def test_a_mean_over_fewer_splits_is_neither_bold_nor_ranked(tmp_path):
+    values = {(d, m, METRIC): [v - 0.01, v, v + 0.01] for d in "de" for m, v in (("A", 0.3), ("B", 0.4))}
+    values["e", "B", METRIC] = [0.1, 0.1]
+    results = load(tmp_path, values)
+    for got in (
+        comparison.compare(results, METRIC).sheet,
+        render_table(results, {"layout": "generic"}).sheet,
+    ):
+        assert "Over fewer splits than others, so neither bold nor ranked: B on e (2 of 3)." in got.notes
+        bold = {cell.plain for row in got.rows for cell in row if cell.bold}
+        assert bold == {"0.3000 ± 0.0058"}
+    assert comparison.compare(results, METRIC).ranked == (("d", ()),)
 
 
 def test_all_ties(tmp_path):
