@@ -129,8 +129,10 @@ def against(
     means = [np.array([each.mean() for each in several]) for several in (ours, theirs)]
     gain = sign * paired_differences(*means)
     test = wilcoxon(gain)
+    with np.errstate(divide="ignore"):  # against a control of 0 a gain is infinite, which a median can take
+        changes = np.divide(gain, means[1], out=np.zeros(len(gain)), where=gain != 0)
     return Against(
-        np.divide(gain, means[1], out=np.zeros(len(gain)), where=gain != 0),
+        changes,
         sum(better <= 0.025 for better, _ in ps),
         sum(worse <= 0.025 for _, worse in ps),
         test.rank_biserial,
