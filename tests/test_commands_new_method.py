@@ -100,7 +100,8 @@ def test_the_class_is_named_after_the_file() -> None:
 
 
 def test_on_a_terminal_it_asks_for_the_part(here: Path) -> None:
-    assert prepared.command("new", "method", "my_x", cwd=here).stderr.startswith("error: --part: say which part")
+    piped = prepared.command("new", "method", "my_x", cwd=here)
+    assert piped.stderr.startswith("error: --part is needed, which part of a method it is")
     main, terminal = pty.openpty()
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     line = [sys.executable, "-m", "mlcdr", "new", "method", "my_asked"]
