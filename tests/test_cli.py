@@ -426,6 +426,28 @@ def test_check_tells_all_mistakes_at_once(here: Path, mlcdr: Callable[..., Outco
     assert told.count("hamming_loss'") == 1, "a misspelt metric is told once, not for each layout that needs it"
 
 
+def test_a_wrong_config_is_refused_without_numpy(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.yaml"
+    lines = [
+        "name: e",
+        "datasets: [{synthetic: {n_instances: 9, n_features: 0, n_labels: 2}}]",
+        "splits: {kind: kfold, folds: 1, seed: 1}",
+        "metrics: [f2]",
+        "methods: {A: {learner: rige}, B: {label_space: plzt, learner: ridge}}",
+    ]
+    wrong.write_text("\n".join(lines))
+    code = (
+        "import sys; from mlcdr.cli import main\n"
+        f"sys.argv = ['mlcdr', 'check', {str(wrong)!r}]\n"
+        "try: main()\n"
+        "finally: print([m for m in ('numpy', 'scipy', 'pandas', 'sklearn') if m in sys.modules])"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "[]\n"), done.stderr
+    assert len(done.stderr.splitlines()) == len(lines)
+
+
 def test_check_compares_with_the_data(here: Path, mlcdr: Callable[..., Outcome]) -> None:
     arff = here / "data" / "tiny.arff"
     text = experiment_yaml(small.experiment(arff, sweep={small.SIZES: [1, 20]}))

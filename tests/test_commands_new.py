@@ -232,8 +232,8 @@ def test_doctor_tries_plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
         }
         return plugged.get(group, [])
 
-    monkeypatch.setattr(doctor, "entry_points", points)
-    monkeypatch.setattr(registry, "entry_points", points)
+    monkeypatch.setattr(doctor, "plug_ins", points)
+    monkeypatch.setattr(registry, "plug_ins", points)
     registry._known.cache_clear()
     try:
         found = {each.topic: each for each in doctor.examine() if each.topic.startswith("plug-in")}

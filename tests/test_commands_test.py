@@ -525,7 +525,7 @@ def test_components_are_tested_by_their_names(monkeypatch: pytest.MonkeyPatch, m
     def points(group: str) -> list[EntryPoint]:
         return [EntryPoint("own_ridge", "sklearn.linear_model:Ridge", group)] * (group == "mlcdr.learner")
 
-    monkeypatch.setattr(registry, "entry_points", points)
+    monkeypatch.setattr(registry, "plug_ins", points)
     registry._known.cache_clear()
     try:
         done = mlcdr("test", "own_ridge", "--without", CONTRACT)

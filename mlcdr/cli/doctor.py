@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, entry_points, metadata, version
+from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 
 import joblib
@@ -20,6 +20,7 @@ from mlcdr.data import catalog
 from mlcdr.data.files import cache_folder, checkout_folder, data_folders, list_own
 from mlcdr.errors import UserError
 from mlcdr.methods.registry import BUILT_IN, resolve
+from mlcdr.plug_ins import plug_ins
 from mlcdr.reproduce import recipes
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -145,7 +146,7 @@ def _check_components() -> list[Finding]:
     count = sum(len(known) for known in BUILT_IN.values())
     findings = [Finding("components", f"{count} built-in")]
     for family in BUILT_IN:
-        for point in sorted(entry_points(group=f"mlcdr.{family}"), key=lambda point: point.name):
+        for point in sorted(plug_ins(f"mlcdr.{family}"), key=lambda point: point.name):
             text, ok = f"{point.name} = {point.value}", True
             try:
                 if point.name in BUILT_IN[family]:

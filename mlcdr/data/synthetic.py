@@ -13,15 +13,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mlcdr.errors import DataError, suggest_name
+from mlcdr.lazy_numpy import np
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
+Array: TypeAlias = "NDArray[np.float64]"
 
 _SIZES = ("n_instances", "n_features", "n_labels")
 

@@ -1,15 +1,16 @@
 """Files of folds: found, read, written. A CSV file with a header and a row for each row of a data set, in its order."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
 
 from mlcdr.csv_files import read_csv
 from mlcdr.data import sources
 from mlcdr.data.files import NotFetchedError, cache_folder
 from mlcdr.errors import DataError, escape_control_characters
+from mlcdr.lazy_numpy import np
 from mlcdr.whole_files import write_atomically
 
 

@@ -1,8 +1,10 @@
 """The rule of seeds: whatever is drawn has a source of randomness of its own, made of the seed and of names."""
 
+from __future__ import annotations
+
 import hashlib
 
-import numpy as np
+from mlcdr.lazy_numpy import np
 
 
 def seed_sequence(seed: int, *names: str | int) -> np.random.SeedSequence:

@@ -29,11 +29,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from mlcdr.errors import describe, list_known
 from mlcdr.experiment.seeds import seed_sequence
+from mlcdr.lazy_numpy import np
 from mlcdr.metrics import METRICS, Metric, find, hint, resolve, target
 
 ALL_SIZES = "_all_dims"

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from mlcdr.errors import UserError, list_known, suggest_name
 from mlcdr.methods.declarations import Declaration, declaration_of, read_index
 from mlcdr.methods.declarations import parameters as parameters
 from mlcdr.methods.provenance import hash_of_source
+from mlcdr.plug_ins import plug_ins
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "feature_space": {
@@ -148,7 +148,7 @@ class UnknownComponent(UserError):
 @cache
 def _known(family: str) -> dict[str, str]:
     known = dict(BUILT_IN.get(family, {}))
-    for point in entry_points(group=f"mlcdr.{family}"):
+    for point in plug_ins(f"mlcdr.{family}"):
         known.setdefault(point.name, point.value)
     return known
 
@@ -188,7 +188,7 @@ def _is_known_module(module: str) -> bool:
     """Whether a module may be imported whatever names it: mlcdr's, scikit-learn's, or a plug-in's entry point."""
     if module.partition(".")[0] in ("mlcdr", "sklearn"):
         return True
-    from mlcdr.metrics.names import offered  # imports NumPy, which the list of names does without
+    from mlcdr.metrics.names import offered  # the list of names does without the metrics
 
     targets = [*offered().values(), *(target for family in BUILT_IN for target in _known(family).values())]
     return any(module == target.partition(":")[0] for target in targets)

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mlcdr.lazy_numpy import np
 from mlcdr.metrics.definition import LabelMetric, Metric, Numbers, mean, ratio
 from mlcdr.metrics.outcome import Array, Outcome
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Statistic = Callable[..., tuple[Any, Any]]
 """(hits, |P|, |Y|, cells, **options) → numerator, denominator."""

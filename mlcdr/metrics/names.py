@@ -12,15 +12,14 @@ import importlib
 import re
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from importlib.metadata import entry_points
 from typing import Any
 
-import numpy as np
-
 from mlcdr.errors import UserError, suggest_name
+from mlcdr.lazy_numpy import np
 from mlcdr.metrics import label_sets, of_methods, ranking
 from mlcdr.metrics.definition import LabelMetric, Metric
 from mlcdr.metrics.outcome import Outcome
+from mlcdr.plug_ins import plug_ins
 
 METRICS: dict[str, Metric] = {
     metric.name: metric for metric in (*label_sets.METRICS, *ranking.METRICS, *of_methods.METRICS)
@@ -113,7 +112,7 @@ def hint(written: str) -> str:
 @cache
 def offered() -> dict[str, str]:
     """Name → `module:function` of the metrics of other installed packages."""
-    return {point.name: point.value for point in entry_points(group="mlcdr.metric")}
+    return {point.name: point.value for point in plug_ins("mlcdr.metric")}
 
 
 def target(name: str) -> str | None:

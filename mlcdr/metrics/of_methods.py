@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mlcdr.lazy_numpy import np
 from mlcdr.metrics.definition import Metric
 from mlcdr.metrics.outcome import Outcome
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def _as_float(value: float | None) -> float:

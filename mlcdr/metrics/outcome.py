@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from mlcdr.lazy_numpy import np
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[np.float64]"
+Index: TypeAlias = "NDArray[np.intp]"
 
 Needs = Literal["labels", "scores", "top", "probabilities", "any", "bound", "timing", "features"]
 """What a metric is computed from: label sets; all scores; the highest scores of each instance; probabilities; label

@@ -18,8 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
-
+from mlcdr.lazy_numpy import np
 from mlcdr.metrics.definition import LabelMetric, Metric, Needs, Numbers, mean, ratio
 from mlcdr.metrics.outcome import Array, Outcome, Ranks, Scores
 
@@ -154,7 +153,7 @@ def _probable(o: Outcome) -> tuple[Array, Array]:
     return o.counts.truth, o.probabilities
 
 
-def _log_losses(o: Outcome, clip: float = float(np.finfo(np.float64).eps)) -> Array:
+def _log_losses(o: Outcome, clip: float = 2.0**-52) -> Array:
     truth, probabilities = _probable(o)
     of_truth = np.where(truth, probabilities, 1 - probabilities)
     return -np.log(np.clip(of_truth, clip, 1 - clip))
@@ -330,7 +329,7 @@ METRICS: tuple[Metric, ...] = (
         "Probabilities are kept {value[clip]:.2g} away from 0 and 1.",
         "probabilities",
         of=("cell", "instance"),
-        clip=(float(np.finfo(np.float64).eps), Numbers(open=True)),
+        clip=(2.0**-52, Numbers(open=True)),
     ),
     _metric(
         "brier_score",

@@ -109,7 +109,7 @@ def test_a_metric_of_a_package_is_found_by_its_entry_point(
     arff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     point = EntryPoint("predicted_share", OWN[::-1].replace(".", ":", 1)[::-1], "mlcdr.metric")
-    monkeypatch.setattr(names, "entry_points", lambda group: [point] * (group == point.group))
+    monkeypatch.setattr(names, "plug_ins", lambda group: [point] * (group == point.group))
     names.offered.cache_clear()
     try:
         report = run(experiment_from(small.plain(arff, metrics=["hamming_loss", point.name])), tmp_path / "out")
