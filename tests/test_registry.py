@@ -15,7 +15,7 @@ import mlcdr
 from mlcdr.errors import UserError
 from mlcdr.methods import registry
 from mlcdr.methods.component import Component
-from mlcdr.methods.provenance import source_of
+from mlcdr.methods.provenance import code_of_text, source_of
 from mlcdr.methods.registry import UnknownComponent
 
 EVERY = [(family, name) for family, known in registry.BUILT_IN.items() for name in known]
@@ -140,7 +140,7 @@ PARENT = """from mlcdr.methods.learners.least_squares import LeastSquares
 
 
 class Parent(LeastSquares):
-    '''{words}'''
+    words = "{words}"
 """
 
 
@@ -177,6 +177,29 @@ def test_an_edited_method_has_another_version(tmp_path: Path, version_of_mine: C
     assert len(set(versions)) == 3
 
 
+CODE = """FACTOR = 2
+def f(x):
+    return x
+class Mine:
+    size = 1
+    def fit(self, X):
+        def inner():
+            return \'\'\'
+# data\'\'\'
+        return self"""
+
+
+def test_a_docstring_is_no_part_of_a_version() -> None:
+    described = CODE.replace("FACTOR = 2", "'What it is for: ×.'\n\nFACTOR = 2\n'A number.'")
+    for line in ("def f(x):", "class Mine:", "    def fit(self, X):"):
+        indent = (len(line) - len(line.lstrip()) + 4) * " "
+        described = described.replace(line, f'{line}\n{indent}"""Text\n\n    of lines; = 3.\n{indent}"""')
+    assert described.count("of lines") == 3
+    assert code_of_text(described) == code_of_text(CODE) == CODE.encode()
+    joined = "def f(x):\n    '×'; return x"
+    assert code_of_text(joined) == joined.encode()
+
+
 @pytest.mark.parametrize("name", ["binary_relevance", "br_plus", "classifier_chain"])
 def test_a_chain_depends_on_the_source_of_its_default_base(name: str) -> None:
     sources = source_of(registry.resolve("learner", name))
@@ -186,7 +209,7 @@ def test_a_chain_depends_on_the_source_of_its_default_base(name: str) -> None:
         "mlcdr.numerics.moments",
         "mlcdr.numerics.file_order",
     ):
-        assert inspect.getsource(sys.modules[used]).encode() in sources, used
+        assert code_of_text(inspect.getsource(sys.modules[used])) in sources, used
 
 
 def test_a_version_owes_nothing_to_what_else_is_imported() -> None:
@@ -195,8 +218,8 @@ def test_a_version_owes_nothing_to_what_else_is_imported() -> None:
     from tests.small import Guess
 
     sources = source_of(Guess)
-    assert inspect.getsource(sys.modules[Guess.__module__]).encode() in sources
-    assert inspect.getsource(mlcdr.cli).encode() not in sources
+    assert code_of_text(inspect.getsource(sys.modules[Guess.__module__])) in sources
+    assert code_of_text(inspect.getsource(mlcdr.cli)) not in sources
 
 
 def test_a_version_is_of_the_modules_that_a_source_names(tmp_path: Path, version_of_mine: Callable[..., str]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from mlcdr.data.dataset import Dataset
 from mlcdr.experiment.model import Experiment, MethodSpec
 from mlcdr.methods.component_changes import separated
+from mlcdr.methods.provenance import code_of_text
 from mlcdr.methods.registry import version_of_function
 from mlcdr.metrics import target
 
@@ -37,7 +38,8 @@ CHOOSING = ("experiment/tune.py", "execution/choose.py")
 
 def _digest_of_files(*names: str) -> str:
     package = Path(__file__).parents[1]
-    return hashlib.sha256(b"".join((package / name).read_bytes() for name in names)).hexdigest()[:16]
+    codes = [code_of_text((package / name).read_text("utf-8")) for name in names]
+    return hashlib.sha256(b"".join(codes)).hexdigest()[:16]
 
 
 # Read as this process starts, which computes with what stands there now.

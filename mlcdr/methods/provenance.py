@@ -29,7 +29,7 @@ def hash_of_source(cls: Any) -> hashlib._Hash:
 
 @cache
 def source_of(cls: Any) -> list[bytes]:
-    """The source of each module of ours or the user's that `cls` (or a function) and the engine use, in fixed order."""
+    """The code of each module of ours or the user's that `cls` (or a function) and the engine use, in fixed order."""
     for name in _ENGINE:
         importlib.import_module(name)
     found: dict[str, bytes] = {}
@@ -50,7 +50,7 @@ def source_of(cls: Any) -> list[bytes]:
             source = inspect.getsource(module)
         except (OSError, TypeError):  # an interactive module has no source to look at
             source = ""
-        found[name] = (source or name).encode()
+        found[name] = code_of_text(source) or name.encode()
         own = name if hasattr(module, "__path__") else name.rpartition(".")[0]
         pending += [*_find_imports(source, own), *_find_public(source)]
         for value in vars(module).values():
@@ -65,6 +65,34 @@ def source_of(cls: Any) -> list[bytes]:
     return [found[name] for name in sorted(found)]
 
 
+@cache
+def _parse(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+def code_of_text(source: str) -> bytes:
+    """A module's source without blank lines, docstrings and other strings that stand alone: they change no result.
+
+    Raises
+    ------
+    SyntaxError
+        When the text is not Python.
+    """
+    lines = source.encode().splitlines()
+    pending: list[Any] = [_parse(source)]
+    while pending:
+        for statement in pending.pop().body:
+            match statement:
+                case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                    pending.append(statement)
+                case ast.Expr(value=ast.Constant(value=str())):
+                    first, last = statement.lineno - 1, (statement.end_lineno or 0) - 1
+                    before, after = lines[first][: statement.col_offset], lines[last][statement.end_col_offset :]
+                    if not before.strip() and not after.strip():
+                        lines[first : last + 1] = [b""] * (last + 1 - first)
+    return b"\n".join(line for line in lines if line.strip())
+
+
 def _version(package: str) -> str:
     """The version of an installed package: its own word, or else that of what it was installed by."""
     own = getattr(sys.modules[package], "__version__", None)
@@ -76,7 +104,7 @@ def _version(package: str) -> str:
 def _find_imports(source: str, package: str) -> list[str]:
     """The modules that a text of a package imports: `import a.b` only binds `a`, whose attributes tell nothing."""
     found: list[str] = []
-    for statement in ast.parse(source).body:
+    for statement in _parse(source).body:
         if isinstance(statement, ast.Import):
             found += [each.name for each in statement.names]
         elif isinstance(statement, ast.ImportFrom):
@@ -91,7 +119,7 @@ def _find_public(source: str) -> Iterator[str]:
     """The modules of the public names that a text uses as `mlcdr.NAME`."""
     if not re.search(r"\bimport\b[\w\s.,\\]*\bmlcdr\b(?!\.)", source):  # as nearly everywhere; parsing takes long
         return
-    tree = ast.parse(source)
+    tree = _parse(source)
     imports = [each for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names]
     names = {each.asname or each.name for each in imports if each.name == "mlcdr"}
     public = importlib.import_module("mlcdr")

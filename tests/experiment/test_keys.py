@@ -7,6 +7,7 @@ from pathlib import Path
 
 import mlcdr
 from mlcdr.experiment import keys
+from mlcdr.methods.provenance import code_of_text
 
 EXPERIMENT = ("data_source", "division", "estimators", "families", "outputs", "seeds", "stratification")
 COMPUTING = (*(f"experiment/{name}.py" for name in EXPERIMENT), "execution/computing.py")
@@ -14,8 +15,8 @@ CHOOSING = ("experiment/tune.py", "execution/choose.py")
 
 
 def of_files(*names: str) -> str:
-    contents = [(Path(mlcdr.__file__).parent / name).read_bytes() for name in names]
-    return hashlib.sha256(b"".join(contents)).hexdigest()[:16]
+    codes = [code_of_text((Path(mlcdr.__file__).parent / name).read_text("utf-8")) for name in names]
+    return hashlib.sha256(b"".join(codes)).hexdigest()[:16]
 
 
 def test_the_program_is_every_file_that_computes_a_trial() -> None:
