@@ -168,6 +168,21 @@ def test_the_configs_own_list_stays_where_it_has_the_name(tmp_path: Path) -> Non
         mlcdr.run(config(datasets=["mine"]), datasets=dict.fromkeys(["mine", "other"], make_data()), out=None)
 
 
+def test_options_of_data_in_memory_are_refused_and_given_with_the_data(tmp_path: Path) -> None:
+    X, Y = make_data()
+    X[3, 1] = np.nan
+    filled = mlcdr.Dataset.of(X, Y, missing="mean")
+    plain = config(datasets=[{"mine": {"missing": "mean"}}])
+    with pytest.raises(mlcdr.ConfigError, match=r"datasets\.0\.mine: .*Dataset\.of\(X, Y, missing='mean'\)"):
+        mlcdr.run(plain, datasets={"mine": filled}, out=tmp_path)
+    with pytest.raises(mlcdr.DataError, match=r"row 4, column 2 .*datasets=\{'mine': mlcdr\.Dataset\.of\(X, Y, missing="):
+        run(tmp_path, (X, Y))
+    results = run(tmp_path, filled)
+    assert np.isfinite(results.summary["mean"]).all()
+    again = mlcdr.run(results.experiment, datasets={"mine": filled}, out=tmp_path, jobs=1, quiet=True)
+    assert len(again.scores) == len(results.scores), "a resolved experiment has the digest for an option"
+
+
 def test_the_command_line_names_data_that_are_gone(tmp_path: Path) -> None:
     run(tmp_path)
     done = prepared.command("run", "small/experiment.yaml", "--out", ".", cwd=tmp_path)

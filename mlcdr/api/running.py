@@ -132,12 +132,17 @@ def _as_mapping(datasets: Any) -> Mapping[str, Any]:
 def as_dataset(name: str, data: Any) -> Dataset:
     """A data set of what was given, with the digest of its content."""
     from mlcdr.data.dataset import Dataset
+    from mlcdr.data.encoding import MissingValueError
     from mlcdr.data.synthetic import checksum
 
     if isinstance(data, Dataset):  # that of another name, or some rows of another one
         return replace(data, name=name, checksum=checksum(data.X, data.Y))
     if isinstance(data, tuple | list) and len(data) == 2:
-        return Dataset.of(*data, name=name)
+        try:
+            return Dataset.of(*data, name=name)
+        except MissingValueError as error:
+            right = f"datasets={{{name!r}: mlcdr.Dataset.of(X, Y, missing='keep')}}"
+            raise DataError(f"{error}; of data in memory: {right}") from None
     hint = "; mlcdr.load_dataset makes one of a file" if isinstance(data, str | Path) else ""
     found = f"found an object of type {type(data).__name__}{hint}"
     raise DataError(f"datasets: {name!r} must be (X, Y) or a Dataset, {found}")

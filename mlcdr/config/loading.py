@@ -38,7 +38,7 @@ from mlcdr.config.problems import Problems, dotted
 from mlcdr.config.shipped import find_config
 from mlcdr.config.yaml_reader import MAX_BYTES, MAX_RESOLVED, Document, KeyPath, Place, dump_yaml, read_yaml
 from mlcdr.data.files import NotFetchedError, Part
-from mlcdr.data.forms import MEMORY
+from mlcdr.data.forms import MEMORY, SOURCES
 from mlcdr.errors import ConfigError, DataError, describe, report_memory
 from mlcdr.experiment.model import LABELLED, Experiment, KeepSpec, LimitsSpec, MethodSpec
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle
@@ -223,6 +223,11 @@ def _put_held(document: Document, held: Mapping[str, str], problems: Problems) -
             problems.add(("datasets",), f"{name!r} was given in memory and is not listed (listed: {', '.join(listed)})")
     for i, name in enumerate(listed):
         if name in held:
+            options = items[i][name] if isinstance(items[i], dict) and isinstance(items[i][name], dict) else {}
+            own = ", ".join(f"{key}={value!r}" for key, value in options.items() if key not in SOURCES)
+            if own:
+                right = f"datasets={{{name!r}: mlcdr.Dataset.of(X, Y, {own})}}"
+                problems.add(("datasets", i, name), f"data given in memory bring their options along: {right}")
             items[i] = {name: {MEMORY: held[name]}}
 
 
