@@ -284,15 +284,12 @@ def _is_ours(cls: type) -> bool:
 
 def _component(family: str, name: str) -> str:
     cls = registry.resolve(family, name)
-    module = inspect.getdoc(sys.modules[cls.__module__]) or ""
-    alone = " ".join(module.split()).startswith(registry.declared(family, name).summary)
     defaults = registry.parameters(cls).items()
     shown = ", ".join(key if value is inspect.Parameter.empty else f"{key}={value!r}" for key, value in defaults)
     own = markdown(inspect.getdoc(cls) or "", level=4)
-    about = markdown(module, level=4) if alone else ""
     gives = registry.declared(family, name).gives
     given = f"Gives {gives}.\n\n" if gives else ""
-    return f'<a id="{family}-{name}"></a>\n\n### {name}\n\n`{name}({shown})`\n\n{given}{about}\n{own}'
+    return f'<a id="{family}-{name}"></a>\n\n### {name}\n\n`{name}({shown})`\n\n{given}{own}'
 
 
 def _shared() -> list[type]:

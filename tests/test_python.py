@@ -175,7 +175,7 @@ def test_options_of_data_in_memory_are_refused_and_given_with_the_data(tmp_path:
     plain = config(datasets=[{"mine": {"missing": "mean"}}])
     with pytest.raises(mlcdr.ConfigError, match=r"datasets\.0\.mine: .*Dataset\.of\(X, Y, missing='mean'\)"):
         mlcdr.run(plain, datasets={"mine": filled}, out=tmp_path)
-    with pytest.raises(mlcdr.DataError, match=r"row 4, column 2 .*datasets=\{'mine': mlcdr\.Dataset\.of\(X, Y, missing="):
+    with pytest.raises(mlcdr.DataError, match=r"row 4, column 2 .*datasets=\{'mine': mlcdr\.Dataset\.of\(X, Y"):
         run(tmp_path, (X, Y))
     results = run(tmp_path, filled)
     assert np.isfinite(results.summary["mean"]).all()

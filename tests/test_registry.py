@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,7 +25,9 @@ EVERY = [(family, name) for family, known in registry.BUILT_IN.items() for name 
 @pytest.mark.parametrize(("family", "name"), EVERY)
 def test_every_name_leads_to_a_documented_class_that_can_be_built(family: str, name: str) -> None:
     cls = registry.resolve(family, name)
-    assert inspect.getdoc(cls)
+    first = (inspect.getdoc(cls) or "").partition("\n\n")[0]
+    assert first.endswith("."), first
+    assert not re.search("[=‖Σᵀ∈]", first), "help() begins with plain words, not with a formula"
     defaults = registry.parameters(cls)
     needed = {key: 1 for key, value in defaults.items() if value is inspect.Parameter.empty}
     assert name in registry.names(family)

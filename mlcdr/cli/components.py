@@ -49,8 +49,6 @@ def methods(
         gives = registry.declared(family, name).gives if families else ""
         print(f"{family if families else 'class'}: {name}({shown})\n\n{inspect.getdoc(cls) or ''}\n")
         print(f"Gives {gives}.\n" if gives else "", end="")
-        if families:
-            print((inspect.getdoc(inspect.getmodule(cls)) or "").strip())
 
 
 def metrics(

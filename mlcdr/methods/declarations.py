@@ -12,7 +12,6 @@ import inspect
 import json
 import math
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
@@ -348,26 +347,21 @@ def parameters(cls: type) -> dict[str, Any]:
 
 
 @cache
-def declaration_of(cls: type, alone: bool = False) -> Declaration:
-    """What a class declares.
-
-    `alone`: whether its file has no other component, so that what the file says first is about this one.
-    """
+def declaration_of(cls: type) -> Declaration:
+    """What a class declares."""
     from sklearn.base import BaseEstimator, ClassifierMixin
 
     from mlcdr.methods.contracts import LabelSpace, Learner, declared
 
     foreign, ours = is_foreign(cls), cls.__module__.startswith("mlcdr.")
     constraints = {} if foreign else declared(cls, "_parameter_constraints")
-    texts = [inspect.getdoc(cls) or ""]
-    if alone:
-        texts.insert(0, inspect.getdoc(sys.modules[cls.__module__]) or "")
-    extra = re.search(r"optional extra `(\w+)`", "\n".join(texts))
-    sources = [text for text in "\n\n".join(texts).split("\n\n") if text.startswith("Source: ")]
+    text = inspect.getdoc(cls) or ""
+    extra = re.search(r"optional extra `(\w+)`", text)
+    sources = [paragraph for paragraph in text.split("\n\n") if paragraph.startswith("Source: ")]
     misfits = [inspect.getattr_static(each, "misfit", None) for each in (cls, LabelSpace)]
     return Declaration(
         target=f"{cls.__module__}:{cls.__qualname__}",
-        summary=_in_a_line(texts[0].partition("\n\n")[0]),
+        summary=_in_a_line(text.partition("\n\n")[0]),
         source=_in_a_line(sources[0].removeprefix("Source: ")) if sources else "",
         extra=extra[1] if extra else "",
         parameters={

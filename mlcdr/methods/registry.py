@@ -339,6 +339,4 @@ def declared(family: str, name: str) -> Declaration:
 
 def declared_by_class(family: str, name: str) -> Declaration:
     """What the class of a component declares; errors as `declared`."""
-    module = _target(family, name).partition(":")[0]
-    alone = sum(target.partition(":")[0] == module for target in _known(family).values()) == 1
-    return declaration_of(resolve(family, name), alone)
+    return declaration_of(resolve(family, name))

@@ -1,4 +1,4 @@
-"""K-means with a single start, as in the programs of Sun 2017: fast, and as good as its first centres."""
+"""The clusterer `k_means`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _BLOCK = 512  # rows
 
 
 class SingleStartKMeans(ClusterMixin, BaseEstimator):
-    """Each row to the nearest centre, each centre to its rows' mean, until no row moves or `max_iter` times.
+    """K-means with a single start, as in the programs of Sun 2017: fast, and as good as its first centres.
+
+    Each row to the nearest centre, each centre to its rows' mean, until no row moves or `max_iter` times.
 
     A cluster left empty takes the row farthest from its own centre (of equally far ones the first), none that is its
     cluster's only one. Of equally near centres (but for rounding) the first counts. Cost of an iteration: nKd, or

@@ -1,7 +1,4 @@
-"""Bayesian classifier chain (BCC): each label's model uses one parent, in a tree of the most dependent labels.
-
-Source: Zaragoza, Sucar, Morales, Bielza & Larrañaga 2011; Sun 2017, section 2.3.1.
-"""
+"""The learner `bayesian_classifier_chain`."""
 
 from __future__ import annotations
 
@@ -27,7 +24,11 @@ def check_root(root: str | int, n_labels: int) -> None:
 
 
 class BayesianClassifierChain(DirectedChain):
-    """h_k(x, y_p(k)), p(k) the parent of k in the spanning tree with the largest sum of mutual information (`mi`).
+    """Bayesian classifier chain (BCC): each label's model uses one parent, in a tree of the most dependent labels.
+
+    Source: Zaragoza, Sucar, Morales, Bielza & Larrañaga 2011; Sun 2017, section 2.3.1.
+
+    h_k(x, y_p(k)), p(k) the parent of k in the spanning tree with the largest sum of mutual information (`mi`).
 
     The tree is directed away from a root (Chow & Liu 1968); a new instance gets what was predicted of the parent,
     {0, 1}. Labels that are independent of all others in the training set have no parent. Cost: K fits of the

@@ -1,4 +1,4 @@
-"""Binary relevance (BR): every label by itself."""
+"""The learner `binary_relevance`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from mlcdr.numerics.moments import Moments
 
 
 class BinaryRelevance(LinkedClassifier):
-    """h_k(x) for each label k = 1, …, K, fitted to the features alone (Tsoumakas, Katakis & Vlahavas 2010).
+    """Binary relevance (BR): every label by itself.
+
+    h_k(x) for each label k = 1, …, K, fitted to the features alone (Tsoumakas, Katakis & Vlahavas 2010).
 
     Cost: K fits of the estimator; with least squares, or ridge, one for all.
 

@@ -1,7 +1,4 @@
-"""BR+: binary relevance in which each label's model also uses all other labels.
-
-Source: Cherman, Metz & Monard 2011, as Pacharawongsakda & Theeramunkong 2012 used it.
-"""
+"""The learner `br_plus`."""
 
 from __future__ import annotations
 
@@ -15,7 +12,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class BRPlus(LinkedClassifier):
-    """h_k(x, y_1, …, y_(k−1), y_(k+1), …, y_K), trained on the true other labels.
+    """BR+: binary relevance in which each label's model also uses all other labels.
+
+    Source: Cherman, Metz & Monard 2011, as Pacharawongsakda & Theeramunkong 2012 used it.
+
+    h_k(x, y_1, …, y_(k−1), y_(k+1), …, y_K), trained on the true other labels.
 
     A new instance gets the other labels from plain binary relevance, as a set of {0, 1}; they are not updated by what
     the second models predict (Cherman's "no update"). Cost: K fits of the estimator to d features and K to d + K − 1;

@@ -1,7 +1,4 @@
-"""Classifier chain (CC): each label's model also uses the labels before it.
-
-Source: Read, Pfahringer, Holmes & Frank 2011.
-"""
+"""The learner `classifier_chain`."""
 
 from __future__ import annotations
 
@@ -21,7 +18,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class ClassifierChain(DirectedChain):
-    """h_k(x, y_1, …, y_(k−1)), trained on the true labels before it; a new instance gets what was predicted, {0, 1}.
+    """Classifier chain (CC): each label's model also uses the labels before it.
+
+    Source: Read, Pfahringer, Holmes & Frank 2011.
+
+    h_k(x, y_1, …, y_(k−1)), trained on the true labels before it; a new instance gets what was predicted, {0, 1}.
 
     Cost: K fits of the estimator, to d, …, d + K − 1 features; with least squares, or ridge, one fit
     to d features and about K³ + dK² (`mlcdr.methods.chains.linear`).

@@ -1,7 +1,4 @@
-"""k-dependence classifier chain (kCC): a chain in which a label uses k of those before it, at most.
-
-Source: Sun 2017, section 4.2.1.
-"""
+"""The learner `k_dependence_chain`."""
 
 from __future__ import annotations
 
@@ -21,7 +18,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class KDependenceChain(DirectedChain):
-    """h_j(x, pa_j), with parents Pa_j among the labels before Y_j chosen greedily: the next is the Y_l that maximises
+    """k-dependence classifier chain (kCC): a chain in which a label uses k of those before it, at most.
+
+    Source: Sun 2017, section 4.2.1.
+
+    h_j(x, pa_j), with parents Pa_j among the labels before Y_j chosen greedily: the next is the Y_l that maximises
 
         I(Y_l; Y_j) + α Σ_(Y_k ∈ Pa_j) I(Y_j; Y_k | Y_l)        (4.31)
 

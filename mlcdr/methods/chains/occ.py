@@ -1,7 +1,4 @@
-"""Optimised classifier chain (OCC): chosen order, chosen parents, and chosen features for each label.
-
-Source: Sun 2017, chapter 4: Algorithms 3 and 4.
-"""
+"""The learner `occ`."""
 
 from __future__ import annotations
 
@@ -24,7 +21,11 @@ from mlcdr.numerics.sums import dense
 
 
 class OCC(KDependenceChain):
-    """kCC (4.31) with features of their own for each label by local MLFS (4.41), in a chosen order of labels (4.45).
+    """Optimised classifier chain (OCC): chosen order, chosen parents, and chosen features for each label.
+
+    Source: Sun 2017, chapter 4: Algorithms 3 and 4.
+
+    kCC (4.31) with features of their own for each label by local MLFS (4.41), in a chosen order of labels (4.45).
 
     The order is greedy: first the label with the largest Σ_k C_jk, then the one that maximises, over those placed,
 

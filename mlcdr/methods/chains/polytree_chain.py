@@ -1,7 +1,4 @@
-"""Polytree-augmented classifier chain (PACC): several parents per label, and the most probable label set exactly.
-
-Source: Sun 2017, chapter 3, Algorithm 1; with label-dependent features (`features: ldf`), Algorithm 2.
-"""
+"""The learner `polytree_chain`."""
 
 from __future__ import annotations
 
@@ -36,7 +33,11 @@ _PARENT_WEIGHT = 0.0005
 
 
 class PolytreeChain(DirectedChain):
-    """ŷ = argmax_y Π_k f_k(x, pa_k), (3.7), with the parents pa_k of each label in a polytree, where between two labels
+    """Polytree-augmented classifier chain (PACC): several parents per label, and the most probable label set exactly.
+
+    Source: Sun 2017, chapter 3, Algorithm 1; with label-dependent features (`features: ldf`), Algorithm 2.
+
+    ŷ = argmax_y Π_k f_k(x, pa_k), (3.7), with the parents pa_k of each label in a polytree, where between two labels
     there is one path at most.
 
     Its skeleton is the spanning tree with the largest sum of mutual information. Two neighbours of a label that are

@@ -1,8 +1,4 @@
-"""Probabilistic classifier chain (PCC): the most probable label set, or the most probable labels, of a chain.
-
-Sources: Dembczyński, Cheng & Hüllermeier 2010; Kumar, Vembu, Menon & Elkan 2013 (beam search); Dembczyński, Waegeman &
-Hüllermeier 2012 (ε-approximate search); Sun 2017, (2.5) and (2.7).
-"""
+"""The learner `probabilistic_classifier_chain`."""
 
 from __future__ import annotations
 
@@ -32,7 +28,12 @@ def check_search(search: str, n_labels: int) -> None:
 
 
 class ProbabilisticClassifierChain(ClassifierChain):
-    """ŷ = argmax_y p(y | x) with p(y | x) = Π_k p(y_k | x, y_1, …, y_(k−1)), (2.5) and (2.7); the links are a chain's.
+    """Probabilistic classifier chain (PCC): the most probable label set, or the most probable labels, of a chain.
+
+    Sources: Dembczyński, Cheng & Hüllermeier 2010; Kumar, Vembu, Menon & Elkan 2013 (beam search); Dembczyński,
+    Waegeman & Hüllermeier 2012 (ε-approximate search); Sun 2017, (2.5) and (2.7).
+
+    ŷ = argmax_y p(y | x) with p(y | x) = Π_k p(y_k | x, y_1, …, y_(k−1)), (2.5) and (2.7); the links are a chain's.
 
     Label sets are grown label by label, along the chain, for all instances at once, and a search determines which of
     them are grown on. "exact": all 2^K. "beam": the `width` most probable of each instance. "epsilon": those of

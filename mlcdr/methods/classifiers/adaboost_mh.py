@@ -1,8 +1,4 @@
-"""AdaBoost.MH with decision stumps: boosting that reduces the Hamming loss of all labels at once.
-
-Source: Schapire & Singer 1999, *Improved boosting algorithms using confidence-rated predictions*, sections 4.1, 4.2 and
-7; Schapire & Singer 2000, *BoosTexter*, Figure 1 and section 4.1 (real-valued predictions).
-"""
+"""The learner `adaboost_mh`."""
 
 from __future__ import annotations
 
@@ -19,7 +15,12 @@ from mlcdr.numerics.information import first_best
 
 
 class AdaBoostMH(MultilabelClassifier):
-    """ŷ_l = [f_l(x) > 0], f = Σ_t h_t, where h_t(x) = c⁰ where x_m ≤ θ, else c¹ (K each): one stump for all labels.
+    """AdaBoost.MH with decision stumps: boosting that reduces the Hamming loss of all labels at once.
+
+    Source: Schapire & Singer 1999, *Improved boosting algorithms using confidence-rated predictions*, sections 4.1, 4.2
+    and 7; Schapire & Singer 2000, *BoosTexter*, Figure 1 and section 4.1 (real-valued predictions).
+
+    ŷ_l = [f_l(x) > 0], f = Σ_t h_t, where h_t(x) = c⁰ where x_m ≤ θ, else c¹ (K each): one stump for all labels.
 
     Weights D (n×K) begin equal and sum to 1. In each round, with W_b^jl the weight of label l, present (b = +) or
     absent (−), on the rows of side j, the stump is that with the smallest

@@ -1,8 +1,4 @@
-"""DiSMEC: a linear support vector machine for each label, of which small weights are dropped.
-
-Source: Babbar & Schölkopf 2017 (WSDM), *DiSMEC: Distributed sparse machines for extreme multi-label classification*,
-section 2.
-"""
+"""The learner `dismec`."""
 
 from __future__ import annotations
 
@@ -19,7 +15,12 @@ from mlcdr.numerics.moments import Moments
 
 
 class DiSMEC(MultilabelClassifier):
-    """ŷ_l = [w_lᵀx + b_l > 0], w_l from ½‖w‖² + ½b² + C Σ max(0, 1 − y(wᵀx + b))², with entries |w| < Δ made 0.
+    """DiSMEC: a linear support vector machine for each label, of which small weights are dropped.
+
+    Source: Babbar & Schölkopf 2017 (WSDM), *DiSMEC: Distributed sparse machines for extreme multi-label
+    classification*, section 2.
+
+    ŷ_l = [w_lᵀx + b_l > 0], w_l from ½‖w‖² + ½b² + C Σ max(0, 1 − y(wᵀx + b))², with entries |w| < Δ made 0.
 
     Each label by itself (`linear_svm`), to LIBLINEAR's own tolerance; the weights of all are kept as a sparse matrix,
     without which many labels with many features could not be. The paper predicts the k labels with the largest scores,

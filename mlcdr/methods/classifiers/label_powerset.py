@@ -1,7 +1,4 @@
-"""Label powerset (LP): every label set of the training data is a class of its own.
-
-Source: Tsoumakas & Katakis 2007, "Multi-label classification: an overview"; the thesis' MCC and LC (Sun 2017, 2.2.1).
-"""
+"""The learner `label_powerset`."""
 
 from __future__ import annotations
 
@@ -16,7 +13,12 @@ from mlcdr.methods.multilabel import Array, MetaClassifier
 
 
 class LabelPowerset(MetaClassifier):
-    """ŷ = the label set c ∈ {distinct y_i} of the largest f_c(x), with f fitted to one class for each label set.
+    """Label powerset (LP): every label set of the training data is a class of its own.
+
+    Source: Tsoumakas & Katakis 2007, "Multi-label classification: an overview"; the thesis' MCC and LC (Sun 2017,
+    2.2.1).
+
+    ŷ = the label set c ∈ {distinct y_i} of the largest f_c(x), with f fitted to one class for each label set.
 
     Label sets that were never seen are never predicted. Classes are numbered in the order of the label sets read as
     binary numbers, first label first, and of equal scores the estimator's first wins. A label's score is the best

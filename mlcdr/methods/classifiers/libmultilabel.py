@@ -1,8 +1,4 @@
-"""LibMultiLabel's linear methods, on LIBLINEAR, by the package libmultilabel (optional extra `libmultilabel`).
-
-Source: Parambath, Usunier & Grandvalet 2014, "Optimizing F-measures by cost-sensitive classification";
-Khandagale, Xiao & Babbar 2020, "Bonsai: diverse and shallow trees for extreme multi-label classification".
-"""
+"""The learner `libmultilabel`."""
 
 from __future__ import annotations
 
@@ -20,7 +16,12 @@ from mlcdr.methods.multilabel import Array, MultilabelClassifier
 
 
 class LibMultiLabelLinear(MultilabelClassifier):
-    """A linear classifier of each label, with or without costs of its own; or a tree of labels.
+    """LibMultiLabel's linear methods, on LIBLINEAR, by the package libmultilabel (optional extra `libmultilabel`).
+
+    Source: Parambath, Usunier & Grandvalet 2014, "Optimizing F-measures by cost-sensitive classification"; Khandagale,
+    Xiao & Babbar 2020, "Bonsai: diverse and shallow trees for extreme multi-label classification".
+
+    A linear classifier of each label, with or without costs of its own; or a tree of labels.
 
     Squared hinge loss (LIBLINEAR's solver 2, which draws nothing), a constant feature of 1. Its `thresholding` is left
     out: version 0.10.0 fails there with today's SciPy. Cost: K linear classifiers; the cost-sensitive ones try values

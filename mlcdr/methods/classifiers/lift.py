@@ -1,7 +1,4 @@
-"""LIFT: label-specific features, the distances to clusters of a label's positive and negative instances.
-
-Source: Zhang & Wu 2015, "LIFT: multi-label learning with label-specific features".
-"""
+"""The learner `lift`."""
 
 from __future__ import annotations
 
@@ -22,7 +19,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class LIFT(MetaClassifier):
-    """φ_k(x) = [d(x, p_1), …, d(x, p_m), d(x, n_1), …, d(x, n_m)] for label k, and a model of the label on φ_k(x).
+    """LIFT: label-specific features, the distances to clusters of a label's positive and negative instances.
+
+    Source: Zhang & Wu 2015, "LIFT: multi-label learning with label-specific features".
+
+    φ_k(x) = [d(x, p_1), …, d(x, p_m), d(x, n_1), …, d(x, n_m)] for label k, and a model of the label on φ_k(x).
 
     p_1, …, p_m are the centres of m clusters of the label's positive instances P, n_1, …, n_m those of its negative
     ones N, by k-means, one run of each, and m = ⌈r min(|P|, |N|)⌉. d is Euclid's. A label that is the same in all

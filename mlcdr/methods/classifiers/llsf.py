@@ -1,7 +1,4 @@
-"""LLSF: label-specific features by a sparse linear model that gives similar labels similar coefficients.
-
-Source: Huang, Li, Huang & Wu 2015, "Learning label specific features for multi-label classification".
-"""
+"""The learner `llsf`."""
 
 from __future__ import annotations
 
@@ -20,7 +17,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class LLSF(MetaClassifier):
-    """min_W ½‖XW − Y‖² + (α/2) Tr(R WᵀW) + β‖W‖₁, with R_jk = 1 − cos(y_j, y_k); label k's features are w_ik ≠ 0.
+    """LLSF: label-specific features by a sparse linear model that gives similar labels similar coefficients.
+
+    Source: Huang, Li, Huang & Wu 2015, "Learning label specific features for multi-label classification".
+
+    min_W ½‖XW − Y‖² + (α/2) Tr(R WᵀW) + β‖W‖₁, with R_jk = 1 − cos(y_j, y_k); label k's features are w_ik ≠ 0.
 
     W is d×K, X is neither centred nor scaled, and there is no intercept. Accelerated proximal gradient from
     W_0 = W_1 = (XᵀX + γI)⁻¹XᵀY, with L = √(2(‖XᵀX‖² + α²‖R‖²)) (spectral norms), b_0 = b_1 = 1:

@@ -1,7 +1,4 @@
-"""A chain of meta-labels: groups of related labels, each with a classifier that uses the groups before it as features.
-
-Source: Sun 2017, section 8.2.2 and Algorithm 17: the local model of CLMLC.
-"""
+"""The learner `meta_label_chain`."""
 
 from __future__ import annotations
 
@@ -24,7 +21,12 @@ from mlcdr.numerics.moments import Moments, beside
 
 
 class MetaLabelChain(MultilabelClassifier):
-    """h_g(x, y of the groups 1, …, g − 1) for each group g of labels, trained on the true labels of the groups before.
+    """A chain of meta-labels: groups of related labels, each with a classifier that uses the groups before it as
+    features.
+
+    Source: Sun 2017, section 8.2.2 and Algorithm 17: the local model of CLMLC.
+
+    h_g(x, y of the groups 1, …, g − 1) for each group g of labels, trained on the true labels of the groups before.
 
     There are ⌈K/size⌉ groups (8.11): k-means on the rows of the leading eigenvectors of D^(-½)AD^(-½), where A is the
     mean of the labels' Jaccard index and exp(−‖μ_j − μ_k‖²), μ_j the mean of the rows with label j

@@ -1,7 +1,4 @@
-"""MLkNN: each label by the number of nearest neighbours that have it.
-
-Source: Zhang & Zhou 2007, "ML-kNN: a lazy learning approach to multi-label learning".
-"""
+"""The learner `mlknn`."""
 
 from __future__ import annotations
 
@@ -17,7 +14,11 @@ from mlcdr.numerics.neighbours import Neighbours
 
 
 class MLkNN(MultilabelClassifier):
-    """ŷ_l = argmax_b P(H_b) P(E_j | H_b), where j of the k nearest training instances have the label l.
+    """MLkNN: each label by the number of nearest neighbours that have it.
+
+    Source: Zhang & Zhou 2007, "ML-kNN: a lazy learning approach to multi-label learning".
+
+    ŷ_l = argmax_b P(H_b) P(E_j | H_b), where j of the k nearest training instances have the label l.
 
     With c_b[j] the number of training instances with y_l = b of whose k nearest others j have the label,
 

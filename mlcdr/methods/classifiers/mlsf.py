@@ -1,7 +1,4 @@
-"""Multi-label classification with meta-label-specific features (MLSF): groups of labels, each with features of its own.
-
-Source: Sun 2017, section 6.2 and Algorithms 9-11 (Sun, Kudo & Kimura 2016).
-"""
+"""The learner `mlsf`."""
 
 from __future__ import annotations
 
@@ -33,7 +30,12 @@ def check_groups(groups: Any, n_labels: int) -> None:
 
 
 class MLSF(MultilabelClassifier):
-    """h_g(x_F) for each meta-label g of ⌈K/min(size, K)⌉, F = {j : v_jg ≠ 0} the features that a LASSO gives it.
+    """Multi-label classification with meta-label-specific features (MLSF): groups of labels, each with features of its
+    own.
+
+    Source: Sun 2017, section 6.2 and Algorithms 9-11 (Sun, Kudo & Kimura 2016).
+
+    h_g(x_F) for each meta-label g of ⌈K/min(size, K)⌉, F = {j : v_jg ≠ 0} the features that a LASSO gives it.
 
     Meta-labels: k-means on the rows of the leading eigenvectors of D^(-½)AD^(-½), A = αA⁽ᴸ⁾ + (1 − α)A⁽ᴵ⁾ where that
     exceeds ε ((6.1)-(6.4), `numerics.meta_labels`); labels without affinity are one meta-label more. Features: V (d×q)

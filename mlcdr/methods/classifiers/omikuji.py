@@ -1,9 +1,4 @@
-"""Trees of labels with linear classifiers in their nodes, by the package omikuji (optional extra `omikuji`).
-
-Source: Prabhu et al. 2018, "Parabel: partitioned label trees for extreme classification with application to dynamic
-search advertising"; Khandagale, Xiao & Babbar 2020, "Bonsai: diverse and shallow trees for extreme multi-label
-classification".
-"""
+"""The learner `omikuji`."""
 
 from __future__ import annotations
 
@@ -23,7 +18,13 @@ from mlcdr.methods.multilabel import Array, MultilabelClassifier
 
 
 class Omikuji(MultilabelClassifier):
-    """For labels by the thousand: each tree divides them by k-means of their centroids, down to leaves of a few.
+    """Trees of labels with linear classifiers in their nodes, by the package omikuji (optional extra `omikuji`).
+
+    Source: Prabhu et al. 2018, "Parabel: partitioned label trees for extreme classification with application to dynamic
+    search advertising"; Khandagale, Xiao & Babbar 2020, "Bonsai: diverse and shallow trees for extreme multi-label
+    classification".
+
+    For labels by the thousand: each tree divides them by k-means of their centroids, down to leaves of a few.
 
     A label's score is the mean over the trees of the product of what the classifiers on the way to it give, between 0
     and 1; 0 for a label that the search by beam leaves out. A label is predicted where it is above ½; such a score is

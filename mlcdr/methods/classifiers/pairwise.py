@@ -1,7 +1,4 @@
-"""Calibrated label ranking (CLR): every pair of labels by itself, and a virtual label between relevant and irrelevant.
-
-Source: Fürnkranz, Hüllermeier, Loza Mencía & Brinker 2008, "Multilabel classification via calibrated label ranking".
-"""
+"""The learner `pairwise`."""
 
 from __future__ import annotations
 
@@ -17,7 +14,13 @@ from mlcdr.numerics.moments import Moments
 
 
 class CalibratedLabelRanking(MetaClassifier):
-    """ŷ_k = 1 where label k gets more votes than the virtual label 0, with a vote for the winner of each pair.
+    """Calibrated label ranking (CLR): every pair of labels by itself, and a virtual label between relevant and
+    irrelevant.
+
+    Source: Fürnkranz, Hüllermeier, Loza Mencía & Brinker 2008, "Multilabel classification via calibrated label
+    ranking".
+
+    ŷ_k = 1 where label k gets more votes than the virtual label 0, with a vote for the winner of each pair.
 
     The model of the pair j < k is fitted to the instances that have just one of the two; it votes for j or for k. That
     of the pair (k, 0) is binary relevance's model of k, on all instances. A pair that no instance tells apart gives

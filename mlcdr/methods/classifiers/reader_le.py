@@ -1,7 +1,4 @@
-"""READER-LE as a classifier: label sets by the regression that the embedding was learned with.
-
-Source: Sun 2017 (thesis), Algorithm 15.
-"""
+"""The learner `reader_le`."""
 
 from __future__ import annotations
 
@@ -17,7 +14,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class ReaderLEClassifier(EmbeddingParameters, MultilabelClassifier):
-    """ŷ = round(PWᵀx): scores X coef_ V − ½ of the `coef_` (d×M) and `directions_` V (M×K) of `ReaderLE`.
+    """READER-LE as a classifier: label sets by the regression that the embedding was learned with.
+
+    Source: Sun 2017 (thesis), Algorithm 15.
+
+    ŷ = round(PWᵀx): scores X coef_ V − ½ of the `coef_` (d×M) and `directions_` V (M×K) of `ReaderLE`.
 
     A label that is the same in all labelled rows takes no part in that, and is predicted as it is there.
 

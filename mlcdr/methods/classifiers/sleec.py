@@ -1,7 +1,4 @@
-"""Sparse local embeddings for extreme multi-label classification (SLEEC): near label sets have near codes.
-
-Source: Bhatia, Jain, Kar, Varma & Jain 2015 (NIPS), equations (1) to (3) and Algorithms 1 to 3.
-"""
+"""The learner `sleec`."""
 
 from __future__ import annotations
 
@@ -32,7 +29,11 @@ _BLOCK = 1000  # rows whose label sets are compared with all others at a time
 
 
 class SLEEC(MultilabelClassifier):
-    """Scores: the share of the nearest training rows, by their codes Vx, that have the label, less ½.
+    """Sparse local embeddings for extreme multi-label classification (SLEEC): near label sets have near codes.
+
+    Source: Bhatia, Jain, Kar, Varma & Jain 2015 (NIPS), equations (1) to (3) and Algorithms 1 to 3.
+
+    Scores: the share of the nearest training rows, by their codes Vx, that have the label, less ½.
 
     For each of L learners k-means divides the rows; then in each cluster (n rows), with y_i of unit length as in the
     authors' program (the paper does not say so),

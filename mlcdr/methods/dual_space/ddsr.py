@@ -1,7 +1,4 @@
-"""Dependent dual space reduction (DDSR): the directions in which features and labels vary together.
-
-Source: Pacharawongsakda & Theeramunkong 2012, section 3.1, equation (3).
-"""
+"""The dual space `ddsr`."""
 
 from __future__ import annotations
 
@@ -16,7 +13,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class DDSR(DualSpace):
-    """UΣV = C (d×K), C = Σ(x−x̄)(y−ȳ)ᵀ; the m leading columns of U and rows of V reduce features and labels alike.
+    """Dependent dual space reduction (DDSR): the directions in which features and labels vary together.
+
+    Source: Pacharawongsakda & Theeramunkong 2012, section 3.1, equation (3).
+
+    UΣV = C (d×K), C = Σ(x−x̄)(y−ȳ)ᵀ; the m leading columns of U and rows of V reduce features and labels alike.
 
     x' = Uᵀx and t = Vy both have m ≤ min(d, K) dimensions. A direction without covariance (a singular value that is
     nothing but rounding) still serves the labels, but is left out of the features, where rounding would choose it.

@@ -1,7 +1,4 @@
-"""Independent dual space reduction (IDSR): the directions in which features vary most, and those in which labels do.
-
-Source: Pacharawongsakda & Theeramunkong 2012, section 3.2.
-"""
+"""The dual space `idsr`."""
 
 from __future__ import annotations
 
@@ -17,7 +14,12 @@ from mlcdr.numerics.principal import principal_directions, principal_moments
 
 
 class IDSR(DualSpace):
-    """U: the D leading eigenvectors of S (d×d), the features' covariance; V: the K' leading of T (K×K), the labels'.
+    """Independent dual space reduction (IDSR): the directions in which features vary most, and those in which labels
+    do.
+
+    Source: Pacharawongsakda & Theeramunkong 2012, section 3.2.
+
+    U: the D leading eigenvectors of S (d×d), the features' covariance; V: the K' leading of T (K×K), the labels'.
 
     x' = Uᵀx and t = Vy. D stops at the rank of the centred features: what lies beyond has no variance. Both are
     nested: all D of a split share one decomposition of S, and all K' one fit of a learner of independent outputs.

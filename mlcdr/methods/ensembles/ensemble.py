@@ -1,7 +1,4 @@
-"""Bagging ensemble of any multi-label classifier, by majority vote: ECC, EBCC and EOCC are ensembles of chains.
-
-Source: Read, Pfahringer, Holmes & Frank 2011, as Sun 2017 has it (section 4.3.3).
-"""
+"""The learner `ensemble`."""
 
 from __future__ import annotations
 
@@ -26,7 +23,11 @@ _SEEDS = np.iinfo(np.int32).max
 
 
 class Ensemble(MetaClassifier):
-    """m members, each a clone of one classifier, fitted to some of the instances and some of the features.
+    """Bagging ensemble of any multi-label classifier, by majority vote: ECC, EBCC and EOCC are ensembles of chains.
+
+    Source: Read, Pfahringer, Holmes & Frank 2011, as Sun 2017 has it (section 4.3.3).
+
+    m members, each a clone of one classifier, fitted to some of the instances and some of the features.
 
     Both are drawn without replacement, separately for each member. A label is predicted where half of the members or
     more predict it; its score is the share of votes less ½ (and a quarter of a vote more, so that an even vote is above

@@ -1,7 +1,4 @@
-"""RAkEL: an ensemble of label powersets, each of a few labels.
-
-Source: Tsoumakas, Katakis & Vlahavas 2011, "Random k-labelsets for multilabel classification".
-"""
+"""The learner `rakel`."""
 
 from __future__ import annotations
 
@@ -33,7 +30,11 @@ def check_labelsets(labelsets: Any, n_labels: int) -> None:
 
 
 class RAkEL(MetaClassifier):
-    """ŷ_l = 1 where more than half of the label powersets of sets R_1, …, R_m ∋ l predict it; |R_i| = k.
+    """RAkEL: an ensemble of label powersets, each of a few labels.
+
+    Source: Tsoumakas, Katakis & Vlahavas 2011, "Random k-labelsets for multilabel classification".
+
+    ŷ_l = 1 where more than half of the label powersets of sets R_1, …, R_m ∋ l predict it; |R_i| = k.
 
     Overlapping (RAkEL_o): m different sets, drawn at random from all that there are. Disjoint (RAkEL_d): the labels in
     random order, cut into ⌈K/k⌉ sets, of which the last may be smaller. A label in none of the sets is not predicted.

@@ -1,9 +1,4 @@
-"""Canonical correlation analysis (CCA) of features and labels, regularised.
-
-The class is not called `CCA`, since scikit-learn gives a meaning of its own to that name.
-
-Source: Hotelling 1936; Sun, Ji & Ye 2011; Xu et al. 2016, section 6.
-"""
+"""The feature step `cca`."""
 
 from __future__ import annotations
 
@@ -16,7 +11,13 @@ from mlcdr.numerics.moments import Moments
 
 
 class LabelCCA(DependenceFeatureSpace):
-    """C(T + r′I)⁻¹Cᵀp = λ(S + rI)p, C = XᵀY_c (d×K), T = Y_cᵀY_c (K×K), S = XᵀX (d×d), labels ±1.
+    """Canonical correlation analysis (CCA) of features and labels, regularised.
+
+    The class is not called `CCA`, since scikit-learn gives a meaning of its own to that name.
+
+    Source: Hotelling 1936; Sun, Ji & Ye 2011; Xu et al. 2016, section 6.
+
+    C(T + r′I)⁻¹Cᵀp = λ(S + rI)p, C = XᵀY_c (d×K), T = Y_cᵀY_c (K×K), S = XᵀX (d×d), labels ±1.
 
     λ is the square of the canonical correlation (r = r′ = 0); at most rank(Y_c) are positive. Cost: d³/3 + d²K, shared
     with a ridge regression with α = r, and 18K³.

@@ -1,7 +1,4 @@
-"""Convex semi-supervised feature selection (CSFS): a row-sparse regression that fills in the labels it lacks.
-
-Source: Chang, Nie, Yang & Huang 2014 (AAAI); Sun 2017 (thesis), equation (6.48), which has no intercept.
-"""
+"""The feature step `csfs`."""
 
 from __future__ import annotations
 
@@ -19,7 +16,11 @@ from mlcdr.numerics.sums import dense, row_squares
 
 
 class CSFS(RowSparseSelector):
-    """Scores ‖W_j‖₂ of the W (d×K) of min Σ_i c_i‖Wᵀx_i − ỹ_i‖² + α‖W‖₂,₁ over W and 0 ≤ ỹ_i ≤ 1.
+    """Convex semi-supervised feature selection (CSFS): a row-sparse regression that fills in the labels it lacks.
+
+    Source: Chang, Nie, Yang & Huang 2014 (AAAI); Sun 2017 (thesis), equation (6.48), which has no intercept.
+
+    Scores ‖W_j‖₂ of the W (d×K) of min Σ_i c_i‖Wᵀx_i − ỹ_i‖² + α‖W‖₂,₁ over W and 0 ≤ ỹ_i ≤ 1.
 
     The sum is over labelled rows, with c_i = 1 and ỹ_i = y_i, and unlabelled ones, with c_i = s and ỹ_i free: in turn
     ỹ_i is Wᵀx_i cut off at 0 and 1, and W a weighted ridge regression on X̃ (N×d, not centred). Jointly convex; the

@@ -1,8 +1,4 @@
-"""D2F: relevance less the interaction with each chosen feature and each label.
-
-Source: Lee & Kim 2015, *Mutual information-based multi-label feature selection using interaction information* (Expert
-Systems with Applications 42).
-"""
+"""The feature step `d2f`."""
 
 from __future__ import annotations
 
@@ -14,7 +10,12 @@ from mlcdr.numerics.moments import Moments
 
 
 class D2F(GreedySelector):
-    """Greedy: the next feature maximises Σ_j I(f; Y_j) − Σ_(s ∈ S) Σ_j I(f; X_s; Y_j), S those chosen.
+    """D2F: relevance less the interaction with each chosen feature and each label.
+
+    Source: Lee & Kim 2015, *Mutual information-based multi-label feature selection using interaction information*
+    (Expert Systems with Applications 42).
+
+    Greedy: the next feature maximises Σ_j I(f; Y_j) − Σ_(s ∈ S) Σ_j I(f; X_s; Y_j), S those chosen.
 
     The interaction information of three variables is I(f; s; Y) = I(f; Y) − I(f; Y | s): positive where s has
     some of it already. With a single label, and two features, the sum of the two steps is I(X_1, X_2; Y) exactly.

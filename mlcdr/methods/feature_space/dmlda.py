@@ -1,7 +1,4 @@
-"""Direct multi-label linear discriminant analysis (DMLDA): instances without a label against its mean.
-
-Source: Oikonomou & Tefas 2013; Xu et al. 2016, section 6.
-"""
+"""The feature step `dmlda`."""
 
 from __future__ import annotations
 
@@ -17,7 +14,11 @@ from mlcdr.numerics.principal import rank_coordinates
 
 
 class DMLDA(ScaledFeatureSpace):
-    """S_b p = λ(S_w + rI)p (d×d), of instances with weights W (n×K): each counts for a label and, as 1 − w, against it.
+    """Direct multi-label linear discriminant analysis (DMLDA): instances without a label against its mean.
+
+    Source: Oikonomou & Tefas 2013; Xu et al. 2016, section 6.
+
+    S_b p = λ(S_w + rI)p (d×d), of instances with weights W (n×K): each counts for a label and, as 1 − w, against it.
 
     With m_k = Σ_i w_ik x_i / n_k the mean of label k, n_k the column sums and s_i the row sums of W,
 

@@ -1,8 +1,4 @@
-"""F-score: Fisher's criterion of each feature by itself, over all labels.
-
-Source: Duda, Hart & Stork 2001 for one label; Sun 2017 (thesis), section 6.5.2, which evaluates features "one by one
-across all labels" and leaves open how the labels' scores are combined.
-"""
+"""The feature step `f_score`."""
 
 from __future__ import annotations
 
@@ -16,7 +12,12 @@ from mlcdr.numerics.moments import Moments
 
 
 class FScore(FeatureSelector):
-    """Scores (1/K) Σ_k F_jk, F_jk = Σ_c n_c(μ_c − μ)² / Σ_c n_c σ_c² over the classes c of label k: present or absent.
+    """F-score: Fisher's criterion of each feature by itself, over all labels.
+
+    Source: Duda, Hart & Stork 2001 for one label; Sun 2017 (thesis), section 6.5.2, which evaluates features "one by
+    one across all labels" and leaves open how the labels' scores are combined.
+
+    Scores (1/K) Σ_k F_jk, F_jk = Σ_c n_c(μ_c − μ)² / Σ_c n_c σ_c² over the classes c of label k: present or absent.
 
     Between and within scatter of a feature add up to S_jj, and the former is C_jk²/T_kk: so F = ρ²/(1 − ρ²), with ρ the
     correlation of feature and label, and the moments are all that is needed. It is 0 for a constant feature or label,

@@ -1,7 +1,4 @@
-"""Gain ratio: information gain for each bit that the feature itself has.
-
-Source: Quinlan 1993.
-"""
+"""The feature step `gain_ratio`."""
 
 from __future__ import annotations
 
@@ -14,7 +11,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class GainRatio(InformationGain):
-    """Scores I(X_m; Y_j) / H(X_m), the mean or the largest over the labels j; 0 for a constant feature.
+    """Gain ratio: information gain for each bit that the feature itself has.
+
+    Source: Quinlan 1993.
+
+    Scores I(X_m; Y_j) / H(X_m), the mean or the largest over the labels j; 0 for a constant feature.
 
     Parameters
     ----------

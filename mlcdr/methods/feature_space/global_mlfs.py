@@ -1,7 +1,4 @@
-"""Multi-label feature selection for all labels (global MLFS): relevance, the parents' labels, and redundancy.
-
-Source: Sun 2017, (4.40).
-"""
+"""The feature step `mlfs`."""
 
 from __future__ import annotations
 
@@ -21,7 +18,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class GlobalMLFS(InformationSelector):
-    """Greedy: the next feature, with θ those chosen, is the X_m that maximises
+    """Multi-label feature selection for all labels (global MLFS): relevance, the parents' labels, and redundancy.
+
+    Source: Sun 2017, (4.40).
+
+    Greedy: the next feature, with θ those chosen, is the X_m that maximises
 
         Σ_j ( I(X_m; Y_j) + β Σ_(k ∈ Pa_j) I(Y_j; Y_k | X_m) + γ Σ_(n ∈ θ) I(Y_j; X_n | X_m) )        (4.40)
 

@@ -1,7 +1,4 @@
-"""Information gain of each feature by itself.
-
-Source: Yang & Pedersen 1997 (also for the mean and the largest over labels).
-"""
+"""The feature step `information_gain`."""
 
 from __future__ import annotations
 
@@ -16,7 +13,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class InformationGain(InformationSelector):
-    """Scores I(X_m; Y_j), the mean or the largest over the labels j.
+    """Information gain of each feature by itself.
+
+    Source: Yang & Pedersen 1997 (also for the mean and the largest over labels).
+
+    Scores I(X_m; Y_j), the mean or the largest over the labels j.
 
     Cost: the counts of all pairs of a feature and a label.
 

@@ -1,7 +1,4 @@
-"""Joint mutual information (JMI), of one label or (multi-label JMI) of all.
-
-Source: Yang & Moody 1999; Sechidis, Nikolaou & Brown 2014; Sun 2017, Table 4.1.
-"""
+"""The feature step `jmi`."""
 
 from __future__ import annotations
 
@@ -15,7 +12,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class JMI(GreedySelector):
-    """Greedy: the next feature maximises Σ_j ( I(X_m; Y_j) + 1/|θ| Σ_(n ∈ θ) I(Y_j; X_n | X_m) ), θ those chosen.
+    """Joint mutual information (JMI), of one label or (multi-label JMI) of all.
+
+    Source: Yang & Moody 1999; Sechidis, Nikolaou & Brown 2014; Sun 2017, Table 4.1.
+
+    Greedy: the next feature maximises Σ_j ( I(X_m; Y_j) + 1/|θ| Σ_(n ∈ θ) I(Y_j; X_n | X_m) ), θ those chosen.
 
     That is (4.40) with β = 0 and γ = 1/|θ|; with a single label, that of Yang and Moody. Cost: about d²K look-ups of
     counts.

@@ -1,7 +1,4 @@
-"""Multi-label dimensionality reduction via dependence maximisation (MDDM), with any kernel on the label sets.
-
-Source: Zhang & Zhou 2010; Xu et al. 2016, section 4, equations (17) to (20).
-"""
+"""The feature step `mddm`."""
 
 from __future__ import annotations
 
@@ -22,7 +19,11 @@ _KERNELS = ("linear", "polynomial", "rbf", "laplacian", "sigmoid", "cosine")
 
 
 class MDDM(ScaledFeatureSpace):
-    """B p = λMp, B = CCᵀ (d×d), C = XᵀY_c (d×K): P (d×m) maximises tr(PᵀBP), the dependence (HSIC), with PᵀMP = I.
+    """Multi-label dimensionality reduction via dependence maximisation (MDDM), with any kernel on the label sets.
+
+    Source: Zhang & Zhou 2010; Xu et al. 2016, section 4, equations (17) to (20).
+
+    B p = λMp, B = CCᵀ (d×d), C = XᵀY_c (d×K): P (d×m) maximises tr(PᵀBP), the dependence (HSIC), with PᵀMP = I.
 
     MDDMp: M = I, orthonormal projections (18). MDDMf: M = βS + (1 − β)I, features of like variance (20).
     At most K positive eigenvalues, as many as C has independent columns. Cost: MDDMp, a thin SVD of C, dK²; MDDMf, that

@@ -1,8 +1,4 @@
-"""Max-dependency and min-redundancy (MDMR).
-
-Source: Lin, Hu, Liu & Duan 2015, *Multi-label feature selection based on max-dependency and min-redundancy*
-(Neurocomputing 168).
-"""
+"""The feature step `mdmr`."""
 
 from __future__ import annotations
 
@@ -16,7 +12,12 @@ from mlcdr.numerics.moments import Moments
 
 
 class MDMR(GreedySelector):
-    """Greedy: the next feature maximises Σ_j I(f; Y_j) − 1/|S| Σ_(s ∈ S) ( I(f; X_s) − Σ_j I(f; Y_j | X_s) ).
+    """Max-dependency and min-redundancy (MDMR).
+
+    Source: Lin, Hu, Liu & Duan 2015, *Multi-label feature selection based on max-dependency and min-redundancy*
+    (Neurocomputing 168).
+
+    Greedy: the next feature maximises Σ_j I(f; Y_j) − 1/|S| Σ_(s ∈ S) ( I(f; X_s) − Σ_j I(f; Y_j | X_s) ).
 
     S are those chosen. Cost: about d²K look-ups of counts.
     """

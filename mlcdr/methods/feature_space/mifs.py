@@ -1,7 +1,4 @@
-"""Multi-label informed feature selection (MIFS): a row-sparse regression on a latent space of the labels.
-
-Source: Jian, Li, Shu & Liu 2016 (IJCAI); Sun 2017 (thesis), equation (6.49).
-"""
+"""The feature step `mifs`."""
 
 from __future__ import annotations
 
@@ -20,7 +17,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class MIFS(RowSparseSelector):
-    """Scores ‖W_j‖₂ of min ‖XW − V‖² + α‖W‖₂,₁ + β‖Y − VPᵀ‖² + γTr(VᵀL_xV) over W (d×k), V (n×k) and P (K×k).
+    """Multi-label informed feature selection (MIFS): a row-sparse regression on a latent space of the labels.
+
+    Source: Jian, Li, Shu & Liu 2016 (IJCAI); Sun 2017 (thesis), equation (6.49).
+
+    Scores ‖W_j‖₂ of min ‖XW − V‖² + α‖W‖₂,₁ + β‖Y − VPᵀ‖² + γTr(VᵀL_xV) over W (d×k), V (n×k) and P (K×k).
 
     L_x is the Laplacian of the graph of neighbours of the labelled rows X (n×d, not centred). W, V and P are solved for
     in turn, each exactly: V's equations V + γL_xV + βVPᵀP = XW + βYP part into one sparse system for each eigenvector

@@ -1,7 +1,4 @@
-"""Mutual information maximisation (MIM), of one label or (multi-label MIM) of all.
-
-Source: Lewis 1992; Sechidis, Nikolaou & Brown 2014; Sun 2017, Table 4.1.
-"""
+"""The feature step `mim`."""
 
 from __future__ import annotations
 
@@ -15,7 +12,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class MIM(InformationSelector):
-    """Scores Σ_j I(X_m; Y_j): (4.40) with β = γ = 0. With a single label, that of Lewis.
+    """Mutual information maximisation (MIM), of one label or (multi-label MIM) of all.
+
+    Source: Lewis 1992; Sechidis, Nikolaou & Brown 2014; Sun 2017, Table 4.1.
+
+    Scores Σ_j I(X_m; Y_j): (4.40) with β = γ = 0. With a single label, that of Lewis.
 
     Cost: the counts of all pairs of a feature and a label.
     """

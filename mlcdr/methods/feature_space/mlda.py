@@ -1,8 +1,4 @@
-"""Multi-label linear discriminant analysis (MLDA) and its variants, which differ in the weights of the instances.
-
-Source: Wang, Ding & Huang 2010 (correlation); Park & Lee 2008 (binary); Chen et al. 2007 (entropy); Lin & Chen 2010
-(fuzzy); Xu 2018 (dependence); Xu et al. 2016, section 6.
-"""
+"""The feature step `mlda`."""
 
 from __future__ import annotations
 
@@ -18,7 +14,12 @@ from mlcdr.numerics.principal import rank_coordinates
 
 
 class MLDA(ScaledFeatureSpace):
-    """S_b p = λ(S_w + rI)p, the scatter between labels against that within (d×d), of instances with weights W (n×K).
+    """Multi-label linear discriminant analysis (MLDA) and its variants, which differ in the weights of the instances.
+
+    Source: Wang, Ding & Huang 2010 (correlation); Park & Lee 2008 (binary); Chen et al. 2007 (entropy); Lin & Chen 2010
+    (fuzzy); Xu 2018 (dependence); Xu et al. 2016, section 6.
+
+    S_b p = λ(S_w + rI)p, the scatter between labels against that within (d×d), of instances with weights W (n×K).
 
     With n_k and s_i the column and row sums of W, m = Σ s_i x_i/Σs the mean, and A = Σ_i (x_i − m) w_iᵀ (d×K),
 

@@ -1,7 +1,4 @@
-"""Multi-label hypergraph spectral learning (MHSL), on a graph of nearest neighbours among the label sets.
-
-Source: Sun, Ji & Ye 2008; the graph is that of MLC Toolbox (Kimura, Sun & Kudo 2017), which calls the method MHSL.
-"""
+"""The feature step `mlhsl`."""
 
 from __future__ import annotations
 
@@ -22,7 +19,11 @@ from mlcdr.numerics.principal import rank_coordinates
 
 
 class MLHSL(ScaledFeatureSpace):
-    """G p = λ(S + rI)p, G = X_cᵀLX_c (d×d), L = D^(-½)WD^(-½) (n×n, sparse): neighbours by label set come close.
+    """Multi-label hypergraph spectral learning (MHSL), on a graph of nearest neighbours among the label sets.
+
+    Source: Sun, Ji & Ye 2008; the graph is that of MLC Toolbox (Kimura, Sun & Kudo 2017), which calls the method MHSL.
+
+    G p = λ(S + rI)p, G = X_cᵀLX_c (d×d), L = D^(-½)WD^(-½) (n×n, sparse): neighbours by label set come close.
 
     W (n×n) has the cosine of the label sets of i and j where one of the two is among the k neighbours of the other, D
     its row sums. Neighbours are the nearest by number of labels that differ; of equally near ones the first rows, among

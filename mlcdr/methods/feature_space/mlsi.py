@@ -1,7 +1,4 @@
-"""Multi-label informed latent semantic indexing (MLSI): variance of features and of labels.
-
-Source: Yu, Yu & Tresp 2005; Xu et al. 2016, section 6. Two programs in use differ: `form`.
-"""
+"""The feature step `mlsi`."""
 
 from __future__ import annotations
 
@@ -16,7 +13,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class MLSI(ScaledFeatureSpace):
-    """G p = λ(N + rI)p with one of two pairs G, N (d×d), from X (n×d) and Y_c (n×K, of ±1), both centred.
+    """Multi-label informed latent semantic indexing (MLSI): variance of features and of labels.
+
+    Source: Yu, Yu & Tresp 2005; Xu et al. 2016, section 6. Two programs in use differ: `form`.
+
+    G p = λ(N + rI)p with one of two pairs G, N (d×d), from X (n×d) and Y_c (n×K, of ±1), both centred.
 
     "kernel" (the program of Xu et al.): G = S, N = XᵀK⁻¹X with K = (1−β)XXᵀ + βY_cY_cᵀ + rI (n×n). K is never formed:
     with N₀ = Xᵀ(βY_cY_cᵀ + rI)⁻¹X = (S − βC(rI + βT)⁻¹Cᵀ)/r, it is N = (I − (I + (1−β)N₀)⁻¹)/(1−β), and N₀ for β = 1.

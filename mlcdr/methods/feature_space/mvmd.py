@@ -1,7 +1,4 @@
-"""Maximising feature variance and feature-label dependence at once (MVMD).
-
-Source: Xu et al. 2016, section 5, equations (30), (34), (36) and (37), Algorithm 1.
-"""
+"""The feature step `mvmd`."""
 
 from __future__ import annotations
 
@@ -16,7 +13,11 @@ from mlcdr.numerics.principal import rank_coordinates
 
 
 class MVMD(ImplicitFeatureSpace):
-    """G p = λp, G = (1 − β)S + βCCᵀ (d×d): P (d×m) maximises tr(PᵀGP) with PᵀP = I.
+    """Maximising feature variance and feature-label dependence at once (MVMD).
+
+    Source: Xu et al. 2016, section 5, equations (30), (34), (36) and (37), Algorithm 1.
+
+    G p = λp, G = (1 − β)S + βCCᵀ (d×d): P (d×m) maximises tr(PᵀGP) with PᵀP = I.
 
     Equivalently P minimises (1−β)‖X − APᵀ‖² + β‖YᵀHX − BPᵀ‖², with A = XP (n×m) and B = YᵀHXP (K×m) (30); the minimum
     is tr(G) − Σλ (38). β = 0 is PCA; β = 1 is MDDMp. rank(X) positive eigenvalues for β < 1.

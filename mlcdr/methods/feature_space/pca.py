@@ -1,7 +1,4 @@
-"""Principal component analysis (PCA): the directions of greatest variance; labels are not used.
-
-Source: Xu et al. 2016, section 3, equations (10) and (11).
-"""
+"""The feature step `pca`."""
 
 from __future__ import annotations
 
@@ -17,7 +14,11 @@ from mlcdr.numerics.principal import rank_coordinates
 
 
 class PCA(ImplicitFeatureSpace):
-    """S p = λp, S = XᵀX (d×d) of the centred features: P (d×m) maximises tr(PᵀSP) with PᵀP = I.
+    """Principal component analysis (PCA): the directions of greatest variance; labels are not used.
+
+    Source: Xu et al. 2016, section 3, equations (10) and (11).
+
+    S p = λp, S = XᵀX (d×d) of the centred features: P (d×m) maximises tr(PᵀSP) with PᵀP = I.
 
     New features are uncorrelated, with PᵀSP = diag(λ); rank(X) eigenvalues are positive; they are sums of squares
     (n − 1 times scikit-learn's `explained_variance_`). Directions whose variance is less than about 1e-15·d of the

@@ -1,8 +1,4 @@
-"""PMU: D2F less the interaction of a feature with each pair of labels.
-
-Source: Lee & Kim 2013, *Feature selection for multi-label classification using multivariate mutual information*
-(Pattern Recognition Letters 34).
-"""
+"""The feature step `pmu`."""
 
 from __future__ import annotations
 
@@ -15,7 +11,12 @@ from mlcdr.numerics.moments import Moments
 
 
 class PMU(D2F):
-    """Greedy: D2F's score less Σ_({i,j}) I(f; Y_i; Y_j), I(f; Y_i; Y_j) = I(f; Y_i) − I(f; Y_i | Y_j).
+    """PMU: D2F less the interaction of a feature with each pair of labels.
+
+    Source: Lee & Kim 2013, *Feature selection for multi-label classification using multivariate mutual information*
+    (Pattern Recognition Letters 34).
+
+    Greedy: D2F's score less Σ_({i,j}) I(f; Y_i; Y_j), I(f; Y_i; Y_j) = I(f; Y_i) − I(f; Y_i | Y_j).
 
     The terms of three variables in the expansion of I(S; Y_1, …, Y_K) by interactions are those of sets, so each pair
     of labels counts once; with one feature and two labels the score is I(f; Y_1, Y_2) exactly. Programs that sum over

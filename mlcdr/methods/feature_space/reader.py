@@ -1,7 +1,4 @@
-"""READER: robust semi-supervised feature selection by a row-sparse regression on embedded labels.
-
-Source: Sun 2017 (thesis), sections 6.3 and 6.4; the options, its author's program.
-"""
+"""The feature step `reader`."""
 
 from __future__ import annotations
 
@@ -24,7 +21,11 @@ _SMALL = 2000  # features and embedded rows together, up to which the constraine
 
 
 class READER(RowSparseSelector):
-    """Scores ‖W_j‖₂ of the features from (6.17), over W (d×k) and an embedding V (n×k) of the label sets,
+    """READER: robust semi-supervised feature selection by a row-sparse regression on embedded labels.
+
+    Source: Sun 2017 (thesis), sections 6.3 and 6.4; the options, its author's program.
+
+    Scores ‖W_j‖₂ of the features from (6.17), over W (d×k) and an embedding V (n×k) of the label sets,
 
         min ‖XW − V‖₂,₁ + α‖W‖₂,₁ + βTr(WᵀX̃ᵀL_xX̃W) + γTr(VᵀL_yV),
 

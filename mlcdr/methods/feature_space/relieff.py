@@ -1,7 +1,4 @@
-"""ReliefF: features that differ between near instances with and without a label, and not among those with it.
-
-Source: Kononenko 1994; Spolaôr, Cherman, Monard & Lee 2013 (labels one by one, scores averaged).
-"""
+"""The feature step `relieff`."""
 
 from __future__ import annotations
 
@@ -22,7 +19,11 @@ _DIFFERENCES = 2**22
 
 
 class ReliefF(FeatureSelector):
-    """Scores 1/K Σ_j 1/n Σ_i ( mean_(r ∈ M_ij) δ_m(i, r) − mean_(r ∈ H_ij) δ_m(i, r) ) of the features m.
+    """ReliefF: features that differ between near instances with and without a label, and not among those with it.
+
+    Source: Kononenko 1994; Spolaôr, Cherman, Monard & Lee 2013 (labels one by one, scores averaged).
+
+    Scores 1/K Σ_j 1/n Σ_i ( mean_(r ∈ M_ij) δ_m(i, r) − mean_(r ∈ H_ij) δ_m(i, r) ) of the features m.
 
     H_ij and M_ij are the k nearest of the other instances that agree and that disagree with i on label j (fewer, if
     there are not so many), by Σ_m δ_m, with δ_m(i, r) = |x_im − x_rm| / (max x_m − min x_m), 0 for a constant feature.

@@ -1,7 +1,4 @@
-"""Robust feature selection (RFS): a row-sparse regression on the labels that outliers pull less.
-
-Source: Nie, Huang, Cai & Ding 2010; Sun 2017 (thesis), equation (6.47).
-"""
+"""The feature step `rfs`."""
 
 from __future__ import annotations
 
@@ -15,7 +12,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class RFS(RowSparseSelector):
-    """Scores ‖W_j‖₂ of the W (d×K) that minimises ‖XW − Y‖₂,₁ + α‖W‖₂,₁ (X n×d, Y n×K, neither centred).
+    """Robust feature selection (RFS): a row-sparse regression on the labels that outliers pull less.
+
+    Source: Nie, Huang, Cai & Ding 2010; Sun 2017 (thesis), equation (6.47).
+
+    Scores ‖W_j‖₂ of the W (d×K) that minimises ‖XW − Y‖₂,₁ + α‖W‖₂,₁ (X n×d, Y n×K, neither centred).
 
     Convex, by reweighted least squares (`numerics.row_sparse`): the objective, with Σ√(‖·‖² + ε) for the norms, does
     not rise. It is READER without embedding (γ = 0) and manifold term (β = 0). Cost of an iteration: min(n, d)³/3 and a

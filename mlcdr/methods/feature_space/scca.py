@@ -1,7 +1,4 @@
-"""Semi-supervised canonical correlation analysis (SCCA): between CCA of the labelled rows and PCA of all.
-
-Source: Kimura, Kameoka, Sugiyama et al. 2013 (SemiCCA); Sun 2017 (thesis), equations (6.50) and (6.51).
-"""
+"""The feature step `scca`."""
 
 from __future__ import annotations
 
@@ -18,7 +15,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class SCCA(LinearFeatureSpace):
-    """The parts w_x (d) of the eigenvectors w = (w_x, w_y) of B w = λ C w, d + K of them,
+    """Semi-supervised canonical correlation analysis (SCCA): between CCA of the labelled rows and PCA of all.
+
+    Source: Kimura, Kameoka, Sugiyama et al. 2013 (SemiCCA); Sun 2017 (thesis), equations (6.50) and (6.51).
+
+    The parts w_x (d) of the eigenvectors w = (w_x, w_y) of B w = λ C w, d + K of them,
 
         B = β [ 0   C_xy ]  + (1−β) [ S̃  0 ]        C = β [ S  0 ]  + (1−β) I,
               [ C_xyᵀ  0 ]          [ 0  T ]              [ 0  T ]

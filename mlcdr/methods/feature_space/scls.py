@@ -1,8 +1,4 @@
-"""Scalable criterion for a large label set (SCLS): redundancy as a share of the relevance.
-
-Source: Lee & Kim 2017, *SCLS: Multi-label feature selection based on scalable criterion for large label set* (Pattern
-Recognition 66).
-"""
+"""The feature step `scls`."""
 
 from __future__ import annotations
 
@@ -17,7 +13,12 @@ from mlcdr.numerics.moments import Moments
 
 
 class SCLS(GreedySelector):
-    """Greedy: the next feature maximises R(f) − Σ_(s ∈ S) I(f; X_s)/H(f) · R(f), R(f) = Σ_j I(f; Y_j).
+    """Scalable criterion for a large label set (SCLS): redundancy as a share of the relevance.
+
+    Source: Lee & Kim 2017, *SCLS: Multi-label feature selection based on scalable criterion for large label set*
+    (Pattern Recognition 66).
+
+    Greedy: the next feature maximises R(f) − Σ_(s ∈ S) I(f; X_s)/H(f) · R(f), R(f) = Σ_j I(f; Y_j).
 
     S are those chosen. A constant feature has relevance 0, and no redundancy. No label enters the redundancy, so the
     cost does not grow with K there: the counts of all pairs of features, and of features and labels.

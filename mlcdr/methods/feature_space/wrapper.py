@@ -1,7 +1,4 @@
-"""Wrapper: features chosen one after the other by how well a learner does with them.
-
-Source: Kohavi & John 1997 (forward selection).
-"""
+"""The feature step `wrapper`."""
 
 from __future__ import annotations
 
@@ -28,7 +25,11 @@ _JUDGED_BY_LABELS = {name for name, metric in METRICS.items() if metric.needs ==
 
 
 class Wrapper(FeatureSelector):
-    """Greedy: the next feature is the one with which, beside those chosen, a learner has the best metric in
+    """Wrapper: features chosen one after the other by how well a learner does with them.
+
+    Source: Kohavi & John 1997 (forward selection).
+
+    Greedy: the next feature is the one with which, beside those chosen, a learner has the best metric in
     cross-validation on the training set; of equally good ones the first.
 
     A regressor predicts a label above ½. Features that are not chosen count as the last, in their old order.

@@ -1,8 +1,4 @@
-"""Clustering-based local multi-label classification (CLMLC): clusters of a supervised projection, each with a chain of
-meta-labels.
-
-Source: Sun 2017, chapter 8 (Sun, Kudo & Kimura 2016).
-"""
+"""The instance space `clmlc`."""
 
 from __future__ import annotations
 
@@ -20,7 +16,12 @@ from mlcdr.numerics.moments import Moments
 
 
 class CLMLC(ClusteredClassifier):
-    """h_c(z), z = Uᵀ(x − x̄) (m×1), for the cluster c with the centre nearest to z (Algorithms 16-18).
+    """Clustering-based local multi-label classification (CLMLC): clusters of a supervised projection, each with a chain
+    of meta-labels.
+
+    Source: Sun 2017, chapter 8 (Sun, Kudo & Kimura 2016).
+
+    h_c(z), z = Uᵀ(x − x̄) (m×1), for the cluster c with the centre nearest to z (Algorithms 16-18).
 
     U (d×m): U₁ = (S + γI)⁻¹C the ridge regression of the centred labels, H = U₁ᵀC = U_H Λ U_Hᵀ (K×K) its leading m
     eigenpairs, U = U₁U_H Λ^(-½), which solves CCᵀu = λ(S + γI)u (8.6): the feature step `opls`. Directions with λ = 0,

@@ -1,8 +1,4 @@
-"""HOMER: a tree of small multi-label problems, on groups of labels.
-
-Source: Tsoumakas, Katakis & Vlahavas 2008, "Effective and efficient multilabel classification in domains with large
-number of labels"; Sun 2017, Algorithm 8.
-"""
+"""The learner `homer`."""
 
 from __future__ import annotations
 
@@ -44,7 +40,12 @@ class Node:
 
 
 class HOMER(MetaClassifier):
-    """A tree over the labels: a node's classifier predicts which of its children hold a label of the instance.
+    """HOMER: a tree of small multi-label problems, on groups of labels.
+
+    Source: Tsoumakas, Katakis & Vlahavas 2008, "Effective and efficient multilabel classification in domains with large
+    number of labels"; Sun 2017, Algorithm 8.
+
+    A tree over the labels: a node's classifier predicts which of its children hold a label of the instance.
 
     The labels of a node are clustered into k children, the root's being all labels, until a child is one
     label. A child's meta-label is the disjunction of its labels. The node's classifier of the meta-labels is fitted to

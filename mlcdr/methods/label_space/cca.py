@@ -1,8 +1,4 @@
-"""Canonical correlation analysis (CCA) as label-space reduction: the labels' canonical variates are the code.
-
-Source: Hotelling 1936; Sun, Ji & Ye 2011, section 2; Chen & Lin 2012, section 2.2 and equation (2), which leaves the
-decoding open.
-"""
+"""The label space `cca`."""
 
 from __future__ import annotations
 
@@ -21,7 +17,12 @@ from mlcdr.numerics.moments import Moments
 
 
 class CanonicalCodes(HatLabelSpace):
-    """V = UᵀW (M×K), W = (ZᵀZ + r′I)^(-½): t = Vz, ẑ = V⁺t; U: the M leading eigenvectors of WZᵀHZW (K×K), as columns.
+    """Canonical correlation analysis (CCA) as label-space reduction: the labels' canonical variates are the code.
+
+    Source: Hotelling 1936; Sun, Ji & Ye 2011, section 2; Chen & Lin 2012, section 2.2 and equation (2), which leaves
+    the decoding open.
+
+    V = UᵀW (M×K), W = (ZᵀZ + r′I)^(-½): t = Vz, ẑ = V⁺t; U: the M leading eigenvectors of WZᵀHZW (K×K), as columns.
 
     With r = r′ = 0 (`alpha`, `label_alpha`) the rows of V are the labels' directions of canonical correlation with the
     features, equation (2): VZᵀZVᵀ = I, and the eigenvalues are the squared canonical correlations ρ², the share of each

@@ -1,8 +1,4 @@
-"""Cost-sensitive label embedding with multidimensional scaling (CLEMS): distances between codes are costs.
-
-Source: Huang & Lin 2017 (Machine Learning 106), *Cost-sensitive label embedding for multi-label classification*,
-section 3 and Algorithm 1; the weights and the number of iterations, their program.
-"""
+"""The label space `clems`."""
 
 from __future__ import annotations
 
@@ -23,7 +19,12 @@ from mlcdr.numerics.neighbours import Neighbours
 
 
 class CLEMS(LabelSpace):
-    """The C distinct label sets of the training rows embedded in ℝᴹ, so that ‖t_i − p_j‖² ≈ c(y_i, y_j).
+    """Cost-sensitive label embedding with multidimensional scaling (CLEMS): distances between codes are costs.
+
+    Source: Huang & Lin 2017 (Machine Learning 106), *Cost-sensitive label embedding for multi-label classification*,
+    section 3 and Algorithm 1; the weights and the number of iterations, their program.
+
+    The C distinct label sets of the training rows embedded in ℝᴹ, so that ‖t_i − p_j‖² ≈ c(y_i, y_j).
 
     Each set has two places, t_i as the true one and p_i as the predicted one (the paper's mirroring trick), since the
     cost c of predicting y_j where y_i is true need not be symmetric. With n_i rows that have the set y_i, they

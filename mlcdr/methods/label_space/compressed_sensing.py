@@ -1,7 +1,4 @@
-"""Compressed sensing (CS): random codes of the labels, decoded on the assumption that label sets are small.
-
-Source: Hsu, Kakade, Langford & Zhang 2009 (NIPS), sections 3 and 4; Chen & Lin 2012, section 2.
-"""
+"""The label space `compressed_sensing`."""
 
 from __future__ import annotations
 
@@ -21,7 +18,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class CompressedSensing(LinearLabelSpace):
-    """t = Vy with M random directions v (V is M×K); decoded to ŷ with few non-zero entries and Vŷ ≈ t.
+    """Compressed sensing (CS): random codes of the labels, decoded on the assumption that label sets are small.
+
+    Source: Hsu, Kakade, Langford & Zhang 2009 (NIPS), sections 3 and 4; Chen & Lin 2012, section 2.
+
+    t = Vy with M random directions v (V is M×K); decoded to ŷ with few non-zero entries and Vŷ ≈ t.
 
     Blind to the features, and to the labels but for their cardinality. Nothing is centred: taking ȳ off would make
     label vectors dense. With A = V/√m the first m directions as the paper scales them (columns a_j of unit length, or

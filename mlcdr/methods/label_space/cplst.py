@@ -1,7 +1,4 @@
-"""Conditional principal label space transformation (CPLST): directions that keep much and are easy to learn.
-
-Source: Chen & Lin 2012, section 3.1, equation (6) and Algorithm 1.
-"""
+"""The label space `cplst`."""
 
 from __future__ import annotations
 
@@ -13,7 +10,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class CPLST(HatLabelSpace):
-    """V: the M leading eigenvectors of ZᵀHZ (K×K), H the hat matrix of the regression on the features.
+    """Conditional principal label space transformation (CPLST): directions that keep much and are easy to learn.
+
+    Source: Chen & Lin 2012, section 3.1, equation (6) and Algorithm 1.
+
+    V: the M leading eigenvectors of ZᵀHZ (K×K), H the hat matrix of the regression on the features.
 
     They minimise the sum of encoding and prediction error, the bound (1) of the Hamming loss, for least squares. Cost:
     the split's factorisation, about r K² for ZᵀHZ (r the rank of X) and 9K³. From 5000 labels on, for a tenth of them

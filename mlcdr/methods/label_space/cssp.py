@@ -1,8 +1,4 @@
-"""Column subset selection (CSSP): learn some of the labels, and put the others together from them.
-
-Source: Bi & Kwok 2013 (ICML), *Efficient multi-label classification with many labels*; Sun 2017 (thesis) has it for
-comparison.
-"""
+"""The label space `cssp`."""
 
 from __future__ import annotations
 
@@ -19,7 +15,12 @@ from mlcdr.numerics.moments import Moments
 
 
 class CSSP(LinearLabelSpace):
-    """Code y_J, the labels J (M of K) themselves; decoded by ŷ = y_J Y_J⁺Y, the least-squares fit of Y to Y_J.
+    """Column subset selection (CSSP): learn some of the labels, and put the others together from them.
+
+    Source: Bi & Kwok 2013 (ICML), *Efficient multi-label classification with many labels*; Sun 2017 (thesis) has it for
+    comparison.
+
+    Code y_J, the labels J (M of K) themselves; decoded by ŷ = y_J Y_J⁺Y, the least-squares fit of Y to Y_J.
 
     J is drawn with the leverage scores as probabilities, p_k = ‖(V_M)_k‖²/M, V_M (K×M) the leading right singular
     vectors of Y: again and again, until M labels are chosen (sampling "leverage"); or the first M of a pivoted QR

@@ -1,7 +1,4 @@
-"""Feature-aware implicit label space encoding (FaIE): codes of the training instances, free of any rule of encoding.
-
-Source: Lin, Ding, Hu & Wang 2014 (ICML), section 3; the options, the programs of Chen & Lin and of MLC Toolbox.
-"""
+"""The label space `faie`."""
 
 from __future__ import annotations
 
@@ -21,7 +18,12 @@ from mlcdr.numerics.regression import whiten
 
 
 class FaIE(HatLabelSpace):
-    """Z (n×M): the M leading eigenvectors of G = YYᵀ + ωH (n×n), H the hat matrix; decoded by D = ZᵀY (M×K), ŷ = tD.
+    """Feature-aware implicit label space encoding (FaIE): codes of the training instances, free of any rule of
+    encoding.
+
+    Source: Lin, Ding, Hu & Wang 2014 (ICML), section 3; the options, the programs of Chen & Lin and of MLC Toolbox.
+
+    Z (n×M): the M leading eigenvectors of G = YYᵀ + ωH (n×n), H the hat matrix; decoded by D = ZᵀY (M×K), ŷ = tD.
 
     Z maximises tr(Zᵀ(YYᵀ + ωH)Z) with ZᵀZ = I: how much of the labels the best linear decoding recovers, and ω times
     how well a regression on the features predicts the code. Nothing is centred (unless `centre` is set), nothing is

@@ -1,4 +1,4 @@
-"""No label-space reduction: the labels are their own code (binary relevance)."""
+"""The label space `identity`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from mlcdr.numerics.moments import Moments
 
 
 class Identity(LinearLabelSpace):
-    """V = I: with a regressor of independent outputs this is binary relevance, whatever the number of labels.
+    """No label-space reduction: the labels are their own code (binary relevance).
+
+    V = I: with a regressor of independent outputs this is binary relevance, whatever the number of labels.
 
     The numbers that stand for a label's presence and absence are the `coding`. A regression whose intercept is free
     predicts the same label sets with each; one that penalises its intercept, or has none, does not.

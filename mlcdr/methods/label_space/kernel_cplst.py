@@ -1,7 +1,4 @@
-"""Kernel-CPLST: the directions that keep much of the labels and that kernel ridge regression learns well.
-
-Source: Chen & Lin 2012, section 3.2, equation (8).
-"""
+"""The label space `kernel_cplst`."""
 
 from __future__ import annotations
 
@@ -12,7 +9,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class KernelCPLST(KernelLabelSpace):
-    """V: the M leading eigenvectors of Zᵀ(2KQ − QKKQ)Z (K×K), Q = (K + αI)⁻¹, K the kernel matrix (n×n).
+    """Kernel-CPLST: the directions that keep much of the labels and that kernel ridge regression learns well.
+
+    Source: Chen & Lin 2012, section 3.2, equation (8).
+
+    V: the M leading eigenvectors of Zᵀ(2KQ − QKKQ)Z (K×K), Q = (K + αI)⁻¹, K the kernel matrix (n×n).
 
     With H = KQ they minimise ‖HZVᵀ − ZVᵀ‖² + ‖Z − ZVᵀV‖², prediction and encoding error of kernel ridge regression on
     the training set: the bound (1) of the Hamming loss. The paper's (8) has 2KQ − QKKQ − I there, which is the

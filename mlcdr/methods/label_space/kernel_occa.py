@@ -1,7 +1,4 @@
-"""Kernel OCCA: the directions that kernel ridge regression learns best.
-
-Source: Chen & Lin 2012, section 3.2, which says that OCCA can be treated as CPLST is; the matrix is the printed (8).
-"""
+"""The label space `kernel_occa`."""
 
 from __future__ import annotations
 
@@ -12,7 +9,12 @@ from mlcdr.numerics.moments import Moments
 
 
 class KernelOCCA(KernelLabelSpace):
-    """V: the M leading eigenvectors of Zᵀ(2KQ − QKKQ − I)Z = −Zᵀ(I − KQ)²Z (K×K), Q = (K + αI)⁻¹, K the kernel matrix.
+    """Kernel OCCA: the directions that kernel ridge regression learns best.
+
+    Source: Chen & Lin 2012, section 3.2, which says that OCCA can be treated as CPLST is; the matrix is the printed
+    (8).
+
+    V: the M leading eigenvectors of Zᵀ(2KQ − QKKQ − I)Z = −Zᵀ(I − KQ)²Z (K×K), Q = (K + αI)⁻¹, K the kernel matrix.
 
     They minimise the prediction error ‖KQZVᵀ − ZVᵀ‖² of kernel ridge regression on the training set, and are blind to
     the encoding error. Labels that are (nearly) constant come first: nothing is easier to learn. Kernel and α are those

@@ -1,8 +1,4 @@
-"""Low-rank empirical risk minimisation for multi-label learning (LEML), with squared loss.
-
-Source: Yu, Jain, Kar & Dhillon 2014 (ICML), *Large-scale multi-label learning with missing labels*, equation (3) and
-section 3.1 (squared loss, all labels known).
-"""
+"""The label space `leml`."""
 
 from __future__ import annotations
 
@@ -29,7 +25,12 @@ _TOLERANCE = 1e-6
 
 
 class LEML(LinearLabelSpace):
-    """min ½‖Z − X̃WHᵀ‖² + ½λ(‖W‖² + ‖H‖²) over W (d×M) and H (K×M), equation (3); ŷ = (x − x̄)WHᵀ + ȳ.
+    """Low-rank empirical risk minimisation for multi-label learning (LEML), with squared loss.
+
+    Source: Yu, Jain, Kar & Dhillon 2014 (ICML), *Large-scale multi-label learning with missing labels*, equation (3)
+    and section 3.1 (squared loss, all labels known).
+
+    min ½‖Z − X̃WHᵀ‖² + ½λ(‖W‖² + ‖H‖²) over W (d×M) and H (K×M), equation (3); ŷ = (x − x̄)WHᵀ + ȳ.
 
     X̃ = X − x̄ and Z = Y − ȳ are centred, which is a free intercept; the paper has none. From CPLST's directions as H,
     with the same ridge (PLST's where S is not formed), these steps alternate until the objective falls by less than

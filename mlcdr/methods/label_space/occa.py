@@ -1,7 +1,4 @@
-"""Orthogonally constrained canonical correlation analysis (OCCA): the directions that are easiest to learn.
-
-Source: Chen & Lin 2012, section 3, equation (4) and Table 1.
-"""
+"""The label space `occa`."""
 
 from __future__ import annotations
 
@@ -12,7 +9,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class OCCA(HatLabelSpace):
-    """V: the M leading eigenvectors of Zᵀ(H − I)Z (K×K), H the hat matrix of the regression on the features.
+    """Orthogonally constrained canonical correlation analysis (OCCA): the directions that are easiest to learn.
+
+    Source: Chen & Lin 2012, section 3, equation (4) and Table 1.
+
+    V: the M leading eigenvectors of Zᵀ(H − I)Z (K×K), H the hat matrix of the regression on the features.
 
     They minimise the prediction error ‖HZVᵀ − ZVᵀ‖² of least squares, and are blind to the encoding error. Where the
     features explain the training labels fully (as many independent features as instances), every direction is as good

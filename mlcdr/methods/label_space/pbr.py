@@ -1,7 +1,4 @@
-"""Partial binary relevance (PBR): learn a random choice of the labels, predict none of the others.
-
-Source: Chen & Lin 2012, section 4, after Tai & Lin 2012.
-"""
+"""The label space `pbr`."""
 
 from __future__ import annotations
 
@@ -16,7 +13,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class PBR(LinearLabelSpace):
-    """V holds M unit vectors, chosen at random; a label not chosen gets score 0 (Chen & Lin 2012, section 4).
+    """Partial binary relevance (PBR): learn a random choice of the labels, predict none of the others.
+
+    Source: Chen & Lin 2012, section 4, after Tai & Lin 2012.
+
+    V holds M unit vectors, chosen at random; a label not chosen gets score 0 (Chen & Lin 2012, section 4).
 
     The choices are nested: the first M of one random order of the labels.
 

@@ -1,7 +1,4 @@
-"""Principal label space transformation (PLST): the directions that lose least of the labels.
-
-Source: Tai & Lin 2012; Chen & Lin 2012, section 2.1 and Table 1; uncentred: Tai & Lin 2010.
-"""
+"""The label space `plst`."""
 
 from __future__ import annotations
 
@@ -15,7 +12,11 @@ from mlcdr.numerics.moments import Moments
 
 
 class PLST(LinearLabelSpace):
-    """V: the M leading eigenvectors of ZᵀZ (K×K), Z = Y − ȳ; they minimise the encoding error ‖Z − ZVᵀV‖².
+    """Principal label space transformation (PLST): the directions that lose least of the labels.
+
+    Source: Tai & Lin 2012; Chen & Lin 2012, section 2.1 and Table 1; uncentred: Tai & Lin 2010.
+
+    V: the M leading eigenvectors of ZᵀZ (K×K), Z = Y − ȳ; they minimise the encoding error ‖Z − ZVᵀV‖².
 
     Blind to the features. Cost about 9K³ (a truncated solver takes over where K is large and M small; from 5000 labels
     on, for a tenth of them at most, it works on v ↦ Zᵀ(Zv), 4 nnz(Y) for a product, and K×K matrices there are none).

@@ -1,8 +1,4 @@
-"""Random projection: codes along random directions, decoded by the pseudo-inverse.
-
-Source: Johnson & Lindenstrauss 1984; the decoding is the linear one for directions that are not orthogonal
-(Moore-Penrose), as scikit-learn's `GaussianRandomProjection` has it.
-"""
+"""The label space `random_projection`."""
 
 from __future__ import annotations
 
@@ -19,7 +15,12 @@ from mlcdr.numerics.moments import Moments
 
 
 class RandomProjection(LinearLabelSpace):
-    """t = V(y − ȳ), ŷ = V⁺t + ȳ, with M random directions (V is M×K): the baseline of all that choose theirs.
+    """Random projection: codes along random directions, decoded by the pseudo-inverse.
+
+    Source: Johnson & Lindenstrauss 1984; the decoding is the linear one for directions that are not orthogonal
+    (Moore-Penrose), as scikit-learn's `GaussianRandomProjection` has it.
+
+    t = V(y − ȳ), ŷ = V⁺t + ȳ, with M random directions (V is M×K): the baseline of all that choose theirs.
 
     V has independent entries from N(0, 1); it depends on neither features nor labels. V⁺V projects label vectors on M
     random dimensions of K, which keeps M/K of ‖Z‖² in the mean, and all of it with M = K. With V = RᵀQᵀ from the QR

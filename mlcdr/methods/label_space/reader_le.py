@@ -1,7 +1,4 @@
-"""READER-LE: a label embedding that is learned with its regression, and completes the labels of unlabelled rows.
-
-Source: Sun 2017 (thesis), section 7.2; it has no public program.
-"""
+"""The label space `reader_le`."""
 
 from __future__ import annotations
 
@@ -45,7 +42,11 @@ class EmbeddingParameters(Part):
 
 
 class ReaderLE(EmbeddingParameters, LinearLabelSpace):
-    """P (K×k) of (7.3), with W (d×k) and the labels Y_u of the unlabelled rows:
+    """READER-LE: a label embedding that is learned with its regression, and completes the labels of unlabelled rows.
+
+    Source: Sun 2017 (thesis), section 7.2; it has no public program.
+
+    P (K×k) of (7.3), with W (d×k) and the labels Y_u of the unlabelled rows:
 
         min ‖C(X̃W − ỸP)‖₂,₁ + α‖W‖₂,₁ + βTr(WᵀX̃ᵀL_xX̃W) + γTr(PᵀỸᵀL_yỸP),    WᵀX̃ᵀD_xX̃W + PᵀP = I,
 

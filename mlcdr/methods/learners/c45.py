@@ -1,8 +1,4 @@
-"""C4.5: classification trees by gain ratio, pruned by a pessimistic estimate of their errors.
-
-Source: Quinlan 1993, "C4.5: programs for machine learning"; Quinlan 1996, "Improved use of continuous attributes in
-C4.5" (Release 8), as WEKA's J48 computes it; base of RAkEL on large sets in Sun 2017, section 3.3.
-"""
+"""The learner `c45`."""
 
 from __future__ import annotations
 
@@ -24,7 +20,12 @@ from mlcdr.numerics.entry import checked
 
 
 class C45(ClassifierMixin, Learner):
-    """One tree of tests x_j ≤ c for all classes.
+    """C4.5: classification trees by gain ratio, pruned by a pessimistic estimate of their errors.
+
+    Source: Quinlan 1993, "C4.5: programs for machine learning"; Quinlan 1996, "Improved use of continuous attributes in
+    C4.5" (Release 8), as WEKA's J48 computes it; base of RAkEL on large sets in Sun 2017, section 3.3.
+
+    One tree of tests x_j ≤ c for all classes.
 
     Growing: of each feature the cut with the largest information gain H − (n_l/n) H_l − (n_r/n) H_r, in bits, that
     leaves at least max(`min_instances`, min(n/(10C), 25)) of the n rows on either side; log₂(possible cuts)/n is taken

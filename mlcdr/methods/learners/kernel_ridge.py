@@ -1,4 +1,4 @@
-"""Kernel ridge regression (Saunders, Gammerman & Vovk 1998), as Chen & Lin 2012 use it (section 3.2, equation (7))."""
+"""The learner `kernel_ridge`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from mlcdr.numerics.moments import Moments
 
 
 class KernelRidge(Regressor):
-    """f(x) = Σ_i k(x, x_i) a_i + z̄ with A = (K + αI)⁻¹(Z − z̄) (n×q), K_ij = k(x_i, x_j) (n×n).
+    """Kernel ridge regression (Saunders, Gammerman & Vovk 1998), as Chen & Lin 2012 use it (section 3.2, equation (7)).
+
+    f(x) = Σ_i k(x, x_i) a_i + z̄ with A = (K + αI)⁻¹(Z − z̄) (n×q), K_ij = k(x_i, x_j) (n×n).
 
     It minimises ‖f(X) − Z‖² + α‖f − z̄‖² in the kernel's space of functions. The targets are centred, so that far from
     all training rows a Gaussian kernel predicts their mean; the kernel is not. Where α is below the rounding of K's

@@ -1,8 +1,4 @@
-"""Linear least squares with intercept, and the minimum-norm solution or that of R's `lm`.
-
-Source: the linear regression X⁺Z of Chen & Lin 2012, section 3, and of most papers here; with aliased features dropped,
-`lm` of R, which Pacharawongsakda & Theeramunkong 2012 used.
-"""
+"""The learner `least_squares`."""
 
 from __future__ import annotations
 
@@ -14,7 +10,12 @@ from mlcdr.numerics.moments import Moments
 
 
 class LeastSquares(LinearLearner):
-    """W = X⁺Z on centred X and Z, with the Moore-Penrose inverse: of all least-squares solutions the shortest.
+    """Linear least squares with intercept, and the minimum-norm solution or that of R's `lm`.
+
+    Source: the linear regression X⁺Z of Chen & Lin 2012, section 3, and of most papers here; with aliased features
+    dropped, `lm` of R, which Pacharawongsakda & Theeramunkong 2012 used.
+
+    W = X⁺Z on centred X and Z, with the Moore-Penrose inverse: of all least-squares solutions the shortest.
 
     Where features are linearly dependent or outnumber the instances, that choice decides the predictions; it depends
     on the scale of the features, as in the papers. Cost, beside the moments: one Cholesky factorisation (d³/3 or, for

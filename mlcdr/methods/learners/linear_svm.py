@@ -1,7 +1,4 @@
-"""Linear support vector machine with squared hinge loss, by LIBLINEAR (Fan, Chang, Hsieh, Wang & Lin 2008).
-
-Source: Sun 2017, section 4.3.3, which takes LIBLINEAR's as the binary classifier of all methods.
-"""
+"""The learner `linear_svm`."""
 
 from __future__ import annotations
 
@@ -17,7 +14,11 @@ _TOL_PRIMAL, _TOL_DUAL = 0.01, 0.1  # LIBLINEAR's defaults of −e for −s 2 an
 
 
 class LinearSVM(LinearBinaryClassifier):
-    """Minimise ½‖w‖² + ½b² + C Σ max(0, 1 − yᵢ(wᵀxᵢ + b))² over w (d) and b, with y = ±1.
+    """Linear support vector machine with squared hinge loss, by LIBLINEAR (Fan, Chang, Hsieh, Wang & Lin 2008).
+
+    Source: Sun 2017, section 4.3.3, which takes LIBLINEAR's as the binary classifier of all methods.
+
+    Minimise ½‖w‖² + ½b² + C Σ max(0, 1 − yᵢ(wᵀxᵢ + b))² over w (d) and b, with y = ±1.
 
     The label is there where wᵀx + b > 0. The bias is the weight of a feature that is 1 everywhere, so it is penalised
     as the others are. Features are taken as they come. A label that is the same in all training rows is predicted so,

@@ -1,4 +1,4 @@
-"""Logistic regression of one label, penalised by its squared weights (Sun 2017, (3.5) and (3.6))."""
+"""The learner `logistic_regression`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ CERTAIN = 700.0
 
 
 class LogisticRegression(LinearBinaryClassifier):
-    """Maximise Σ_i log p(y_i | x_i) − λ/2 ‖w‖² with p(y = 1 | x) = 1 / (1 + e^−(x·w + b)): (3.6) of the thesis.
+    """Logistic regression of one label, penalised by its squared weights (Sun 2017, (3.5) and (3.6)).
+
+    Maximise Σ_i log p(y_i | x_i) − λ/2 ‖w‖² with p(y = 1 | x) = 1 / (1 + e^−(x·w + b)): (3.6) of the thesis.
 
     scikit-learn's and liblinear's C is 1/λ: λ = 0.1, the thesis' choice, is C = 10. (In (3.5) θ holds all parameters,
     and (3.6) penalises all of it: "penalised" below.)

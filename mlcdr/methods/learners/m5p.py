@@ -1,8 +1,4 @@
-"""M5P model trees: regression trees with linear models in their leaves, by WEKA's rules.
-
-Source: Quinlan 1992, "Learning with continuous classes" (M5); Wang & Witten 1997, "Induction of model trees for
-predicting continuous classes" (M5′), as M5P of WEKA 3.9 computes it; used by Chen & Lin 2012, section 4.2.
-"""
+"""The learner `m5p`."""
 
 from __future__ import annotations
 
@@ -23,7 +19,12 @@ LARGEST = 1e145  # of a feature or target: sums of squares of any number of thes
 
 
 class M5P(Regressor):
-    """One model tree for each output.
+    """M5P model trees: regression trees with linear models in their leaves, by WEKA's rules.
+
+    Source: Quinlan 1992, "Learning with continuous classes" (M5); Wang & Witten 1997, "Induction of model trees for
+    predicting continuous classes" (M5′), as M5P of WEKA 3.9 computes it; used by Chen & Lin 2012, section 4.2.
+
+    One model tree for each output.
 
     Growing: of all cuts x_j ≤ c that leave more than max(1, ⌊n/5⌋) rows on either side, the one with the largest
     v^⅕ − (n_l/n) v_l^⅕ − (n_r/n) v_r^⅕, where v is the variance of the targets; a node is a leaf if it has fewer than

@@ -1,4 +1,4 @@
-"""Linear ridge regression (Hoerl & Kennard 1970), as the papers' programs set it up."""
+"""The learner `ridge`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _PLAIN = 1e6
 
 
 class Ridge(LinearLearner):
-    """Minimise ‖XW + 1bᵀ − Z‖² + α‖W‖²; the penalty is on sums, not on means over instances.
+    """Linear ridge regression (Hoerl & Kennard 1970), as the papers' programs set it up.
+
+    Minimise ‖XW + 1bᵀ − Z‖² + α‖W‖²; the penalty is on sums, not on means over instances.
 
     Cost: one Cholesky factorisation for each α (d³/3), or, for d > n, one eigendecomposition of XXᵀ (9n³) for all.
 

@@ -1,4 +1,4 @@
-"""Every output by itself: a learner fitted once for each, with nothing shared among them."""
+"""The learner `separate`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def _estimator_has_kernel(separate: Separate) -> bool:
 
 
 class Separate(Regressor):
-    """h_k(x) for each output k, a clone of the learner fitted to the rows and that output, as if there were no other.
+    """Every output by itself: a learner fitted once for each, with nothing shared among them.
+
+    h_k(x) for each output k, a clone of the learner fitted to the rows and that output, as if there were no other.
 
     The predictions of a learner of independent outputs are the same without this; its cost is q times the fit of one
     output, as in programs that call a single-output regression in a loop. It exists to measure that.

@@ -1,7 +1,4 @@
-"""WEKA's own M5P, through the package python-weka-wrapper3 (optional extra `weka`) and Java: what `m5p` is judged by.
-
-Source: Hall et al. 2009, "The WEKA data mining software: an update"; Chen & Lin 2012, section 4.2, used it.
-"""
+"""The learner `weka_m5p`."""
 
 from __future__ import annotations
 
@@ -16,7 +13,12 @@ from mlcdr.methods.learners.regressor import Array, Regressor
 
 
 class WekaM5P(Regressor):
-    """One of WEKA's model trees for each output; all features are numeric to it.
+    """WEKA's own M5P, through the package python-weka-wrapper3 (optional extra `weka`) and Java: what `m5p` is judged
+    by.
+
+    Source: Hall et al. 2009, "The WEKA data mining software: an update"; Chen & Lin 2012, section 4.2, used it.
+
+    One of WEKA's model trees for each output; all features are numeric to it.
 
     For comparison: `m5p` is by the same rules, many times faster (its docstring says where the trees may differ). A
     Java virtual machine is started with the first fit or prediction, and stays.

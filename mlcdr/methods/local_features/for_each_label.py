@@ -1,4 +1,4 @@
-"""A selector of features for all labels, fitted to each label by itself."""
+"""The selector `for_each_label` of features for each label."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from mlcdr.numerics.moments import Moments
 
 
 class ForEachLabel(WrappedSelector):
-    """The features that a selector (of `mlcdr.methods.feature_space`) keeps for each label as if there were no other.
+    """A selector of features for all labels, fitted to each label by itself.
+
+    The features that a selector (of `mlcdr.methods.feature_space`) keeps for each label as if there were no other.
 
     So gain ratio, ReliefF and a wrapper stand beside label-dependent features in section 3.3 of Sun 2017. Parents do
     not matter. Cost: that of the selector, for each label.

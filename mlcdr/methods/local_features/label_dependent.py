@@ -1,4 +1,4 @@
-"""Label-dependent features (LDF): MLIG, then MLCFS among what it leaves (Sun 2017, Algorithm 2)."""
+"""The selector `ldf` of features for each label."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from mlcdr.numerics.discretise import RULES
 
 
 class LabelDependentFeatures(LocalSelector):
-    """The features of MLIG, (3.8) to (3.10), and of these the subset of MLCFS beside the parents, (3.11) and (3.12).
+    """Label-dependent features (LDF): MLIG, then MLCFS among what it leaves (Sun 2017, Algorithm 2).
+
+    The features of MLIG, (3.8) to (3.10), and of these the subset of MLCFS beside the parents, (3.11) and (3.12).
 
     A structure among labels is learned from what MLIG leaves. Cost: that of both.
 

@@ -1,7 +1,4 @@
-"""MLCFS: correlation-based selection of a subset of features for a label, starting from its parents.
-
-Source: Sun 2017, section 3.2.2; Hall 2000 (CFS); the best-first search is that of Kohavi & John 1997, as WEKA has it.
-"""
+"""The selector `mlcfs` of features for each label."""
 
 from __future__ import annotations
 
@@ -24,7 +21,12 @@ _TABULATED = 2048
 
 
 class MLCFS(LocalSelector):
-    """The subset S of features and parents Z̃ of label j, with the parents in it, that maximises (3.11),
+    """MLCFS: correlation-based selection of a subset of features for a label, starting from its parents.
+
+    Source: Sun 2017, section 3.2.2; Hall 2000 (CFS); the best-first search is that of Kohavi & John 1997, as WEKA has
+    it.
+
+    The subset S of features and parents Z̃ of label j, with the parents in it, that maximises (3.11),
 
         Merit(S) = ñ ρ_YZ / √(ñ + ñ(ñ−1) ρ_ZZ),
 

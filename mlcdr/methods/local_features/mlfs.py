@@ -1,7 +1,4 @@
-"""Multi-label feature selection for one label (local MLFS): relevance, the parents' labels, and redundancy.
-
-Source: Sun 2017, (4.41) and Algorithm 3.
-"""
+"""The selector `mlfs` of features for each label."""
 
 from __future__ import annotations
 
@@ -29,7 +26,11 @@ _PROGRAM_MOST = 100
 
 
 class LocalMLFS(LocalSelector):
-    """Greedy choice, for a label Y_j with parents Pa_j (labels), of features X_θ: the next is the X_m that maximises
+    """Multi-label feature selection for one label (local MLFS): relevance, the parents' labels, and redundancy.
+
+    Source: Sun 2017, (4.41) and Algorithm 3.
+
+    Greedy choice, for a label Y_j with parents Pa_j (labels), of features X_θ: the next is the X_m that maximises
 
         I(X_m; Y_j) + β Σ_(k ∈ Pa_j) I(Y_j; Y_k | X_m) + γ Σ_(n ∈ θ) I(Y_j; X_n | X_m)        (4.41)
 

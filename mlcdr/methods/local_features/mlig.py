@@ -1,4 +1,4 @@
-"""The features with the most information gain, fewer for rarer labels (Sun 2017, section 3.2.1)."""
+"""The selector `mlig` of features for each label."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from mlcdr.numerics.information import mutual_information
 
 
 class MLIG(LocalSelector):
-    """The ⌊α_j M⌋ of the M features (1 at least) with the largest information gain I(Y_j; X_k), (3.8), for label j.
+    """The features with the most information gain, fewer for rarer labels (Sun 2017, section 3.2.1).
+
+    The ⌊α_j M⌋ of the M features (1 at least) with the largest information gain I(Y_j; X_k), (3.8), for label j.
 
     With n_j the number of positive instances of label j, IR_j = max_k n_k / n_j, and mean and coefficient of variation
     (with L − 1) of IR over the labels, (3.9) and (3.10):

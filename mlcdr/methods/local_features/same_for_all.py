@@ -1,4 +1,4 @@
-"""The same features for every label: a selector of the feature space in the place of one of features for a label."""
+"""The selector `same_for_all` of features for each label."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from mlcdr.numerics.moments import Moments
 
 
 class SameForAll(WrappedSelector):
-    """The features that a selector (of `mlcdr.methods.feature_space`) keeps, for each label alike.
+    """The same features for every label: a selector of the feature space in the place of one of features for a label.
+
+    The features that a selector (of `mlcdr.methods.feature_space`) keeps, for each label alike.
 
     What it does is what that selector does as a step before the learner; here its number of features is a parameter in
     the same place as that of a selector for each label, so that one sweep compares them. Cost: that of the selector.
