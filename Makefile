@@ -89,7 +89,7 @@ fuzz: $(READY)
 	$(BIN)/pip install --quiet atheris
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
-# Known holes of the dependencies; where nobody can be asked this says so and is no failure.
+# Known holes of the dependencies; where no index can be reached this prints a line and is no failure.
 audit: $(READY)
 	$(BIN)/pip install --quiet --retries 1 --timeout 10 --constraint constraints.txt pip-audit || echo "not audited: pip-audit cannot be installed here"
 	$(BIN)/python -m tests.audit

@@ -89,6 +89,7 @@ def gallery() -> str:
     for each in recipes.recipes().values():
         if not each.table and each.name.partition("/")[2].startswith("figure"):
             about = escape_markdown((each.outline.description or each.name).rstrip("."))
+            about += ", in minutes" * each.name.endswith("_small")
             parts.append(f"| {about} | `mlcdr reproduce {each.name}` |")
     parts += ["", "## Tables of data sets\n", "Counted on the data, not computed by methods:\n"]
     parts += [f"- `mlcdr reproduce {name}`" for name in _FACTS]
@@ -117,7 +118,8 @@ def _commits(entries: Iterable[Entry]) -> Iterator[str]:
 def _counts(each: Reproduction) -> tuple[str, str]:
     found = each.comparison
     numbers = (len(found.rows), found.compared, found.count("agrees"), found.count("differs"))
-    return each.variant, f"{' | '.join(map(str, numbers))} | {each.cpu_time}"
+    time = each.cpu_time.replace(" ", "\N{NO-BREAK SPACE}")  # in a narrow column
+    return each.variant, f"{' | '.join(map(str, numbers))} | {time}"
 
 
 def _anchor(table: str) -> str:
@@ -168,10 +170,8 @@ def _table(table: str, readings: Sequence[recipes.Recipe]) -> Iterator[str]:
         yield f"`mlcdr reproduce {table}` counts it on the data. A number agrees if ours, rounded, is the same.\n"
     else:
         datasets, methods = (len({getattr(cell, key) for cell in cells}) for key in ("dataset", "method"))
-        unit = {"repetitions": "standard deviations of our repetitions", "printed": "printed standard deviations"}
-        how = unit.get(rules.spread, "standard errors of the difference")
         yield f"{len(cells)} printed cells: {datasets} data sets, {methods} methods. A cell agrees within "
-        yield f"{rules.max_z:g} {how}, or {rules.tolerance:g}.\n"
+        yield f"{rules.describe_limit()}.\n"
     if rules.settings == "results":
         yield "The settings printed with the numbers are results, not conditions: the best of a grid.\n"
     stored = [each for each in _status().found if each.table == table]

@@ -127,7 +127,7 @@ class BaselineComparison(Shown):
         parts += [f"{self.count('untested')} untested"] if self.count("untested") else []
         parts += [f"{self.count('same')} not shown to differ by more than the margin"] if self.count("same") else []
         parts += [f"{self.count('unchanged')} unchanged in every split"] if self.count("unchanged") else []
-        return f"{len(self.cells)} cells: {', '.join(parts)}."
+        return f"{len(self.cells)} cell{'s' * (len(self.cells) != 1)}: {', '.join(parts)}."
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """The cells that changed, the worst first, and what the verdicts mean."""

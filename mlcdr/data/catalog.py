@@ -89,11 +89,11 @@ def info(name: str, **options: Any) -> dict[str, Any]:
         except MissingValueError as error:
             refused = [f"a run refuses this: {error}"]
             data = load_dataset(name, **options | {"missing": "keep"})
-        each = zip(data.label_names, data.Y.sum(axis=0), imbalance_ratios(data.Y), strict=True)
+        each = zip(data.label_names, data.Y.sum(axis=0).astype(int), imbalance_ratios(data.Y), strict=True)
         facts |= {
             "statistics": data.statistics() | describe_dataset(data),
             "missing": dict(data.missing),
-            "labels": {label: f"{int(count)} instances, IRLbl {ratio:.3g}" for label, count, ratio in each},
+            "labels": {label: f"{n} instance{'s' * (n != 1)}, IRLbl {ratio:.3g}" for label, n, ratio in each},
             "notices": [*data.notices, *refused],
             "checksum": data.checksum,
         }

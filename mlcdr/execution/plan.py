@@ -96,7 +96,7 @@ def plan_run(
         parts.append(replace(part, few=few_rows(data)) if try_methods else part)
     for name, method in experiment.methods.items():
         if method.shown:
-            listener.notice(f"{name}: `tune: {{scope: test}}` picks by the test rows; its numbers flatter")
+            listener.notice(f"{name}: `tune: {{scope: test}}` chooses by the test rows; its numbers are too good")
     trials = {trial.key: trial for part in parts for trial in part.trials}
     done = store.done() & trials.keys()
     incomplete = wanted = _incomplete(trials.values(), done, keeping)

@@ -20,7 +20,7 @@ a setting for that data set, and nothing is chosen).
 `split`     for each training set by itself, by cross-validation within it: nothing of the test set is seen;
 `dataset`   once for a data set, by cross-validation over all its rows: the test rows have been seen;
 `test`      not at all: every point is run, and a table shows for each metric the best *on the test rows*.
-            That is how many papers report; it flatters, and is named for what it is.
+            Many papers report this; the numbers are too good, and every table states it.
 """
 
 import itertools

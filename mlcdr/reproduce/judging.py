@@ -32,6 +32,9 @@ from mlcdr.config.yaml_reader import read_yaml_text
 FOLDER = Path(__file__).parent / "published"
 """The published tables, each with its rules."""
 
+FEWEST = 5
+"""Repetitions below which their standard deviation is not used."""
+
 _Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
 
 
@@ -66,6 +69,17 @@ class Rules(_Strict):
     not_reproducible: Annotated[
         tuple[NotReproducible, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
     ] = ()
+
+    def describe_limit(self) -> str:
+        """How near a number must be to agree: `3 standard errors of the difference or 0.0005`."""
+        s = "" if self.max_z == 1 else "s"
+        few = f"fewer than {FEWEST}: standard errors over splits"
+        unit = {
+            "standard_error": f"standard error{s} of the difference",
+            "printed": f"printed standard deviation{s}",
+            "repetitions": f"standard deviation{s} of our repetitions ({few})",
+        }[self.spread]
+        return f"{self.max_z:g} {unit} or {self.tolerance:g}"
 
     def why_not(self, dataset: str, method: str, metric: str) -> str:
         """Why a cell is not reproducible; empty if it is."""

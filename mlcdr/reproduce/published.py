@@ -36,7 +36,7 @@ from typing import Any, Literal
 
 from mlcdr.errors import ResultsError, join_words, list_known, suggest_name
 from mlcdr.experiment.model import LABELLED, Experiment
-from mlcdr.reproduce.judging import FOLDER, Rules, rules_for
+from mlcdr.reproduce.judging import FEWEST, FOLDER, Rules, rules_for
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Key, Point
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Shown, Text, make_sheet, signed, text
@@ -44,8 +44,6 @@ from mlcdr.tables.text_format import format_mean
 
 Verdict = Literal["agrees", "differs", "undecided", "not reproducible", "not run", "n/a"]
 
-FEWEST = 5
-"""Repetitions from which on their standard deviation is used."""
 _ROUNDING = 1e-9  # so that a difference of exactly the tolerance is within it
 
 _HEADER = ["dataset", "method", "setting", "metric", "mean", "spread", "spread_kind", "rank", "note"]
@@ -153,13 +151,7 @@ class PublishedComparison(Shown):
 
     def summary(self) -> str:
         """One line: how many cells agree, the worst, and what could not be compared."""
-        unit = {
-            "standard_error": "standard errors of the difference",
-            "printed": "printed standard deviations",
-            "repetitions": f"standard deviations of our repetitions (fewer than {FEWEST}: standard errors over splits)",
-        }[self.rules.spread]
-        within = f"within {self.rules.max_z:g} {unit} or {self.rules.tolerance:g}"
-        agreeing = f"{self.count('agrees')} of {self.compared} cells {within}"
+        agreeing = f"{self.count('agrees')} of {self.compared} cells within {self.rules.describe_limit()}"
         parts = [agreeing]
         if worst := self.worst:
             cell = worst.published

@@ -3,7 +3,7 @@
 Every point of such a grid was run. For each data set, metric and point of the sweep one is taken: the best mean over
 the test folds, in each repetition of the protocol by itself (of a repeated k-fold cross-validation, each repeat; of
 other splits, all of them), since that is what an author does who runs the protocol once and prints the best. What it
-shows is better than what an honest choice would give.
+shows is better than a choice inside the training rows would give.
 """
 
 from __future__ import annotations

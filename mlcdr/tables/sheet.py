@@ -230,7 +230,7 @@ class Sheet:
             group = ' class="group"' if k and k in self.groups else ""
             body.append(f"<tr{group}>{''.join(cells)}</tr>")
         caption = html.escape(self.caption.plain)
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
+        notes = "".join(f"<li>{_with_code(html.escape(note))}</li>" for note in self.notes)
         lines = [
             f'<div class="scroll" role="group" tabindex="0" aria-label="{caption}">',
             '<table class="sortable">' if sortable else "<table>",
@@ -345,6 +345,11 @@ def make_sheet(
         shown.append(tuple(text(cell) if isinstance(cell, str) else cell for cell in cells))
         above = row
     return Sheet(text(caption), tuple(map(text, header)), tuple(shown), stub, tuple(groups), tuple(notes), left)
+
+
+def _with_code(escaped: str) -> str:
+    """What stands between backticks as `code`."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped)
 
 
 def _html(cell: Text) -> str:

@@ -68,12 +68,13 @@ def note_tuning(results: Results, methods: Sequence[str]) -> list[str]:
     once = [method for method in methods if method in tuned_paths(results.experiment, "dataset")]
     notes = []
     if best:
-        notes.append(f"{join_words(best)}: of each grid the best on the test rows for each metric, which flatters.")
+        why = "of each grid the best on the test rows for each metric, so these numbers are too good"
+        notes.append(f"{join_words(best)}: {why}.")
     if once:
         notes.append(
             f"{join_words(once)}: parameters chosen once for a data set, by all its rows, those of the tests too."
         )
-    return [f"{note} `tune: {{scope: split}}` chooses honestly." for note in notes]
+    return [f"{note} `tune: {{scope: split}}` chooses inside the training rows." for note in notes]
 
 
 def note_unfilled(results: Results) -> list[str]:

@@ -1,4 +1,4 @@
-"""What reading and starting cost, beside what was asked; writes the table in docs/hard_use_reading.md.
+"""What reading and starting cost, and the mark of each; writes the table in docs/hard_use_reading.md.
 
     python -m tests.benchmarks.reading [--to FILE]
 
@@ -232,7 +232,7 @@ def main() -> int:
         add("`mlcdr --help`", process(["--help"], folder), 0.4, "s")
         for what, text in MISTAKES.items():
             add(f"a config that {what}", mistake(text, folder), 0.5, "s")
-        add("one with a mistake that a class of scikit-learn must tell", mistake(OF_A_CLASS, folder), math.inf, "s")
+        add("one with a mistake that only a class of scikit-learn can find", mistake(OF_A_CLASS, folder), math.inf, "s")
         run = ["run", str(folder / "run.yaml"), "--jobs", "1"]
         add("five folds of enron and bibtex, constant classifier", process(run, folder), 2.5, "s")
     rows = "\n".join(f"| {what} | {value} | {mark} | {'' if ok else '**missed**'} |" for what, value, mark, ok in lines)

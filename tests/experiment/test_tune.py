@@ -398,4 +398,4 @@ def test_all_sizes_of_ddsr_are_no_more_than_the_features(tmp_path: Path) -> None
 def test_a_choice_by_the_test_rows_is_remarked(arff: Path, tmp_path: Path) -> None:
     listener = Noting()
     run(config(arff, {"A": tuned("test"), "B": tuned()}), tmp_path, listener=listener)
-    assert listener.notices[0] == "A: `tune: {scope: test}` picks by the test rows; its numbers flatter"
+    assert listener.notices[0] == "A: `tune: {scope: test}` chooses by the test rows; its numbers are too good"

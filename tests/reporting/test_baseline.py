@@ -203,7 +203,7 @@ def test_the_command_fails_on_a_regression_only_when_asked(tmp_path, mlcdr):
     assert mlcdr(*arguments).code == 0
     done = mlcdr(*arguments, "--fail-on", "regression")
     assert done.code == 1
-    assert "1 cells: 1 worse" in done.out
+    assert "1 cell: 1 worse" in done.out
     assert mlcdr("compare", "--baseline", new, old, "--fail-on", "regression").code == 0
     assert mlcdr(*arguments, "--fail-on", "regression", "--margin", "0.9").code == 0
     other = folder(tmp_path / "other", {("e", "A", LOSS): scores()})
