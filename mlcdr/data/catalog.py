@@ -89,7 +89,7 @@ def info(name: str, **options: Any) -> dict[str, Any]:
         except MissingValueError as error:
             refused = [f"a run refuses this: {error}"]
             data = load_dataset(name, **options | {"missing": "keep"})
-        each = zip(data.label_names, data.Y.sum(axis=0).astype(int), imbalance_ratios(data.Y), strict=True)
+        each = zip(data.label_names, data.Y.sum(axis=0).astype(int).tolist(), imbalance_ratios(data.Y), strict=True)
         facts |= {
             "statistics": data.statistics() | describe_dataset(data),
             "missing": dict(data.missing),
