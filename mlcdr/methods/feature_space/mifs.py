@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,8 @@ from mlcdr.methods.feature_space.selection import Array
 from mlcdr.numerics import graphs, row_sparse
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
+
+_DENSE = 3000  # rows up to which the graph's eigenvectors are computed
 
 
 class MIFS(RowSparseSelector):
@@ -28,7 +31,8 @@ class MIFS(RowSparseSelector):
     of PᵀP. The objective, with Σ√(‖·‖² + ε) for the norm, does not rise (`numerics.row_sparse`). But it has no minimum
     worth having: with V shrinking to 0 and P growing all terms but the third go to 0, so that what is found depends on
     the start, the k leading singular vectors of Y, V = U_k S_k, and on `tol`. (The papers descend along gradients, from
-    a random start.) Cost of an iteration: min(n, d)³/3, a scatter, and k sparse factorisations.
+    a random start.) Cost of an iteration: min(n, d)³/3, a scatter, and 4n²k after the eigenvectors of L_x (9n³, once
+    for a training set); above 3,000 rows k sparse factorisations.
 
     Parameters
     ----------
@@ -57,7 +61,11 @@ class MIFS(RowSparseSelector):
             ("graph of labelled rows", self.n_neighbors, self.sigma),
             lambda: graphs.heat_graph(X, self.n_neighbors, self.sigma),
         )
-        laplacian = self.gamma * graphs.laplacian(graph)
+        laplacian = graphs.laplacian(graph)
+        solve = moments.once(
+            ("solver of the graph of labelled rows", self.n_neighbors, self.sigma),
+            lambda: _solver_of_codes(laplacian),
+        )
         V = _leading_codes(Y, n_kept(self.n_components, moments.n_labels))
         W = np.zeros((d, V.shape[1]))
         h, penalty = np.ones(n), np.full(d, self.alpha)
@@ -66,24 +74,38 @@ class MIFS(RowSparseSelector):
             nonlocal V, W, penalty
             P = scipy.linalg.lstsq(V, Y)[0].T
             W = row_sparse.penalised(X, h, penalty, V)
-            V = self._codes(X @ W, Y, P, laplacian)
+            V = self._codes(X @ W, Y, P, solve)
             penalty = self.alpha * row_sparse.weights(W)
-            value = np.sum((X @ W - V) ** 2) + self.beta * np.sum((Y - V @ P.T) ** 2) + np.sum(V * (laplacian @ V))
-            return float(value) + self.alpha * row_sparse.norm(W)
+            value = np.sum((X @ W - V) ** 2) + self.beta * np.sum((Y - V @ P.T) ** 2)
+            smoothness = self.gamma * np.sum(V * (laplacian @ V))
+            return float(value + smoothness) + self.alpha * row_sparse.norm(W)
 
         objective = row_sparse.descend(step, self.tol, self.max_iter)
         return W, objective
 
-    def _codes(self, image: Array, Y: Array, P: Array, laplacian: Any) -> Array:
+    def _codes(self, image: Array, Y: Array, P: Array, solve: Callable[[Array, float, Array], Array]) -> Array:
         """V (n×k) that is best for XW = `image` (n×k) and P (K×k)."""
         values, vectors = scipy.linalg.eigh(P.T @ P)
         right = (image + self.beta * Y @ P) @ vectors
-        ones = np.ones(len(Y))
-        columns = [
-            row_sparse.graph_solver((1 + self.beta * max(value, 0.0)) * ones, laplacian)(right[:, i])
-            for i, value in enumerate(values)
-        ]
-        return np.column_stack(columns) @ vectors.T
+        return solve(1 + self.beta * np.maximum(values, 0.0), self.gamma, right) @ vectors.T
+
+
+def _solver_of_codes(laplacian: Any) -> Callable[[Array, float, Array], Array]:
+    """(c, γ, B) ↦ the columns (c_i I + γL)⁻¹b_i, for c > 0 (k,) and B (n×k), with L a sparse Laplacian (n×n).
+
+    Up to 3,000 rows from L = QΛQᵀ, once: Q((QᵀB)_ji / (γλ_j + c_i)), which costs 4n²k; else k sparse factorisations.
+    """
+    n = laplacian.shape[0]
+    if n > _DENSE:
+
+        def solve(c: Array, weight: float, B: Array) -> Array:
+            solvers = (row_sparse.graph_solver(np.full(n, shift), weight * laplacian) for shift in c)
+            return np.column_stack([solver(b) for solver, b in zip(solvers, B.T, strict=True)])
+
+        return solve
+    values, vectors = scipy.linalg.eigh(laplacian.toarray(), overwrite_a=True, check_finite=False)
+    values = np.maximum(values, 0.0)[:, None]
+    return lambda c, weight, B: vectors @ ((vectors.T @ B) / (weight * values + c))
 
 
 def _leading_codes(Y: Array, k: int) -> Array:
