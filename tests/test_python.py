@@ -262,7 +262,7 @@ def test_failed_trials_are_a_warning_and_a_frame(tmp_path: Path) -> None:
         ({"config": 3}, "config: must be a path, a mapping or an Experiment, found 3"),
         (
             {"config": {"name": object}},
-            r"config: name: is the class object, no estimator object.*; a config holds .*dotted path",
+            r"config: name: is the class object; write 'builtins\.object', or .* or an estimator, object\(\.\.\.\)",
         ),
         ({"datasets": {"mine": (pd.DataFrame([[1.0]]), pd.DataFrame([[1]], index=[7]))}}, "have different indexes"),
         ({"datasets": {"mine": (np.eye(2), [["a"], ["b", "c"]])}}, "Y is no matrix of numbers.*MultiLabelBinarizer"),
@@ -301,6 +301,32 @@ def test_an_estimator_in_a_mapping_is_what_a_config_says_of_it() -> None:
         "C": {"learner": {"mlknn": {"k": 5}}},
     }
     assert experiment == mlcdr.load_experiment(config(datasets=["yeast"], methods=said, sweep={}))
+
+
+class WithoutParameters:
+    def fit(self, X: Any, Y: Any) -> WithoutParameters:
+        return self
+
+
+def test_an_object_that_no_config_can_name_is_refused_with_what_to_do() -> None:
+    def refused(learner: Any) -> str:
+        with pytest.raises(mlcdr.ConfigError) as caught:
+            mlcdr.load_experiment(config(datasets=["yeast"], methods={"A": {"learner": learner}}, sweep={}))
+        return str(caught.value)
+
+    own = f"write '{__name__}.WithoutParameters', or {{'{__name__}.WithoutParameters': {{parameter: value}}}}"
+    assert "has no get_params, from which its parameters would be read; derive the class from" in (
+        refused(WithoutParameters())
+    )
+    assert refused(WithoutParameters()).endswith(f"sklearn.base.BaseEstimator, or {own}")
+    assert f"is the class WithoutParameters; {own}, or an est" in refused(WithoutParameters)
+    assert "is of type function; a config holds texts" in refused(refused)
+    Mine = type("Mine", (linear_model.Ridge,), {"__module__": "__main__"})
+    for learner in (Mine(), Mine, {"binary_relevance": {"estimator": Mine()}}):
+        assert "a notebook defines itself" in refused(learner)
+        assert "write it to a file, my_method.py, and import it from there, or name it my_method.Mine" in refused(
+            learner
+        )
 
 
 def test_splits_are_the_rows_that_were_trained_and_tested_on(tmp_path: Path) -> None:

@@ -12,6 +12,12 @@ from pathlib import Path
 from mlcdr.methods.provenance import is_installed
 from mlcdr.methods.registry import UnknownComponent
 
+IN_MAIN = (
+    "worker processes cannot find what a script or a notebook defines itself, and changes of it go unseen; write it to "
+    "a file, my_method.py, and import it from there, or name it my_method.{name}"
+)
+"""Why a class of `__main__` is in no config, and what to do."""
+
 
 @dataclass
 class Imports:
@@ -44,10 +50,7 @@ class Imports:
         package = module.partition(".")[0]
         if package == "__main__":
             name = written.rstrip("'").rpartition(".")[2]
-            raise UnknownComponent(
-                f"{written} is not imported: worker processes cannot find what a script or a notebook defines itself, "
-                f"and changes of it go unseen; write it to a file, my_method.py, and name it my_method.{name}"
-            )
+            raise UnknownComponent(f"{written} is not imported: {IN_MAIN.format(name=name)}")
         try:
             # Of the outermost package alone: to find a module in a package imports the package.
             spec = importlib.util.find_spec(package)

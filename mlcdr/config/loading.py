@@ -32,6 +32,7 @@ from mlcdr.config.entries import (
     unify_metric,
     unify_names,
 )
+from mlcdr.config.imports import IN_MAIN
 from mlcdr.config.methods import read_method
 from mlcdr.config.overrides import apply_overrides
 from mlcdr.config.problems import Problems, dotted
@@ -136,14 +137,23 @@ def copy_plain(value: Any, source: str, path: KeyPath = ()) -> Any:
         described = _describe_estimator(value, source, path)
         is_method = len(path) == 2 and path[0] == "methods" and "learner" not in described
         return {"learner": described} if is_method else described
-    right = "texts, numbers, lists, mappings and estimators of modules; a class is named by its dotted path"
     where = ": ".join(filter(None, [source, dotted(path)]))
-    found = (
-        f"the class {value.__name__}, no estimator {value.__name__}()"
-        if isinstance(value, type)
-        else f"of type {type(value).__name__}"
-    )
-    raise ConfigError([f"{where}: is {found}; a config holds {right} (`my_module.MyClass`)"])
+    raise ConfigError([f"{where}: {_describe_foreign(value)}"])
+
+
+def _describe_foreign(value: Any) -> str:
+    """Why a value cannot stand in a config, and what can."""
+    cls = value if isinstance(value, type) else type(value)
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    named = f"{name!r}, or {{{name!r}: {{parameter: value}}}}"
+    if cls.__module__ == "__main__":
+        return f"{cls.__name__} is not taken: {IN_MAIN.format(name=cls.__qualname__)}"
+    if isinstance(value, type):
+        return f"is the class {cls.__name__}; write {named}, or an estimator, {cls.__name__}(...)"
+    if hasattr(value, "fit"):
+        why = "has no get_params, from which its parameters would be read"
+        return f"{cls.__name__} {why}; derive the class from sklearn.base.BaseEstimator, or write {named}"
+    return f"is of type {cls.__name__}; a config holds texts, numbers, lists, mappings and estimators"
 
 
 def _describe_estimator(estimator: Any, source: str, path: KeyPath) -> dict[str, Any]:
