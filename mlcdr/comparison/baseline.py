@@ -31,6 +31,7 @@ from mlcdr.comparison.significance import ALPHA
 from mlcdr.comparison.statistics import corrected_t, holm, paired_differences, wilcoxon
 from mlcdr.errors import ResultsError, escape_control_characters, join_words
 from mlcdr.experiment.splits import FromFile, KFold, Shuffle
+from mlcdr.results.joining import list_other_methods
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
 from mlcdr.results.scores import NoResults, Setting
@@ -232,8 +233,10 @@ def compare(
         f"{len(undefined)} times are zero, and have no ratio.": undefined,
         f"Not judged, because which way is better is not known: {join_words(unknown)}.": unknown,
     }
-    shown = tuple(remark for remark, about in remarks.items() if about)
-    return BaselineComparison(str(old.folder), str(new.folder), _corrected(cells), margin, time_margin, shown)
+    other = list_other_methods(new.experiment, old.experiment.methods)
+    shown = [f"Not the methods of {old.folder}: in {new.folder} {each}." for each in other]
+    shown += [remark for remark, about in remarks.items() if about]
+    return BaselineComparison(str(old.folder), str(new.folder), _corrected(cells), margin, time_margin, tuple(shown))
 
 
 def _pair(

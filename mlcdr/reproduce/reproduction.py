@@ -11,6 +11,7 @@ from mlcdr.reproduce import published, recipes, record
 from mlcdr.reproduce.published import ComparedCell, PublishedComparison, Verdict
 from mlcdr.reproduce.recipes import LARGE
 from mlcdr.reproduce.record import Entry
+from mlcdr.results.joining import list_other_methods
 from mlcdr.results.record import duration
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, Sheet, make_sheet
@@ -116,21 +117,35 @@ def compare_protocols(results: Sequence[Results], table: str) -> list[PublishedC
     ResultsError
         When there is no such table, or the folders have not one of its cells.
     """
-    remarks = tuple(note for each in results if (note := _other_protocol(each, table)))
+    remarks = tuple(note for each in results for note in _differences(each, table))
     compared = published.compare_all(results, table)
     mine = [remarks] * len(compared)
     if len(compared) == len(results) > 1:
-        mine = [tuple(filter(None, [_other_protocol(each, table)])) for each in results]
+        mine = [tuple(_differences(each, table)) for each in results]
     return [replace(each, remarks=notes) for each, notes in zip(compared, mine, strict=True)]
+
+
+def _named(table: str) -> list[recipes.Recipe]:
+    """The config that is named after a table, and that of its large data sets."""
+    known = recipes.recipes()
+    return [known[name] for name in (table, f"{table}_{LARGE}") if name in known]
+
+
+def _differences(results: Results, table: str) -> Iterator[str]:
+    """How a run differs from the configs of a table: in its splits, and in methods that bear the same names."""
+    if note := _other_protocol(results, table):
+        yield note
+    theirs = [recipe.outline.methods for recipe in _named(table)]
+    for difference in min((list_other_methods(results.experiment, each) for each in theirs), key=len, default=[]):
+        yield f"Not the methods that give the printed numbers: in {results.folder} {difference}."
 
 
 def _other_protocol(results: Results, table: str) -> str:
     """In which settings the splits differ from those of the config that is named after a table; empty if in none.
 
-    The config of the table's large data sets (`TABLE_large`) may have splits of its own, which are as right.
+    The config of the table's large data sets may have splits of its own, which are as right.
     """
-    known = recipes.recipes()
-    named = [known[name] for name in (table, f"{table}_{LARGE}") if name in known]
+    named = _named(table)
     ours = results.experiment.splits.model_dump()
     theirs = [recipe.outline.splits.model_dump() for recipe in named]
     for recipe, each in zip(named, theirs, strict=True):

@@ -9,13 +9,14 @@ stands at all points that another folder swept.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from mlcdr.errors import ResultsError, join_words
-from mlcdr.experiment.model import Experiment
+from mlcdr.experiment.model import Experiment, MethodSpec
 from mlcdr.results.ranking import are_same
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Key, Point
@@ -103,6 +104,22 @@ def _agree(first: Results, second: Results, method: str, swept: tuple[str, ...],
     lasting = [metric for metric in metrics if not first.metric_facts(metric).is_time]
     one, other = (dict(_means_of(each, method, swept, lasting)) for each in (first, second))
     return all(are_same(one[key], other[key]) for key in one.keys() & other.keys())
+
+
+def list_other_methods(ours: Experiment, theirs: Mapping[str, MethodSpec]) -> list[str]:
+    """`A and B have the learner ridge, not m5p` for the methods that bear the same name and have other parts.
+
+    How they are tuned is left out, and so is a part that only its class could read (a stand-in, which has no name).
+    """
+    found: dict[str, list[str]] = {}
+    for name in (name for name in ours.methods if name in theirs):
+        one, other = ours.methods[name].plain(), theirs[name].plain()
+        for part in (
+            part for part in {**other, **one} if part != "tune" and other.get(part) not in ("", one.get(part))
+        ):
+            shown = [json.dumps(each.get(part, "none"), ensure_ascii=False).replace('"', "") for each in (one, other)]
+            found.setdefault(f"the {part.replace('_', ' ')} {shown[0]}, not {shown[1]}", []).append(name)
+    return [f"{join_words(names)} {'has' if len(names) == 1 else 'have'} {what}" for what, names in found.items()]
 
 
 def _means_of(

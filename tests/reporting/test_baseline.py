@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import yaml
 from scipy import stats
 
 from mlcdr.comparison import baseline
@@ -194,6 +195,18 @@ def test_an_unknown_metric_is_not_judged(tmp_path):
     got = both(tmp_path, old, {key: values + 1 for key, values in old.items()})
     assert [cell.metric for cell in got.cells] == [LOSS]
     assert "Not judged, because which way is better is not known: mine." in got.remarks
+
+
+def test_methods_of_one_name_that_are_not_the_same_are_said(tmp_path):
+    values = {("d", m, LOSS): scores() for m in "AB"}
+    made = {name: folder(tmp_path / name, values) for name in ("old", "new")}
+    path = made["new"] / "experiment.yaml"
+    config = yaml.safe_load(path.read_text())
+    config["methods"]["A"]["learner"] = "m5p"
+    path.write_text(yaml.safe_dump(config))
+    got = baseline.compare(*(open_results(each) for each in made.values()))
+    was = config["methods"]["B"]["learner"]
+    assert got.remarks == (f"Not the methods of {made['old']}: in {made['new']} A has the learner m5p, not {was}.",)
 
 
 def test_the_command_fails_on_a_regression_only_when_asked(tmp_path, mlcdr):
