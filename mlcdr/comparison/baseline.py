@@ -233,8 +233,8 @@ def compare(
         f"{len(undefined)} times are zero, and have no ratio.": undefined,
         f"Not judged, because which way is better is not known: {join_words(unknown)}.": unknown,
     }
-    other = list_other_methods(new.experiment, old.experiment.methods)
-    shown = [f"Not the methods of {old.folder}: in {new.folder} {each}." for each in other]
+    changed = list_other_methods(new.experiment, old.experiment.methods)
+    shown = [f"Not the methods of {old.folder}: in {new.folder} {each}." for each in changed]
     shown += [remark for remark, about in remarks.items() if about]
     return BaselineComparison(str(old.folder), str(new.folder), _corrected(cells), margin, time_margin, tuple(shown))
 
