@@ -78,6 +78,7 @@ bench: $(READY)
 bench-scale: $(READY)
 	$(BIN)/python -m tests.benchmarks.reading
 	$(BIN)/python -m tests.benchmarks.scale
+	$(BIN)/python -m tests.benchmarks.large_folder
 
 # 200 runs killed or stopped at random moments and 1,000 writers, about an hour; the table in docs/hard_use.md.
 torture: $(READY)
