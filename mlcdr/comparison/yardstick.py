@@ -12,11 +12,12 @@ Nemenyi's critical difference is that of k methods on all N data sets, and so ap
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 from scipy import stats
 
 from mlcdr.comparison import study
@@ -26,7 +27,7 @@ from mlcdr.comparison.study import MEASURES, METHODS, Measure, Study
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.metrics.names import METRICS, resolve
 from mlcdr.results.metric_facts import describe_metric
-from mlcdr.results.ranking import are_same, rank_means
+from mlcdr.results.ranking import are_same
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Point
 from mlcdr.tables import layouts
@@ -40,9 +41,6 @@ NOT_CELLS = (
     "Ranks are compared, not cells: the study's division into training and test rows is not public, and its numbers "
     "are of one division."
 )
-
-Values = Mapping[str, Mapping[str, float]]
-"""Data set → method → value."""
 
 
 @dataclass(frozen=True)
@@ -161,29 +159,29 @@ class Agreement:
     ----------
     measure : Measure
     title : str
-    ours, theirs : dict
-        Method → average rank among these methods, here and in the study.
+    ours, theirs : Series
+        Of each method, the average rank among these methods, here and in the study.
     spearman, kendall : float
         Of the average ranks: Spearman's ρ and Kendall's τ_b; NaN where one side ties everywhere.
     within : float
         Spearman's ρ on each data set by itself, in the mean over the data sets.
-    differences : dict
-        Method → value here − value there on each data set.
+    differences : DataFrame
+        Value here − value there: data sets × methods, NaN where the method failed in the study.
     """
 
     measure: Measure
     title: str
-    ours: dict[str, float]
-    theirs: dict[str, float]
+    ours: pd.Series
+    theirs: pd.Series
     spearman: float
     kendall: float
     within: float
-    differences: dict[str, tuple[float, ...]]
+    differences: pd.DataFrame
 
     @property
     def farthest(self) -> str:
         """The method whose rank differs most."""
-        return max(self.ours, key=lambda method: abs(self.ours[method] - self.theirs[method]))
+        return str((self.ours - self.theirs).abs().idxmax())
 
 
 class Yardstick:
@@ -252,20 +250,24 @@ class Yardstick:
             )
         return [measure]
 
-    def _own_values(self, measure: Measure) -> Values:
-        """By the study's name of each common data set: the means here, to the study's places."""
-        label = self.labels[measure.name]
-        found: dict[str, dict[str, float]] = {}
-        for ours, theirs in self._named.items():
-            cells = {name: self.results.cell(ours, *at, label) for name, at in self._contestants.items()}
-            found[theirs] = {name: round(cell.mean, study.PLACES) for name, cell in cells.items() if cell}
-        return found
+    def _values(self, measure: Measure) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """One's own means, to the study's places, and the study's values: common data sets × methods, NaN for none.
 
-    def _study_values(self, measure: Measure) -> Values:
-        return {
-            dataset: {m: v for m, v in self.study.values[dataset, measure.name].items() if m not in measure.without}
-            for dataset in self._named.values()
+        The data sets have the study's names.
+        """
+        label = self.labels[measure.name]
+        own = {
+            name: {
+                theirs: round(cell.mean, study.PLACES)
+                for ours, theirs in self._named.items()
+                if (cell := self.results.cell(ours, *at, label))
+            }
+            for name, at in self._contestants.items()
         }
+        datasets = list(self._named.values())
+        rivals = [method for method in METHODS if method not in measure.without]
+        published = {dataset: self.study.values[dataset, measure.name] for dataset in datasets}
+        return pd.DataFrame(own, datasets, dtype=float), pd.DataFrame(published, rivals, dtype=float).T
 
     def place(self, measure: Measure) -> Standing:
         """One's own methods among the study's under a measure.
@@ -275,36 +277,34 @@ class Yardstick:
         ResultsError
             No data set has results of all of one's own methods.
         """
-        own, theirs = self._own_values(measure), self._study_values(measure)
-        contestants = [name for name in self._contestants if any(name in found for found in own.values())]
-        whole = [dataset for dataset, found in own.items() if all(name in found for name in contestants)]
+        own, theirs = self._values(measure)
+        own = own.dropna(axis="columns", how="all")
+        whole = list(own.dropna().index)
         if not whole:
             raise ResultsError(
                 f"{self.results.folder}: {measure.metric}: no data set of {study.TITLE} has results of all methods "
-                f"({join_words(contestants)})"
+                f"({join_words(list(own))})"
             )
-        rivals = [method for method in METHODS if method not in measure.without]
-        cd = critical_difference(len(rivals) + 1, len(whole), ALPHA)
+        theirs, better = theirs.loc[whole], measure.higher_is_better
+        cd = critical_difference(theirs.shape[1] + 1, len(whole), ALPHA)
         placed = {}
-        for name in contestants:
-            values = {dataset: {**theirs[dataset], "": own[dataset][name]} for dataset in whole}
-            averages = average_ranks(values, measure.higher_is_better, len(rivals) + 1)
+        for name in own:
+            averages = average_ranks(pd.concat({"": own.loc[whole, name], **theirs}, axis="columns"), better)
             rank = averages.pop("")
-            ahead = sum(other < rank and not are_same(other, rank) for other in averages.values())
+            ahead = sum(other < rank and not are_same(other, rank) for other in averages)
             placed[name] = Placed(
                 rank,
                 ahead + 1,
-                _count_wins(values, measure.higher_is_better),
-                tuple(m for m, other in averages.items() if rank - other >= cd),
-                tuple(m for m, other in averages.items() if other - rank >= cd),
+                _count_wins(own.loc[whole, name], theirs, better),
+                tuple(averages.index[rank - averages >= cd]),
+                tuple(averages.index[averages - rank >= cd]),
             )
-        ranks = average_ranks({dataset: theirs[dataset] for dataset in whole}, measure.higher_is_better, len(rivals))
         called = {theirs: ours for ours, theirs in self._named.items()}
         return Standing(
             measure,
             self._title(measure),
             tuple(called[dataset] for dataset in whole),
-            ranks,
+            average_ranks(theirs, better).to_dict(),
             placed,
             cd,
             self._notes(measure, whole, called),
@@ -347,29 +347,21 @@ class Yardstick:
         ResultsError
             Fewer than three such methods, or no data set with all of them.
         """
-        own, theirs = self._own_values(measure), self._study_values(measure)
-        named = {name: method for name in self._contestants if (method := study.find_method(name))}
-        named = {name: method for name, method in named.items() if method not in measure.without}
-        whole = [dataset for dataset, found in own.items() if all(name in found for name in named)]
-        if len(named) < 3 or not whole:
+        own, theirs = self._values(measure)
+        named = {method: name for name in own if (method := study.find_method(name)) in theirs}
+        own = own[list(named.values())].set_axis(list(named), axis="columns").dropna()
+        if len(named) < 3 or own.empty:
             what = "no data set has results of all" if len(named) > 2 else "an agreement needs three or more"
             raise ResultsError(
-                f"{self.results.folder}: methods with names of {study.TITLE}: {', '.join(named) or 'none'}; {what}"
+                f"{self.results.folder}: methods with names of {study.TITLE}: "
+                f"{', '.join(named.values()) or 'none'}; {what}"
             )
-        both: tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]] = ({}, {})
-        for dataset in whole:
-            there = {method: v for method, v in theirs[dataset].items() if method in named.values()}
-            both[0][dataset] = {method: own[dataset][name] for name, method in named.items() if method in there}
-            both[1][dataset] = there
-        better = measure.higher_is_better
-        ours, study_s = (average_ranks(values, better, len(named)) for values in both)
-        within = [_correlate(both[0][dataset], both[1][dataset])[0] for dataset in whole]
-        spearman, kendall = _correlate(ours, study_s)
-        differences = {
-            method: tuple(both[0][d][method] - both[1][d][method] for d in whole if method in both[1][d])
-            for method in ours
-        }
-        return Agreement(measure, self._title(measure), ours, study_s, spearman, kendall, _mean(within), differences)
+        theirs = theirs.loc[own.index, own.columns]
+        own = own.where(theirs.notna())
+        ours, study_s = (average_ranks(values, measure.higher_is_better) for values in (own, theirs))
+        within = _mean(_correlate(own.loc[dataset], theirs.loc[dataset])[0] for dataset in own.index)
+        title, correlations = self._title(measure), _correlate(ours, study_s)
+        return Agreement(measure, title, ours, study_s, *correlations, within, own - theirs)
 
     def summarise(self, standings: Sequence[Standing]) -> Sheet:
         """The places of one's own methods, a row for each measure."""
@@ -410,7 +402,7 @@ class Yardstick:
         if len(found) > 1:
             means = [_mean(getattr(each, what) for each in found) for what in ("spearman", "kendall", "within")]
             rows.append(("mean", "", *map(_signed, means), ""))
-        methods = list(dict.fromkeys(method for each in found for method in each.ours))
+        methods = list(dict.fromkeys(method for each in found for method in each.ours.index))
         header = ("Measure", "Methods", "Spearman", "Kendall", "Within a data set", "Farthest, there → here")
         notes = [
             f"Average ranks of {join_words(methods)} among each other, in the study and here, on the data sets that "
@@ -425,24 +417,20 @@ class Yardstick:
 
         With how far the values are apart: the median over data sets and measures, but coverage, which counts labels.
         """
-        methods = dict.fromkeys(method for each in found for method in each.ours)
-        means = {
-            method: [
-                _mean(side[method] for each in found if method in (side := getattr(each, which)))
-                for which in ("theirs", "ours")
-            ]
-            for method in methods
-        }
-        shares = [each for each in found if each.measure.metric != "coverage"]
-        apart = {
-            method: [abs(value) for each in shares for value in each.differences.get(method, ())] for method in methods
-        }
+        means = pd.DataFrame(
+            {
+                "there": pd.concat([each.theirs for each in found], axis="columns").mean(axis="columns"),
+                "here": pd.concat([each.ours for each in found], axis="columns").mean(axis="columns"),
+            }
+        )
+        shares = [each.differences for each in found if each.measure.metric != "coverage"]
+        apart = pd.concat([*shares, pd.DataFrame(columns=means.index, dtype=float)]).abs().median()
         rows = [
             (
                 *(method, f"{there:.2f}", f"{here:.2f}", signed(here - there, 2)),
-                f"{statistics.median(apart[method]):.3f}" if apart[method] else "",
+                "" if math.isnan(apart[method]) else f"{apart[method]:.3f}",
             )
-            for method, (there, here) in sorted(means.items(), key=lambda item: item[1])
+            for method, there, here in means.sort_values(["there", "here"]).itertuples()
         ]
         caption = f"Average ranks over {_plural(len(found), 'measure')}"
         notes = [
@@ -451,43 +439,40 @@ class Yardstick:
         return make_sheet(caption, ("Method", "Study", "Here", "Difference", "Values differ by"), rows, 1, notes)
 
 
-def average_ranks(values: Values, higher_is_better: bool, k: int) -> dict[str, float]:
+def average_ranks(values: pd.DataFrame, higher_is_better: bool) -> pd.Series:
     """Average ranks of k methods over data sets of which each may lack some.
 
     Rank r among k′ methods of a data set counts as 1 + (r − 1)(k − 1)/(k′ − 1).
+
+    Parameters
+    ----------
+    values : DataFrame
+        Data sets × methods, NaN where a method has no value. One without any is not ranked, but counts in k.
+    higher_is_better : bool
 
     Examples
     --------
     Of three methods C lacks the second data set, where B, the last of two, counts as the last of three:
 
-    >>> average_ranks({"x": {"A": 0.9, "B": 0.8, "C": 0.7}, "y": {"A": 0.9, "B": 0.8}}, True, 3)
+    >>> average_ranks(pd.DataFrame({"A": [0.9, 0.9], "B": [0.8, 0.8], "C": [0.7, None]}), True).to_dict()
     {'A': 1.0, 'B': 2.5, 'C': 3.0}
     """
-    found: dict[str, list[float]] = {}
-    for of_dataset in values.values():
-        ranks = rank_means(of_dataset, higher_is_better)
-        stretch = (k - 1) / (len(ranks) - 1) if len(ranks) > 1 else 1.0
-        for method in of_dataset:
-            found.setdefault(method, []).append(1 + (ranks[method] - 1) * stretch)
-    return {method: sum(ranks) / len(ranks) for method, ranks in found.items()}
+    ranks = values.rank(axis="columns", ascending=not higher_is_better)
+    stretch = (values.shape[1] - 1) / (values.count(axis="columns") - 1).clip(lower=1)
+    return (1 + (ranks - 1).mul(stretch, axis="index")).mean().dropna()
 
 
-def _count_wins(values: Values, higher_is_better: bool) -> dict[str, tuple[int, int, int]]:
-    """Wins, ties and losses of the method named "" against each other."""
-    counts: dict[str, list[int]] = {}
-    for of_dataset in values.values():
-        own = of_dataset[""]
-        for method, value in of_dataset.items():
-            if method:
-                better = own > value if higher_is_better else own < value
-                counts.setdefault(method, [0, 0, 0])[1 if are_same(own, value) else 0 if better else 2] += 1
-    return {method: (wins, ties, losses) for method, (wins, ties, losses) in counts.items()}
+def _count_wins(own: pd.Series, theirs: pd.DataFrame, higher_is_better: bool) -> dict[str, tuple[int, int, int]]:
+    """Wins, ties and losses of a method against each of the study's, over the data sets at which that has a value."""
+    ahead = np.sign(-theirs.sub(own, axis="index") if higher_is_better else theirs.sub(own, axis="index"))
+    counts = {method: tuple(int((ahead[method] == sign).sum()) for sign in (1, 0, -1)) for method in ahead}
+    return {method: (wins, ties, losses) for method, (wins, ties, losses) in counts.items() if wins + ties + losses}
 
 
-def _correlate(ours: Mapping[str, float], theirs: Mapping[str, float]) -> tuple[float, float]:
+def _correlate(ours: pd.Series, theirs: pd.Series) -> tuple[float, float]:
     """Spearman's ρ and Kendall's τ_b; NaN where one side is constant or has fewer than two methods."""
-    a, b = [ours[method] for method in ours], [theirs[method] for method in ours]
-    if len(a) < 2 or len(set(a)) < 2 or len(set(b)) < 2:
+    a, b = ours.dropna(), theirs.dropna()[ours.dropna().index]
+    if a.nunique() < 2 or b.nunique() < 2:
         return math.nan, math.nan
     return float(stats.spearmanr(a, b).statistic), float(stats.kendalltau(a, b).statistic)
 
