@@ -109,7 +109,10 @@ def _parquet(dataset: Dataset) -> bytes:
     import pandas as pd
 
     content = io.BytesIO()
-    pd.concat(list(_frames(dataset)), ignore_index=True).to_parquet(content)
+    try:
+        pd.concat(list(_frames(dataset)), ignore_index=True).to_parquet(content)
+    except ImportError:
+        raise DataError("parquet is written by pyarrow, which is not installed: pip install 'mlcdr[parquet]'") from None
     return content.getvalue()
 
 

@@ -1,6 +1,7 @@
 """Data sets written in other forms, read back, and read by other software; what `info` prints of their labels."""
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,6 +56,12 @@ def test_every_form_by_way_of_every_other(dataset: Dataset, tmp_path: Path) -> N
         for second in WRITERS:
             path, *_ = export(between, second, tmp_path / f"{first}-{second}")
             _assert_equal(_read(path, dataset), dataset)
+
+
+def test_parquet_without_pyarrow_is_refused_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(DataError, match=r"^parquet is written by pyarrow, .* pip install 'mlcdr\[parquet\]'$"):
+        export(Dataset.of(VALUES, LABELS, name="mine", **NAMES), "parquet", tmp_path)
 
 
 def test_texts_and_gaps(tmp_path: Path) -> None:

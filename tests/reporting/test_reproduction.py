@@ -119,6 +119,13 @@ def test_a_record_of_other_code_or_of_another_config_is_out_of_date(tmp_path, ml
     assert mlcdr("reproduction-status", tmp_path / "nowhere").code == 2
 
 
+def test_the_record_is_read_where_an_extra_is_not_installed(monkeypatch):
+    monkeypatch.setattr(recipes.Recipe, "lacks", lambda self: ["m5p needs numba"])
+    monkeypatch.setattr(recipes.Recipe, "experiment", property(lambda self: pytest.fail("imports the classes")))
+    (entry,) = (each for each in record.read() if each.name == "chen_lin_2012/table4_small")
+    assert entry.changes() == []
+
+
 def test_a_run_that_did_not_end_is_not_stored(tmp_path):
     for trials, why in ({"interrupted": True}, "was interrupted"), ({"failed": 3}, "has 3 failed trials"):
         with pytest.raises(ResultsError, match=why):
