@@ -102,6 +102,17 @@ PUBLIC = {
 """What `import mlcdr` offers besides the estimators: the heading of the reference, module, names."""
 
 
+RETURNED = {
+    "tables.tables": ["Table"],
+    "comparison.comparison": ["Comparison"],
+    "reproduce.published": ["PublishedComparison"],
+    "comparison.baseline": ["BaselineComparison"],
+    "tables.figures": ["Drawing"],
+    "api.results": ["Page", "Several"],
+}
+"""The classes of tables, figures and comparisons that results give, which are not imported."""
+
+
 def stub() -> str:
     """The text of `mlcdr/__init__.pyi`: every public name and its module, for type checkers and for `import mlcdr`."""
     found: dict[str, list[str]] = {}
@@ -216,6 +227,10 @@ def api() -> str:
                 ]
                 parts.append(f"- {family}: {', '.join(links)}")
             parts.append("")
+    parts.append("## What results give\n")
+    for module, names in RETURNED.items():
+        for found in (getattr(importlib.import_module(f"mlcdr.{module}"), name) for name in names):
+            parts.append(f"### {found.__name__}\n\n{markdown(inspect.getdoc(found) or '', level=4)}\n{_members(found)}")
     return page("Public names", *parts)
 
 
@@ -229,14 +244,21 @@ def _public(module: str, name: str) -> str:
     text = f"### {name}\n\n`mlcdr.{name}{shown}`\n\n{about}"
     if not isinstance(found, type) or is_error or is_model or issubclass(found, Part):
         return text
+    rows = _members(found)
+    return text + (f"\n{rows}" if rows else "")
+
+
+def _members(found: type) -> str:
+    """A line on each public method and property of a class, those that it inherits from ours included."""
+    members = {key: each for cls in reversed(found.__mro__) if _is_ours(cls) for key, each in vars(cls).items()}
     rows = []
-    for key, each in vars(found).items():
+    for key, each in members.items():
         function = each.__func__ if isinstance(each, classmethod) else each
         if key.startswith("_") or not ((inspect.getdoc(function) and callable(function)) or _is_property(function)):
             continue
         usage = "" if _is_property(function) else _signature(function)
-        rows.append(f"- `.{key}{usage}`: {_escaped((inspect.getdoc(function) or '').partition(chr(10))[0])}")
-    return text + ("\n" + "\n".join(rows) + "\n" if rows else "")
+        rows.append(f"- `.{key}{usage}`: {_escaped((inspect.getdoc(function) or '').partition(chr(10))[0])}\n")
+    return "".join(rows)
 
 
 def _is_property(found: Any) -> bool:

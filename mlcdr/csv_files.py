@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mlcdr.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def format_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -18,6 +23,14 @@ def format_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     writer.writerow(header)
     writer.writerows(rows)
     return text.getvalue()
+
+
+def as_numbers(texts: pd.Series) -> pd.Series:
+    """A column of texts as whole numbers or numbers, if all of them are; else the texts as they are."""
+    for kind in (int, float) if len(texts) else ():
+        with contextlib.suppress(ValueError):
+            return texts.astype(kind)
+    return texts
 
 
 def read_csv(

@@ -162,6 +162,10 @@ def test_it_runs_and_compares(only_embedded: Path, mlcdr: Callable[..., Outcome]
     (beside,) = reproduction.compare_protocols([found], TABLE3)
     assert beside.summary() == published.compare(found, TABLE3).summary()
     assert beside.terminal(100) in done.out
+    frame = beside.frame()
+    there = frame[frame["dataset"] == "yeast"]
+    assert len(frame) == len(beside.rows)
+    assert (there["ours"] - there["published"] - there["difference"]).abs().max() < 1e-9
     assert "have repeats 4; those that give the printed numbers have repeats 100." in " ".join(done.out.split())
     assert mlcdr("reproduce", TABLE3, *options).err.count("none newly computed") == 1
 

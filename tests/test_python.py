@@ -230,6 +230,30 @@ def test_everything_is_shown_as_text_and_as_html(tmp_path: Path) -> None:
         results.plot("curves")
 
 
+def test_every_table_is_had_in_every_form(tmp_path: Path) -> None:
+    results = run(tmp_path)
+    beside = mlcdr.compare(results, baseline=results.folder)
+    for table in (results.table("f1"), results.table(), results.compare("f1"), results.compare(), beside):
+        frame = table.frame()
+        assert set(frame["dataset"]) == {"mine"}
+        measured = frame["old" if table is beside else "mean"]
+        assert measured.between(0, 2).all()
+        assert "mine" in table.markdown() or table is beside
+        assert r"\begin{table}" in table.latex()
+        assert table.write(tmp_path / "forms" / "table")
+    assert len(results.compare().frame()) == sum(len(each.records) for each in results.compare())
+
+
+def test_values_of_a_sweep_are_numbers_where_all_are(tmp_path: Path) -> None:
+    methods = {"PLST": {"label_space": "plst", "learner": "ridge"}}
+    sweep = {"label_space.n_components": [1, 2], "learner.alpha": [0.5, 1]}
+    results = run(tmp_path, set={"methods": methods, "sweep": sweep})
+    for frame in (results.scores, results.summary, results.table("f1").frame()):
+        assert frame[small.SIZES].unique().tolist() == [1, 2]
+        assert frame["learner.alpha"].unique().tolist() == [0.5, 1.0]
+    assert run(tmp_path).summary[small.SIZES].unique().tolist() == ["1", "50%"]
+
+
 def test_names_of_data_are_text_in_html(tmp_path: Path) -> None:
     results = mlcdr.run(config(), datasets={"<b>x": make_data()}, out=tmp_path, jobs=1, quiet=True)
     shown = [results, results.table(), results.compare(), results.plot(), results.report()]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from mlcdr.comparison import baseline as baselines
 from mlcdr.comparison import comparison
+from mlcdr.csv_files import as_numbers
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import Experiment, LayoutSpec
 from mlcdr.results import joining
@@ -22,7 +23,7 @@ from mlcdr.results.imports import read_number, read_table
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.scores import NoResults
 from mlcdr.tables import layouts, output, tables
-from mlcdr.tables.sheet import Shown
+from mlcdr.tables.sheet import Shown, ShownSheet
 from mlcdr.tables.tables import Table
 from mlcdr.whole_files import is_regular_file
 
@@ -61,6 +62,23 @@ class Several(Shown, Sequence[_Item], Generic[_Item]):
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """All of them for a terminal of `width` characters."""
         return "\n".join(item.terminal(width, colour) for item in self)
+
+    def markdown(self) -> str:
+        """All tables as Markdown; figures have none."""
+        return "\n".join(table.markdown() for table in self._tables())
+
+    def latex(self) -> str:
+        """All tables as LaTeX; figures have none."""
+        return "\n".join(table.latex() for table in self._tables())
+
+    def frame(self) -> pd.DataFrame:
+        """The plain data of all tables, below one another; figures have none."""
+        import pandas as pd
+
+        return pd.concat([pd.DataFrame(), *(table.frame() for table in self._tables())], ignore_index=True)
+
+    def _tables(self) -> list[ShownSheet]:
+        return [item for item in self if isinstance(item, ShownSheet)]
 
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write each of them as files into a folder; returns the files.
@@ -222,7 +240,8 @@ class Results:
             for kind in gather_failures(self.folder, self.experiment, datasets, scored)
             for each in kind.failures
         ]  # fmt: skip
-        return pd.DataFrame(rows, columns=["dataset", "method", *paths, "split", "reason", "traceback"])
+        frame = pd.DataFrame(rows, columns=["dataset", "method", *paths, "split", "reason", "traceback"])
+        return frame.assign(**{path: as_numbers(frame[path]) for path in paths})
 
     def splits(self, dataset: str | None = None, data: Any = None) -> Sequence[Split]:
         """The rows of each split, for another program on the same splits: the data set is read and divided again.
@@ -365,9 +384,9 @@ class Results:
 
 
 def _read_csv(path: Path, last: tuple[str, ...], texts: tuple[str, ...] = ()) -> pd.DataFrame:
-    """An export of the record; values of swept parameters are texts (`20%`, `5`), as the config wrote them.
+    """An export of the record; values of swept parameters are numbers if all are, else texts, as the config wrote them.
 
-    `texts`: columns that are texts, too.
+    `texts`: columns that are texts.
     """
     import pandas as pd
 
@@ -383,9 +402,10 @@ def _read_csv(path: Path, last: tuple[str, ...], texts: tuple[str, ...] = ()) ->
         read.append([read_number(path, line, name, text, gaps=True) if name in kinds else text for name, text in named])
     frame = pd.DataFrame(read, columns=list(columns))
     try:
-        return frame.astype({column: kind for column, kind in kinds.items() if column in frame})
+        frame = frame.astype({column: kind for column, kind in kinds.items() if column in frame})
     except ValueError as error:
         raise ResultsError(f"{path}: {error}") from error
+    return frame.assign(**{path: as_numbers(frame[path]) for path in paths})
 
 
 def _draw_labels(found: folders.Results) -> Iterator[Drawing]:

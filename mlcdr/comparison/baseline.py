@@ -23,7 +23,7 @@ import math
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -35,7 +35,8 @@ from mlcdr.results.joining import list_other_methods
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
 from mlcdr.results.scores import NoResults, Setting
-from mlcdr.tables.sheet import DASH, NOTHING, Shown, Text, make_sheet, signed, text
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, signed, text
+from mlcdr.tables.text_format import number
 
 Change = Literal["worse", "better", "untested", "same", "unchanged"]
 Key = tuple[str, str, Setting, str]
@@ -95,7 +96,7 @@ class PairedCell:
 
 
 @dataclass(frozen=True, repr=False)
-class BaselineComparison(Shown):
+class BaselineComparison(ShownSheet):
     """All cells that two runs have in common.
 
     Attributes
@@ -130,19 +131,47 @@ class BaselineComparison(Shown):
         parts += [f"{self.count('unchanged')} unchanged in every split"] if self.count("unchanged") else []
         return f"{len(self.cells)} cell{'s' * (len(self.cells) != 1)}: {', '.join(parts)}."
 
+    columns: ClassVar[tuple[str, ...]] = (
+        *("dataset", "method", "setting", "metric", "change"),
+        *("old", "new", "n", "loss", "effect", "p_worse", "p_better"),
+    )
+
+    @property
+    def records(self) -> tuple[tuple[str, ...], ...]:
+        """One for each cell, those that did not change included."""
+        return tuple(
+            (
+                *(cell.dataset, cell.method, _name_setting(cell), cell.metric, cell.change),
+                *(number(cell.old), number(cell.new), str(cell.n), number(cell.loss)),
+                *(number(cell.effect), number(cell.p_worse), number(cell.p_better)),
+            )
+            for cell in self.cells
+        )
+
+    @property
+    def label(self) -> str:
+        """LaTeX's label."""
+        return "tab:baseline"
+
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """The cells that changed, the worst first, and what the verdicts mean."""
+        sheet = self.sheet
+        if sheet.rows:
+            return sheet.terminal(width, colour)
+        lines = map(escape_control_characters, (sheet.caption.plain, "", *sheet.notes))
+        return "\n".join(textwrap.fill(line, width) for line in lines) + "\n"
+
+    @property
+    def sheet(self) -> Sheet:
+        """A row for each cell that changed, the worst first, and what the verdicts mean."""
         listed = [cell for change in _LISTED for cell in self.cells if cell.change == change]
         caption = f"{self.new} against {self.old}: {self.summary()}"
         notes = self._notes(listed)
-        if not listed:
-            lines = map(escape_control_characters, (caption, "", *notes))
-            return "\n".join(textwrap.fill(line, width) for line in lines) + "\n"
         settings = any(cell.setting for cell in listed)
         labels = ["Dataset", "Method", *(["Setting"] if settings else []), "Metric"]
         header = (*labels, "Old", "New", "Change", "Effect", "p (Holm)", "Verdict")
         rows = [_row(cell, settings) for cell in listed]
-        return make_sheet(caption, header, rows, len(labels), notes, (len(header) - 1,)).terminal(width, colour)
+        return make_sheet(caption, header, rows, len(labels), notes, (len(header) - 1,))
 
     def _notes(self, listed: list[PairedCell]) -> list[str]:
         if any(cell.of_means for cell in self.cells):
@@ -165,12 +194,16 @@ class BaselineComparison(Shown):
         return [*notes, *self.remarks]
 
 
+def _name_setting(cell: PairedCell) -> str:
+    return ", ".join(value for _, value in cell.setting)
+
+
 def _row(cell: PairedCell, settings: bool) -> list[str | Text]:
     change = cell.change
     p = min(cell.p_worse, cell.p_better) if change != "untested" else math.nan
     shown = f"× {math.exp(cell.loss):.2f}" if cell.is_time else signed(cell.new - cell.old, 4)
     where = [cell.dataset, cell.method]
-    where += [", ".join(value for _, value in cell.setting) or DASH] if settings else []
+    where += [_name_setting(cell) or DASH] if settings else []
     means = [f"{mean:.4g}" if cell.is_time else f"{mean:.4f}" for mean in (cell.old, cell.new)]
     p_shown = NOTHING if math.isnan(p) else f"{p:.4f}" if p >= 0.00005 else "< 0.0001"
     effect = signed(cell.effect, 2)

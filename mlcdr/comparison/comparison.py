@@ -57,16 +57,12 @@ class Comparison(ShownSheet):
     Attributes
     ----------
     metric : str
-    sheet : Sheet
-        What is shown.
     average_ranks : dict
         Method → average rank over `ranked`; empty if nothing can be ranked.
     ranked, left_out : tuple of (data set, point)
         The blocks that count in the average ranks, and those in which a method has no result.
     significance : Significance or None
         The tests; None where there are no two methods or no two data sets to test over, or no direction.
-    columns, records : tuple
-        The plain data: the header, and one record for each number.
     """
 
     metric: str
@@ -77,10 +73,11 @@ class Comparison(ShownSheet):
     significance: Significance | None
     columns: tuple[str, ...]
     records: tuple[tuple[str, ...], ...]
+    label: str
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """For a terminal of `width` characters; with the pairs where the Bayesian test was asked for."""
-        shown = self.sheet.terminal(width, colour)
+        shown = super().terminal(width, colour)
         if self.significance and self.significance.posteriors:
             shown += "\n" + self.pairs().terminal(width, colour)
         return shown
@@ -106,10 +103,9 @@ class Comparison(ShownSheet):
             When a file cannot be written.
         """
         stem = layouts.file_name(self.metric)
-        label = "tab:" + stem.replace("_", "-")
-        written = Table(self.sheet, self.columns, self.records, label).write(Path(folder) / stem)
+        written = super().write(Path(folder) / stem)
         if self.significance:
-            pairs = Table(self.pairs(), *self.significance.records(), f"{label}-pairs")
+            pairs = Table(self.pairs(), *self.significance.records(), f"{self.label}-pairs")
             written += pairs.write(Path(folder) / f"{stem}_pairs")
         return written
 
@@ -181,8 +177,10 @@ class _Comparer:
         averages = {m: self._average(m, self.ranks) for m in self.contestants} if self.ranks else {}
         ranked = tuple(self.ranks)
         columns = ("dataset", "method", *self.results.swept, "metric", "mean", "se", "n", "rank")
+        label = "tab:" + layouts.file_name(self.metric).replace("_", "-")
         return Comparison(
-            self.metric, self._sheet(), averages, ranked, self.left_out, self.significance, columns, self._records()
+            *(self.metric, self._sheet(), averages, ranked, self.left_out, self.significance),
+            *(columns, self._records(), label),
         )
 
     def _records(self) -> tuple[tuple[str, ...], ...]:

@@ -32,15 +32,15 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from mlcdr.errors import ResultsError, join_words, list_known, suggest_name
 from mlcdr.experiment.model import LABELLED, Experiment
 from mlcdr.reproduce.judging import FEWEST, FOLDER, Rules, rules_for
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Key, Point
-from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Shown, Text, make_sheet, signed, text
-from mlcdr.tables.text_format import format_mean
+from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, signed, text
+from mlcdr.tables.text_format import format_mean, number
 
 Verdict = Literal["agrees", "differs", "undecided", "not reproducible", "not run", "n/a"]
 
@@ -108,7 +108,7 @@ class ComparedCell:
 
 
 @dataclass(frozen=True, repr=False)
-class PublishedComparison(Shown):
+class PublishedComparison(ShownSheet):
     """All cells of a published table, in its order, each with its verdict.
 
     Attributes
@@ -165,9 +165,27 @@ class PublishedComparison(Shown):
                 parts.append(f"{count} {verdict}")
         return "; ".join(parts)
 
-    def terminal(self, width: int = 80, colour: bool = False) -> str:
-        """The cells as aligned columns, with the summary below."""
-        return self.sheet.terminal(width, colour)
+    columns: ClassVar[tuple[str, ...]] = (
+        *("dataset", "method", "setting", "metric", "verdict"),
+        *("ours", "se", "n", "published", "published_se", "difference", "z"),
+    )
+
+    @property
+    def records(self) -> tuple[tuple[str, ...], ...]:
+        """One for each cell of the published table, in its order."""
+        return tuple(
+            (
+                *(cell.dataset, cell.method, cell.setting, cell.metric, row.verdict),
+                *(number(row.ours), number(row.ours_se), str(row.n), cell.mean),
+                *(number(row.published_se), number(row.difference), number(row.z)),
+            )
+            for row, cell in ((row, row.published) for row in self.rows)
+        )
+
+    @property
+    def label(self) -> str:
+        """LaTeX's label."""
+        return "tab:" + plain_name(self.table).replace("_", "-")
 
     @property
     def sheet(self) -> Sheet:

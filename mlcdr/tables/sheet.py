@@ -12,8 +12,15 @@ import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from mlcdr.csv_files import as_numbers, format_csv
 from mlcdr.errors import escape_control_characters
+from mlcdr.tables import output
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DASH = "–"
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
@@ -388,13 +395,69 @@ class Shown:
 
 
 class ShownSheet(Shown):
-    """What a notebook shows as the table of its sheet."""
+    """A table: a notebook shows it as one, and it can be had in several forms."""
 
-    sheet: Sheet
+    if TYPE_CHECKING:  # fields of one class, and properties of another
+
+        @property
+        def sheet(self) -> Sheet:
+            """What is shown."""
+
+        @property
+        def columns(self) -> tuple[str, ...]:
+            """The header of the same as plain data."""
+
+        @property
+        def records(self) -> tuple[tuple[str, ...], ...]:
+            """The plain data, numbers in full, and empty where there is none."""
+
+        @property
+        def label(self) -> str:
+            """LaTeX's label."""
+
+    def frame(self) -> pd.DataFrame:
+        """The plain data as a DataFrame; a column of which all values are numbers is one of numbers."""
+        import pandas as pd
+
+        frame = pd.DataFrame([list(record) for record in self.records], columns=list(self.columns))
+        first = next(k for k, name in enumerate((*self.columns, "mean")) if name in _MEASURED)
+        for k, name in enumerate(self.columns):
+            frame[name] = as_numbers(frame[name] if k < first else frame[name].replace("", "nan"))
+        return frame
+
+    def markdown(self) -> str:
+        """As a Markdown table, with caption and notes."""
+        return self.sheet.markdown()
+
+    def latex(self) -> str:
+        """As a LaTeX `table` in the manner of booktabs."""
+        return self.sheet.latex(self.label)
+
+    def csv(self) -> str:
+        """The plain data as CSV."""
+        return format_csv(self.columns, self.records)
+
+    def terminal(self, width: int = 80, colour: bool = False) -> str:
+        """For a terminal of `width` characters."""
+        return self.sheet.terminal(width, colour)
+
+    def write(self, stem: str | Path) -> list[Path]:
+        """Write `stem`.md, `stem`.tex and `stem`.csv.
+
+        Raises
+        ------
+        ResultsError
+            When a file cannot be written.
+        """
+        return output.write(Path(stem), {"md": self.markdown(), "tex": self.latex(), "csv": self.csv()})
 
     def _repr_html_(self) -> str:
         return _NOTEBOOK.format(self.sheet.html())
 
+
+_MEASURED = ("mean", "ours", "old")
+"""The first column that holds results: an empty text there, or behind it, is a gap; before it, a parameter that a
+method does not have."""
 
 _NOTEBOOK = """<div class="mlcdr-table"><style>
 .mlcdr-table caption {{ text-align: left; font-weight: bold; padding-bottom: .5em }}

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mlcdr.csv_files import format_csv
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.metric_facts import explain_missing, list_notes
@@ -43,48 +42,12 @@ _BOLD = {
 
 @dataclass(frozen=True, repr=False)
 class Table(ShownSheet):
-    """A rendered table.
-
-    Attributes
-    ----------
-    sheet : Sheet
-        What is shown.
-    columns, records
-        The same as plain data: the CSV's header, and one record a cell.
-    label : str
-        LaTeX's label.
-    """
+    """A rendered table; its records are the cells."""
 
     sheet: Sheet
     columns: tuple[str, ...]
     records: tuple[tuple[str, ...], ...]
     label: str
-
-    def markdown(self) -> str:
-        """As a Markdown table, with caption and notes."""
-        return self.sheet.markdown()
-
-    def latex(self) -> str:
-        """As a LaTeX `table` in the manner of booktabs."""
-        return self.sheet.latex(self.label)
-
-    def csv(self) -> str:
-        """One row a cell, numbers in full; empty where there is none."""
-        return format_csv(self.columns, self.records)
-
-    def terminal(self, width: int = 80, colour: bool = False) -> str:
-        """For a terminal of `width` characters."""
-        return self.sheet.terminal(width, colour)
-
-    def write(self, stem: str | Path) -> list[Path]:
-        """Write `stem`.md, `stem`.tex and `stem`.csv.
-
-        Raises
-        ------
-        ResultsError
-            When a file cannot be written.
-        """
-        return output.write(Path(stem), {"md": self.markdown(), "tex": self.latex(), "csv": self.csv()})
 
 
 def list_entries(results: Results) -> tuple[LayoutSpec, ...]:
