@@ -417,6 +417,14 @@ def test_the_figures_of_the_page() -> None:
         means = [np.mean([places[metric][method].place for metric in group]) for group in groups]
         means += [np.mean([ranks[metric][method] for metric in group]) for group in groups]
         assert shown == [f"{mean:.1f}" for mean in means]
+    page = (Path(__file__).parents[2] / "docs" / "yardstick.md").read_text(encoding="utf-8")
+    errors = [[published.values[d, "ONE_ERROR"].get(m, 1.0) for d in published.datasets] for m in ("LP", "CC", "SSM")]
+    low = [sum(value < 0.02 for value in each) for each in errors]
+    assert f"below 0.02 in the study on {low[0]}, {low[1]} and {low[2]} of the 40 data sets" in page
+    assert f"critical difference is {yardstick.place(MEASURES['MICRO_F1']).cd:.0f} places of 29" in page
+    parted = {method: len(placed.worse) for method, placed in places["micro_f1"].items()}
+    assert {method for method, n in parted.items() if n == 5} == {"RFPCT", "RFDTBR", "BR", "CLEMS"}
+    assert not any(parted[method] for method in ("PLST", "CPLST", "DDSR", "MVMD", "OCC", "MLSF", "CLMLC"))
 
 
 def test_what_is_stored_is_of_the_config() -> None:
