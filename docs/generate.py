@@ -92,6 +92,7 @@ PUBLIC = {
         "execution.models": ["load_model", "Model"],
     },
     "Data": {"data.dataset": ["load_dataset", "Dataset"]},
+    "What there is": {"api.listing": ["list_datasets", "list_methods", "list_metrics", "list_published"]},
     "Methods": {
         "methods.composition": ["ComposedClassifier"],
         "methods.contracts": ["FeatureStep", "LabelSpace", "Learner", "Threshold"],

@@ -1,6 +1,10 @@
 # Written by `make docs`; not to be edited.
 
 from .api.evaluating import evaluate as evaluate
+from .api.listing import list_datasets as list_datasets
+from .api.listing import list_methods as list_methods
+from .api.listing import list_metrics as list_metrics
+from .api.listing import list_published as list_published
 from .api.loading import load_experiment as load_experiment
 from .api.results import Results as Results
 from .api.results import compare as compare

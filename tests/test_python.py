@@ -63,6 +63,20 @@ assert dir(mlcdr) == sorted(mlcdr.__all__) and "run" in dir(mlcdr)
         assert getattr(mlcdr, name).__name__ == name
 
 
+def test_what_there_is_to_name_is_listed_without_scikit_learn() -> None:
+    told = """
+import sys, mlcdr
+found = [mlcdr.list_datasets(), mlcdr.list_methods(), mlcdr.list_metrics(), mlcdr.list_published()]
+assert "sklearn" not in sys.modules
+datasets, methods, metrics, published = (each.set_index("name") for each in found)
+assert datasets.loc["yeast", ["instances", "features", "labels"]].tolist() == [2417, 103, 14]
+assert methods.loc["cplst", ["family", "class"]].tolist() == ["label_space", "CPLST"]
+assert metrics.loc["hamming_loss", "better"] == "lower"
+assert published.loc["chen_lin_2012/table3", "methods"] == ["PLST", "CPLST"]
+"""
+    subprocess.run([sys.executable, "-c", told], check=True)
+
+
 @pytest.mark.parametrize(
     "form",
     [

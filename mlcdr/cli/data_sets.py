@@ -36,8 +36,7 @@ def list_datasets() -> None:
     rows: list[tuple[str, ...]] = [("name", "domain", "instances", "features", "labels", "available")]
     for entry in catalog.entries():
         sizes = [str(entry.statistics.get(key, "?")) for key in ("n_instances", "n_features", "n_labels")]
-        available = "yes" if files.find_folder(entry.name) else "fetch" if entry.fetchable else "by hand"
-        rows.append((entry.name, entry.domain, *sizes, available))
+        rows.append((entry.name, entry.domain, *sizes, catalog.availability(entry)))
     rows += [(each.name, "your own", "", "", "", str(each.paths[0].parent)) for each in files.list_own()]
     print_columns(rows)
 

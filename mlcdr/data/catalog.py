@@ -36,6 +36,11 @@ class Check(NamedTuple):
         return bool(self.expected == self.found)
 
 
+def availability(entry: Entry) -> str:
+    """Whether a data set of the catalogue is here: "yes", or how it can be had: "fetch", "by hand"."""
+    return "yes" if find_folder(entry.name) else "fetch" if entry.fetchable else "by hand"
+
+
 def info(name: str, **options: Any) -> dict[str, Any]:
     """Everything known about a data set, as plain data.
 
