@@ -17,7 +17,7 @@ from mlcdr.errors import DataError, ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.reproduce import published
 from mlcdr.reproduce.judging import Rules, rules_for
-from mlcdr.reproduce.published import PublishedCell, Verdict
+from mlcdr.reproduce.published import ComparedCell, PublishedCell, Verdict
 from mlcdr.tables import layouts
 from mlcdr.tables.layouts import DatasetsLayout
 from mlcdr.tables.sheet import NOTHING, Sheet, Text, make_sheet, template, text
@@ -95,19 +95,6 @@ def _plain(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class ComparedFact:
-    """One printed fact and ours (None: the data set is not compared, or the fact not counted).
-
-    `why`: of a fact that is not judged, the reason.
-    """
-
-    published: PublishedCell
-    ours: float | None
-    verdict: Verdict
-    why: str = ""
-
-
-@dataclass(frozen=True)
 class FactsComparison:
     """A published table of data sets against the data.
 
@@ -118,8 +105,9 @@ class FactsComparison:
     ----------
     table : str
         `PAPER/TABLE`.
-    rows : tuple of ComparedFact
-        All its facts.
+    rows : tuple of ComparedCell
+        All its facts; ours is NaN where the data set is not compared, or the fact not counted.
+    rules : Rules
     datasets : tuple of str
         The data sets that were compared, as we call them.
     absent : tuple of str
@@ -127,7 +115,8 @@ class FactsComparison:
     """
 
     table: str
-    rows: tuple[ComparedFact, ...]
+    rows: tuple[ComparedCell, ...]
+    rules: Rules
     datasets: tuple[str, ...]
     absent: tuple[str, ...] = ()
 
@@ -135,13 +124,13 @@ class FactsComparison:
         """How many facts have this verdict."""
         return sum(row.verdict == verdict for row in self.rows)
 
-    def _misprinted(self, why: str) -> list[str]:
-        """The facts that are not judged for this reason, by data set."""
-        found: dict[str, list[str]] = {}
-        for row in self.rows:
-            if row.verdict == "not reproducible" and row.why == why:
-                found.setdefault(row.published.metric, []).append(row.published.dataset)
-        return [f"{metric} of {join_words(names)}" for metric, names in found.items()]
+    def _misprinted(self) -> dict[str, dict[str, list[str]]]:
+        """Why facts are not judged → which → of which data sets."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for cell in (row.published for row in self.rows if row.verdict == "not reproducible"):
+            why = self.rules.why_not(cell.dataset, cell.method, cell.metric)
+            found.setdefault(why, {}).setdefault(cell.metric, []).append(cell.dataset)
+        return found
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """The facts as aligned columns, with the count below."""
@@ -149,15 +138,16 @@ class FactsComparison:
         for row in self.rows:
             cell = row.published
             if row.verdict != "not run":
-                ours = NOTHING if row.ours is None else f"{row.ours:.{cell.digits}f}"
+                ours = NOTHING if math.isnan(row.ours) else f"{row.ours:.{cell.digits}f}"
                 verdict = text(row.verdict, bold=row.verdict == "differs")
                 lines.append((cell.dataset, cell.metric, ours, cell.mean or NOTHING, verdict))
         judged = self.count("agrees") + self.count("differs")
         notes = [f"{self.count('agrees')} of {judged} facts agree, rounded as printed."]
         if misprints := self.count("not reproducible"):
             notes.append(f"Not judged: {misprints} facts.")
-            why = dict.fromkeys(row.why for row in self.rows if row.verdict == "not reproducible")
-            notes += [f"{', '.join(self._misprinted(each))}: {each}." for each in why]
+        for why, facts_of in self._misprinted().items():
+            which = [f"{metric} of {join_words(names)}" for metric, names in facts_of.items()]
+            notes.append(f"{', '.join(which)}: {why}.")
         left_out = {"of other data sets": self.count("not run"), "not printed, or not counted here": self.count("n/a")}
         notes += [f"Left out: {count} facts {which}." for which, count in left_out.items() if count]
         if self.absent:
@@ -196,17 +186,20 @@ def compare(names: Sequence[str], table: str) -> FactsComparison:
     if not ours:
         raise ResultsError(f"{table} has none of {', '.join(names)} (it has: {', '.join(called)})")
     rows = tuple(_judged(cell, ours.get(cell.dataset), rules) for cell in cells)
-    return FactsComparison(table, rows, tuple(called[printed] for printed in ours), tuple(absent))
+    return FactsComparison(table, rows, rules, tuple(called[printed] for printed in ours), tuple(absent))
 
 
-def _judged(cell: PublishedCell, ours: Mapping[str, Any] | None, rules: Rules) -> ComparedFact:
+def _judged(cell: PublishedCell, ours: Mapping[str, Any] | None, rules: Rules) -> ComparedCell:
+    nan = math.nan
+    value = None if ours is None else ours.get(_CALLED.get(cell.metric, cell.metric))
+    number_of = float(value) if isinstance(value, int | float) else nan
+    difference = number_of - float(cell.mean or nan)
     if ours is None:
-        return ComparedFact(cell, None, "not run")
-    value = ours.get(_CALLED.get(cell.metric, cell.metric))
-    if not isinstance(value, int | float) or not cell.mean:
-        return ComparedFact(cell, None if isinstance(value, str) else value, "n/a")
-    if why := rules.why_not(cell.dataset, cell.method, cell.metric):
-        return ComparedFact(cell, float(value), "not reproducible", why)
-    off = abs(value - float(cell.mean))
-    agrees = off <= 0.5 * 10.0**-cell.digits + _ROUNDING and not math.isnan(off)
-    return ComparedFact(cell, float(value), "agrees" if agrees else "differs")
+        verdict: Verdict = "not run"
+    elif not isinstance(value, int | float) or not cell.mean:
+        verdict = "n/a"
+    elif rules.why_not(cell.dataset, cell.method, cell.metric):
+        verdict = "not reproducible"
+    else:
+        verdict = "agrees" if abs(difference) <= 0.5 * 10.0**-cell.digits + _ROUNDING else "differs"
+    return ComparedCell(cell, number_of, nan, nan, difference, nan, verdict)

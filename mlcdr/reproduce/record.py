@@ -28,6 +28,7 @@ from scipy import stats
 
 from mlcdr.config.loading import experiment_yaml
 from mlcdr.config.shipped import record_folder
+from mlcdr.csv_files import format_csv
 from mlcdr.data.files import checkout_folder
 from mlcdr.errors import ResultsError, UserError, list_known, suggest_name
 from mlcdr.experiment.keys import codes
@@ -203,7 +204,7 @@ def store(source: Path, commit: str, to: Path | None = None) -> Path:
         [dataset, method, *point, metric, *map(_short, (cell.mean, cell.std, cell.se)), cell.n]
         for (dataset, method, point, metric), cell in results.cells.items()
     ]
-    write_atomically(folder / "summary.csv", _csv(header, cells))
+    write_atomically(folder / "summary.csv", format_csv(header, cells))
     write_atomically(folder / "experiment.yaml", experiment_yaml(experiment))
     _write(folder, rows, facts)
     return folder
@@ -218,12 +219,7 @@ def store_facts(table: str, commit: str, to: Path | None = None) -> Path:
         When not one of its data sets is at hand.
     """
     found = data_sets.compare([], table)
-    nan = math.nan
-    rows = []
-    for row in found.rows:
-        if row.ours is not None and row.verdict not in ("n/a", "not run"):
-            off = row.ours - float(row.published.mean)
-            rows.append((table, ComparedCell(row.published, row.ours, nan, nan, off, nan, row.verdict)))
+    rows = [(table, row) for row in found.rows if row.verdict not in ("n/a", "not run")]
     folder = (to or record_folder()) / table
     _write(folder, rows, {"commit": commit})
     return folder
@@ -237,18 +233,12 @@ def _write(folder: Path, rows: Sequence[tuple[str, ComparedCell]], facts: Mappin
         ]
         for table, row in rows
     ]
-    write_atomically(folder / "comparison.csv", _csv([*_COLUMNS, "verdict", "at"], compared))
+    write_atomically(folder / "comparison.csv", format_csv([*_COLUMNS, "verdict", "at"], compared))
     write_atomically(folder / "manifest.json", json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
 
 
 def _short(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.6g}"
-
-
-def _csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
-    return text.getvalue()
 
 
 def commit_of_checkout(dirty: bool = False) -> str:
