@@ -7,6 +7,7 @@ sparse product where Y is sparse. The thesis of Sun (2017) shows mutual informat
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,21 +101,11 @@ def label_sets(Y: Any) -> LabelSets:
     rows = sparse.csr_array(Y)
     rows.eliminate_zeros()
     rows.sort_indices()
-    known: dict[bytes, int] = {}
-    first: list[tuple[int, ...]] = []
-    of_rows = np.empty(rows.shape[0], dtype=np.intp)
-    for i, (start, stop) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True)):
-        labels = rows.indices[start:stop]
-        key = labels.tobytes()
-        if key not in known:
-            known[key] = len(first)
-            first.append(tuple(map(int, labels)))
-        of_rows[i] = known[key]
-    counts = np.bincount(of_rows, minlength=len(first))
-    order = np.argsort(-counts, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return LabelSets(tuple(first[k] for k in order), counts[order], place[of_rows])
+    of_rows = [tuple(labels.tolist()) for labels in np.split(rows.indices, rows.indptr[1:])[:-1]]
+    counted = Counter(of_rows).most_common()  # of equally frequent ones in the order of appearance
+    place = {labels: k for k, (labels, _) in enumerate(counted)}
+    counts = np.array([count for _, count in counted], dtype=np.int64)
+    return LabelSets(tuple(place), counts, np.array([place[labels] for labels in of_rows], dtype=np.intp))
 
 
 def imbalance(counts: Counts) -> Array:
