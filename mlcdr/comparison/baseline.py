@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -31,10 +31,11 @@ from mlcdr.comparison.significance import ALPHA
 from mlcdr.comparison.statistics import corrected_t, holm, paired_differences, wilcoxon
 from mlcdr.errors import ResultsError, escape_control_characters, join_words
 from mlcdr.experiment.splits import FromFile, KFold, Shuffle
+from mlcdr.results import scores
 from mlcdr.results.joining import list_other_methods
 from mlcdr.results.metric_facts import MetricFacts
 from mlcdr.results.results import Results
-from mlcdr.results.scores import NoResults, Setting
+from mlcdr.results.scores import NoResults, Point, Setting
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, signed, text
 from mlcdr.tables.text_format import number
 
@@ -235,9 +236,10 @@ def compare(
         metric = old.metric_named(metric)
     of_means = False
     try:
-        one, other = _cells(old), _cells(new)
+        one, other = (_place(each.split_scores.paths, each.split_scores.values) for each in (old, new))
     except NoResults:
-        of_means, one, other = True, _means(old), _means(new)
+        of_means = True
+        one, other = (_place(each.swept, _means(each)) for each in (old, new))
     wanted = [key for key in one if metric in (None, key[3])]
     common = [key for key in wanted if one[key].keys() & other.get(key, {}).keys()]
     if not common:
@@ -328,23 +330,18 @@ def _corrected(cells: list[PairedCell]) -> tuple[PairedCell, ...]:
     return tuple(done)
 
 
-def _cells(results: Results) -> dict[Key, Mapping[int, float]]:
+def _place(paths: Sequence[str], values: Mapping[scores.Key, Mapping[int, float]]) -> dict[Key, Mapping[int, float]]:
     """Cell → split → value. A grid stands with all its points."""
-    scores = results.split_scores
-    found: dict[Key, Mapping[int, float]] = {}
-    for (dataset, method, point, metric), values in scores.values.items():
-        setting = tuple((path, value) for path, value in zip(scores.paths, point, strict=True) if value != "")
-        found[dataset, method, setting, metric] = values
-    return found
+
+    def named(point: Point) -> Setting:
+        return tuple((path, value) for path, value in zip(paths, point, strict=True) if value)
+
+    return {(dataset, method, named(at), metric): found for (dataset, method, at, metric), found in values.items()}
 
 
-def _means(results: Results) -> dict[Key, Mapping[int, float]]:
-    """Cell → its mean, as of one split, to as many places as the record has."""
-    found: dict[Key, Mapping[int, float]] = {}
-    for (dataset, method, point, metric), cell in results.cells.items():
-        setting = tuple((path, value) for path, value in zip(results.swept, point, strict=True) if value != "")
-        found[dataset, method, setting, metric] = {0: float(f"{cell.mean:.6g}")}
-    return found
+def _means(results: Results) -> dict[scores.Key, Mapping[int, float]]:
+    """The mean of each cell, as of one split, to as many places as the record has."""
+    return {key: {0: float(f"{cell.mean:.6g}")} for key, cell in results.cells.items()}
 
 
 def _refuse_unlike(old: Results, new: Results) -> None:
