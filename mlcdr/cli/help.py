@@ -104,7 +104,19 @@ def _describe_command(command: Any, context: Any) -> str:
     return "\n".join(lines) + "\n"
 
 
-class Command(TyperCommand):
+class _OurHelp:
+    """The help of a command or group; the formatter of any version of Typer is used as a buffer only."""
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        """Write the line of usage, which an error shows too."""
+        formatter.write(_describe_usage(self, ctx))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        formatter.write(_describe_command(self, ctx))
+
+
+class Command(_OurHelp, TyperCommand):
     """A command with our help."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -117,25 +129,9 @@ class Command(TyperCommand):
             error.message = message.replace("Input should be", "must be")
             raise
 
-    def format_usage(self, ctx: Any, formatter: Any) -> None:
-        """Write the line of usage, which an error shows too."""
-        formatter.write(_describe_usage(self, ctx))
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help; the formatter of any version of Typer is used as a buffer only."""
-        formatter.write(_describe_command(self, ctx))
-
-
-class Group(TyperGroup):
+class Group(_OurHelp, TyperGroup):
     """A group of commands with our help."""
-
-    def format_usage(self, ctx: Any, formatter: Any) -> None:
-        """See `Command`."""
-        formatter.write(_describe_usage(self, ctx))
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """See `Command`."""
-        formatter.write(_describe_command(self, ctx))
 
 
 def add_command(app: typer.Typer, name: str, function: Callable[..., Any], short_help: str | None = None) -> None:

@@ -64,6 +64,15 @@ def print_tables(found: Results) -> None:
     print()
 
 
+def print_published(folders: list[Path], table: str) -> None:
+    """Print the comparison of results folders with a published table, `PAPER/TABLE`."""
+    from mlcdr.reproduce import reproduction
+    from mlcdr.results.results import open_results
+
+    for each in reproduction.compare_protocols([open_results(folder) for folder in folders], table):
+        print_table(each)
+
+
 def join_file_names(paths: list[Path], folder: Path) -> str:
     """Join the paths of written files, relative to a folder."""
     return ", ".join(str(path.relative_to(folder)) for path in paths)

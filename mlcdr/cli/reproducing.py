@@ -11,7 +11,7 @@ import typer
 from mlcdr.cli import data_sets
 from mlcdr.cli.arguments import Jobs, Out, Set
 from mlcdr.cli.loading import all_different, load_to_run, size
-from mlcdr.cli.printing import print_columns, print_notice, print_table
+from mlcdr.cli.printing import print_columns, print_notice, print_published
 from mlcdr.cli.running import conclude
 from mlcdr.errors import ResultsError, escape_control_characters
 
@@ -73,15 +73,11 @@ def _format_step(step: Step) -> str:
 
 def _compare_with_printed(table_name: str, folders: list[Path]) -> int:
     """Compare the results of some folders with the printed numbers of a table; returns the exit code."""
-    from mlcdr.reproduce import reproduction
-    from mlcdr.results.results import open_results
-
     if not table_name:
         print_notice(f"{', '.join(map(str, folders))}: the paper prints no numbers to compare with")
         return 0
     try:
-        for each in reproduction.compare_protocols([open_results(folder) for folder in folders], table_name):
-            print_table(each)
+        print_published(folders, table_name)
     except ResultsError as error:  # the remaining tables are run all the same
         print(f"error: {escape_control_characters(str(error))}", file=sys.stderr)
         return 2

@@ -11,7 +11,7 @@ import typer
 
 from mlcdr.api.loading import import_from_here
 from mlcdr.cli.arguments import DataOptions, Folder, Folders, one_of, read_options
-from mlcdr.cli.printing import join_file_names, print_notice, print_table, print_tables
+from mlcdr.cli.printing import join_file_names, print_notice, print_published, print_table, print_tables
 from mlcdr.errors import ResultsError, escape_control_characters
 
 if TYPE_CHECKING:
@@ -84,6 +84,28 @@ def report(folder: Folder) -> None:
         print_notice(str(error))
 
 
+_Baseline = Annotated[
+    Path | None,
+    typer.Option(metavar="RESULTS", help="Compare with an earlier run of the same experiment, split by split."),
+]
+_FailOn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="regression",
+        callback=one_of("regression"),
+        help="With --baseline: exit code 1 if a metric or a time got worse.",
+    ),
+]
+_Margin = Annotated[
+    float | None,
+    typer.Option(metavar="NUMBER", min=0, help="With --baseline: a metric may lose this share of its old mean (0.01)."),
+]
+_TimeMargin = Annotated[
+    float | None,
+    typer.Option(metavar="NUMBER", min=1, help="With --baseline: a time may grow by this factor (1.5)."),
+]
+
+
 def compare(
     folders: Folders,
     published: Annotated[
@@ -127,39 +149,16 @@ def compare(
         Path | None,
         typer.Option(metavar="DIR", help="Write tables (md, tex, csv) and diagrams (SVG, PNG) of the comparison here."),
     ] = None,
-    baseline: Annotated[
-        Path | None,
-        typer.Option(metavar="RESULTS", help="Compare with an earlier run of the same experiment, split by split."),
-    ] = None,
-    fail_on: Annotated[
-        str | None,
-        typer.Option(
-            metavar="regression",
-            callback=one_of("regression"),
-            help="With --baseline: exit code 1 if a metric or a time got worse.",
-        ),
-    ] = None,
-    margin: Annotated[
-        float | None,
-        typer.Option(
-            metavar="NUMBER", min=0, help="With --baseline: a metric may lose this share of its old mean (0.01)."
-        ),
-    ] = None,
-    time_margin: Annotated[
-        float | None,
-        typer.Option(metavar="NUMBER", min=1, help="With --baseline: a time may grow by this factor (1.5)."),
-    ] = None,
+    baseline: _Baseline = None,
+    fail_on: _FailOn = None,
+    margin: _Margin = None,
+    time_margin: _TimeMargin = None,
 ) -> None:
     """Compare methods with each other, with a published table, or with an earlier run.
 
     Methods of several folders are compared together. `--baseline OLD NEW` compares two runs split by split.
     """
-    from mlcdr.comparison import comparison
     from mlcdr.data import sources
-    from mlcdr.reproduce import reproduction
-    from mlcdr.reproduce.published import every_name, full_name
-    from mlcdr.results import joining
-    from mlcdr.results.results import open_results
 
     of_study = published in sources.studies()
     _refuse_combinations(
@@ -169,23 +168,30 @@ def compare(
     if baseline:
         if len(folders) != 1:
             raise typer.BadParameter("takes one other folder", param_hint="--baseline")
-        shares = 0.01 if margin is None else margin, 1.5 if time_margin is None else time_margin
-        raise typer.Exit(_compare_with_baseline(baseline, folders[0], metric, *shares, bool(fail_on)))
+        raise typer.Exit(_compare_with_baseline(baseline, folders[0], metric, margin, time_margin, bool(fail_on)))
     if published and of_study:
         _compare_with_study(folders, published, metric, agreement, out)
-        return
-    if published:
-        name = full_name(published, every_name())
-        for table in reproduction.compare_protocols([open_results(folder) for folder in folders], name):
-            print_table(table)
-        return
-    if by_label:
+    elif published:
+        from mlcdr.reproduce.published import every_name, full_name
+
+        print_published(folders, full_name(published, every_name()))
+    elif by_label:
         _compare_labels(folders, metric)
-        return
+    else:
+        _compare_methods(folders, record or (), metric, (0.01 if rope is None else rope) if bayes else None, out)
+
+
+def _compare_methods(
+    folders: list[Path], record: Sequence[str], metric: str | None, rope: float | None, out: Path | None
+) -> None:
+    """Print how the methods of some folders, and of the record, compare with each other."""
+    from mlcdr.comparison import comparison
+    from mlcdr.results import joining
+    from mlcdr.results.results import open_results
+
     opened = [open_results(folder) for folder in folders]
-    found = joining.join([*opened, *_stored_rows(record or (), opened)])
-    region = (0.01 if rope is None else rope) if bayes else None
-    compared = [comparison.compare(found, metric, region)] if metric else comparison.compare_all(found, region)
+    found = joining.join([*opened, *_stored_rows(record, opened)])
+    compared = [comparison.compare(found, metric, rope)] if metric else comparison.compare_all(found, rope)
     for each in compared:
         print_table(each)
         print()
@@ -281,13 +287,15 @@ def _refuse_combinations(of_study: bool, **values: object) -> None:
 
 
 def _compare_with_baseline(
-    old: Path, new: Path, metric: str | None, margin: float, time_margin: float, fail: bool
+    old: Path, new: Path, metric: str | None, margin: float | None, time_margin: float | None, fail: bool
 ) -> int:
     """Compare a run with an earlier one; returns the exit code."""
     from mlcdr.comparison import baseline
     from mlcdr.results.results import open_results
 
-    found = baseline.compare(open_results(old), open_results(new), metric, margin, time_margin)
+    margins = {"margin": margin, "time_margin": time_margin}
+    given = {name: value for name, value in margins.items() if value is not None}
+    found = baseline.compare(open_results(old), open_results(new), metric, **given)
     print_table(found)
     return 1 if fail and found.regressions else 0
 
