@@ -46,8 +46,8 @@ def main() -> None:
         f"{tally['ends']} results folders came to their end through these, each with the `scores.csv` of an "
         f"undisturbed run. The killed runs left {tally['trials kept']:,} finished trials, the writers "
         f"{written['groups recorded']:,} groups of five, "
-        f"{written['groups recorded that the writer could not tell']} of them recorded in the moment before the writer "
-        "could say so.",
+        f"{written['groups recorded that the writer could not tell']} of them recorded just before the writer "
+        "could report it.",
         "",
     ]
     text = PAGE.read_text(encoding="utf-8")
