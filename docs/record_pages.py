@@ -34,6 +34,11 @@ PAPERS = {
 }
 _CLASSES = {"agrees": "agrees", "differs": "differs", "undecided": "undecided", "not reproducible": "unjudged"}
 _READINGS = {"": "As configured", "small": "In minutes"}
+_NAMES = {
+    "programs": "The author's programs",
+    "table4_2_to_4_5_average_ranks": "average ranks of Tables 4.2 to 4.5",
+    "table8_1_claims": "statements on Table 8.1",
+}
 _FACTS = making.facts_tables()
 _LEGEND = (
     'Colours: <span class="agrees">agrees</span> with the printed number, <span class="differs">differs</span>, '
@@ -58,7 +63,7 @@ def _named(table: str, variant: str = "") -> str:
     stem = table.partition("/")[2]
     number = re.fullmatch(r"(table|figure)(\d+)(?:_(\d+))?", stem)
     name = f"{number[1].title()} {number[2]}{f'.{number[3]}' if number[3] else ''}" if number else stem.capitalize()
-    name = "The author's programs" if stem == "programs" else name
+    name = _NAMES.get(stem, name)
     return f"{name} ({variant})" if variant else name
 
 
