@@ -304,7 +304,7 @@ def test_failed_trials_are_a_warning_and_a_frame(tmp_path: Path) -> None:
         ),
         ({"datasets": {"mine": (pd.DataFrame([[1.0]]), pd.DataFrame([[1]], index=[7]))}}, "have different indexes"),
         ({"datasets": {"mine": (np.eye(2), [["a"], ["b", "c"]])}}, "Y is no matrix of numbers.*MultiLabelBinarizer"),
-        ({"set": {"methods.PLST.learner": "rigde"}}, "set methods.PLST.learner: .*did you mean 'ridge'"),
+        ({"set": {"methods.PLST.learner": "rigde"}}, "^set: methods.PLST.learner: .*did you mean 'ridge'"),
         ({"jobs": -1}, "jobs: must be a whole number"),
         ({"datasets": [1]}, r"datasets: must map names to \(X, Y\)"),
         ({"datasets": {"mine": 1}}, r"datasets: 'mine' must be \(X, Y\) or a Dataset, found .* int"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from mlcdr.errors import ConfigError, UserError, describe
 
 if TYPE_CHECKING:
     from mlcdr.config.consistency import Asked
+    from mlcdr.config.overrides import Overrides
     from mlcdr.experiment.model import Experiment
 
     Config: TypeAlias = str | Path | Mapping[str, Any] | Experiment
@@ -56,7 +56,7 @@ def load_experiment(
     from mlcdr.config.shipped import find_config
     from mlcdr.methods.registry import judging_imports
 
-    overrides = _write_changes(set)
+    overrides = _read_changes(set)
     import_from_here()
     path = Path(config) if isinstance(config, str | Path) else None
     if path is not None and (path / "experiment.yaml").exists():
@@ -75,15 +75,15 @@ def load_experiment(
         return loading.experiment_from(plain, overrides, "config", also=_layout_problems, held=held)
 
 
-def _write_changes(changes: Changes) -> Sequence[str]:
-    """Changes as `key.path=value` texts; JSON is YAML."""
+def _read_changes(changes: Changes) -> Overrides:
+    """Changes as texts `key.path=value`, or as plain data."""
     if isinstance(changes, str):
         return [changes]
     if not isinstance(changes, Mapping):
         return changes
     from mlcdr.config.loading import copy_plain
 
-    return [f"{key}={json.dumps(copy_plain(value, f'set: {key}'))}" for key, value in changes.items()]
+    return {key: copy_plain(value, f"set: {key}") for key, value in changes.items()}
 
 
 def _layout_problems(asked: Asked) -> Iterable[str]:

@@ -65,7 +65,7 @@ class Imports:
         if not (self.trust or (places and all(map(self._is_own, places)))):
             raise UnknownComponent(
                 f"{written} is not imported: {package} ({where}) is neither a plug-in, nor a class of scikit-learn, "
-                "nor below the config's folder; `--trust` imports it, and runs what is in it"
+                "nor below the config's folder; `--trust` (in Python trust=True) imports it, and runs what is in it"
             )
         _reload_changed(module)
         if self.announce is not None and module not in self._announced:

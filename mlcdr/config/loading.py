@@ -34,7 +34,7 @@ from mlcdr.config.entries import (
 )
 from mlcdr.config.imports import IN_MAIN
 from mlcdr.config.methods import read_method
-from mlcdr.config.overrides import apply_overrides
+from mlcdr.config.overrides import Overrides, apply_overrides
 from mlcdr.config.problems import Problems, dotted
 from mlcdr.config.shipped import find_config
 from mlcdr.config.yaml_reader import MAX_BYTES, MAX_RESOLVED, Document, KeyPath, Place, dump_yaml, read_yaml
@@ -51,7 +51,7 @@ from mlcdr.methods.registry import BUILT_IN
 @report_memory
 def load_experiment(
     path: str | Path,
-    overrides: Sequence[str] = (),
+    overrides: Overrides = (),
     look_up: bool = True,
     also: Check | None = None,
     import_classes: bool = True,
@@ -66,8 +66,8 @@ def load_experiment(
     ----------
     path : path
         The YAML file, or the name of a config that comes with mlcdr (`yeast_cplst`).
-    overrides : sequence of str
-        `key.path=value` texts, put in before anything is checked.
+    overrides : sequence of str, or mapping
+        `key.path=value` texts, or key path → value, put in before anything is checked.
     look_up : bool
         Whether the data sets and fold files must be there, as a run needs them.
     import_classes : bool
@@ -96,7 +96,7 @@ def load_experiment(
 
 def experiment_from(
     data: Mapping[str, Any],
-    overrides: Sequence[str] = (),
+    overrides: Overrides = (),
     source: str = "experiment",
     look_up: bool = True,
     also: Check | None = None,
@@ -194,7 +194,7 @@ def experiment_yaml(experiment: Experiment) -> str:
 
 def _checked(
     document: Document,
-    overrides: Sequence[str],
+    overrides: Overrides,
     folder: Path,
     look_up: bool,
     also: Check | None = None,

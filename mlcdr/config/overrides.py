@@ -1,7 +1,7 @@
-"""`--set key.path=value`: changes to a config before it is checked."""
+"""`--set key.path=value`, and `set` in Python: changes to a config before it is checked."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 from mlcdr.config.yaml_reader import Document, KeyPath, Place, read_yaml_text
 from mlcdr.errors import ConfigError
@@ -10,18 +10,39 @@ from mlcdr.errors import ConfigError
 _WHOLE_KEYS = {("sweep",)}
 
 
-def apply_overrides(document: Document, overrides: Sequence[str]) -> list[str]:
-    """Put the values of `key.path=value` texts into `document`, one after the other.
+Overrides: TypeAlias = Sequence[str] | Mapping[str, Any]
+"""Texts `key.path=value`, whose value is read as strict YAML; or key path → plain data, from Python."""
 
-    The value is read as strict YAML. A key that itself contains dots is found as the longest key that fits; keys which
-    do not exist are made (whether they may exist is checked with the rest of the config). A component written as a mere
-    name gets parameters by its name: `methods.CPLST.learner.ridge.alpha=1` turns `ridge` into `{ridge: {alpha: 1}}`.
 
-    Returns the overrides that are malformed or lead nowhere, each as a line `--set key.path: what is wrong`; the others
-    are put in all the same, so that everything can be checked and reported at once.
+def apply_overrides(document: Document, overrides: Overrides) -> list[str]:
+    """Put values into `document`, one after the other.
+
+    A key that itself contains dots is found as the longest key that fits; keys which do not exist are made (whether
+    they may exist is checked with the rest of the config). A component written as a mere name gets parameters by its
+    name: `methods.CPLST.learner.ridge.alpha=1` turns `ridge` into `{ridge: {alpha: 1}}`.
+
+    Returns the overrides that are malformed or lead nowhere, each as a line `--set key.path: what is wrong` (of Python
+    `set: key.path: …`); the others are put in all the same, so that everything can be checked and reported at once.
     """
     problems: list[str] = []
-    for text in overrides:
+    if isinstance(overrides, Mapping):
+        changes = [(f"set: {key}", key, value) for key, value in overrides.items()]
+    else:
+        changes = _read(overrides, problems)
+    for source, key, value in changes:
+        try:
+            path = _put(document.data, key, value)
+        except _NowhereError as error:
+            problems.append(f"{source}: {error}")
+        else:
+            _move(document, path, Place(source))
+    return problems
+
+
+def _read(texts: Sequence[str], problems: list[str]) -> list[tuple[str, str, Any]]:
+    """What each text sets: what names it in messages, the key path and the value; what is malformed is a problem."""
+    found = []
+    for text in texts:
         key, equals, value_text = text.partition("=")
         key = key.strip()
         source = f"--set {key}"
@@ -30,14 +51,11 @@ def apply_overrides(document: Document, overrides: Sequence[str]) -> list[str]:
             continue
         try:
             value = read_yaml_text(value_text, source, numbered=False).data if value_text.strip() else None
-            path = _put(document.data, key, value)
         except ConfigError as error:
             problems += error.problems
-        except _NowhereError as error:
-            problems.append(f"{source}: {error}")
         else:
-            _move(document, path, Place(source))
-    return problems
+            found.append((source, key, value))
+    return found
 
 
 class _NowhereError(Exception):

@@ -79,7 +79,7 @@ def find(name: str, checksum: str) -> Dataset | cache.Stored:
     stored = cache.load(checksum, Path(folder)) if folder and checksum.isalnum() else None
     if stored is None:
         raise DataError(
-            f"{name}: was given in memory and is stored nowhere; give the same data again: "
+            f"{name}: was given in memory and is stored nowhere; give the same data again, from Python: "
             f"mlcdr.run(..., datasets={{{name!r}: (X, Y)}})"
         )
     return stored
