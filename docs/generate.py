@@ -609,6 +609,8 @@ def classes() -> str:
             kind = "Errors and warnings"
         elif module.startswith("mlcdr.methods."):
             kind = module.split(".")[2]
+        elif module.startswith("mlcdr.numerics."):
+            kind = "clusterer"
         elif callable(thing):
             kind = "Run, read, compare"
         else:
