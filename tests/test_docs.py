@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from mlcdr.cli import completion
+from mlcdr.data import sources
 from mlcdr.methods import declarations
 from mlcdr.metrics import METRICS
 from mlcdr.reproduce import recipes
@@ -127,6 +128,13 @@ def test_the_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> N
     for name, path in pages.pictures(tmp_path).items():
         if (DOCS / "images" / name).exists():
             pages.compare_pictures(path, DOCS / "images" / name)
+
+
+def test_the_tutorial_states_the_size_of_its_downloads() -> None:
+    page = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    (names,) = re.findall(r"^    mlcdr datasets fetch (.*)$", page, re.M)
+    size = sum(file.n_bytes for name in names.split() for file in sources.entry(name).files)
+    assert f"about {size / 1e6:.0f} MB" in page
 
 
 def test_every_picture_of_a_page_is_there_and_is_made_by_it() -> None:
