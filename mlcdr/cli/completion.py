@@ -29,44 +29,13 @@ _INDEX = Path(__file__).parents[1] / "methods" / "index.json"
 _UNFINISHED = ("=", ".", "/", "[", ",", "+")  # ends of what is to be typed further
 _DESCRIPTION = 60  # characters
 
-SCRIPTS = {
-    "bash": """\
-_mlcdr_completion() {
-    local line
-    COMPREPLY=()
-    while IFS= read -r line; do
-        COMPREPLY+=("$line")
-    done < <(_MLCDR_COMPLETE=bash _MLCDR_LINE="${COMP_LINE:0:COMP_POINT}" _MLCDR_PROGRAM="$1" \\
-        _MLCDR_BREAKS="$COMP_WORDBREAKS" "$1" 2>/dev/null)
-}
-complete -o nospace -F _mlcdr_completion mlcdr
-""",
-    "zsh": """\
-#compdef mlcdr
-_mlcdr() {
-    local value text
-    local -a whole parts shown_whole shown_parts
-    while IFS=$'\\t' read -r value text; do
-        if [[ $value == *' ' ]]; then
-            whole+=("${value% }"); shown_whole+=("${value% }${text:+  -- $text}")
-        else
-            parts+=("$value"); shown_parts+=("$value${text:+  -- $text}")
-        fi
-    done < <(_MLCDR_COMPLETE=zsh _MLCDR_LINE="${(j: :)words[1,CURRENT-1]} $PREFIX" _MLCDR_PROGRAM="$words[1]" \\
-        "$words[1]" 2>/dev/null)
-    (( $#whole )) && compadd -Q -l -d shown_whole -a whole
-    (( $#parts )) && compadd -Q -l -S '' -d shown_parts -a parts
-}
-if [[ $funcstack[1] == _mlcdr ]]; then _mlcdr "$@"; else compdef _mlcdr mlcdr; fi
-""",
-    "fish": """\
-function __mlcdr_complete
-    set -l line (commandline --cut-at-cursor --current-process)
-    _MLCDR_COMPLETE=fish _MLCDR_LINE="$line" mlcdr 2>/dev/null
-end
-complete --command mlcdr --no-files --arguments '(__mlcdr_complete)'
-""",
-}
+SHELLS = ("bash", "zsh", "fish")
+"""Those with a script, `completion.SHELL` next to this module."""
+
+
+def read_script(shell: str) -> str:
+    """The script that asks this module in a shell."""
+    return Path(__file__).with_suffix(f".{shell}").read_text(encoding="utf-8")
 
 
 def answer() -> None:
@@ -392,7 +361,7 @@ COMPLETERS: dict[str, Callable[[str, Sequence[str]], Iterable[Item]]] = {
     "PAPER[/TABLE]": _complete_list("targets"),
     "FORM": _complete_list("forms"),
     "CHECK": _complete_list("checks"),
-    "SHELL": lambda last, _: _beginning_with(last, [(shell, "") for shell in SCRIPTS]),
+    "SHELL": lambda last, _: _beginning_with(last, [(shell, "") for shell in SHELLS]),
     "FILE": _complete_file,
     "MODEL": _complete_file,
     "DIR": _complete_folder,

@@ -93,9 +93,9 @@ def completion_script(
 
     In fish, save what `mlcdr completion fish` prints as ~/.config/fish/completions/mlcdr.fish.
     """
-    from mlcdr.cli.completion import SCRIPTS
+    from mlcdr.cli.completion import read_script
 
-    print(SCRIPTS[shell], end="")
+    print(read_script(shell), end="")
 
 
 def check_methods(
