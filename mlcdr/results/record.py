@@ -128,7 +128,7 @@ def _progress(folder: Path) -> tuple[Run, Any, Any, Any]:
                 f"`mlcdr plan {folder / 'experiment.yaml'}` shows what is done"
             )
         query = "SELECT process, jobs, started, ended, outcome FROM runs ORDER BY number DESC LIMIT 1"
-        kinds = (cells.process, cells.number, cells.date, cells.date_or_none, cells.text_or_none)
+        kinds = (cells.Process, cells.Number, cells.Date, cells.Date | None, cells.Text | None)
         last = rows(db, path, "runs", query, *kinds)
         if not last:
             raise ResultsError(f"{folder}: no run has begun here; `mlcdr run CONFIG` begins one")
@@ -139,12 +139,12 @@ def _progress(folder: Path) -> tuple[Run, Any, Any, Any]:
             "FROM planned p LEFT JOIN trials t USING (key) "
             "GROUP BY p.dataset, p.method ORDER BY min(p.position)"
         )
-        counts = rows(db, path, "planned", query, cells.text, cells.text, *4 * [cells.number])
+        counts = rows(db, path, "planned", query, cells.Text, cells.Text, *4 * [cells.Number])
         query = (
             "SELECT p.dataset, p.method, t.point, t.split, coalesce(t.error, '') "
             "FROM planned p JOIN trials t USING (key) WHERE t.status = 'failed' ORDER BY p.position"
         )
-        failed = rows(db, path, "trials", query, cells.text, cells.text, cells.text, cells.number, cells.text)
+        failed = rows(db, path, "trials", query, cells.Text, cells.Text, cells.Text, cells.Number, cells.Text)
         costs = _costs(db, path)
     run = _run(*last[0])
     if run.state == "starting":
@@ -208,7 +208,7 @@ def kept(folder: Path) -> Kept:
     try:
         with reading(folder) as db:
             return Kept(
-                dict(rows(db, path, "trials", "SELECT key, status FROM trials", cells.text, cells.status)),
+                dict(rows(db, path, "trials", "SELECT key, status FROM trials", cells.Text, cells.Status)),
                 _costs(db, path),
             )
     except NoRecord:
@@ -219,7 +219,7 @@ def _costs(db: sqlite3.Connection, path: Path) -> dict[str, float]:
     """Data set → mean seconds of a trial."""
     sums: dict[str, tuple[int, float]] = {}
     query = "SELECT dataset, trials, seconds FROM costs"
-    for dataset, trials, seconds in rows(db, path, "costs", query, cells.text, cells.count, cells.seconds):
+    for dataset, trials, seconds in rows(db, path, "costs", query, cells.Text, cells.Count, cells.Seconds):
         n, total = sums.get(dataset, (0, 0.0))
         sums[dataset] = n + trials, total + seconds
     return {dataset: total / n for dataset, (n, total) in sums.items()}
@@ -253,7 +253,7 @@ def read_failures(folder: Path) -> list[Failure]:
             ) GROUP BY dataset, method, point, split
         ) WHERE status = 'failed' ORDER BY dataset, method, point, split
     """
-    kinds = (cells.text, cells.text, cells.text, cells.number, cells.text, cells.date)
+    kinds = (cells.Text, cells.Text, cells.Text, cells.Number, cells.Text, cells.Date)
     with reading(folder) as db:
         found = rows(db, path, "trials", query, *kinds)
     return [

@@ -21,9 +21,12 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from mlcdr.errors import ResultsError
 from mlcdr.whole_files import TEMPORARY_PREFIX, is_regular_file, make_temporary_path
@@ -383,80 +386,44 @@ def _mend(path: Path) -> None:
 # -------------------------------------------------------------------- reading
 
 
-Kind = Callable[[Any], bool]
-"""Whether a value is one that a column of ours can hold."""
+# What a column of ours can hold, as types.
+
+Text = str
+Number = Annotated[int, Field(ge=0, lt=2**31)]
+"""A count, or a position: not negative, and of 31 bits."""
+Count = Annotated[int, Field(gt=0, lt=2**31)]
+Seconds = Annotated[float, Field(ge=0, lt=1e10)]
+"""Less than three hundred years."""
+Score = float | None
+"""NULL where a metric is not defined."""
+_VALUE = r"(null|-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?)"
+Numbers = Annotated[str, Field(pattern=rf"^\[({_VALUE}(, {_VALUE})*)?\]$")]
+"""A list of numbers, with null where one is not defined, as JSON."""
+Status = Literal["done", "failed"]
+Date = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
+"""A time as this module's tables have it."""
+Process = Annotated[str, Field(pattern=r"^\S+ [1-9][0-9]{0,8}( [0-9]{1,20})?$")]
+"""`HOST PID START`, or `HOST PID`."""
 
 
-def text(value: Any) -> bool:
-    """Any text."""
-    return isinstance(value, str)
-
-
-def text_or_none(value: Any) -> bool:
-    """Any text, or NULL."""
-    return value is None or isinstance(value, str)
-
-
-def number(value: Any) -> bool:
-    """A count, or a position: not negative, and of 31 bits."""
-    return isinstance(value, int) and 0 <= value < 2**31
-
-
-def count(value: Any) -> bool:
-    """A count that is not zero."""
-    return number(value) and value > 0
-
-
-def seconds(value: Any) -> bool:
-    """A duration, of less than three hundred years."""
-    return isinstance(value, float) and 0 <= value < 1e10
-
-
-def score(value: Any) -> bool:
-    """A number, or NULL where a metric is not defined."""
-    return value is None or isinstance(value, float)
-
-
-def numbers(value: Any) -> bool:
-    """A list of numbers, with null where one is not defined, as JSON."""
-    number = r"(null|-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?)"
-    return isinstance(value, str) and re.fullmatch(rf"\[({number}(, {number})*)?\]", value) is not None
-
-
-def status(value: Any) -> bool:
-    """How a trial ended."""
-    return value in ("done", "failed")
-
-
-def date(value: Any) -> bool:
-    """A time as this module's tables have it."""
-    return isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", value) is not None
-
-
-def date_or_none(value: Any) -> bool:
-    """As `date`, or NULL."""
-    return value is None or date(value)
-
-
-def process(value: Any) -> bool:
-    """`HOST PID START`, or `HOST PID`."""
-    return isinstance(value, str) and re.fullmatch(r"\S+ [1-9][0-9]{0,8}( [0-9]{1,20})?", value) is not None
-
-
-def rows(db: sqlite3.Connection, path: Path, table: str, query: str, *kinds: Kind) -> list[tuple[Any, ...]]:
-    """What a query finds, if every cell is of its column's kind: SQLite stores any kind in any column.
+def rows(db: sqlite3.Connection, path: Path, table: str, query: str, *kinds: Any) -> list[tuple[Any, ...]]:
+    """What a query finds, if every cell is of its column's type: SQLite stores any type in any column.
 
     Raises
     ------
     ResultsError
         When one is not: `table` is where it is from.
     """
-    found = db.execute(query).fetchall()
-    for column, holds in zip(zip(*found, strict=True), kinds, strict=bool(found)):  # of no rows there are no columns
-        if not all(map(holds, column)):
-            damaged = next(value for value in column if not holds(value))
-            raise ResultsError(f"{path}: damaged: {shown(damaged)} in its table `{table}`")
-    return found
+    try:
+        return _type_of(kinds).validate_python(db.execute(query).fetchall(), strict=True)
+    except ValidationError as error:
+        damaged = error.errors(include_url=False, include_context=False)[0]["input"]
+        raise ResultsError(f"{path}: damaged: {shown(damaged)} in its table `{table}`") from None
+
+
+@cache
+def _type_of(kinds: tuple[Any, ...]) -> TypeAdapter[list[tuple[Any, ...]]]:
+    return TypeAdapter(list[tuple[kinds]])  # type: ignore[valid-type]
 
 
 def shown(value: Any) -> str:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from mlcdr.errors import ResultsError
 from mlcdr.processes import close_in_forks
 from mlcdr.results import record_file as cells
-from mlcdr.results.record_file import NAME, Kind, empty_record, explain_errors, rows, writing
+from mlcdr.results.record_file import NAME, empty_record, explain_errors, rows, writing
 from mlcdr.whole_files import is_regular_file
 
 if TYPE_CHECKING:  # planning trials imports what methods compute with
@@ -165,13 +165,13 @@ class Store:
         with explain_errors(self.path, what):
             yield
 
-    def _rows(self, table: str, query: str, *kinds: Kind) -> list[tuple[Any, ...]]:
+    def _rows(self, table: str, query: str, *kinds: Any) -> list[tuple[Any, ...]]:
         with self._explain("cannot be read"):
             return rows(self._db, self.path, table, query, *kinds)
 
     def done(self) -> set[str]:
         """Keys of the trials that have their scores (failed ones are tried again)."""
-        return {key for (key,) in self._rows("trials", "SELECT key FROM trials WHERE status = 'done'", cells.text)}
+        return {key for (key,) in self._rows("trials", "SELECT key FROM trials WHERE status = 'done'", cells.Text)}
 
     def failed_places(self) -> set[Place]:
         """Where trials failed, whatever version of a method it was: (data set, method, point, split)."""
@@ -244,27 +244,27 @@ class Store:
     def scores(self, keys: Sequence[str]) -> dict[str, dict[str, float | None]]:
         """The scores of finished trials among `keys`: key → metric → value (None: not defined)."""
         query = "SELECT key, metric, value FROM scores JOIN trials USING (key) WHERE status = 'done'"
-        return _of_each(keys, self._rows("scores", query, cells.text, cells.text, cells.score))
+        return _of_each(keys, self._rows("scores", query, cells.Text, cells.Text, cells.Score))
 
     def label_scores(self, keys: Sequence[str]) -> dict[str, dict[str, list[float | None]]]:
         """The metrics of each label of finished trials among `keys`: key → metric → values (None: not defined)."""
         query = "SELECT key, metric, scores FROM label_scores JOIN trials USING (key)"
-        found = _of_each(keys, self._rows("label_scores", query, cells.text, cells.text, cells.numbers))
+        found = _of_each(keys, self._rows("label_scores", query, cells.Text, cells.Text, cells.Numbers))
         return {key: {metric: json.loads(text) for metric, text in of.items()} for key, of in found.items()}
 
     def choices(self, keys: Sequence[str]) -> dict[str, dict[str, str]]:
         """What finished trials among `keys` tuned: key → path → value, as a config would write it."""
         query = "SELECT key, path, value FROM choices JOIN trials USING (key)"
-        return _of_each(keys, self._rows("choices", query, cells.text, cells.text, cells.text))
+        return _of_each(keys, self._rows("choices", query, cells.Text, cells.Text, cells.Text))
 
     def failures(self, keys: Sequence[str]) -> dict[str, str]:
         """The tracebacks of failed trials among `keys`, in their order."""
         query = "SELECT key, error FROM trials WHERE status = 'failed'"
-        found = dict(self._rows("trials", query, cells.text, cells.text))
+        found = dict(self._rows("trials", query, cells.Text, cells.Text))
         return {key: found[key] for key in keys if key in found}
 
 
-_PLACE = (cells.text, cells.text, cells.text, cells.number)
+_PLACE = (cells.Text, cells.Text, cells.Text, cells.Number)
 
 
 def _of_each(keys: Sequence[str], triples: Iterable[tuple[Any, ...]]) -> dict[str, dict[str, Any]]:

@@ -81,8 +81,8 @@ def read_planned_choices(folder: Path, experiment: Experiment) -> Choices:
     """
     path = folder / NAME
     with reading(folder) as db:
-        found = rows(db, path, "choices", _CHOICES, kinds.number, kinds.text, kinds.text)
-        searched = rows(db, path, "tried", _TRIED, kinds.number, kinds.text, kinds.score)
+        found = rows(db, path, "choices", _CHOICES, kinds.Number, kinds.Text, kinds.Text)
+        searched = rows(db, path, "tried", _TRIED, kinds.Number, kinds.Text, kinds.Score)
         places = _read_places(db, path, experiment.varied) if found or searched else {}
     counts: dict[Key, Counter[str]] = {}
     for position, parameter, value in found:
@@ -99,7 +99,7 @@ def read_planned_choices(folder: Path, experiment: Experiment) -> Choices:
 
 def _read_places(db: sqlite3.Connection, path: Path, paths: tuple[str, ...]) -> _Places:
     """The places of the finished trials of the plan; their points are of `paths`."""
-    trials = rows(db, path, "trials", _TRIALS, kinds.number, *[kinds.text] * 3, kinds.number)
+    trials = rows(db, path, "trials", _TRIALS, kinds.Number, *[kinds.Text] * 3, kinds.Number)
     points: dict[str, Point] = {}
     for text in {trial[3] for trial in trials}:
         point = dict(read_point(path, text))
