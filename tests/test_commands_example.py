@@ -22,7 +22,10 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_list_has_every_example_and_config(mlcdr: Callable[..., Outcome]) -> None:
-    listed = re.findall(r"^(\S+): .+$", mlcdr("example").out, re.M)
+    out = mlcdr("example").out
+    listed = re.findall(r"^(\S+): .+$", out, re.M)
+    folders = [{line.rpartition("/")[0] for line in part.splitlines()} for part in out.split("\n\n")[2:]]
+    assert [len(each) for each in folders] == [1] * len(folders), "a paper's configs are together"
     examples = {path.stem for path in (ROOT / "examples").iterdir() if path.is_file()}
     configs = {
         path.relative_to(ROOT / "configs").with_suffix("").as_posix() for path in (ROOT / "configs").rglob("*.yaml")

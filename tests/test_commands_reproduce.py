@@ -142,7 +142,9 @@ def test_the_reduction_is_stated_and_small() -> None:
 
 def test_without_an_argument_it_lists(only_embedded: Path, mlcdr: Callable[..., Outcome]) -> None:
     done = mlcdr("reproduce")
-    rows = {line.split()[0]: line for line in done.out.splitlines()[1:]}
+    papers = [block.splitlines() for block in done.out.split("\n\n")[1:]]
+    assert [len({line.partition("/")[0] for line in paper}) for paper in papers] == [1] * len(papers)
+    rows = {line.split()[0]: line for paper in papers for line in paper}
     counted = {"chen_lin_2012/table2", "pacharawongsakda_2012/table1", "sun_2017_thesis/table2_1"}
     assert set(rows) == set(recipes.recipes()) | counted
     assert rows[TABLE3].split()[1:] == ["80", "1", "of", "8", "available", "--small"]

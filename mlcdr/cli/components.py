@@ -40,7 +40,7 @@ def methods(
         known = dict.fromkeys(each for family in registry.BUILT_IN for each in registry.names(family))
         hint = registry.describe_elsewhere(name) or suggest_name(name, known)
         listing = list_known(known, "`mlcdr methods`")
-        raise UserError(f"unknown component {name!r}{hint} ({listing}; or a dotted path to a class)")
+        raise UserError(f"unknown component {name!r}{hint} ({listing}; or a dotted path to your own class)")
     import_from_here()
     for family in families or ["learner"]:  # a class of one's own is of whatever family a config uses it in
         cls = registry.resolve(family, name)

@@ -231,10 +231,15 @@ def example(
     if name is None:
         from mlcdr.config.yaml_reader import read_yaml
 
+        print("Examples, which `mlcdr example NAME` copies:")
         for each, files in shipped.shipped_examples().items():
             print(f"{each}: {', '.join(path.name for path in files)}")
-        for each, path in shipped.shipped_configs().items():
-            print(f"{each}: {read_yaml(path).data.get('description', '')}")
+        print("\nConfigs, which `mlcdr run NAME` takes, too:")
+        above = ""
+        for each, path in sorted(shipped.shipped_configs().items(), key=lambda item: item[0].rpartition("/")):
+            folder = each.rpartition("/")[0]
+            print("\n" * (folder != above) + f"{each}: {read_yaml(path).data.get('description', '')}")
+            above = folder
         return
     from mlcdr.whole_files import write_atomically
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -90,7 +91,7 @@ def _list_recipes() -> None:
     from mlcdr.reproduce import published, recipes
 
     known = recipes.recipes().values()
-    rows: list[tuple[str, ...]] = [("name", "printed cells", "data sets", "options")]
+    rows: list[tuple[str, ...]] = []
     lacking: dict[str, list[str]] = {}  # why → names
     for each in known:
         for why in each.lacks():
@@ -110,7 +111,10 @@ def _list_recipes() -> None:
     rows += [
         (name, "facts", "counted on the data", "") for name in published.data_set_names() if recipes.data_table(name)
     ]
-    print_columns(rows)
+    shown: list[tuple[str, ...]] = [("name", "printed cells", "data sets", "options")]
+    for _, of_paper in itertools.groupby(sorted(rows), key=lambda row: row[0].partition("/")[0]):
+        shown += [("",) * 4, *of_paper]
+    print_columns(shown)
     for why, names in lacking.items():
         print_notice(f"cannot be run here: {', '.join(names)}: {why}")
     needed = recipes.missing([each.outline for each in known])

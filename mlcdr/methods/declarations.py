@@ -27,6 +27,13 @@ INDEX = Path(__file__).with_name("index.json")
 RENAMED = {"base": "estimator", "of": "estimator", "learner": "estimator"}
 """Former names of parameters, where a component has the new one."""
 
+_OURS = {
+    "n_neighbors": ("k",),
+    "n_estimators": ("n_members", "n_models", "n_trees", "n_learners", "n_rounds"),
+    "base_estimator": ("estimator", "classifier"),
+}
+"""scikit-learn's names of parameters, and what they are called here."""
+
 REQUIRED = inspect.Parameter.empty
 """The default of a parameter that has none."""
 
@@ -272,6 +279,8 @@ class Declaration:
         if new in self.parameters:
             return f"the parameter {parameter!r} of {component} is now called {new!r}"
         hint, listed = suggest_name(parameter, self.parameters), ", ".join(self.parameters) or "none"
+        if meant := next((name for name in _OURS.get(parameter, ()) if name in self.parameters), ""):
+            hint = f"; did you mean {meant!r}?"
         return f"unknown parameter of {component}{hint} (known: {listed})"
 
     def surely_takes(self, parameter: str, part: Declaration | None) -> bool:

@@ -513,6 +513,12 @@ LINE = "must be one line of text without spaces around it"
             "10: methods.Ridge.learner.ridge.alpa: unknown parameter of learner 'ridge'; did you mean 'alpha'? "
             "(known: alpha, intercept)",
         ),
+        (
+            "learner: least_squares",
+            "learner: {mlknn: {n_neighbors: 3}}",
+            "9: methods.PLST.learner.mlknn.n_neighbors: unknown parameter of learner 'mlknn'; did you mean 'k'? "
+            "(known: k, s, include_itself, normalise)",
+        ),
         ("learner: least_squares", "learner: [ridge]", f"9: methods.PLST.learner: must be {FORM}, found a list"),
         (
             "learner: least_squares",
