@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from mlcdr.results.labels import PARTS, LabelScores
-from mlcdr.tables.sheet import DASH, Sheet, text
+from mlcdr.tables.sheet import DASH, Sheet, make_sheet
 
 _MOST = 5  # labels that are listed
 
@@ -18,11 +18,11 @@ def tabulate_wins(found: LabelScores, dataset: str, metric: str) -> Sheet:
         own = [label for label, winner in won.items() if winner == method]
         counts = [sum(label in parts[part] for label in own) for part in PARTS]
         listed = ", ".join(own[:_MOST]) + (f" and {len(own) - _MOST} more" if len(own) > _MOST else "")
-        rows.append(tuple(map(text, (method, str(len(own)), *map(str, counts), listed or DASH))))
+        rows.append((method, str(len(own)), *map(str, counts), listed or DASH))
     n = len(found.frequencies[dataset])
     note = f"{len(won)} of {n} labels have a single winner. {_describe(found, dataset)}"
     header = ("Method", "Labels won", *PARTS, "Most frequent of them")
-    return Sheet(text(f"{dataset}: {metric} by label"), tuple(map(text, header)), tuple(rows), 1, (), (note,), (5,))
+    return make_sheet(f"{dataset}: {metric} by label", header, rows, 1, (note,), (5,))
 
 
 def tabulate_parts(found: LabelScores, dataset: str) -> Sheet:
@@ -32,10 +32,10 @@ def tabulate_parts(found: LabelScores, dataset: str) -> Sheet:
     rows = []
     for method in methods:
         means = [found.mean(dataset, metric, method, part) for metric in metrics for part in PARTS]
-        rows.append(tuple(map(text, (method, *(DASH if math.isnan(m) else f"{m:.4f}" for m in means)))))
+        rows.append((method, *(DASH if math.isnan(m) else f"{m:.4f}" for m in means)))
     header = ("Method", *(f"{metric}, {part}" for metric in metrics for part in PARTS))
     notes = ("Mean over the labels of which it is defined. " + _describe(found, dataset),)
-    return Sheet(text(f"Labels of {dataset} by frequency"), tuple(map(text, header)), tuple(rows), 1, (), notes)
+    return make_sheet(f"Labels of {dataset} by frequency", header, rows, 1, notes)
 
 
 def _describe(found: LabelScores, dataset: str) -> str:

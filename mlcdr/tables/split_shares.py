@@ -15,7 +15,7 @@ from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.model import DatasetSpec
 from mlcdr.experiment.splits import KFold
 from mlcdr.experiment.stratification import label_pairs
-from mlcdr.tables.sheet import Sheet, Text, text
+from mlcdr.tables.sheet import Sheet, make_sheet
 
 KINDS: dict[str, bool | Literal["pairs"]] = {"blind": False, "labels": True, "pairs": "pairs"}
 """What folds are stratified by, and how `splits.stratified` of a config says it."""
@@ -59,10 +59,8 @@ def measure_deviation(labels: Any, fold: NDArray[np.int64]) -> tuple[float, int]
 
 def render(drawn: Sequence[tuple[Dataset, Mapping[str, NDArray[np.int64]]]]) -> Sheet:
     """The deviations of what `draw_folds` gives for some data sets."""
-    rows: list[tuple[Text, ...]] = []
-    groups = []
+    rows: list[tuple[str, ...]] = []
     for dataset, folds in drawn:
-        groups.append(len(rows))
         labels = sparse.csr_array(dataset.Y)
         pairs = label_pairs(labels)
         for kind, fold in folds.items():
@@ -70,11 +68,11 @@ def render(drawn: Sequence[tuple[Dataset, Mapping[str, NDArray[np.int64]]]]) -> 
             size = "–".join(dict.fromkeys(f"{each:,}" for each in (sizes.min(), sizes.max())))
             measured = (measure_deviation(each, fold) for each in (labels, pairs))
             cells = [cell for share, empty in measured for cell in (f"{100 * share:.3f}", f"{empty:,}")]
-            rows.append(tuple(map(text, (dataset.name if kind == "blind" else "", kind, size, *cells))))
+            rows.append((dataset.name, kind, size, *cells))
     header = ("Dataset", "Stratified by", "Rows of a fold", "Labels: off by %", "empty", "Pairs: off by %", "empty")
     notes = (
         "Off by: |share in a fold − share in all rows| of a label, or of a pair of labels that some row has, in "
         "percentage points; the mean over labels and folds.",
         "Empty: labels (pairs) that no row of a fold has, counted over all folds.",
     )
-    return Sheet(text("Labels in folds"), tuple(map(text, header)), tuple(rows), 2, tuple(groups[1:]), notes)
+    return make_sheet("Labels in folds", header, rows, 2, notes, nested=1)
