@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn import linear_model
+from sklearn.model_selection import cross_val_score
 
 import mlcdr
 from mlcdr.data import held
@@ -378,6 +379,32 @@ def test_splits_are_the_rows_that_were_trained_and_tested_on(tmp_path: Path) -> 
     for wrong, message in (({}, "was given in memory; give it again"), ({"dataset": "x"}, r"no data set 'x' \(mine\)")):
         with pytest.raises(mlcdr.ResultsError, match=message):
             results.splits(**wrong)
+
+
+def test_a_kept_model_is_found_in_the_results_and_predicts(tmp_path: Path) -> None:
+    methods = {"BR": {"learner": {"binary_relevance": {"estimator": "logistic_regression"}}}, "R": {"learner": "ridge"}}
+    results = run(tmp_path, set={"methods": methods, "sweep": {}, "keep.models": True, "metrics": ["f1"]})
+    assert list(results.models.columns) == ["dataset", "method", "split", "path"]
+    assert results.models.groupby("method").size().to_dict() == {"BR": 4, "R": 4}
+    X, _ = make_data()
+    first = {method: rows["path"].iloc[0] for method, rows in results.models.groupby("method")}
+    model = mlcdr.load_model(first["BR"], trust=True)
+    probable = model.predict_proba(X)
+    assert ((probable > 0.5).astype(int) == model.predict(X)).all(axis=None)
+    with pytest.raises(AttributeError, match="predict_proba"):
+        mlcdr.load_model(first["R"], trust=True).predict_proba(X)
+    with pytest.raises(mlcdr.ResultsError, match=r"no models were kept; `keep: \{models: true\}`"):
+        run(tmp_path / "other").models  # noqa: B018
+
+
+@pytest.mark.parametrize("scorer", ["f1_macro", "accuracy", "roc_auc", "average_precision"])
+def test_scorers_of_scikit_learn_take_a_composed_classifier(scorer: str) -> None:
+    X, Y = make_data()
+    for model in (
+        mlcdr.ComposedClassifier(mlcdr.BinaryRelevance(mlcdr.LogisticRegression())),
+        mlcdr.ComposedClassifier(mlcdr.Ridge(), label_space=mlcdr.CPLST(2)),
+    ):
+        assert (cross_val_score(model, X, Y, cv=2, scoring=scorer, error_score="raise") > 0).all()
 
 
 def test_an_experiment_is_run_as_it_is_and_with_changes(tmp_path: Path) -> None:

@@ -219,6 +219,22 @@ class Results:
         return pd.DataFrame(columns=["dataset", "method", *self.experiment.varied, *last])
 
     @cached_property
+    def models(self) -> pd.DataFrame:
+        """The models that were kept: dataset, method, a column for each swept path, split, path (for `load_model`).
+
+        Raises
+        ------
+        ResultsError
+            When none were kept (`keep: {models: true}`), or the list of them is broken.
+        """
+        folder = self.folder / "kept"
+        if not self.experiment.keep.models:
+            raise ResultsError(f"{self.folder}: no models were kept; `keep: {{models: true}}` in the config keeps them")
+        kept = _read_csv(folder / "index.csv", ("split", "key", "scores", "model"))
+        kept = kept[kept["model"] != ""].drop(columns=["key", "scores"]).reset_index(drop=True)
+        return kept.assign(path=[str(folder / path) for path in kept.pop("model")])
+
+    @cached_property
     def failures(self) -> pd.DataFrame:
         """The trials that failed: dataset, method, a column for each swept path, split, reason (a line), traceback.
 

@@ -91,6 +91,10 @@ class Model:
         """How far each label's score lies above its threshold, for new rows (`read`)."""
         return self._framed(rows, self.classifier.decision_function(self.read(rows, **options)))
 
+    def predict_proba(self, rows: Any, **options: Any) -> pd.DataFrame:
+        """The probability of each label for new rows (`read`); AttributeError where the method has none."""
+        return self._framed(rows, self.classifier.predict_proba(self.read(rows, **options)))
+
     def _framed(self, rows: Any, values: Any) -> pd.DataFrame:
         import pandas as pd
 
