@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mlcdr.methods.label_space.linear import LinearLabelSpace
+from mlcdr import LinearLabelSpace
 
 
 class ScaledRidge(RegressorMixin, BaseEstimator):

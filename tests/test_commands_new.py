@@ -123,6 +123,19 @@ def test_a_table_with_gaps_gets_a_config_that_runs(here: Path, mlcdr: Callable[.
     assert done.code == 0, done.err
 
 
+def test_names_of_labels_are_a_list_and_what_keeps_a_table_from_being_read_is_said(
+    here: Path, mlcdr: Callable[..., Outcome]
+) -> None:
+    rows = "".join(f"{k},no {k} in all,{k % 2},{k % 3 // 2}\n" for k in range(150))
+    (here / "own.csv").write_text("a,b,x,y\n" + rows)
+    for labels in (["--labels", "x,y"], ["--labels", "x", "--labels", "y"], ["--labels", "[x, y]"]):
+        made = mlcdr("new", "-d", "own.csv", *labels)
+        assert "datasets: [{own.csv: {labels: [x, y]}}]" in made.out
+        assert made.err.startswith("before it can be run: own.csv: column 'b' has 150 different words")
+    written = mlcdr("new", "-d", "own.csv", "--labels", "z", "--out", "e.yaml").err
+    assert written.startswith("written: e.yaml\nbefore it can be run: own.csv:1: labels: no column is called 'z'")
+
+
 def test_a_wrong_answer_is_asked_again_and_the_others_are_kept(here: Path) -> None:
     (here / "there.yaml").touch()
     code, asked = ask(here, b"tiny\nplsst\nsvm\nplst\nf1\nthere.yaml\ne.yaml\n")

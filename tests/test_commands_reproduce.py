@@ -17,6 +17,7 @@ from mlcdr.config.yaml_reader import read_yaml
 from mlcdr.data import sources
 from mlcdr.errors import UserError
 from mlcdr.reproduce import published, recipes, reproduction
+from mlcdr.results.joining import list_other_methods
 from mlcdr.results.results import open_results
 from tests.reporting.results_folders import write_folder
 from tests.small import Outcome
@@ -189,6 +190,10 @@ def test_the_splits_of_the_large_data_sets_are_as_right(
     assert "those that give" not in said[5]
     other = "Not the methods that give the printed numbers: in here/folds5 BR has the learner ridge, not "
     assert other + "{binary_relevance:" in " ".join(said[5].split())
+    experiment = load_experiment(path)
+    theirs = {"BR": experiment.methods["BR"].with_value("learner.alpha", 2)}
+    assert list_other_methods(experiment, theirs) == ["BR has the learner ridge, not {ridge: {alpha: 2}}"]
+    assert list_other_methods(experiment, theirs, ["learner.alpha"]) == []
     large = recipes.recipes()["sun_2017_thesis/table3_2_large"].experiment.resolved()
     write_folder(tmp_path / "large", large, {("bibtex", "BR", "micro_f1"): (0.4, 0.01, 3)})
     (beside,) = reproduction.compare_protocols([open_results(tmp_path / "large")], "sun_2017_thesis/table3_2")

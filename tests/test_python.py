@@ -48,6 +48,13 @@ def computed(results: mlcdr.Results) -> int:
     return number
 
 
+def test_labels_of_two_frames_are_compared_in_one_order() -> None:
+    Y = pd.DataFrame(np.eye(3, dtype=int), columns=list("abc"))
+    assert mlcdr.evaluate(Y, Y)["f1"] == 1
+    with pytest.raises(mlcdr.UserError, match="the same labels in the same order"):
+        mlcdr.evaluate(Y, Y[list("cba")])
+
+
 def test_import_is_light_and_lists_every_public_name() -> None:
     told = """
 import sys, mlcdr

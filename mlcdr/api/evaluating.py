@@ -46,7 +46,7 @@ def evaluate(
     ConfigError
         When a metric is unknown.
     UserError
-        When the shapes disagree, or a label is neither 0 nor 1.
+        When the shapes or the names of the labels disagree, or a label is neither 0 nor 1.
 
     Examples
     --------
@@ -58,14 +58,18 @@ def evaluate(
     written = [metrics] if isinstance(metrics, str | Mapping) else metrics
     specs = [settle_metric(read_metric(each, (i,), problems), (i,), problems) for i, each in enumerate(written)]
     problems.raise_any()
+    given: tuple[Any, ...] = (Y, predicted, scores)
+    named = [list(each.columns) for each in given if hasattr(each, "columns")]
+    if any(each != named[0] for each in named):
+        raise UserError("the columns of Y, predicted and scores must be the same labels in the same order")
     truth, labels = as_dense(Y), as_dense(predicted)
     for name, matrix in (("Y", truth), ("predicted", labels)):
         if matrix.ndim != 2 or not ((matrix == 0) | (matrix == 1)).all():
             raise UserError(f"{name}: must be a matrix (n×K) of 0 and 1")
-    given = None if scores is None else as_dense(scores).astype(float)
+    values = None if scores is None else as_dense(scores).astype(float)
     try:
         outcome = Outcome(
-            Counts(truth, labels), None if given is None else Scores(truth, given), probabilities=_as_shares(given)
+            Counts(truth, labels), None if values is None else Scores(truth, values), probabilities=_as_shares(values)
         )
     except ValueError as error:
         raise UserError(str(error)) from None

@@ -92,11 +92,11 @@ def new(
         typer.Option("--dataset", "-d", metavar="DATASET", help="A data set, a file, or `synthetic`. Repeatable."),
     ] = None,
     labels: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="NAME",
             help="Which columns of your file (CSV, Parquet) are labels: a name, a pattern (tag_*), or how many (-6: "
-            "the last six).",
+            "the last six). Repeatable.",
         ),
     ] = None,
     methods: Annotated[
@@ -139,13 +139,13 @@ def new(
                 answers[flag] = answers[flag] or _ask(what, default, check_names)
                 tables = [each for each in answers["-d"] if new_config.needs_labels(each)]
                 if tables and labels is None:
-                    labels = _ask_labels(tables[0], new_config.LABELS)
+                    labels = [_ask_labels(tables[0], new_config.LABELS)]
             if out is None:
                 (line,) = _ask("File", ("experiment.yaml",), lambda lines: _refuse_present(Path(lines[0])), whole=True)
                 out = Path(line)
         except (Stop, KeyboardInterrupt):
             given = [word for flag, names in answers.items() for each in names for word in (flag, each)]
-            given += [] if labels is None else [f"--labels={labels}"]
+            given += [f"--labels={each}" for each in labels or ()]
             if given:
                 print_notice(f"\nto continue with these answers: {shlex.join(['mlcdr', 'new', *given])}")
             raise
@@ -154,20 +154,18 @@ def new(
         _refuse_present(out)
     if name is None:
         name = out.stem if out is not None else "experiment"
-    text = new_config.write_draft(
-        name,
-        datasets or new_config.DATASETS,
-        methods or new_config.METHODS,
-        metrics or new_config.METRICS,
-        _read_labels(labels),
-    )
+    datasets, columns = datasets or list(new_config.DATASETS), _read_labels(labels)
+    text = new_config.write_draft(name, datasets, methods or new_config.METHODS, metrics or new_config.METRICS, columns)
+    refused = new_config.refusal(datasets, columns)
     if out is None:
         print(text, end="")
     else:
         from mlcdr.whole_files import write_atomically
 
         write_atomically(out, text)
-        print_notice(f"written: {out}; `mlcdr run {out}` runs it")
+        print_notice(f"written: {out}" if refused else f"written: {out}; `mlcdr run {out}` runs it")
+    if refused:
+        print_notice(f"before it can be run: {refused}")
 
 
 def _ask_labels(table: str, how: str) -> str:
@@ -175,15 +173,20 @@ def _ask_labels(table: str, how: str) -> str:
     from mlcdr.data.dataset import load_dataset
 
     def check_labels(lines: list[str]) -> None:
-        load_dataset(table, labels=_read_labels(lines[0]))
+        load_dataset(table, labels=_read_labels(lines), missing="keep")
 
     return _ask(f"Labels of {table}: a name, {how}", ("-1",), check_labels, whole=True)[0]
 
 
-def _read_labels(text: str | None) -> Any:
+def _read_labels(texts: Sequence[str] | None) -> Any:
+    """The option `labels` of a data set: a number, a name, or the names of several texts or of one with commas."""
     from mlcdr.config.yaml_reader import read_yaml_text
 
-    return None if text is None else read_yaml_text(text, "--labels", numbered=False).data
+    values = [read_yaml_text(text, "--labels", numbered=False).data for text in texts or ()]
+    if len(values) == 1 and isinstance(values[0], list):
+        return values[0]
+    names = [name.strip() for value in values for name in str(value).split(",")]
+    return names if len(names) > 1 else next(iter(values), None)
 
 
 def _refuse_present(out: Path) -> None:

@@ -100,12 +100,21 @@ def needs_labels(dataset: str) -> bool:
     return SUFFIXES.get(suffix(dataset)) in ("csv", "parquet", "feather")
 
 
+def refusal(datasets: Sequence[str], labels: Any) -> str:
+    """Why the first table that cannot be read with these labels cannot; empty if all can."""
+    for table in datasets:
+        if needs_labels(table) and Path(table).is_file():
+            try:
+                load_dataset(table, labels=labels, missing="keep")
+            except DataError as error:
+                return str(error)
+    return ""
+
+
 def _has_gaps(table: str, labels: Any) -> bool:
     """Whether values are missing in a table that is there and can be read with these labels."""
-    try:
-        return Path(table).is_file() and load_dataset(table, labels=labels, missing="keep").kind_of_features == "gaps"
-    except DataError:
-        return False
+    there = Path(table).is_file() and not refusal([table], labels)
+    return there and load_dataset(table, labels=labels, missing="keep").kind_of_features == "gaps"
 
 
 def _dataset(name: str, labels: Any, has_gaps: bool) -> str:

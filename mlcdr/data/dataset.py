@@ -147,7 +147,8 @@ class Dataset:
         Parameters
         ----------
         X : array, sparse matrix or DataFrame of shape (n, d); or n texts
-            Features; the columns of a DataFrame may be categories, as in a CSV file.
+            Features; the columns of a DataFrame may be categories, as in a CSV file. Columns that are only numbered are
+            called feature1, ...
         Y : array, sparse matrix or DataFrame of shape (n, K), optional
             Label sets, of 0 and 1 (or -1 and 1). Left out where X is a DataFrame that has the labels among its columns.
         name, missing
@@ -165,6 +166,11 @@ class Dataset:
         from mlcdr.data.arrays import Arrays
 
         place = Path(name)
+        for key, problem in option_problems({"missing": missing, **options}):
+            raise DataError(f"{name}: {key}: {problem}")
+        form = "frame" if hasattr(X, "columns") else "memory"
+        check_form_options(name, form, options)
+        X, Y = _name_columns(X, "feature"), _name_columns(Y, "label")
         texts = list_texts(X)
         if texts is not None:
             import pandas as pd
@@ -270,6 +276,14 @@ def load_dataset(
         stored = read_files(files, missing, part, options)
         cache.save(checksum, *stored)
     return _dataset(files.name, checksum, *stored)
+
+
+def _name_columns(values: Any, stem: str) -> Any:
+    """A DataFrame whose columns are only numbered with names: feature1, ...; anything else as it is."""
+    columns = getattr(values, "columns", None)
+    if columns is None or list(columns) != list(range(len(columns))):
+        return values
+    return values.set_axis([f"{stem}{j + 1}" for j in columns], axis=1)
 
 
 def _dataset(name: str, checksum: str, X: Matrix, Y: Matrix, facts: Mapping[str, Any]) -> Dataset:

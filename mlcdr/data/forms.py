@@ -50,6 +50,7 @@ FORMS = {
     "openml": Form("OpenML", (), _COLUMNS, "the source's targets, or `labels`"),
     "function": Form("a function", (), ("arguments",), "the function returns (X, Y)"),
     "synthetic": Form("synthetic", (), (), "generated"),
+    "frame": Form("a DataFrame", (), _COLUMNS, "as in CSV, or apart from it"),
     "memory": Form("memory", (), (), "as they were given"),
 }
 

@@ -135,8 +135,9 @@ def _differences(results: Results, table: str) -> Iterator[str]:
     """How a run differs from the configs of a table: in its splits, and in methods that bear the same names."""
     if note := _other_protocol(results, table):
         yield note
-    theirs = [recipe.outline.methods for recipe in _named(table)]
-    for difference in min((list_other_methods(results.experiment, each) for each in theirs), key=len, default=[]):
+    theirs = [recipe.outline for recipe in _named(table)]
+    found = [list_other_methods(results.experiment, each.methods, each.sweep) for each in theirs]
+    for difference in min(found, key=len, default=[]):
         yield f"Not the methods that give the printed numbers: in {results.folder} {difference}."
 
 

@@ -10,10 +10,10 @@ stands at all points that another folder swept.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment, MethodSpec
@@ -106,20 +106,34 @@ def _agree(first: Results, second: Results, method: str, swept: tuple[str, ...],
     return all(are_same(one[key], other[key]) for key in one.keys() & other.keys())
 
 
-def list_other_methods(ours: Experiment, theirs: Mapping[str, MethodSpec]) -> list[str]:
+def list_other_methods(ours: Experiment, theirs: Mapping[str, MethodSpec], swept: Iterable[str] = ()) -> list[str]:
     """`A and B have the learner ridge, not m5p` for the methods that bear the same name and have other parts.
 
-    How they are tuned is left out, and so is a part that only its class could read (a stand-in, which has no name).
+    How they are tuned is left out, and so are parameters that `theirs` sweep, and a part that only its class could read
+    (a stand-in, which has no name).
     """
+    swept = tuple(swept)
     found: dict[str, list[str]] = {}
     for name in (name for name in ours.methods if name in theirs):
-        one, other = ours.methods[name].plain(), theirs[name].plain()
+        one, other = _without(ours.methods[name].plain(), swept), _without(theirs[name].plain(), swept)
         for part in (
             part for part in {**other, **one} if part != "tune" and other.get(part) not in ("", one.get(part))
         ):
             shown = [json.dumps(each.get(part, "none"), ensure_ascii=False).replace('"', "") for each in (one, other)]
             found.setdefault(f"the {part.replace('_', ' ')} {shown[0]}, not {shown[1]}", []).append(name)
     return [f"{join_words(names)} {'has' if len(names) == 1 else 'have'} {what}" for what, names in found.items()]
+
+
+def _without(method: dict[str, Any], paths: Iterable[str]) -> dict[str, Any]:
+    """The parts of a method without the parameters at some paths."""
+    for path in paths:
+        part, _, parameter = path.partition(".")
+        match method.get(part):
+            case dict(component) if len(component) == 1:
+                [(name, parameters)] = component.items()
+                left = {key: value for key, value in parameters.items() if key != parameter}
+                method = {**method, part: {name: left} if left else name}
+    return method
 
 
 def _means_of(

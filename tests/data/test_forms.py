@@ -205,6 +205,26 @@ def test_a_column_of_text(name: str, tmp_path: Path) -> None:
     assert "1 features (texts), 3 labels" in repr(found)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mising": "mean"}, "mine: mising: unknown option of a data set; did you mean 'missing'"),
+        ({"missing": "men"}, "mine: missing: must be one of error, keep, mean, zero, .* did you mean 'mean'"),
+        ({"drop": ["a"]}, "mine: the option drop is of CSV, .* a DataFrame, and this is memory"),
+    ],
+)
+def test_options_of_what_is_in_memory_are_checked(options: dict[str, Any], message: str) -> None:
+    X, Y = np.array([[1.0], [np.nan]]), np.eye(2)
+    with pytest.raises(DataError, match=message):
+        Dataset.of(X, Y, name="mine", **options)
+
+
+def test_columns_of_a_frame_that_are_only_numbered_get_names() -> None:
+    dataset = Dataset.of(pd.DataFrame([[1.0, 2.0], [3.0, 5.0]]), pd.DataFrame(np.eye(2)))
+    assert dataset.feature_names == ("feature1", "feature2")
+    assert dataset.label_names == ("label1", "label2")
+
+
 def test_texts_in_memory() -> None:
     made = [
         Dataset.of(BODIES, Y),
@@ -354,7 +374,7 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "text that is a label": ("t.csv", T + "a,1\n", S | {"text": "tag"}, ":1: text: column 'tag' is a label"),
     "short row of text": ("t.csv", "tag,body\n1,a\n0\n", S, ":3: 1 cells, but there are 2 columns"),
     "numbers for text": ("t.parquet", _texts([1, 2]), S, ": row 1: column 'body' has '1', which is a int and no text"),
-    "text of arff": ("t.arff", "", S, ": the option text is of CSV, Parquet, Feather, OpenML, and this is ARFF"),
+    "text of arff": ("t.arff", "", S, ": the option text is of CSV, Parquet, Feather, OpenML, a DataFrame, and"),
     # CSV: the file
     "empty": ("c.csv", "", L, ":1: an empty file; a CSV file begins with the names of its columns"),
     "no rows": ("c.csv", C, L, ": no row after the names"),
