@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from mlcdr.errors import escape_control_characters, join_words
+from mlcdr.experiment.splits import KFold, Shuffle, number_of_splits
 from mlcdr.results.best import tuned_paths
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, Text, escape_latex
@@ -78,13 +79,22 @@ def note_tuning(results: Results, methods: Sequence[str]) -> list[str]:
 
 
 def note_unfilled(results: Results) -> list[str]:
-    """Notes on swept values at which no trial of any method has a result."""
+    """Notes on data sets of which splits lack a result, and on swept values at which no trial of any method has one."""
+    splits = results.experiment.splits
+    planned = number_of_splits(splits) if isinstance(splits, Shuffle | KFold) and not results.joined else 0
+    most: dict[str, int] = {}
+    for (dataset, *_), cell in results.cells.items():
+        most[dataset] = max(cell.n, most.get(dataset, 0))
+    short = [f"{dataset} ({n} of {planned})" for dataset, n in most.items() if n < planned]
     by_path: dict[str, list[str]] = {}
     for path, value in results.without_result:
         by_path.setdefault(path, []).append(value)
     return [
-        f"No method has a result at {shorten_path(path, results.swept)} = {', '.join(values)}."
-        for path, values in by_path.items()
+        *([f"Not all splits have results: {join_words(short)}."] if short else []),
+        *(
+            f"No method has a result at {shorten_path(path, results.swept)} = {', '.join(values)}."
+            for path, values in by_path.items()
+        ),
     ]
 
 

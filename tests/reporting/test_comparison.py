@@ -100,6 +100,7 @@ def test_a_mean_over_fewer_splits_is_neither_bold_nor_ranked(tmp_path):
         render_table(results, {"layout": "generic"}).sheet,
     ):
         assert "Over fewer splits than others, so neither bold nor ranked: B on e (2 of 3)." in got.notes
+        assert "Not all splits have results: d (3 of 4) and e (3 of 4)." in got.notes
         bold = {cell.plain for row in got.rows for cell in row if cell.bold}
         assert bold == {"0.3000 ± 0.0058"}
     assert comparison.compare(results, METRIC).ranked == (("d", ()),)
