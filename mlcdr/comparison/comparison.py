@@ -40,6 +40,7 @@ from mlcdr.tables.text_format import (
     note_fewer_splits,
     note_tuning,
     note_unfilled,
+    note_unfinished,
     number,
     shorten_path,
 )
@@ -248,6 +249,7 @@ class _Comparer:
             bold = f" {BOLD} of its data set{column}." if any_best else ""
             notes.append(f"Mean ± standard error {describe_splits(c.n for c in present)}.{bold}")
         if not self.results.joined:
+            notes += note_unfinished(self.results)
             notes += note_fewer_splits(
                 (dataset, self.metric, method, cell.n)
                 for (dataset, _), found in self.cells.items()

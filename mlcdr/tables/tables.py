@@ -29,6 +29,7 @@ from mlcdr.tables.text_format import (
     note_fewer_splits,
     note_tuning,
     note_unfilled,
+    note_unfinished,
     number,
     shorten_path,
 )
@@ -251,6 +252,7 @@ def _list_notes(plan: Arrangement) -> tuple[str, ...]:
             what = f"Mean, divided by that of {layout.relative_to} on the same data set,"
         notes.append(f"{what} {describe_splits(c.n for c in present)}.")
         if not results.joined:
+            notes += note_unfinished(results)
             notes += note_fewer_splits(
                 (slot.place["dataset"], slot.place["metric"], slot.place["method"], slot.cell.n)
                 for slot in plan.slots

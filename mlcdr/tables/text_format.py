@@ -78,23 +78,25 @@ def note_tuning(results: Results, methods: Sequence[str]) -> list[str]:
     return [f"{note} `tune: {{scope: split}}` chooses inside the training rows." for note in notes]
 
 
-def note_unfilled(results: Results) -> list[str]:
-    """Notes on data sets of which splits lack a result, and on swept values at which no trial of any method has one."""
+def note_unfinished(results: Results) -> list[str]:
+    """A note on data sets of which splits have no result of any method."""
     splits = results.experiment.splits
-    planned = number_of_splits(splits) if isinstance(splits, Shuffle | KFold) and not results.joined else 0
+    planned = number_of_splits(splits) if isinstance(splits, Shuffle | KFold) else 0
     most: dict[str, int] = {}
     for (dataset, *_), cell in results.cells.items():
         most[dataset] = max(cell.n, most.get(dataset, 0))
     short = [f"{dataset} ({n} of {planned})" for dataset, n in most.items() if n < planned]
+    return [f"Not all splits have results: {join_words(short)}."] if short else []
+
+
+def note_unfilled(results: Results) -> list[str]:
+    """Notes on swept values at which no trial of any method has a result."""
     by_path: dict[str, list[str]] = {}
     for path, value in results.without_result:
         by_path.setdefault(path, []).append(value)
     return [
-        *([f"Not all splits have results: {join_words(short)}."] if short else []),
-        *(
-            f"No method has a result at {shorten_path(path, results.swept)} = {', '.join(values)}."
-            for path, values in by_path.items()
-        ),
+        f"No method has a result at {shorten_path(path, results.swept)} = {', '.join(values)}."
+        for path, values in by_path.items()
     ]
 
 
