@@ -72,7 +72,7 @@ def compare_with_data(experiment: Experiment) -> Comparison:
                 remarks[
                     f"metrics.{k}: {metric.label}: {dataset.name} has {dataset.n_labels} labels, fewer than {at}"
                 ] = None
-        for line, fails in _find_misfits(experiment, dataset, n_train):
+        for line, fails in find_misfits(experiment, dataset, n_train):
             (found if fails else remarks)[line] = None
     return Comparison(list(found), list(remarks))
 
@@ -87,7 +87,7 @@ def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[st
             yield f"methods.{name}: {why}{step} ({dataset.name})"
 
 
-def _find_misfits(experiment: Experiment, dataset: Dataset, n_train: int) -> Iterator[_Line]:
+def find_misfits(experiment: Experiment, dataset: Dataset, n_train: int) -> Iterator[_Line]:
     """The parameters that do not fit a data set of this size, where they are written; and whether trials fail by it."""
     whole = _Sizes(dataset.name, n_train, dataset.n_features, dataset.n_labels)
     for name, spec in experiment.methods.items():

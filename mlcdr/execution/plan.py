@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcdr.config.data_checks import find_unfit_features
+from mlcdr.config.data_checks import find_misfits, find_unfit_features
 from mlcdr.config.loading import experiment_yaml
 from mlcdr.data.encoding import MissingValueError
 from mlcdr.errors import ConfigError
@@ -144,6 +144,10 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
         raise ConfigError([experiment.placed(problem) for problem in unfit])
     for text in dataset.notices:
         listener.notice(f"{dataset.name}: {text}")
+    first = data.splits[0]
+    for line, fails in find_misfits(experiment, dataset, len(first.train) + len(first.unlabelled)):
+        if fails:
+            listener.notice(f"{experiment.placed(line)}; these trials fail")
     counted = dataset.statistics()
     facts = {
         "checksum": dataset.checksum,

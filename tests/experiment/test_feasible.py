@@ -10,6 +10,7 @@ import pytest
 from mlcdr.config.data_checks import compare_with_data
 from mlcdr.config.loading import experiment_from
 from mlcdr.errors import UserError
+from mlcdr.execution.listener import Listener
 from mlcdr.execution.runner import run
 from tests.small import FOUR, SIZES, plain, write_dataset
 
@@ -255,6 +256,14 @@ def test_what_is_not_cut_down_is_not_remarked(arff: Path) -> None:
         )
 
 
+class Notices(Listener):
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def notice(self, text: str) -> None:
+        self.texts.append(text)
+
+
 def test_what_is_told_is_what_fails_and_nothing_else(arff: Path, tmp_path: Path) -> None:
     """Sizes up to the bound and beyond it, as a run has it: of 45 training rows, 5 features and 6 labels."""
     for parts, path, sizes in (
@@ -266,11 +275,15 @@ def test_what_is_told_is_what_fails_and_nothing_else(arff: Path, tmp_path: Path)
     ):
         changes = {"sweep": {path: list(sizes)}, "methods": {"A": {"learner": "least_squares", **parts}}}
         experiment = experiment_from(plain(arff, **changes, name=path.replace(".", "_")))
-        report = run(experiment, tmp_path / "results")
+        notices = Notices()
+        report = run(experiment, tmp_path / "results", listener=notices)
         failing = {int(trial.point[0][1]) for trial, _ in report.failures}
         named = {int(line.split(": ")[1].split()[0]) for line in compare_with_data(experiment).mistakes}
         assert failing == named != set()
         assert compare_with_data(experiment).remarks == []
+        found = [each.removesuffix("; these trials fail") for each in notices.texts if each.endswith("trials fail")]
+        mistakes = [experiment.placed(line) for line in compare_with_data(experiment).mistakes]
+        assert found == mistakes, "a run says it before it computes"
     changes = {"sweep": {"learner.k": [6, 99]}, "methods": {"A": {"learner": "rakel"}}}
     experiment = experiment_from(plain(arff, **changes, name="cut_down"))
     assert run(experiment, tmp_path / "results").failures == compare_with_data(experiment).mistakes == []
