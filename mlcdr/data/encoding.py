@@ -368,7 +368,7 @@ def fill(
         number = f" ({len(rows)} are missing: {where})" if len(rows) > 1 else ""
         hint = (
             "`missing: keep` leaves gaps to a step of the method, `missing: mean` or `zero` fills them for all rows "
-            f"(in a config: `{{{path.name}: {{missing: keep}}}}`)"
+            f"(in a config: `{{{path.name}: {{missing: keep}}}}`; of a command on data: `--set missing=keep`)"
         )
         with _of_missing_values():
             fail_at(rows[0], columns[0], f"has no value{number}; {hint}")
