@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import pytest
+
 import mlcdr
 from mlcdr.experiment import keys
 from mlcdr.methods.provenance import code_of_text
+from tests import small
 
 EXPERIMENT = ("data_source", "division", "estimators", "families", "outputs", "seeds", "stratification")
 COMPUTING = (*(f"experiment/{name}.py" for name in EXPERIMENT), "execution/computing.py")
@@ -31,3 +34,17 @@ def test_a_digest_is_of_values_and_not_of_their_order() -> None:
     text = '{"a":"\\u00e9","b":[1,0.5]}'
     assert keys.digest({"b": [1, 0.5], "a": "é"}) == hashlib.sha256(text.encode()).hexdigest()[:32]
     assert keys.digest([1, 2]) != keys.digest([2, 1])
+
+
+def test_all_code_that_decides_a_method_is_in_its_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = small.experiment(small.write_dataset(tmp_path))
+    dataset = small.read_data(experiment).dataset
+    name, spec = next(iter(experiment.methods.items()))
+
+    def make_keys() -> list[str]:
+        return keys.trial_keys(experiment, name, spec, dataset, [keys.write_split({"split": 0})])
+
+    before, code = make_keys(), keys.code_of(experiment, spec)
+    for part in code:
+        monkeypatch.setattr(keys, "code_of", lambda *_, other=part: {**code, other: "other"})
+        assert make_keys() != before, part
