@@ -28,7 +28,7 @@ def format_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def as_numbers(texts: pd.Series) -> pd.Series:
     """A column of texts as whole numbers or numbers, if all of them are; else the texts as they are."""
     for kind in (int, float) if len(texts) else ():
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, OverflowError):  # of more than 64 bits
             return texts.astype(kind)
     return texts
 

@@ -19,6 +19,7 @@ from sklearn import linear_model
 from sklearn.model_selection import cross_val_score
 
 import mlcdr
+from mlcdr.csv_files import as_numbers
 from mlcdr.data import held
 from tests import prepared, small
 
@@ -164,6 +165,7 @@ def test_workers_find_the_data_without_a_guarded_main(tmp_path: Path) -> None:
     script = f"""
 import json, os
 import mlcdr
+from mlcdr.csv_files import as_numbers
 from mlcdr.data import held
 from tests.test_python import config, make_data
 assert not os.environ.get("AGAIN")
@@ -471,3 +473,9 @@ def test_what_was_chosen_is_a_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert set(found.parameter) <= {"learner.alpha"}
         assert set(found.value) <= {"0.1", "10"}
         assert results.scores.split.nunique() == 4
+
+
+def test_a_column_is_of_numbers_if_all_its_texts_are() -> None:
+    for texts, values in ((["1", "2"], [1, 2]), (["1", "0.5"], [1, 0.5]), (["1", "20%"], ["1", "20%"])):
+        assert as_numbers(pd.Series(texts)).tolist() == values
+    assert as_numbers(pd.Series(["1", str(10**20)])).tolist() == [1, 1e20]

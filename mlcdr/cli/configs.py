@@ -156,7 +156,7 @@ def new(
         name = out.stem if out is not None else "experiment"
     datasets, columns = datasets or list(new_config.DATASETS), _read_labels(labels)
     text = new_config.write_draft(name, datasets, methods or new_config.METHODS, metrics or new_config.METRICS, columns)
-    refused = new_config.refusal(datasets, columns)
+    refused = new_config.describe_unreadable(datasets, columns)
     if out is None:
         print(text, end="")
     else:

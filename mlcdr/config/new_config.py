@@ -100,7 +100,7 @@ def needs_labels(dataset: str) -> bool:
     return SUFFIXES.get(suffix(dataset)) in ("csv", "parquet", "feather")
 
 
-def refusal(datasets: Sequence[str], labels: Any) -> str:
+def describe_unreadable(datasets: Sequence[str], labels: Any) -> str:
     """Why the first table that cannot be read with these labels cannot; empty if all can."""
     for table in datasets:
         if needs_labels(table) and Path(table).is_file():
@@ -113,7 +113,7 @@ def refusal(datasets: Sequence[str], labels: Any) -> str:
 
 def _has_gaps(table: str, labels: Any) -> bool:
     """Whether values are missing in a table that is there and can be read with these labels."""
-    there = Path(table).is_file() and not refusal([table], labels)
+    there = Path(table).is_file() and not describe_unreadable([table], labels)
     return there and load_dataset(table, labels=labels, missing="keep").kind_of_features == "gaps"
 
 

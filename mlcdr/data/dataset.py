@@ -19,7 +19,7 @@ from mlcdr.data import cache, held, sources
 from mlcdr.data.arff import ArffTable, read_arff
 from mlcdr.data.encoding import Missing, encode
 from mlcdr.data.files import DataFiles, Part, is_path, locate, names_beside, sha256, suffix
-from mlcdr.data.forms import FORMS, MAPPINGS, OPENML, check_form_options, option_problems
+from mlcdr.data.forms import FORMS, MAPPINGS, MEMORY, OPENML, check_form_options, option_problems
 from mlcdr.data.labels import meka_label_count, read_label_xml
 from mlcdr.data.published import find_published, read_published
 from mlcdr.data.synthetic import Synthetic
@@ -166,10 +166,10 @@ class Dataset:
         from mlcdr.data.arrays import Arrays
 
         place = Path(name)
-        for key, problem in option_problems({"missing": missing, **options}):
+        # its source is memory: no option may name another one
+        for key, problem in option_problems({"missing": missing, **options, MEMORY: "given"}):
             raise DataError(f"{name}: {key}: {problem}")
-        form = "frame" if hasattr(X, "columns") else "memory"
-        check_form_options(name, form, options)
+        check_form_options(name, "frame" if hasattr(X, "columns") else MEMORY, options)
         X, Y = _name_columns(X, "feature"), _name_columns(Y, "label")
         texts = list_texts(X)
         if texts is not None:

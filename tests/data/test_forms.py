@@ -210,6 +210,7 @@ def test_a_column_of_text(name: str, tmp_path: Path) -> None:
     [
         ({"mising": "mean"}, "mine: mising: unknown option of a data set; did you mean 'missing'"),
         ({"missing": "men"}, "mine: missing: must be one of error, keep, mean, zero, .* did you mean 'mean'"),
+        ({"path": "a.csv"}, "mine: memory: the data come from one place, and there is path already"),
         ({"drop": ["a"]}, "mine: the option drop is of CSV, .* a DataFrame, and this is memory"),
     ],
 )
