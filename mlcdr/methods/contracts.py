@@ -469,3 +469,18 @@ def has_decision_function(classifier: Any) -> bool:
 def as_dense(Y: Any) -> NDArray[Any]:
     """Y as a dense array."""
     return Y.toarray() if sp.issparse(Y) else np.asarray(Y)
+
+
+def given(name: str, matrix: Any, width: int, or_fewer: bool = False) -> NDArray[Any]:
+    """A matrix (n×width) that a fitted part was given, as a dense array; `or_fewer`: it may have fewer columns.
+
+    Raises
+    ------
+    ValueError
+        When it has another shape.
+    """
+    matrix = as_dense(matrix)
+    if matrix.ndim != 2 or matrix.shape[1] > width or (matrix.shape[1] < width and not or_fewer):
+        expected = f"(n, {width})" + (", or fewer columns," if or_fewer else "")
+        raise ValueError(f"{name}: shape {matrix.shape} where {expected} is expected")
+    return matrix

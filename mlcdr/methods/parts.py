@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlcdr.methods.constraints import parameter
-from mlcdr.methods.contracts import Part, has_parameters, validate_parameters
+from mlcdr.methods.contracts import LabelSpace, Part, has_parameters, validate_parameters
 
 _METHODS = {
     "learner": ("fit", "predict"),
@@ -99,6 +99,8 @@ def _check_kind(name: str, part: Any) -> None:
     if isinstance(part, type):
         raise TypeError(f"{name}: {part.__name__} is a class; write {part.__name__}(...)")
     place = name.partition("[")[0]
+    if place == "label_space" and isinstance(part, LabelSpace) and hasattr(part, "transform"):
+        raise TypeError(f"label_space: {type(part).__name__} reduces features and labels together; it is a dual_space")
     if (part is None and place != "learner") or all(hasattr(part, each) for each in _METHODS[place]):
         return
     others = [other for other, methods in _METHODS.items() if all(hasattr(part, each) for each in methods)]

@@ -21,6 +21,7 @@ from mlcdr.methods.chains.classifier_chain import ClassifierChain
 from mlcdr.methods.classifiers.lift import LIFT
 from mlcdr.methods.classifiers.mlknn import MLkNN
 from mlcdr.methods.composition import ComposedClassifier
+from mlcdr.methods.dual_space.ddsr import DDSR
 from mlcdr.methods.feature_space import pca
 from mlcdr.methods.feature_space.mddm import MDDM
 from mlcdr.methods.label_space.cplst import CPLST
@@ -176,6 +177,7 @@ def test_a_part_in_the_place_of_another_is_refused_with_what_is_right():
             "label_space: MDDM is no label_space, which has `encode`, `decode`; it can be the feat",
         ),
         ({"feature_space": [MDDM(), CPLST()]}, "feature_space[1]: CPLST is no feature_space, which has `transform`;"),
+        ({"label_space": DDSR(2)}, "label_space: DDSR reduces features and labels together; it is a dual_space"),
         ({"threshold": 0.5}, "threshold: float is no threshold, which has `apply`"),
     ):
         with pytest.raises(TypeError, match=re.escape(told)):

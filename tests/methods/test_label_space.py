@@ -53,6 +53,20 @@ def matrix_of(cls, X, Y):
     return z.T @ inner @ z
 
 
+@pytest.mark.parametrize("cls", ALL)
+def test_labels_and_codes_of_another_width_are_refused_with_the_shape_that_is_expected(cls):
+    X, Y = problem(NAMES[0])
+    space, n_labels = make(cls).fit(X, Y), Y.shape[1]
+    width = space.encode(Y).shape[1]
+    assert space.decode(space.encode(Y)).shape == Y.shape
+    for wrong in (np.ones((4, n_labels + 1)), np.ones((4, n_labels - 1)), np.ones(n_labels)):
+        with pytest.raises(ValueError, match=rf"^Y: shape \({wrong.shape[0]},.* where \(n, {n_labels}\) is expected"):
+            space.encode(wrong)
+    for wrong in (np.ones((4, width + 1)), np.ones(width), *([] if space.nested else [np.ones((4, width - 1))])):
+        with pytest.raises(ValueError, match=rf"^codes: shape .* where \(n, {width}\).* is expected"):
+            space.decode(wrong)
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("cls", [PLST, OCCA, CPLST])
 def test_directions_are_the_leading_eigenvectors(cls, name):

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.constraints import NOT_NEGATIVE, parameter
 from mlcdr.methods.contracts import as_dense
@@ -77,8 +76,7 @@ class CanonicalCodes(HatLabelSpace):
 
     def decode(self, codes: Array) -> Array:
         """Label scores V⁺t + ȳ (n×K) of codes t (n×m) in the first m ≤ M dimensions, V's first m rows."""
-        check_is_fitted(self, "directions_")
-        inner = self._orthonormal(codes)
+        inner = self._orthonormal(self._given_codes(codes))
         return inner @ self.basis_[:, : inner.shape[1]].T + self.mean_
 
     def _orthonormal(self, codes: Array) -> Array:

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, SEED, SIZE, one_of, parameter
-from mlcdr.methods.contracts import LabelSpace, as_dense
+from mlcdr.methods.contracts import LabelSpace, as_dense, given
 from mlcdr.methods.label_space.linear import Array
 from mlcdr.metrics.label_sets import LOSSES_OF_PAIRS, losses_of_pairs
 from mlcdr.numerics.entry import as_label_matrix, checked
@@ -120,7 +120,8 @@ class CLEMS(LabelSpace):
     def encode(self, Y: Any) -> Array:
         """The codes t (n×M) of label sets Y (n×K)."""
         check_is_fitted(self, "label_sets_")
-        sets, member = np.unique((as_dense(Y) > 0).astype(np.uint8), axis=0, return_inverse=True)
+        Y = given("Y", Y, self.label_sets_.shape[1])
+        sets, member = np.unique((Y > 0).astype(np.uint8), axis=0, return_inverse=True)
         known = {each.tobytes(): i for i, each in enumerate(self.label_sets_)}
         places = [known.get(each.tobytes(), -1) for each in sets]
         for i in np.flatnonzero(np.array(places) < 0):
@@ -130,7 +131,8 @@ class CLEMS(LabelSpace):
     def decode(self, codes: Array) -> Array:
         """The label sets (n×K) of the nearest p for codes (n×M), as scores 0 and 1."""
         check_is_fitted(self, "label_sets_")
-        return self.label_sets_[self._nearest.nearest(np.asarray(codes), 1).indices].astype(np.float64)
+        codes = given("codes", codes, self.n_components_)
+        return self.label_sets_[self._nearest.nearest(codes, 1).indices].astype(np.float64)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,7 +8,6 @@ import numpy as np
 import scipy.linalg
 from sklearn.linear_model import Lasso
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.constraints import COUNT, POSITIVE, SEED, one_of, parameter
 from mlcdr.methods.contracts import as_dense
@@ -88,7 +87,7 @@ class CompressedSensing(LinearLabelSpace):
 
     def decode(self, codes: Array) -> Array:
         """Label scores (n×K), few of them other than 0, of codes (n×m) in the first m ≤ M dimensions."""
-        check_is_fitted(self, "directions_")
+        codes = self._given_codes(codes)
         m = codes.shape[1]
         a, t = self.directions_[:m] / np.sqrt(m), codes / np.sqrt(m)
         if self.decoder == "lasso":

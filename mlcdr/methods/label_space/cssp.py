@@ -9,7 +9,6 @@ import scipy.linalg
 from sklearn.utils import check_random_state
 
 from mlcdr.methods.constraints import SEED, one_of, parameter
-from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.moments import Moments
 
@@ -80,8 +79,8 @@ class CSSP(LinearLabelSpace):
 
     def encode(self, Y: Any) -> Array:
         """The labels J (n×M) of label vectors Y (n×K)."""
-        return as_dense(Y)[:, self.labels_].astype(np.float64)
+        return self._given_labels(Y)[:, self.labels_].astype(np.float64)
 
     def decode(self, codes: Array) -> Array:
         """Label scores (n×K) of codes (n×M)."""
-        return codes @ self.decoder_
+        return self._given_codes(codes) @ self.decoder_

@@ -109,8 +109,7 @@ class FaIE(HatLabelSpace):
 
         It is not the code of an instance with these labels, which depends on its features, too: `encode_moments`.
         """
-        check_is_fitted(self, "directions_")
-        return self._coded(Y) @ np.linalg.pinv(self.directions_)
+        return self._coded(self._given_labels(Y)) @ np.linalg.pinv(self.directions_)
 
     def encode_moments(self, moments: Moments) -> Moments:
         """The moments of the codes z = yA + xB + c (of the training set: Z), from those of labels and features."""

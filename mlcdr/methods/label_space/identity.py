@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.constraints import one_of, parameter
-from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
@@ -56,8 +54,7 @@ class Identity(LinearLabelSpace):
 
     def encode(self, Y: Any) -> Array:
         """The targets (n×K) of label vectors Y (n×K)."""
-        check_is_fitted(self, "directions_")
-        return self._unit * (as_dense(Y) - self.mean_)
+        return self._unit * (self._given_labels(Y) - self.mean_)
 
     def encode_moments(self, moments: Moments) -> Moments:
         """The moments of the targets, from the moments of the labels."""
@@ -65,7 +62,7 @@ class Identity(LinearLabelSpace):
 
     def decode(self, codes: Array) -> Array:
         """Label scores (n×K) of predicted targets (n×K): in ±1 they are the same, else ȳ (or 0) is added."""
-        return codes if self.coding == "plus_minus_one" else super().decode(codes)
+        return self._given_codes(codes) if self.coding == "plus_minus_one" else super().decode(codes)
 
     def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:
         """As in `LinearLabelSpace`, in units of {0, 1} whatever the coding."""

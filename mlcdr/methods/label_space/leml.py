@@ -107,8 +107,7 @@ class LEML(LinearLabelSpace):
 
         It is not the code of an instance with these labels, which depends on its features, too: `encode_moments`.
         """
-        check_is_fitted(self, "directions_")
-        return (as_dense(Y) - self.mean_) @ np.linalg.pinv(self.directions_)
+        return (self._given_labels(Y) - self.mean_) @ np.linalg.pinv(self.directions_)
 
     def encode_moments(self, moments: Moments) -> Moments:
         """The moments of the codes (y − ȳ)H + (x − x̄)W(I − HᵀH), from those of labels and features."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.constraints import SIZE, one_of, parameter
-from mlcdr.methods.contracts import LabelSpace, as_dense
+from mlcdr.methods.contracts import LabelSpace, as_dense, given
 from mlcdr.numerics.entry import as_label_matrix, checked
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
@@ -78,8 +78,7 @@ class LinearLabelSpace(LabelSpace):
 
     def encode(self, Y: Any) -> Array:
         """The codes (Y − ȳ)Vᵀ (n×M) of label vectors Y (n×K)."""
-        check_is_fitted(self, "directions_")
-        return (as_dense(Y) - self.mean_) @ self.directions_.T
+        return (self._given_labels(Y) - self.mean_) @ self.directions_.T
 
     def encode_moments(self, moments: Moments) -> Moments:
         """The moments of the codes, from the moments of the labels."""
@@ -101,8 +100,18 @@ class LinearLabelSpace(LabelSpace):
 
     def decode(self, codes: Array) -> Array:
         """Label scores tV + ȳ (n×K) of codes t (n×m) in the first m ≤ M dimensions."""
-        check_is_fitted(self, "directions_")
+        codes = self._given_codes(codes)
         return codes @ self.directions_[: codes.shape[1]] + self.mean_
+
+    def _given_labels(self, Y: Any) -> NDArray[Any]:
+        """Label vectors (n×K) that `encode` was given, as a dense array; errors as of `given`."""
+        check_is_fitted(self, "directions_")
+        return given("Y", Y, len(self.mean_))
+
+    def _given_codes(self, codes: Any) -> Array:
+        """Codes (n×m) that `decode` was given; errors as of `given`."""
+        check_is_fitted(self, "directions_")
+        return given("codes", codes, len(self.directions_), or_fewer=self.nested)
 
     def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:
         """The terms of the bound (1) of Chen & Lin 2012 on a test set, per instance, for the first 1, …, M dimensions.

@@ -41,6 +41,7 @@ class PBR(LinearLabelSpace):
 
     def decode(self, codes: Array) -> Array:
         """Label scores (n×K): code + mean for the first m chosen labels, 0 (the label is absent) for all others."""
+        codes = self._given_codes(codes)
         chosen = self.labels_[: codes.shape[1]]
         scores = np.zeros((len(codes), self.directions_.shape[1]))
         scores[:, chosen] = codes + self.mean_[chosen]

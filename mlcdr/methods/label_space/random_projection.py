@@ -6,7 +6,6 @@ from typing import Any
 
 import scipy.linalg
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.constraints import SEED, parameter
 from mlcdr.methods.contracts import as_dense
@@ -52,7 +51,7 @@ class RandomProjection(LinearLabelSpace):
 
     def decode(self, codes: Array) -> Array:
         """Label scores V⁺t + ȳ (n×K) of codes t (n×m) in the first m ≤ M dimensions, V's first m rows."""
-        check_is_fitted(self, "directions_")
+        codes = self._given_codes(codes)
         return self._orthonormal(codes) @ self.basis_[:, : codes.shape[1]].T + self.mean_
 
     def _orthonormal(self, codes: Array) -> Array:
