@@ -9,10 +9,50 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from mlcdr.metrics import BY_LABEL, METRICS, Counts, Outcome, Scores, evaluate_labels
+from mlcdr.metrics import BY_LABEL, METRICS, Counts, Outcome, Scores, evaluate_labels, ranking
+from mlcdr.metrics.definition import Numbers
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 EXACT_ARGS = {"rel": 1e-12, "abs": 1e-12}
+EMPTY, ORDER = (0, 1, "skip"), ("first", "mean")
+AT_K = {"k": (5, Numbers(whole=True, least=1)), "zero_division": EMPTY, "ties": ORDER}
+PROPENSITY = {
+    "k": (5, Numbers(whole=True, least=1)),
+    "a": (0.55, Numbers(least=0)),
+    "b": (1.5, Numbers(open=True)),
+    "normalise": (True, False),
+    "ties": ORDER,
+}
+# Of each metric: whether more is better, what it needs, and its options, the default of each first.
+DECLARED: dict[str, tuple[bool, str, dict[str, tuple[object, ...]]]] = {
+    "one_error": (False, "top", {"zero_division": (1, 0, "skip"), "ties": ORDER}),
+    "coverage": (
+        False,
+        "scores",
+        {"count": ("steps", "labels"), "ties": ("worst", "first", "best"), "zero_division": (0, "skip")},
+    ),
+    "ranking_loss": (False, "scores", {"ties": ("wrong", "half", "right"), "zero_division": EMPTY}),
+    "label_ranking_average_precision": (True, "scores", {"zero_division": (1, 0, "skip")}),
+    "macro_auc": (True, "scores", {"zero_division": ("skip", 0, 0.5, 1)}),
+    "example_auc": (True, "scores", {"zero_division": ("skip", 0, 0.5, 1)}),
+    "micro_auc": (True, "scores", {}),
+    "macro_average_precision": (True, "scores", {"zero_division": ("skip", 0, 1)}),
+    "micro_average_precision": (True, "scores", {}),
+    "r_precision": (True, "scores", {"zero_division": EMPTY, "ties": ORDER}),
+    "precision_at_k": (True, "top", AT_K),
+    "recall_at_k": (True, "top", {**AT_K, "of": ("all", "reachable")}),
+    "ndcg_at_k": (True, "top", AT_K),
+    "psp_at_k": (True, "top", PROPENSITY),
+    "psndcg_at_k": (True, "top", PROPENSITY),
+    "log_loss": (False, "probabilities", {"of": ("cell", "instance"), "clip": (2.0**-52, Numbers(open=True))}),
+    "brier_score": (False, "probabilities", {"of": ("cell", "instance")}),
+}
+OF_LABELS = {
+    "auc": (True, "scores"),
+    "average_precision": (True, "scores"),
+    "log_loss": (False, "probabilities"),
+    "brier_score": (False, "probabilities"),
+}
 
 
 def problems() -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -38,6 +78,17 @@ def outcome(Y: np.ndarray, S: np.ndarray, keep_top: int | None = None) -> Outcom
 
 def value(name: str, Y: np.ndarray, S: np.ndarray, **options: object) -> float:
     return METRICS[name].of(outcome(Y, S), options)
+
+
+def test_directions_and_options_are_those_that_results_were_computed_with() -> None:
+    assert [metric.name for metric in ranking.METRICS] == list(DECLARED)
+    for metric in ranking.METRICS:
+        better, needs, options = DECLARED[metric.name]
+        assert (metric.higher_is_better, metric.needs) == (better, needs), metric.name
+        assert metric.parameters == {key: values[0] for key, values in options.items()}, metric.name
+        allowed = {key: values[1] if isinstance(values[1], Numbers) else values for key, values in options.items()}
+        assert metric.allowed == allowed, metric.name
+    assert {each.name: (each.higher_is_better, each.needs) for each in ranking.BY_LABEL} == OF_LABELS
 
 
 def test_rankings_of_labels_agree_with_scikit_learn() -> None:

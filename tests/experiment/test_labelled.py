@@ -68,6 +68,14 @@ def test_rows_are_chosen_at_random_anew_for_each_split_and_seed():
     assert len(places) == len(whole)
 
 
+def test_data_sets_that_are_divided_alike_hide_labels_of_different_rows():
+    spec = TypeAdapter(SplitSpec).validate_python({"kind": "predefined", "labelled": "50%"})
+    one, other = (make_splits(spec, name, 100, n_train=60)[0] for name in ("some", "other"))
+    assert np.array_equal(one.test, other.test)
+    assert not np.array_equal(one.train, other.train)
+    assert one.identity != other.identity
+
+
 def test_a_number_of_rows_and_at_least_one():
     assert len(splits_of(**KINDS["shuffle"], labelled=7)[0].train) == 7
     assert len(splits_of(**KINDS["shuffle"], labelled="0.1%")[0].train) == 1

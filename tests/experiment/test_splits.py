@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from mlcdr.data.files import cache_folder
+from mlcdr.data.files import NotFetchedError, cache_folder
 from mlcdr.errors import ConfigError, DataError
+from mlcdr.experiment import fold_files
 from mlcdr.experiment.division import make_splits, n_training_rows
 from mlcdr.experiment.seeds import seed_sequence
 from mlcdr.experiment.splits import FromFile, KFold, Predefined, Shuffle, SplitSpec
@@ -228,12 +229,17 @@ def test_a_fold_file_is_looked_up_for_each_data_set(tmp_path, monkeypatch):
         (b"fold,fold\n0,1\n", "1: more than one column 'fold' in the header; found: fold, fold"),
         (b"0,1,2,3,4,5,6,7,8,9\n", f"1: no column 'fold' in the header; found: {', '.join('0123456789')}"),
         (b"0,1,2,3,4,5,6,7,8,9,10\n", f"1: no column 'fold' in the header; found: {', '.join('0123456789')}, ..."),
+        (b"fold\n", "1: the file ends after 0 folds; d has 4 rows"),
         (b"fold\n0\n1\n0\n", "4: the file ends after 3 folds; d has 4 rows"),
         (b"fold\n0\n1\n0\n1\n0\n", "6: more rows than the 4 of the data set d"),
         (b"fold\n0\n1.0\n0\n1\n", "3: expected a fold number (0, 1, 2 ...), found '1.0'"),
         (b"fold\n0\n-1\n0\n1\n", "3: expected a fold number (0, 1, 2 ...), found '-1'"),
         ("fold\n0\n٣\n0\n1\n".encode(), "3: expected a fold number (0, 1, 2 ...), found '٣'"),
         (b"fold\n0\n99999999999\n0\n1\n", "3: expected a fold number (0, 1, 2 ...), found '99999999999'"),
+        (b"fold\n0\n1000000000\n0\n1\n", "3: expected a fold number (0, 1, 2 ...), found '1000000000'"),
+        (b"fold\n0\n999999999\n0\n0\n", "1: fold 1 has no rows although there is a fold 999999999; count from 0"),
+        (b"fold\n" + 50 * b"x", f"2: expected a fold number (0, 1, 2 ...), found '{40 * 'x'}'"),
+        (50 * b"x", f"1: no column 'fold' in the header; found: {40 * 'x'}"),
         (b"fold\n0\n\n0\n1\n", "3: 0 values where the header has 1 columns"),
         (b"fold\n0\n1,2\n0\n1\n", "3: 2 values where the header has 1 columns"),
         (b"fold\n0\n0\n0\n0\n", "1: at least two folds are needed, found 1"),
@@ -248,6 +254,42 @@ def test_wrong_fold_files(tmp_path, content, message):
     with pytest.raises(DataError) as caught:
         make_splits(FromFile(kind="file", path=str(path)), "d", 4)
     assert str(caught.value) == f"{path}:{message}"
+
+
+def test_a_fold_file_may_have_a_mebibyte_and_a_kibibyte_for_each_row(tmp_path):
+    path = tmp_path / "folds.csv"
+    rows = "fold" + 9 * ",id" + "\n" + "\n".join(f"{i % 2}{9 * (',' + 29_186 * 'x')}" for i in range(4))
+    for more in (0, 1):
+        path.write_text(rows + "x" * (2**20 + 4 * 2**10 - len(rows) + more))
+        if not more:
+            assert len(make_splits(FromFile(kind="file", path=str(path)), "d", 4)) == 2
+    with pytest.raises(DataError, match=rf"^{path}: larger than 1028 KiB; not the folds of d's 4 rows$"):
+        make_splits(FromFile(kind="file", path=str(path)), "d", 4)
+
+
+def test_folds_that_are_written_are_those_that_are_read(tmp_path):
+    path = tmp_path / "folds.csv"
+    fold_files.write(path, np.array([2, 0, 1, 2]))
+    assert path.read_text() == "fold\n2\n0\n1\n2\n"
+    assert fold_files.read(path, "fold", "d", 4).tolist() == [2, 0, 1, 2]
+
+
+def test_what_to_do_about_folds_that_are_not_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLCDR_FOLDS", raising=False)
+    monkeypatch.setattr(fold_files, "cache_folder", lambda: tmp_path / "cache")
+    with pytest.raises(DataError, match=r"csv; \$MLCDR_FOLDS may name folders to look in$") as caught:
+        FromFile(kind="file", path="{dataset}.csv").find("emotions")
+    assert not isinstance(caught.value, NotFetchedError)
+    known = FromFile(kind="file", path="{dataset}.10fold.csv")
+    with pytest.raises(NotFetchedError, match=r"; `mlcdr datasets fetch emotions --folds` downloads it$") as missing:
+        known.find("emotions")
+    assert missing.value.name == "emotions"
+    (tmp_path / "cache" / "folds").mkdir(parents=True)
+    (tmp_path / "cache" / "folds" / "emotions.10fold.csv").touch()
+    assert known.find("emotions") == tmp_path / "cache" / "folds" / "emotions.10fold.csv"
+    assert not fold_files.is_file(Path("a\0b"))
+    assert not fold_files.is_file(Path("x" * 10_000))
 
 
 def test_a_real_fold_file():
