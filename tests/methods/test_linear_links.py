@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -56,13 +58,13 @@ def link_by_rows(base, X, Y, k, inputs):
     return clone(base).fit(np.hstack([X, Y[:, inputs]]), Y[:, [k]].astype(float))
 
 
-def decided(name, base, X, Y, new):
-    """Scores (n×6) of new instances, by plain loops."""
-    alone = np.hstack([link_by_rows(base, X, Y, k, []).predict(new) for k in range(6)])
+def decided(name, link, new):
+    """Scores (n×6) of new instances, by plain loops; `link(k, inputs)` is the model of a label."""
+    alone = np.hstack([link(k).predict(new) for k in range(6)])
     inputs, scores = CHAINS[name][2], np.empty_like(alone)
     for k in ORDER if "shuffled" in name else range(6):
         said = (alone if name == "BR+" else scores) > 0.5
-        scores[:, [k]] = link_by_rows(base, X, Y, k, inputs(k)).predict(np.hstack([new, said[:, inputs(k)]]))
+        scores[:, [k]] = link(k, tuple(inputs(k))).predict(np.hstack([new, said[:, inputs(k)]]))
     return scores
 
 
@@ -77,24 +79,27 @@ def cases():
 
 
 @pytest.mark.parametrize(("base", "problem_name", "kind"), list(cases()))
-@pytest.mark.parametrize("name", CHAINS)
-def test_links_are_those_of_the_plain_loop(name, base, problem_name, kind):
+def test_links_are_those_of_the_plain_loop(base, problem_name, kind):
     X, Y = labels_of(kind, *problem(problem_name))
-    cls, options, inputs = CHAINS[name]
     train, new = slice(0, len(X) - 12), X[-12:]
     moments = Moments.from_arrays(X, Y).without(np.arange(len(X) - 12, len(X)))
-    model = cls(base, **options).fit_moments(moments)
-    assert model._linear is not None
-    expected = decided(name, base, X[train], Y[train], new)
-    for k, link in zip(getattr(model, "order_", range(6)), model.links_, strict=True):
-        exact = link_by_rows(base, X[train], Y[train], k, inputs(k))
-        assert link.model.coef_.shape == exact.coef_.shape
-        np.testing.assert_allclose(link.model.coef_, exact.coef_, atol=1e-8 * (1 + np.abs(exact.coef_).max()))
-        rows = np.hstack([X, Y[:, inputs(k)]])
-        size = 1 + np.abs(rows).max(axis=0) @ np.abs(exact.coef_[0])
-        np.testing.assert_allclose(link.model.predict(rows) / size, exact.predict(rows) / size, atol=1e-8)
-    clear = np.abs(expected - 0.5) > 1e-6
-    np.testing.assert_array_equal((model.decision_function(new) > 0)[clear], (expected > 0.5)[clear])
+    plain = cache(lambda k, inputs=(): link_by_rows(base, X[train], Y[train], k, list(inputs)))  # chains share links
+    for name, (cls, options, inputs) in CHAINS.items():
+        model = cls(base, **options).fit_moments(moments)
+        assert model._linear is not None, name
+        for k, link in zip(getattr(model, "order_", range(6)), model.links_, strict=True):
+            exact, case = plain(k, tuple(inputs(k))), f"{name}, label {k}"
+            assert link.model.coef_.shape == exact.coef_.shape, case
+            size = 1 + np.abs(exact.coef_).max()
+            np.testing.assert_allclose(link.model.coef_, exact.coef_, atol=1e-8 * size, err_msg=case)
+            rows = np.hstack([X, Y[:, inputs(k)]])
+            size = 1 + np.abs(rows).max(axis=0) @ np.abs(exact.coef_[0])
+            found, expected = link.model.predict(rows) / size, exact.predict(rows) / size
+            np.testing.assert_allclose(found, expected, atol=1e-8, err_msg=case)
+        expected = decided(name, plain, new)
+        clear = np.abs(expected - 0.5) > 1e-6
+        found = model.decision_function(new) > 0
+        np.testing.assert_array_equal(found[clear], (expected > 0.5)[clear], err_msg=name)
 
 
 @pytest.mark.parametrize("name", ["BR+", "CC"])
@@ -141,9 +146,8 @@ def test_other_bases_go_by_the_loop(name, base):
     X, Y = problem("plain")
     model = CHAINS[name][0](base, **CHAINS[name][1]).fit(X[:100], Y[:100])
     assert model._linear is None
-    np.testing.assert_allclose(
-        model.decision_function(X[100:]) + 0.5, decided(name, base, X[:100], Y[:100], X[100:]), atol=1e-8
-    )
+    expected = decided(name, lambda k, inputs=(): link_by_rows(base, X[:100], Y[:100], k, list(inputs)), X[100:])
+    np.testing.assert_allclose(model.decision_function(X[100:]) + 0.5, expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", CHAINS)

@@ -18,9 +18,10 @@ from tests.methods.problems import NAMES, as_sparse, problem
 def by_loop(rows, queries, k, leave_out_itself=False):
     """The k nearest rows of each query; of those as far away, in exact arithmetic, the first."""
     found = np.zeros((len(queries), len(rows)))
-    exact = [[Fraction(float(v)) for v in row] for row in rows]
-    for i, query in enumerate(queries):
-        wanted = [Fraction(float(v)) for v in query]
+    # each float is a whole number of the smallest power of two that any of them needs
+    unit = max(float(v).as_integer_ratio()[1] for v in np.concatenate([rows, queries]).flat)
+    exact, wanted_rows = ([[int(Fraction(float(v)) * unit) for v in row] for row in part] for part in (rows, queries))
+    for i, wanted in enumerate(wanted_rows):
         distances = [sum((a - b) ** 2 for a, b in zip(row, wanted, strict=True)) for row in exact]
         others = [j for j in range(len(rows)) if not (leave_out_itself and i == j)]
         found[i, sorted(others, key=lambda j: (distances[j], j))[:k]] = 1
