@@ -71,13 +71,8 @@ def info(name: str, **options: Any) -> dict[str, Any]:
         locate(name)  # raises, naming the folders
     facts: dict[str, Any] = {"name": name}
     if known is not None:
-        facts = {
-            "name": known.name,
-            "domain": known.domain,
-            "citation": known.citation,
-            "page": known.page,
-            "note": known.note,
-            "fetchable": known.fetchable,
+        said = ("name", "domain", "citation", "page", "note", "fetchable")
+        facts = {key: getattr(known, key) for key in said} | {
             "urls": [file.address(hosts()[0]) for file in known.files],
             "expected": dict(known.statistics),
             "expected_from": "measured" if known.measured else "mulan",

@@ -24,7 +24,7 @@ from mlcdr.data.labels import meka_label_count, read_label_xml
 from mlcdr.data.published import find_published, read_published
 from mlcdr.data.synthetic import Synthetic
 from mlcdr.data.synthetic import checksum as checksum_of
-from mlcdr.data.table import Matrix, Table, find_columns
+from mlcdr.data.table import Matrix, Table, find_columns, state_facts
 from mlcdr.data.text import Line, fail, fail_unreadable, quote
 from mlcdr.data.texts import is_texts, list_texts
 from mlcdr.errors import DataError, report_memory
@@ -381,19 +381,7 @@ def read_files(files: DataFiles, missing: Missing, part: Part, options: Mapping[
 
 def _of_arrays(found: Arrays) -> Parsed:
     """What was read as two matrices and checked."""
-    d = found.X.shape[1]
-    facts = {
-        "feature_names": found.feature_names,
-        "label_names": found.label_names,
-        "xml_label_names": found.label_names,
-        "declared_features": d,
-        "declared_nominal": 0,
-        "declared_numeric": d,
-        "notices": (),
-        "n_train": None,
-        "missing": found.missing,
-        "nominal": {},
-    }
+    facts = state_facts(found.feature_names, found.label_names, found.X.shape[1], missing=found.missing)
     return found.X, found.Y, facts
 
 
@@ -407,18 +395,10 @@ def _of_tables(
     names, Y = tags or (tuple(attributes[column].name for column in columns), encoded.Y)
     n_features = len(attributes) - len(columns) + (texts is not None)
     n_nominal = sum(attributes[at].codes is not None for at in set(range(len(attributes))) - set(columns))
-    facts = {
-        "feature_names": encoded.feature_names,
-        "label_names": names,
-        "xml_label_names": names,
-        "declared_features": n_features,
-        "declared_nominal": n_nominal,
-        "declared_numeric": 0 if texts is not None else n_features - n_nominal,
-        "notices": encoded.notices,
-        "n_train": None,
-        "missing": encoded.missing,
-        "nominal": encoded.nominal,
-    }
+    facts = state_facts(encoded.feature_names, names, n_features, n_nominal)
+    facts |= {"notices": encoded.notices, "missing": encoded.missing, "nominal": encoded.nominal}
+    if texts is not None:
+        facts["declared_numeric"] = 0
     return encoded.X, Y, facts
 
 

@@ -25,21 +25,8 @@ MOST_BYTES = 1 << 30
 _FILE_HEADER, _HEADER = 128, 1 << 16  # bytes of a file's header; of a variable's flags, dimensions and name at most
 _MATRIX, _COMPRESSED, _SPARSE, _COMPLEX = 14, 15, 5, 0x800
 _TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
-_CLASSES: tuple[str, ...] = (
-    "",
-    "cell",
-    "struct",
-    "object",
-    "char",
-    "sparse",
-    "double",
-    "single",
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-)
-_CLASSES += ("int32", "uint32", "int64", "uint64", "function", "opaque")
+_CLASSES = ["", "cell", "struct", "object", "char", "sparse", "double", "single", "int8", "uint8", "int16", "uint16"]
+_CLASSES += ["int32", "uint32", "int64", "uint64", "function", "opaque"]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from mlcdr.data.files import sha256
 from mlcdr.data.labels import read_label_xml
 from mlcdr.data.matlab import read_matrices
 from mlcdr.data.sources import Entry, find
-from mlcdr.data.table import Matrix
+from mlcdr.data.table import Matrix, state_facts
 from mlcdr.data.text import fail
 
 
@@ -68,18 +68,7 @@ def read_published(path: Path, known: Entry, xml: Path | None) -> tuple[Matrix, 
     if len(labels) != K:
         fail(xml or path, f"{len(labels)} label names for {K} labels")
     binary = bool(np.isin(found[0].data, (0, 1)).all())
-    facts = {
-        "feature_names": _count_on(said.features, d),
-        "label_names": labels,
-        "xml_label_names": labels,
-        "declared_features": d,
-        "declared_nominal": d if binary else 0,
-        "declared_numeric": 0 if binary else d,
-        "notices": (),
-        "n_train": said.n_train,
-        "missing": {},
-        "nominal": {},
-    }
+    facts = state_facts(_count_on(said.features, d), labels, d, d if binary else 0, n_train=said.n_train)
     return X, Y, facts
 
 

@@ -81,6 +81,21 @@ def find_columns(place: Line, names: Sequence[str], labels: int | str | Sequence
     return columns
 
 
+def state_facts(
+    features: Sequence[str], labels: Sequence[str], n_features: int, n_nominal: int = 0, **others: Any
+) -> dict[str, Any]:
+    """The facts of a `Dataset` with `n_features` declared, `n_nominal` of them as words; `others` differ from usual."""
+    usual = {
+        "feature_names": tuple(features),
+        "label_names": tuple(labels),
+        "xml_label_names": tuple(labels),
+        "declared_features": n_features,
+        "declared_nominal": n_nominal,
+        "declared_numeric": n_features - n_nominal,
+    }
+    return {**usual, "notices": (), "n_train": None, "missing": {}, "nominal": {}, **others}
+
+
 def stack_rows(parts: Sequence[Matrix]) -> Matrix:
     """Matrices below each other; dense if one of them is."""
     if len(parts) == 1:

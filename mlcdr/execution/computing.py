@@ -27,7 +27,7 @@ from mlcdr.execution.warned import Warned
 from mlcdr.experiment.data_source import DataSource, DividedData
 from mlcdr.experiment.division import Integers, Split, Splits
 from mlcdr.experiment.estimators import build, features_kept, seeded
-from mlcdr.experiment.families import code_part, families_of, size_parameter
+from mlcdr.experiment.families import code_part, families_of
 from mlcdr.experiment.keys import digest, program_version
 from mlcdr.experiment.model import Experiment, MethodSpec, method_text
 from mlcdr.experiment.trials import Score, Trial, by_family, group_by
@@ -313,7 +313,7 @@ def _run_family(trials: Sequence[Trial], group: Group, rows: _Rows, seconds: flo
         output_seconds = time.perf_counter() - start
         wanted = {find(name).needs for _, name, _ in group.metrics} | {BY_LABEL[name].needs for name in group.by_label}
         space, code = estimator.label_space_, code_part(family)
-        parameter = size_parameter(code) if code is not None else ""
+        parameter = code.declaration().size_parameter if code is not None else ""
         learned = is_fitted_to_scores(estimator.threshold)
         facts = features_kept(estimator) if "features" in wanted else {}
         facts |= {"n_training": rows.moments.n, "label_counts": np.rint(rows.moments.mean_y * rows.moments.n)}

@@ -115,13 +115,7 @@ class _Collector:
         return next(iter(logs.values()), None) if found is None and len(logs) == 1 else found
 
     def _record(
-        self,
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
+        self, message: Any, category: Any, filename: str, lineno: int, file: TextIO | None = None, line: Any = None
     ) -> None:
         log = self.current()
         if log is None or file is not None:

@@ -44,7 +44,7 @@ def _size(spec: MethodSpec, n_labels: int) -> int:
     space = part.build(check=False)
     dimensions = space.n_dimensions if isinstance(space, LabelSpace) else n_kept  # by its `rounding`, if it has one
     try:
-        return int(dimensions(part.value(size_parameter(part)), n_labels))
+        return int(dimensions(part.value(part.declaration().size_parameter), n_labels))
     except ValueError:  # more than there are labels: that trial will say so, and must not be the one fitted for others
         return -1
 
@@ -52,7 +52,7 @@ def _size(spec: MethodSpec, n_labels: int) -> int:
 def size_path(spec: MethodSpec) -> str | None:
     """The path of the parameter that says how many dimensions the code has; None where there is none."""
     part = code_part(spec)
-    path = "" if part is None else f"{part.family}.{size_parameter(part)}"
+    path = "" if part is None else f"{part.family}.{part.declaration().size_parameter}"
     return path if part is not None and spec.with_value(path, None) is not None else None
 
 
@@ -71,11 +71,6 @@ def code_part(spec: MethodSpec) -> Component | None:
     return None if spec.instance_space else spec.dual_space or spec.label_space
 
 
-def size_parameter(part: Component) -> str:
-    """The parameter that says how large the code is."""
-    return part.declaration().size_parameter
-
-
 def size_parameter_of(space: Any) -> str:
-    """The same of a space's class, or of one that is made."""
+    """The parameter that says how large the code is, of a space's class, or of one that is made."""
     return str(declared(space, "size_parameter", LabelSpace))
