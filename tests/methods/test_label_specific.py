@@ -48,6 +48,15 @@ def test_the_steps_of_llsf():
         assert stopped.n_iter_ == 2 + np.argmax(changes <= tol)
 
 
+def test_llsf_takes_the_same_steps_on_rows_with_few_entries():
+    rng = np.random.default_rng(8)
+    X = rng.random((30, 120)) * (rng.random((30, 120)) < 0.03)
+    Y = (rng.random((30, 4)) < 0.3).astype(float)
+    dense, sparse = (LLSF(beta=0.01, tol=0).fit(rows, Y) for rows in (X, as_sparse(X)))
+    assert 0 < np.count_nonzero(dense.coef_) < dense.coef_.size
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-10)
+
+
 def test_llsf_without_likeness_is_the_lasso():
     X, Y = problem("plain")
     found = LLSF(alpha=0.0, beta=3.0, max_iter=5000, tol=0).fit(X, Y)
