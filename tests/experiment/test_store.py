@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from mlcdr.errors import ResultsError
 from mlcdr.experiment.trials import Score, Trial
 from mlcdr.results.record import read_failures
 from mlcdr.results.record_file import NoRecord
-from mlcdr.results.store import EXPORTS, Store
+from mlcdr.results.store import EXPORTS, Store, place, started, this_host, this_process
 from tests.small import learner
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="written for POSIX")
@@ -48,6 +49,76 @@ def test_what_is_recorded_is_there_the_next_time(tmp_path: Path) -> None:
         assert store.done() == {"a"}
         assert store.scores(["a", "b", "c"]) == {"a": {"f1": 0.1 + 0.2, "loss": None}}
         assert store.failures(["c", "b", "a"]) == {"b": "Traceback\nno"}
+
+
+def test_numbers_that_are_not_defined_are_recorded_as_none(tmp_path: Path) -> None:
+    point, nan = (("learner.alpha", "½"),), float("nan")
+    tried = ((point, nan), (point, 0.25))
+    with Store(tmp_path) as store:
+        score = Score("a", {"f1": 1.0}, tried=tried, of_labels={"f1": (nan, 0.5)}, chosen=(("learner.alpha", "0.1"),))
+        store.record(TRIALS, [score])
+        found = store._db.execute("SELECT number, point, value FROM tried ORDER BY number").fetchall()
+        assert found == [(0, '{"learner.alpha": "½"}', None), (1, '{"learner.alpha": "½"}', 0.25)]
+        assert store.label_scores(["a", "b"]) == {"a": {"f1": [None, 0.5]}}
+        assert store.choices(["a"]) == {"a": {"learner.alpha": "0.1"}}
+        assert store.label_scores(["b"]) == store.choices(["b"]) == {}
+
+
+def test_what_a_group_cost_is_recorded_of_its_data_set_but_for_a_crash(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.record(TRIALS, [Score("a", {"f1": 1.0}), Score("b", None, "no")], seconds=1.5)
+        store.record(TRIALS, [Score("c", None, "gone")], seconds=2.5, crashed="SIGKILL")
+        store.record(TRIALS, [Score("d", {"f1": 1.0})])
+        store.record(TRIALS, [], seconds=3.5)
+        assert store._db.execute("SELECT dataset, trials, seconds FROM costs").fetchall() == [("tiny", 2, 1.5)]
+        assert store._db.execute("SELECT key, cause FROM crashes").fetchall() == [("c", "SIGKILL")]
+        point = '{"learner.alpha": "20%"}'
+        assert store.crashed_places() == {("tiny", "M", point, 2)}
+        assert store.failed_places() == {("tiny", "M", point, 1), ("tiny", "M", point, 2)}
+
+
+def test_a_run_is_told_whether_the_one_before_planned_the_same_and_finished(tmp_path: Path) -> None:
+    def begins(trials: dict[str, Trial], outcome: str) -> bool:
+        with Store(tmp_path) as store:
+            same = store.begin(trials, 3)
+            assert store._db.execute("SELECT jobs FROM runs ORDER BY number DESC").fetchone() == (3,)
+            store.end(outcome)
+            return same
+
+    some = {key: TRIALS[key] for key in "ab"}
+    assert not begins(some, "finished")
+    assert begins(some, "interrupted")
+    assert not begins(some, "finished")
+    assert not begins(TRIALS, "finished")
+    assert not begins(dict(reversed(TRIALS.items())), "finished")
+    with Store(tmp_path) as store:
+        assert [row[0] for row in store._db.execute("SELECT key FROM planned ORDER BY position")] == [*"dcba"]
+        store.forget_run()
+    assert begins(dict(reversed(TRIALS.items())), "finished")
+    with Store(tmp_path) as store:
+        outcomes = [outcome for (outcome,) in store._db.execute("SELECT outcome FROM runs ORDER BY number")]
+        ends = [ended for (ended,) in store._db.execute("SELECT ended FROM runs ORDER BY number")]
+    assert outcomes == ["finished", "interrupted", "finished", "finished", "finished", "finished", None]
+    assert [ended is None for ended in ends] == [False] * 6 + [True]
+
+
+def test_how_a_run_ended_is_recorded_however_it_ends(tmp_path: Path) -> None:
+    with Store(tmp_path):
+        pass
+    with pytest.raises(KeyError), Store(tmp_path):
+        raise KeyError("x")
+    with Store(tmp_path) as store:
+        found = store._db.execute("SELECT outcome FROM runs WHERE outcome IS NOT NULL ORDER BY number").fetchall()
+    assert found == [("interrupted",), ("KeyError: 'x'",)]
+
+
+def test_a_place_is_what_a_user_would_write(tmp_path: Path) -> None:
+    odd = replace(trial("a"), point=(("learner.alpha", "½"),))
+    assert place(odd) == ("tiny", "M", '{"learner.alpha": "½"}', 0)
+    host, pid, start = this_process().split()
+    assert (host, int(pid)) == (this_host(), os.getpid())
+    assert start == started(os.getpid())
+    assert started(0) == ""
 
 
 def test_a_trial_that_failed_may_succeed_later(tmp_path: Path) -> None:
@@ -118,6 +189,7 @@ def test_fresh_forgets(tmp_path: Path) -> None:
 def test_a_fresh_start_that_does_not_begin_loses_nothing(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.record(TRIALS, [Score("a", {"f1": 1.0})])
+    assert {*EXPORTS} == {"scores.csv", "summary.csv", "chosen.csv", "manifest.json", "report.html"}
     for name in EXPORTS:
         (tmp_path / name).touch()
     with Store(tmp_path, fresh=True):

@@ -31,7 +31,7 @@ from mlcdr.methods.learners.least_squares import LeastSquares
 from mlcdr.methods.learners.linear_svm import LinearSVM
 from mlcdr.methods.learners.logistic_regression import LogisticRegression
 from mlcdr.methods.local_features.same_for_all import SameForAll
-from mlcdr.methods.thresholds import Fixed, Zero
+from mlcdr.methods.thresholds import Fixed, PCut, Zero
 from mlcdr.numerics.moments import Moments
 from tests.methods.problems import as_sparse, problem
 
@@ -119,6 +119,113 @@ def test_equals_the_parts_by_hand():
     np.testing.assert_array_equal(model.decision_function(new) > 0, model.predict(new))  # odd neighbours: no ties
     half = ComposedClassifier(KNeighborsClassifier(3), threshold=Fixed(0.9)).fit(X, Y)
     assert half.predict(new).sum() < model.predict(new).sum()
+
+
+class Leaning(Claims):
+    """A classifier with scores, of which none is 0."""
+
+    def decision_function(self, X):
+        return np.tile([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0], (len(X), 1))
+
+
+class Doubting(Claims):
+    """A classifier with probabilities alone."""
+
+    def predict_proba(self, X):
+        return np.tile([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], (len(X), 1))
+
+
+class Both(Leaning, Doubting):
+    """A classifier with scores and probabilities."""
+
+
+@pytest.mark.parametrize(
+    ("learner", "of_its_own", "margin"),
+    [
+        (Leaning, "decision_function", 0.0),
+        (Doubting, "predict_proba", 0.5),
+        (Both, "decision_function", 0.0),
+        (Claims, None, None),
+    ],
+)
+def test_scores_and_probabilities_are_those_that_a_classifier_has(learner, of_its_own, margin):
+    X, Y = problem("plain")
+    part = learner(lambda n: np.zeros((n, 6)))
+    model = ComposedClassifier(part).fit(X, Y)
+    assert model.has_scores == (of_its_own is not None)
+    assert hasattr(model, "predict_proba") == hasattr(part, "predict_proba")
+    found = model.probabilities(X)
+    assert (found is None) != hasattr(part, "predict_proba")
+    if found is not None:
+        np.testing.assert_array_equal(found, part.predict_proba(X))
+        np.testing.assert_array_equal(model.predict_proba(X), found)
+    if of_its_own is None:
+        assert model.scores(X, model.output(X)) is None
+        with pytest.raises(ValueError, match="Claims gives no scores for a threshold"):
+            model.decision_function(X)
+        return
+    expected = getattr(part, of_its_own)(X)
+    np.testing.assert_array_equal(model.scores(X, model.output(X)), expected)
+    np.testing.assert_array_equal(model.decision_function(X), expected - margin)
+    parted = ComposedClassifier(part, threshold=Fixed(0.7)).fit(X, Y)
+    np.testing.assert_array_equal(parted.scores(X, parted.output(X)), expected)
+    np.testing.assert_array_equal(parted.decision_function(X), expected - 0.7)
+    np.testing.assert_array_equal(parted.predict(X), expected > 0.7)
+
+
+def test_codes_are_decoded_to_scores_and_are_no_probabilities():
+    X, Y = problem("plain")
+    model = ComposedClassifier(LeastSquares(), label_space=PLST(4)).fit(X, Y)
+    assert model.has_scores
+    assert model.probabilities(X) is None
+    assert not hasattr(model, "predict_proba")
+    assert not hasattr(ComposedClassifier(LogisticRegression(), dual_space=DDSR(2)), "predict_proba")
+    whole = model.label_space_.decode(model.output(X))
+    np.testing.assert_array_equal(model.scores(X, model.output(X)), whole)
+    leading = model.label_space_.decode(model.output(X)[:, :2])
+    np.testing.assert_array_equal(model.scores(X, model.output(X), 2), leading)
+    np.testing.assert_array_equal(model.labels_of(model.output(X), 2), leading > 0.5)
+    settled = model.settled(2)
+    np.testing.assert_array_equal(settled.predict(X), leading > 0.5)
+    np.testing.assert_array_equal(settled.decision_function(X), leading - 0.5)
+    np.testing.assert_array_equal(model.decision_function(X), whole - 0.5)
+
+
+def test_a_threshold_is_fitted_once_for_each_number_of_dimensions():
+    X, Y = problem("plain")
+    model = ComposedClassifier(LeastSquares(), label_space=PLST(4), threshold=PCut()).fit(X, Y)
+    for size, columns in ((None, 4), (2, 2), (0.5, 3)):
+        found = model.threshold_of(size)
+        assert found is model.threshold_of(columns)
+        scores = model.label_space_.decode(model.output(X)[:, :columns])
+        np.testing.assert_array_equal(found.apply(scores), PCut().fit(scores, Y).apply(scores))
+        np.testing.assert_array_equal(model.labels_of(model.output(X), size), found.apply(scores))
+    assert model.threshold_of(2) is not model.threshold_of()
+    assert model.threshold_ is model.threshold_of()
+    settled = model.settled(2)
+    assert settled.threshold_ is settled.threshold_of() is model.threshold_of(2)
+    classifier = ComposedClassifier(LogisticRegression(), threshold=PCut()).fit(X, Y)
+    scores = classifier.output(X)
+    np.testing.assert_array_equal(classifier.predict(X), PCut().fit(scores, Y).apply(scores))
+
+
+def test_a_dual_space_is_the_label_space():
+    X, Y = problem("plain")
+    with pytest.raises(ValueError, match="a dual space reduces the labels itself"):
+        ComposedClassifier(LeastSquares(), label_space=PLST(), dual_space=DDSR(2)).fit(X, Y)
+    with pytest.raises(ValueError, match="fits label sets, not codes"):
+        ComposedClassifier(KNeighborsClassifier(), dual_space=DDSR(2)).fit(X, Y)
+
+
+def test_parts_are_fitted_themselves_only_where_they_are_the_fits_own():
+    X, Y = problem("plain")
+    parts = {"learner": LeastSquares(), "label_space": PLST(2), "feature_space": [PCA(4)]}
+    model = ComposedClassifier(**parts)
+    for own in (False, True):
+        model.fit_moments(Moments.from_arrays(X, Y), own)
+        assert (model.learner_ is parts["learner"]) == own
+        assert (model.label_space_ is parts["label_space"]) == own
+        assert (model.feature_steps_[0] is parts["feature_space"][0]) == own
 
 
 def test_a_classifier_fits_no_codes():

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from mlcdr.numerics import factorisation, linalg, regression
 from mlcdr.numerics.memo import Memo, metered
-from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.moments import Moments, weighted_moments
 from tests.methods.problems import NAMES, as_sparse, problem
 
 
@@ -135,6 +135,176 @@ def test_uncentred_moments_and_a_constant_feature():
         np.linalg.solve(ones.T @ ones + 0.5 * np.eye(18), ones.sum(0)),
         rtol=1e-9,
     )
+
+
+def targets(d: int, K: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(2)
+    return rng.standard_normal((K, 2)), rng.standard_normal((d, 2)), np.array([0.5, -1.0])
+
+
+def unit_scatter(X, Y):
+    """The formula's √S_jj, where it is more than rounding, of each feature: its inverse."""
+    size = np.sqrt(np.sum((X - X.mean(0)) ** 2, axis=0))
+    return X * np.where(size > 1e-9, 1 / np.maximum(size, 1e-9), 0), Y
+
+
+P = np.random.default_rng(0).standard_normal((300, 4))
+V = np.random.default_rng(1).standard_normal((6, 3))
+SELECTED = np.array([0, 2, 3, 7, 11])
+# A map of moments, and the rows (X, Y) that it is the map of.
+MAPS = {
+    "map_features": (
+        lambda m: m.map_features(P[: m.n_features], np.arange(m.n_features) / 9),
+        lambda X, Y: ((X - np.arange(X.shape[1]) / 9) @ P[: X.shape[1]], Y),
+    ),
+    "map_features without offset": (
+        lambda m: m.map_features(P[: m.n_features]),
+        lambda X, Y: (X @ P[: X.shape[1]], Y),
+    ),
+    "select_features": (lambda m: m.select_features(SELECTED), lambda X, Y: (X[:, SELECTED], Y)),
+    "with_constant": (lambda m: m.with_constant(), lambda X, Y: (np.column_stack([X, np.ones(len(X))]), Y)),
+    "standardised": (lambda m: m.standardised(), unit_scatter),
+    "with_targets": (
+        lambda m: m.with_targets(*targets(m.n_features, m.n_labels)),
+        lambda X, Y: (X, sum((Y @ A + X @ B + c for A, B, c in [targets(X.shape[1], Y.shape[1])]), 0.0)),
+    ),
+    "map_labels": (lambda m: m.map_labels(np.arange(6) / 7, V), lambda X, Y: (X, (Y - np.arange(6) / 7) @ V)),
+    "settled": (lambda m: m.settled(), lambda X, Y: (X, Y)),
+}
+STAY_SPARSE = ("select_features", "standardised", "with_constant")
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "sparse and wide"])
+@pytest.mark.parametrize("name", ["plain", "wide"])
+@pytest.mark.parametrize("of", MAPS)
+def test_a_map_of_moments_is_that_of_the_rows(of, name, kind, monkeypatch):
+    """Of the whole and of a training set, from its sums and from its rows; and of codes of the labels."""
+    if kind == "sparse and wide":
+        monkeypatch.setattr("mlcdr.numerics.moments.WIDE", 0)
+    X, Y = problem(name)
+    make = np.asarray if kind == "dense" else as_sparse
+    whole = Moments.from_arrays(make(X), Y if kind == "dense" else sp.csr_array(Y))
+    map_moments, map_rows = MAPS[of]
+    for m, kept in ((whole, slice(None)), (whole.without(np.arange(7)), slice(7, None))):
+        rows, found = (X[kept], Y[kept].astype(float)), map_moments(m)
+        assert_moments(found, *map_rows(*rows), rtol=1e-9)
+        assert (found.cross is not None) == (kind == "sparse and wide" and of in STAY_SPARSE)
+        spread = np.diag(found.xx)
+        np.testing.assert_allclose(found.spread(), spread, rtol=1e-9, atol=1e-9 * spread.max())
+        np.testing.assert_allclose(found.label_spread(), np.diag(found.yy), rtol=1e-9, atol=1e-9)
+        matrix = P[: found.n_features]
+        np.testing.assert_allclose(found._times_xx(matrix), found.xx @ matrix, rtol=1e-7, atol=1e-8 * spread.max())
+        if of == "settled":
+            assert not found.has_rows
+            continue
+        np.testing.assert_allclose(found.centred_labels().sum(axis=0), 0, atol=1e-9)
+        np.testing.assert_allclose(found.scatter_operator()(matrix), found.xx @ matrix, atol=1e-8 * spread.max())
+        for ours, theirs in zip(found.rows(), map_rows(*rows), strict=True):
+            ours = ours.toarray() if sp.issparse(ours) else ours
+            np.testing.assert_allclose(ours, theirs, atol=1e-9)
+        if of in ("map_features", "select_features", "with_constant"):
+            codes = map_moments(m.map_labels(np.ones(6), V))
+            mapped = map_rows(*rows)
+            assert_moments(codes, mapped[0], (mapped[1] - 1) @ V, rtol=1e-9)
+            assert codes.labels.n_labels == 6
+
+
+@pytest.mark.parametrize("of", ["map_features without offset", "select_features", "map_labels"])
+def test_about_the_origin_it_stays_so_in_maps(of):
+    X, Y = problem("plain")
+    X += 3
+    found, whole = MAPS[of][0], Moments.from_arrays(X, Y)
+    for m in (whole,) if of == "map_labels" else (whole, whole.map_labels(np.ones(6), V)):
+        origin = found(m.uncentred())
+        assert not origin.centred
+        assert not origin.origin.any()
+        rows = origin.rows()[0]
+        np.testing.assert_allclose(origin.xx, rows.T @ rows, rtol=1e-9)
+        np.testing.assert_allclose(origin.spread(), np.diag(origin.xx), rtol=1e-9)
+        np.testing.assert_allclose(origin.xy, found(m).xy, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(origin.label_spread(), np.diag(found(m).yy), rtol=1e-9)
+
+
+def test_what_is_kept_is_kept_where_it_is_told_and_not_of_others():
+    X, Y = problem("plain")
+    memo = Memo()
+    m = Moments.from_arrays(X, Y, memo)
+    assert m.memo is memo
+    assert Moments.from_arrays(X, Y).memo is not Moments.from_arrays(X, Y).memo
+    assert m.once("a key", lambda: 1) == m.once("a key", lambda: 2) == 1
+    codes = m.map_labels(np.ones(6), V)
+    assert codes.memo is memo
+    assert (codes.once("a key", lambda: 3), codes.once("a key", lambda: 4)) == (3, 4)
+    for changed in (m.uncentred(), m.with_constant(), m.with_targets(*targets(17, 6)), m.with_unlabelled(X)):
+        assert changed.memo is not memo
+    assert m.uncentred() is m.uncentred()
+    assert m.standardised() is m.standardised()
+    # Each is itself, whatever numbers it has.
+    assert len({m, codes, m.map_labels(np.ones(6), V), Moments.from_arrays(X, Y)}) == 4
+    gaps = np.where(X > 2, np.nan, X)
+    assert len({Moments.from_arrays(gaps, Y), Moments.from_arrays(gaps, Y)}) == 2
+
+
+def test_unlabelled_rows_stay_with_a_training_set_and_are_read_once():
+    X, Y = problem("plain")
+    read = []
+    m = Moments.from_arrays(X, Y).with_unlabelled(lambda: read.append(1) or X[:3])
+    part = m.without(np.arange(5))
+    for _ in range(2):
+        np.testing.assert_array_equal(part.unlabelled, X[:3])
+    assert len(read) == 1
+    np.testing.assert_array_equal(m.with_unlabelled(X[:4]).unlabelled, X[:4])
+    assert Moments.from_arrays(X, Y).unlabelled is None
+    assert part.with_constant().unlabelled is None
+    gaps = Moments.from_arrays(np.where(X > 2, np.nan, X), Y).with_unlabelled(X[:3]).without(np.arange(5))
+    np.testing.assert_array_equal(gaps.unlabelled, X[:3])
+
+
+def test_sums_that_are_not_defined_are_refused():
+    X, Y = problem("plain")
+    m = Moments.from_arrays(X, Y)
+    for wrong in (lambda: m.uncentred() + m, lambda: m + m.uncentred()):
+        with pytest.raises(ValueError, match="only centred"):
+            wrong()
+    with pytest.raises(ValueError, match="take rows away before"):
+        m.uncentred().without(np.arange(3))
+    with pytest.raises(ValueError, match="add the constant before"):
+        m.uncentred().with_constant()
+    for other in (m.uncentred(), m.map_labels(np.ones(6), V)):
+        with pytest.raises(ValueError, match="standardise centred features"):
+            other.standardised()
+        with pytest.raises(ValueError, match="targets come before"):
+            other.with_targets(*targets(17, other.n_labels))
+    for rows, labels in ((X, Y[1:]), (X[:0], Y[:0])):
+        with pytest.raises(ValueError, match="they must agree, and there must be one at least"):
+            Moments.from_arrays(rows, labels)
+    with pytest.raises(ValueError, match="no block"):
+        Moments.from_blocks([])
+
+
+def test_of_weighted_rows_about_a_mean_of_theirs_or_another():
+    X, Y = problem("plain")
+    w = np.random.default_rng(4).random(len(X)) + 0.1
+    for make in (np.asarray, as_sparse):
+        for mean in (None, np.arange(17) / 5):
+            m = weighted_moments(make(X), Y, w, mean)
+            x = X - (w @ X / w.sum() if mean is None else mean)
+            np.testing.assert_allclose(m.xx, (w * x.T) @ x, atol=1e-9)
+            np.testing.assert_allclose(m.xy, (w * x.T) @ Y, atol=1e-9)
+            np.testing.assert_allclose(m.yy, (w * Y.T) @ Y, atol=1e-9)
+            assert (m.n, m.centred, m.mean_x.any(), m.mean_y.any()) == (len(X), False, False, False)
+
+
+def test_solves_are_shared_by_codes_that_are_not_far_smaller_than_the_labels():
+    X, _ = problem("plain")
+    Y = (np.random.default_rng(0).random((120, 1001)) < 0.1).astype(np.uint8)
+    for labels, codes, shared in ((1000, 1, True), (1001, 250, False), (1001, 251, True)):
+        m = Moments.from_arrays(X, Y[:, :labels])
+        matrix = np.ones((labels, codes))
+        source, by = m.map_labels(np.zeros(labels), matrix).source()
+        assert (source is m) == shared
+        assert (by is matrix) == shared
+    assert m.source() == (m, None)
 
 
 # -------------------------------------------------------------------- least squares
