@@ -93,7 +93,8 @@ def run(
             digests = {name: dataset.checksum for name, dataset in given.items()}
             experiment = load_experiment(config, set, announce=None if quiet else print_line, held=digests)
             folder = temporary or Path(out or "")
-            report = compute(experiment, folder, jobs, quiet, fresh, backend, scheduler, try_methods=try_methods)
+            options = {"fresh": fresh, "backend": backend, "scheduler": scheduler, "try_methods": try_methods}
+            report = compute(experiment, folder, jobs, quiet, **options)
             _write_whatever_there_is(experiment, report)
     except BaseException:
         if temporary is not None:
@@ -159,22 +160,12 @@ def _as_user_errors() -> Iterator[None]:
         raise ResultsError(f"{error.filename}: {error.strerror}") from error
 
 
-def compute(
-    experiment: Experiment,
-    out: Path,
-    jobs: int = 0,
-    quiet: bool = False,
-    fresh: bool = False,
-    backend: str = "loky",
-    scheduler: str | None = None,
-    failed_only: bool = False,
-    try_methods: bool = False,
-) -> RunReport:
-    """`mlcdr.execution.runner.run`, with its progress shown where standard error leads."""
+def compute(experiment: Experiment, out: Path, jobs: int = 0, quiet: bool = False, **options: Any) -> RunReport:
+    """`mlcdr.execution.runner.run`, which has the `options`, with its progress shown where standard error leads."""
     from mlcdr.execution import runner
 
     with make_listener(quiet) as listener:
-        return runner.run(experiment, out, jobs, backend, fresh, listener, failed_only, scheduler, try_methods)
+        return runner.run(experiment, out, jobs, listener=listener, **options)
 
 
 def write_outputs(found: Found, report: RunReport) -> tuple[list[Path], str]:

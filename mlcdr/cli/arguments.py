@@ -9,8 +9,28 @@ from typing import Annotated, Any
 import typer
 
 
+def argument(metavar: str, text: str, **more: Any) -> Any:
+    """An argument of a command: what it takes, and its help."""
+    return typer.Argument(metavar=metavar, help=text, **more)
+
+
+def option(metavar: str, text: str, *names: str, **more: Any) -> Any:
+    """An option of a command: what it takes, its help, and its names if they are not the parameter's."""
+    return typer.Option(*names, metavar=metavar, help=text, **more)
+
+
+def switch(text: str, *names: str, **more: Any) -> Any:
+    """An option that takes nothing."""
+    return typer.Option(*names, help=text, **more)
+
+
+def choice(words: str, text: str, *names: str) -> Any:
+    """An option that takes one of the words in `a|b|c`."""
+    return option(words, text, *names, callback=one_of(*words.split("|")))
+
+
 def one_of(*known: str) -> Callable[[str | None], str | None]:
-    """The callback of an option that takes one of some words."""
+    """The callback of a parameter that takes one of some words."""
 
     def check(value: str | None) -> str | None:
         if value is not None and value not in known:
@@ -20,35 +40,23 @@ def one_of(*known: str) -> Callable[[str | None], str | None]:
     return check
 
 
-Configs = Annotated[
-    list[Path], typer.Argument(metavar="CONFIG", help="Experiment files (YAML), or names from `mlcdr example`.")
-]
-Config = Annotated[
-    Path, typer.Argument(metavar="CONFIG", help="Experiment file (YAML), or a name from `mlcdr example`.")
-]
-Folder = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results folder, such as results/yeast_cplst.")]
-Folders = Annotated[list[Path], typer.Argument(metavar="RESULTS", help="Results folders.")]
+Configs = Annotated[list[Path], argument("CONFIG", "Experiment files (YAML), or names from `mlcdr example`.")]
+Config = Annotated[Path, argument("CONFIG", "Experiment file (YAML), or a name from `mlcdr example`.")]
+Folder = Annotated[Path, argument("RESULTS", "A results folder, such as results/yeast_cplst.")]
+Folders = Annotated[list[Path], argument("RESULTS", "Results folders.")]
 Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="Change a value of the config, e.g. splits.repeats=10. Repeatable."
-    ),
+    list[str] | None, option("KEY=VALUE", "Change a value of the config, e.g. splits.repeats=10. Repeatable.", "--set")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=0, help="Number of workers; 0: one per core.")]
-Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder that contains the results folders.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-NoTry = Annotated[
-    bool, typer.Option("--no-try", help="Run even if a method of your own cannot work, and record its failures.")
-]
+Jobs = Annotated[int, option("N", "Number of workers; 0: one per core.", "--jobs", "-j", min=0)]
+Out = Annotated[Path, option("DIR", "The folder that contains the results folders.")]
+Quiet = Annotated[bool, switch("Print nothing but errors.", "--quiet", "-q")]
+NoTry = Annotated[bool, switch("Run even if a method of your own cannot work, and record its failures.", "--no-try")]
 Trust = Annotated[
-    bool,
-    typer.Option("--trust", help="Import modules named in the config from any folder; only for code that you trust."),
+    bool, switch("Import modules named in the config from any folder; only for code that you trust.", "--trust")
 ]
 DataOptions = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", metavar="OPTION=VALUE", help="An option of the data set, e.g. labels=-6 or separator=';'. Repeatable."
-    ),
+    option("OPTION=VALUE", "An option of the data set, e.g. labels=-6 or separator=';'. Repeatable.", "--set"),
 ]
 
 

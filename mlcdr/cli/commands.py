@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from mlcdr.cli import components, configs, data_sets, new_methods, reproducing, results, running
+from mlcdr.cli.arguments import switch
 from mlcdr.cli.help import NAMES, Group, add_command
 
 
@@ -24,7 +25,7 @@ def _print_version(requested: bool) -> None:
 
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+        bool, switch("Show the version and exit.", "--version", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Reproduce, compare and extend multi-label dimension reduction."""

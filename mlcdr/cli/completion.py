@@ -196,32 +196,20 @@ def _complete_dataset(last: str, _: Sequence[str]) -> list[Item]:
     return found or list(_list_paths(last, lambda path: path.name.lower().endswith(tuple(SUFFIXES))))
 
 
-def _complete_config(last: str, _: Sequence[str]) -> Iterator[Item]:
-    return _list_paths(last, lambda path: path.suffix in (".yaml", ".yml"))
-
-
-def _complete_file(last: str, _: Sequence[str]) -> Iterator[Item]:
-    return _list_paths(last, lambda _: True)
-
-
-def _complete_folder(last: str, _: Sequence[str]) -> Iterator[Item]:
-    return _list_paths(last, lambda _: False)
-
-
 def _complete_results(last: str, _: Sequence[str]) -> list[Item]:
     """Results folders: those of `results`, or those where the path leads; else the folders on the way."""
     here = [(str(path), "") for path in sorted(Path("results").glob("*")) if _has_results(path)]
     found = _beginning_with(last, here)
     if found:
         return found
-    return [(v.rstrip("/") if _has_results(Path(v).expanduser()) else v, "") for v, _ in _complete_folder(last, ())]
+    return [(v.rstrip("/") if _has_results(Path(v).expanduser()) else v, "") for v, _ in _list_paths(last)]
 
 
 def _has_results(path: Path) -> bool:
     return any((path / name).exists() for name in ("experiment.yaml", "trials.sqlite", "scores.csv"))
 
 
-def _list_paths(last: str, wanted: Callable[[Path], bool]) -> Iterator[Item]:
+def _list_paths(last: str, wanted: Callable[[Path], bool] = lambda _: False) -> Iterator[Item]:
     """The folders that the path may go on with, and the files that are wanted; hidden ones where a dot is typed."""
     written, slash, start = last.rpartition("/")
     folder = Path(written + slash).expanduser() if slash else Path()
@@ -242,10 +230,6 @@ def _complete_layout(last: str, _: Sequence[str]) -> list[Item]:
     folder = Path(__file__).parents[1] / "tables" / "layouts"
     names = sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml"))
     return _beginning_with(last, [(name, "") for name in names])
-
-
-def _complete_data_option(last: str, _: Sequence[str]) -> list[Item]:
-    return _beginning_with(last, [(f"{name}=", text) for name, text in _words()["data_options"].items()])
 
 
 # -------------------------------------------------------------------- --set
@@ -348,10 +332,10 @@ def _methods_of(given: Sequence[str]) -> list[str]:
 
 
 COMPLETERS: dict[str, Callable[[str, Sequence[str]], Iterable[Item]]] = {
-    "CONFIG": _complete_config,
+    "CONFIG": lambda last, _: _list_paths(last, lambda path: path.suffix in (".yaml", ".yml")),
     "RESULTS": _complete_results,
     "KEY=VALUE": _complete_setting,
-    "OPTION=VALUE": _complete_data_option,
+    "OPTION=VALUE": lambda last, _: _beginning_with(last, [(f"{k}=", t) for k, t in _words()["data_options"].items()]),
     "COMPONENT": _complete_component,
     "METRIC": _complete_metric,
     "DATASET": _complete_dataset,
@@ -362,8 +346,8 @@ COMPLETERS: dict[str, Callable[[str, Sequence[str]], Iterable[Item]]] = {
     "FORM": _complete_list("forms"),
     "CHECK": _complete_list("checks"),
     "SHELL": lambda last, _: _beginning_with(last, [(shell, "") for shell in SHELLS]),
-    "FILE": _complete_file,
-    "MODEL": _complete_file,
-    "DIR": _complete_folder,
+    "FILE": lambda last, _: _list_paths(last, lambda _: True),
+    "MODEL": lambda last, _: _list_paths(last, lambda _: True),
+    "DIR": lambda last, _: _list_paths(last),
 }
 """What a parameter of a metavar may be, from what is typed of it and the arguments before it."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlcdr.api.loading import import_from_here
-from mlcdr.cli.arguments import one_of
+from mlcdr.cli.arguments import argument, one_of, option
 from mlcdr.cli.printing import print_columns, print_notice
 from mlcdr.errors import UserError, escape_control_characters, list_known, suggest_name
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(metavar="COMPONENT", help="Show this one in full.")] = None,
+    name: Annotated[str | None, argument("COMPONENT", "Show this one in full.")] = None,
 ) -> None:
     """List the components a method can be made of, or describe one."""
     import inspect
@@ -52,7 +52,7 @@ def methods(
 
 
 def metrics(
-    name: Annotated[str | None, typer.Argument(metavar="METRIC", help="Show this one only.")] = None,
+    name: Annotated[str | None, argument("METRIC", "Show this one only.")] = None,
 ) -> None:
     """List the metrics, their direction, and what 0/0 counts as; or one of them."""
     from mlcdr.metrics import METRICS, hint, resolve
@@ -66,9 +66,9 @@ def metrics(
         print(f"{metric.name:<{len(indent)}}{better[metric.higher_is_better]}: {metric.description}")
         for convention in metric.conventions():
             print(f"{indent}{convention}")
-        for option, default in metric.parameters.items():
+        for key, default in metric.parameters.items():
             shown = default if default is not None else "see above"
-            print(f"{indent}option {option}: {', '.join(metric.list_allowed(option))} (default {shown})")
+            print(f"{indent}option {key}: {', '.join(metric.list_allowed(key))} (default {shown})")
 
 
 def doctor() -> None:
@@ -81,9 +81,7 @@ def doctor() -> None:
 
 
 def completion_script(
-    shell: Annotated[
-        str, typer.Argument(metavar="SHELL", callback=one_of("bash", "zsh", "fish"), help="bash, zsh or fish.")
-    ],
+    shell: Annotated[str, argument("SHELL", "bash, zsh or fish.", callback=one_of("bash", "zsh", "fish"))],
 ) -> None:
     """Print the script by which a shell completes commands, options, names, keys for --set and paths.
 
@@ -100,18 +98,10 @@ def completion_script(
 
 def check_methods(
     what: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="A Python file with methods (my_method.py), or the name of an installed component."
-        ),
+        str, argument("FILE", "A Python file with methods (my_method.py), or the name of an installed component.")
     ],
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the classes. Repeatable."),
-    ] = None,
-    without: Annotated[
-        list[str] | None, typer.Option(metavar="CHECK", help="A check to exclude, by its name. Repeatable.")
-    ] = None,
+    set_: Annotated[list[str] | None, option("NAME=VALUE", "A parameter of the classes. Repeatable.", "--set")] = None,
+    without: Annotated[list[str] | None, option("CHECK", "A check to exclude, by its name. Repeatable.")] = None,
 ) -> None:
     """Check methods and metrics against the required properties; exit code 1 if one does not hold.
 

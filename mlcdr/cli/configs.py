@@ -6,16 +6,20 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mlcdr.api.loading import import_from_here, load_experiment
-from mlcdr.cli.arguments import Config, Out, Set, Trust
+from mlcdr.cli.arguments import Config, Out, Set, Trust, argument, option, switch
 from mlcdr.cli.loading import size
 from mlcdr.cli.printing import print_columns, print_notice
 from mlcdr.errors import ConfigError, UserError
 from mlcdr.processes import Stop
+
+if TYPE_CHECKING:
+    from mlcdr.config.data_checks import Findings
+    from mlcdr.experiment.model import Experiment
 
 
 def check(
@@ -23,7 +27,7 @@ def check(
     set_: Set = None,
     trust: Trust = False,
     try_: Annotated[
-        bool, typer.Option("--try", help="Also fit every method once to a few rows, in a process of its own.")
+        bool, switch("Also fit every method once to a few rows, in a process of its own.", "--try")
     ] = False,
 ) -> None:
     """Check an experiment file without running it; every mistake is reported with its line.
@@ -34,26 +38,25 @@ def check(
     fails there is a mistake.
     """
     experiment = load_experiment(config, set_ or (), trust=trust)
-    from mlcdr.config.data_checks import (
-        compare_with_data,  # after the file: its mistakes are reported without this one's cost
-    )
+    # after the file, whose mistakes are reported without the cost of this import
+    from mlcdr.config.data_checks import compare_with_data
 
-    found = compare_with_data(experiment)
+    _report(experiment, compare_with_data(experiment))
+    if try_:
+        from mlcdr.execution.trying import check_methods
+
+        _report(experiment, check_methods(experiment))
+        methods, sets = len(experiment.methods), len(experiment.datasets)
+        print_notice(f"tried: {methods} method{'s' * (methods != 1)} on {sets} data set{'s' * (sets != 1)}")
+    print(f"{config}: no mistake found; {experiment.name}: {size(experiment)}")
+
+
+def _report(experiment: Experiment, found: Findings) -> None:
+    """Print what is remarkable; raise ConfigError where there are mistakes."""
     for remark in found.remarks:
         print_notice(f"remark: {experiment.placed(remark)}")
     if found.mistakes:
         raise ConfigError([experiment.placed(problem) for problem in found.mistakes])
-    if try_:
-        from mlcdr.execution.trying import check_methods
-
-        tried = check_methods(experiment)
-        for remark in tried.remarks:
-            print_notice(f"remark: {experiment.placed(remark)}")
-        if tried.mistakes:
-            raise ConfigError([experiment.placed(problem) for problem in tried.mistakes])
-        methods, sets = tried.n_methods, tried.n_datasets
-        print_notice(f"tried: {methods} method{'s' * (methods != 1)} on {sets} data set{'s' * (sets != 1)}")
-    print(f"{config}: no mistake found; {experiment.name}: {size(experiment)}")
 
 
 def plan(
@@ -88,28 +91,22 @@ def plan(
 def new(
     context: typer.Context,
     datasets: Annotated[
-        list[str] | None,
-        typer.Option("--dataset", "-d", metavar="DATASET", help="A data set, a file, or `synthetic`. Repeatable."),
+        list[str] | None, option("DATASET", "A data set, a file, or `synthetic`. Repeatable.", "--dataset", "-d")
     ] = None,
     labels: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Which columns of your file (CSV, Parquet) are labels: a name, a pattern (tag_*), or how many (-6: "
-            "the last six). Repeatable.",
+        option(
+            "NAME",
+            "Which columns of your file (CSV, Parquet) are labels: a name, a pattern (tag_*), or how many "
+            "(-6: the last six). Repeatable.",
         ),
     ] = None,
     methods: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--method", "-m", metavar="COMPONENT", help="A component, or several: pca+plst+ridge. Repeatable."
-        ),
+        list[str] | None, option("COMPONENT", "A component, or several: pca+plst+ridge. Repeatable.", "--method", "-m")
     ] = None,
-    metrics: Annotated[
-        list[str] | None, typer.Option("--metric", metavar="METRIC", help="A metric. Repeatable.")
-    ] = None,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Of the experiment; else that of the file.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the config to this file.")] = None,
+    metrics: Annotated[list[str] | None, option("METRIC", "A metric. Repeatable.", "--metric")] = None,
+    name: Annotated[str | None, option("NAME", "Of the experiment; else that of the file.")] = None,
+    out: Annotated[Path | None, option("FILE", "Write the config to this file.")] = None,
 ) -> None:
     """Write a first config with comments; asks for what is left out, on a terminal.
 
@@ -220,10 +217,8 @@ def _ask(
 
 
 def example(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A config or an example; default: list all.")
-    ] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to copy into.")] = Path(),
+    name: Annotated[str | None, argument("NAME", "A config or an example; default: list all.")] = None,
+    out: Annotated[Path, option("DIR", "The folder to copy into.")] = Path(),
 ) -> None:
     """List the configs and examples that come with mlcdr, or copy the files of one.
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlcdr.cli.arguments import DataOptions, one_of, read_options
+from mlcdr.cli.arguments import DataOptions, argument, choice, option, read_options, switch
 from mlcdr.cli.printing import join_file_names, print_columns, print_facts, print_notice, print_table
 from mlcdr.errors import escape_control_characters
 
@@ -42,7 +42,7 @@ def list_datasets() -> None:
 
 
 def info(
-    name: Annotated[str, typer.Argument(metavar="DATASET", help="A name from the catalogue, or a path.")],
+    name: Annotated[str, argument("DATASET", "A name from the catalogue, or a path.")],
     settings: DataOptions = None,
 ) -> None:
     """Print what is known about a data set, and what is made of its files."""
@@ -55,12 +55,10 @@ def info(
 
 
 def fetch(
-    names: Annotated[list[str] | None, typer.Argument(metavar="DATASET", help="Names from the catalogue.")] = None,
-    paper: Annotated[
-        str | None, typer.Option(metavar="PAPER", help="All that the configs of a paper name: chen_lin_2012.")
-    ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="All that can be downloaded.")] = False,
-    folds: Annotated[bool, typer.Option("--folds", help="Also the fixed folds (NAME.5fold.csv).")] = False,
+    names: Annotated[list[str] | None, argument("DATASET", "Names from the catalogue.")] = None,
+    paper: Annotated[str | None, option("PAPER", "All that the configs of a paper name: chen_lin_2012.")] = None,
+    all_: Annotated[bool, switch("All that can be downloaded.", "--all")] = False,
+    folds: Annotated[bool, switch("Also the fixed folds (NAME.5fold.csv).", "--folds")] = False,
 ) -> None:
     """Download data sets to the user's cache and check them against the catalogue.
 
@@ -87,8 +85,7 @@ def fetch(
 
 def verify(
     name: Annotated[
-        str | None,
-        typer.Argument(metavar="DATASET", help="A name from the catalogue; default: all available data sets."),
+        str | None, argument("DATASET", "A name from the catalogue; default: all available data sets.")
     ] = None,
 ) -> None:
     """Compare available data sets with the catalogue; exit code 1 if one differs."""
@@ -108,19 +105,12 @@ def verify(
 
 
 def datasets_table(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="DATASET", help="Data sets; default: those of the published table.")
-    ] = None,
-    layout: Annotated[
-        str, typer.Option(metavar="LAYOUT", help="The layout: which statistics, and their format.")
-    ] = "datasets",
+    names: Annotated[list[str] | None, argument("DATASET", "Data sets; default: those of the published table.")] = None,
+    layout: Annotated[str, option("LAYOUT", "The layout: which statistics, and their format.")] = "datasets",
     published: Annotated[
-        str | None,
-        typer.Option(metavar="PAPER/TABLE", help="Compare with a published table, e.g. pacharawongsakda_2012/table1."),
+        str | None, option("PAPER/TABLE", "Compare with a published table, e.g. pacharawongsakda_2012/table1.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Also write the table (md, tex, csv) into this folder.")
-    ] = None,
+    out: Annotated[Path | None, option("DIR", "Also write the table (md, tex, csv) into this folder.")] = None,
 ) -> None:
     """Tabulate available data sets: sizes, kinds of features, label statistics, counted on the data."""
     from mlcdr.reproduce import data_sets
@@ -141,11 +131,9 @@ def datasets_table(
 
 
 def datasets_export(
-    name: Annotated[str, typer.Argument(metavar="DATASET", help="A data set, or the path of its file.")],
-    form: Annotated[
-        str, typer.Option("--format", metavar="FORM", help="arff, meka, csv, svmlight, xmc, npz or parquet.")
-    ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("exported"),
+    name: Annotated[str, argument("DATASET", "A data set, or the path of its file.")],
+    form: Annotated[str, option("FORM", "arff, meka, csv, svmlight, xmc, npz or parquet.", "--format")],
+    out: Annotated[Path, option("DIR", "The folder to write into.")] = Path("exported"),
     settings: DataOptions = None,
 ) -> None:
     """Write a data set, and its division for training and testing if it has one, in another form."""
@@ -172,20 +160,16 @@ def datasets_export(
 
 
 def datasets_plot(
-    name: Annotated[str, typer.Argument(metavar="DATASET", help="A data set, or the path of its ARFF file.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write into.")] = Path("figures"),
+    name: Annotated[str, argument("DATASET", "A data set, or the path of its ARFF file.")],
+    out: Annotated[Path, option("DIR", "The folder to write into.")] = Path("figures"),
     order: Annotated[
         str,
-        typer.Option(
-            metavar="auto|file|frequency|similar",
-            callback=one_of("auto", "file", "frequency", "similar"),
-            help="Order of labels in heat maps: file, frequency, similar; auto: similar for many.",
+        choice(
+            "auto|file|frequency|similar",
+            "Order of labels in heat maps: file, frequency, similar; auto: similar for many.",
         ),
     ] = "auto",
-    projection: Annotated[
-        str,
-        typer.Option(metavar="opls|pca", callback=one_of("opls", "pca"), help="opls is supervised."),
-    ] = "opls",
+    projection: Annotated[str, choice("opls|pca", "opls is supervised.")] = "opls",
     settings: DataOptions = None,
 ) -> None:
     """Draw figures of a data set's labels: correlations, imbalance, label sets, and a projection."""
@@ -197,23 +181,15 @@ def datasets_plot(
 
 
 def datasets_splits(
-    names: Annotated[list[str], typer.Argument(metavar="DATASET", help="Data sets, by name or path.")],
-    folds: Annotated[int, typer.Option(metavar="N", min=2, help="Number of folds.")] = 10,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="As `seed` of a config's splits.")] = 1,
-    groups: Annotated[
-        str | None, typer.Option(metavar="FEATURE", help="Keep rows with the same value of a feature together.")
-    ] = None,
+    names: Annotated[list[str], argument("DATASET", "Data sets, by name or path.")],
+    folds: Annotated[int, option("N", "Number of folds.", min=2)] = 10,
+    seed: Annotated[int, option("N", "As `seed` of a config's splits.", min=0)] = 1,
+    groups: Annotated[str | None, option("FEATURE", "Keep rows with the same value of a feature together.")] = None,
     stratified: Annotated[
-        str,
-        typer.Option(
-            metavar="blind|labels|pairs",
-            callback=one_of("blind", "labels", "pairs"),
-            help="What --to writes: folds drawn blind, stratified by labels, or by pairs.",
-        ),
+        str, choice("blind|labels|pairs", "What --to writes: folds drawn blind, stratified by labels, or by pairs.")
     ] = "labels",
     to: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the folds for `splits: {kind: file}`; {dataset} is the name."),
+        Path | None, option("FILE", "Write the folds for `splits: {kind: file}`; {dataset} is the name.")
     ] = None,
 ) -> None:
     """Compare folds drawn blindly with stratified ones, and write them: how far shares of labels are off."""

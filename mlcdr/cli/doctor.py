@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, metadata, version
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
 import joblib
@@ -19,6 +19,7 @@ from mlcdr import __version__
 from mlcdr.data import catalog
 from mlcdr.data.files import cache_folder, checkout_folder, data_folders, list_own
 from mlcdr.errors import UserError
+from mlcdr.execution.writing import installed_version
 from mlcdr.methods.registry import BUILT_IN, resolve
 from mlcdr.plug_ins import plug_ins
 from mlcdr.reproduce import recipes
@@ -70,7 +71,7 @@ def _check_packages() -> list[Finding]:
         topic = f"extra {extra}" if extra else "packages"
         findings.append(Finding(topic, there + missing + way, ok=bool(extra) or not wrong))
     shown = ("numpy", "scipy", "scikit-learn", "pandas", "joblib", "pydantic", "matplotlib")
-    findings.append(Finding("versions", ", ".join(f"{name} {_find_version(name)}" for name in shown)))
+    findings.append(Finding("versions", ", ".join(f"{name} {installed_version(name)}" for name in shown)))
     return findings
 
 
@@ -80,19 +81,12 @@ def _needs(requirement: Requirement, extra: str) -> bool:
 
 def _check_requirement(requirement: Requirement) -> str:
     """What is wrong with a requirement; empty if it is met."""
-    found = _find_version(requirement.name)
-    if found == "missing":
+    found = installed_version(requirement.name)
+    if found is None:
         return f"{requirement.name} is missing"
     if not requirement.specifier.contains(found, prereleases=True):
         return f"{requirement.name} is {found}, but {requirement.specifier} is required"
     return ""
-
-
-def _find_version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "missing"
 
 
 def _check_machine() -> list[Finding]:

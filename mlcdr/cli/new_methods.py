@@ -6,22 +6,16 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from mlcdr.cli.arguments import argument, option
 from mlcdr.cli.printing import print_notice
 from mlcdr.errors import UserError
 
 
 def new_method(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Of the file, such as my_reducer; its class is MyReducer.")
-    ],
+    name: Annotated[str, argument("NAME", "Of the file, such as my_reducer; its class is MyReducer.")],
     part: Annotated[
         str | None,
-        typer.Option(
-            metavar="label_space|feature_space|selector|learner|classifier|threshold|metric",
-            help="What it is to be.",
-        ),
+        option("label_space|feature_space|selector|learner|classifier|threshold|metric", "What it is to be."),
     ] = None,
 ) -> None:
     """Write NAME.py with a method that works, to be changed into one's own; asks for the part, on a terminal.

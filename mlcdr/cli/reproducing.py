@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlcdr.cli import data_sets
-from mlcdr.cli.arguments import Jobs, Out, Set
+from mlcdr.cli.arguments import Jobs, Out, Set, argument, option, switch
 from mlcdr.cli.loading import all_different, load_to_run, size
 from mlcdr.cli.printing import print_columns, print_notice, print_published
 from mlcdr.cli.running import conclude
@@ -22,12 +22,9 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    target: Annotated[
-        str | None,
-        typer.Argument(metavar="PAPER[/TABLE]", help="What to reproduce; default: list what can be."),
-    ] = None,
-    small: Annotated[bool, typer.Option("--small", help="A run of minutes: fewer repeats, small data sets.")] = False,
-    large: Annotated[bool, typer.Option("--large", help="Include the large data sets.")] = False,
+    target: Annotated[str | None, argument("PAPER[/TABLE]", "What to reproduce; default: list what can be.")] = None,
+    small: Annotated[bool, switch("A run of minutes: fewer repeats, small data sets.", "--small")] = False,
+    large: Annotated[bool, switch("Include the large data sets.", "--large")] = False,
     jobs: Jobs = 0,
     out: Out = Path("results"),
     set_: Set = None,
@@ -123,15 +120,11 @@ def _list_recipes() -> None:
 
 
 def reproduction_status(
-    folder: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="A record; default: the one that comes with mlcdr.")
-    ] = None,
+    folder: Annotated[Path | None, argument("DIR", "A record; default: the one that comes with mlcdr.")] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit code 1 if methods have other code, or configs changed, since.")
+        bool, switch("Exit code 1 if methods have other code, or configs changed, since.", "--check")
     ] = False,
-    to: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the page to this file instead of printing it.")
-    ] = None,
+    to: Annotated[Path | None, option("FILE", "Write the page to this file instead of printing it.")] = None,
 ) -> None:
     """Show how well the record reproduces the published tables (Markdown)."""
     from mlcdr.reproduce import record, reproduction
@@ -156,17 +149,14 @@ def reproduction_status(
 
 def make_record(
     folders: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="RESULTS", help="Store these results folders; default: run and store all tables."),
+        list[Path] | None, argument("RESULTS", "Store these results folders; default: run and store all tables.")
     ] = None,
-    small: Annotated[bool, typer.Option("--small", help="What is judged of every table, in minutes.")] = False,
-    plan: Annotated[bool, typer.Option("--plan", help="Show what would run and how long it took, and stop.")] = False,
-    dirty: Annotated[bool, typer.Option("--dirty", help="Store results of code that differs from its commit.")] = False,
+    small: Annotated[bool, switch("What is judged of every table, in minutes.", "--small")] = False,
+    plan: Annotated[bool, switch("Show what would run and how long it took, and stop.", "--plan")] = False,
+    dirty: Annotated[bool, switch("Store results of code that differs from its commit.", "--dirty")] = False,
     jobs: Jobs = 0,
     out: Out = Path("results"),
-    to: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the record here; default: results/record of the checkout.")
-    ] = None,
+    to: Annotated[Path | None, option("DIR", "Write the record here; default: results/record of the checkout.")] = None,
 ) -> None:
     """Run all published tables from one commit, and store their results as the record. Continues where it ended."""
     from mlcdr.reproduce import making, record

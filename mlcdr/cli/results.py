@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mlcdr.api.loading import import_from_here
-from mlcdr.cli.arguments import DataOptions, Folder, Folders, one_of, read_options
+from mlcdr.cli.arguments import DataOptions, Folder, Folders, argument, choice, option, read_options, switch
 from mlcdr.cli.printing import join_file_names, print_notice, print_published, print_table, print_tables
 from mlcdr.errors import ResultsError, escape_control_characters
 
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 def table(
     folder: Folder,
-    metric: Annotated[
-        str | None, typer.Option(metavar="METRIC", help="Print a table of this metric, and write none.")
-    ] = None,
+    metric: Annotated[str | None, option("METRIC", "Print a table of this metric, and write none.")] = None,
 ) -> None:
     """Write the tables of a results folder again and print them."""
     from mlcdr.experiment.model import LayoutSpec
@@ -42,12 +40,9 @@ def table(
 def plot(
     folder: Folder,
     layout: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LAYOUT", help="Draw this layout (curves, boxes, time, heatmap …) instead. Repeatable."),
+        list[str] | None, option("LAYOUT", "Draw this layout (curves, boxes, time, heatmap …) instead. Repeatable.")
     ] = None,
-    metric: Annotated[
-        list[str] | None, typer.Option(metavar="METRIC", help="With --layout: this metric only. Repeatable.")
-    ] = None,
+    metric: Annotated[list[str] | None, option("METRIC", "With --layout: this metric only. Repeatable.")] = None,
 ) -> None:
     """Draw the figures of a results folder again; standard ones if the experiment lists none.
 
@@ -85,69 +80,46 @@ def report(folder: Folder) -> None:
 
 
 _Baseline = Annotated[
-    Path | None,
-    typer.Option(metavar="RESULTS", help="Compare with an earlier run of the same experiment, split by split."),
+    Path | None, option("RESULTS", "Compare with an earlier run of the same experiment, split by split.")
 ]
-_FailOn = Annotated[
-    str | None,
-    typer.Option(
-        metavar="regression",
-        callback=one_of("regression"),
-        help="With --baseline: exit code 1 if a metric or a time got worse.",
-    ),
-]
+_FailOn = Annotated[str | None, choice("regression", "With --baseline: exit code 1 if a metric or a time got worse.")]
 _Margin = Annotated[
-    float | None,
-    typer.Option(metavar="NUMBER", min=0, help="With --baseline: a metric may lose this share of its old mean (0.01)."),
+    float | None, option("NUMBER", "With --baseline: a metric may lose this share of its old mean (0.01).", min=0)
 ]
-_TimeMargin = Annotated[
-    float | None,
-    typer.Option(metavar="NUMBER", min=1, help="With --baseline: a time may grow by this factor (1.5)."),
-]
+_TimeMargin = Annotated[float | None, option("NUMBER", "With --baseline: a time may grow by this factor (1.5).", min=1)]
 
 
 def compare(
+    context: typer.Context,
     folders: Folders,
     published: Annotated[
         str | None,
-        typer.Option(
-            metavar="PAPER/TABLE",
-            help="Compare with a published table, e.g. chen_lin_2012/table3; or by ranks with the 28 methods of the "
-            "study bogatinovski_2022.",
+        option(
+            "PAPER/TABLE",
+            "Compare with a published table, e.g. chen_lin_2012/table3; or by ranks with the 28 methods of "
+            "the study bogatinovski_2022.",
         ),
     ] = None,
     record: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="PAPER/TABLE",
-            help="Compare also with the record of this table, on your data sets. Repeatable.",
-        ),
+        option("PAPER/TABLE", "Compare also with the record of this table, on your data sets. Repeatable."),
     ] = None,
     agreement: Annotated[
-        bool,
-        typer.Option("--agreement", help="With a study: how well its ranks come out for methods of the same name."),
+        bool, switch("With a study: how well its ranks come out for methods of the same name.", "--agreement")
     ] = False,
-    metric: Annotated[
-        str | None,
-        typer.Option(metavar="METRIC", help="Show this metric only."),
-    ] = None,
+    metric: Annotated[str | None, option("METRIC", "Show this metric only.")] = None,
     bayes: Annotated[
-        bool, typer.Option("--bayes", help="Show every pair of methods, with the Bayesian signed-rank test.")
+        bool, switch("Show every pair of methods, with the Bayesian signed-rank test.", "--bayes")
     ] = False,
     rope: Annotated[
         float | None,
-        typer.Option(
-            metavar="NUMBER",
-            min=0,
-            help="With --bayes: differences up to this count as none, in units of the metric (0.01).",
-        ),
+        option("NUMBER", "With --bayes: differences up to this count as none, in units of the metric (0.01).", min=0),
     ] = None,
     by_label: Annotated[
-        bool, typer.Option("--by-label", help="Show which labels each method wins (of a run with `by_label`).")
+        bool, switch("Show which labels each method wins (of a run with `by_label`).", "--by-label")
     ] = False,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write tables (md, tex, csv) and diagrams (SVG, PNG) of the comparison here."),
+        Path | None, option("DIR", "Write tables (md, tex, csv) and diagrams (SVG, PNG) of the comparison here.")
     ] = None,
     baseline: _Baseline = None,
     fail_on: _FailOn = None,
@@ -161,10 +133,7 @@ def compare(
     from mlcdr.data import sources
 
     of_study = published in sources.studies()
-    _refuse_combinations(
-        of_study, published=published, record=record, agreement=agreement, metric=metric, bayes=bayes,
-        rope=rope, out=out, baseline=baseline, fail_on=fail_on, margin=margin, time_margin=time_margin,
-    )  # fmt: skip
+    _refuse_combinations(of_study, context.params)
     if baseline:
         if len(folders) != 1:
             raise typer.BadParameter("takes one other folder", param_hint="--baseline")
@@ -271,17 +240,17 @@ _EXCLUDED = {
 _EXCLUDED_BY_STUDY = {"--published": ("--baseline", "--bayes"), "--agreement": ("--out",)}
 
 
-def _refuse_combinations(of_study: bool, **values: object) -> None:
-    """Refuse options of `compare` that do not go together, or are no numbers; `values` has them by their names."""
+def _refuse_combinations(of_study: bool, given: Mapping[str, object]) -> None:
+    """Refuse options of `compare` that do not go together, or are no numbers; `given` has them by their names."""
     excluded = _EXCLUDED | (_EXCLUDED_BY_STUDY if of_study else {})
-    options = {f"--{name.replace('_', '-')}": value for name, value in values.items() if value not in (None, False, [])}
-    for option, value in options.items():
+    options = {f"--{name.replace('_', '-')}": value for name, value in given.items() if value not in (None, False, ())}
+    for name, value in options.items():
         if isinstance(value, float) and not math.isfinite(value):
-            raise typer.BadParameter(f"{value} is not a finite number", param_hint=option)
-        if _NEEDED.get(option, option) not in options:
-            raise typer.BadParameter(f"needs {_NEEDED[option]}", param_hint=option)
-        if both := [other for other in excluded.get(option, ()) if other in options]:
-            raise typer.BadParameter(f"cannot be combined with {', '.join(both)}", param_hint=option)
+            raise typer.BadParameter(f"{value} is not a finite number", param_hint=name)
+        if _NEEDED.get(name, name) not in options:
+            raise typer.BadParameter(f"needs {_NEEDED[name]}", param_hint=name)
+        if both := [other for other in excluded.get(name, ()) if other in options]:
+            raise typer.BadParameter(f"cannot be combined with {', '.join(both)}", param_hint=name)
     if "--agreement" in options and not of_study:
         raise typer.BadParameter("needs --published with the name of a study", param_hint="--agreement")
 
@@ -301,19 +270,11 @@ def _compare_with_baseline(
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, such as those below RESULTS/kept.")],
-    data: Annotated[
-        str, typer.Argument(metavar="DATASET", help="A data set, or the path of its file; it needs no labels.")
-    ],
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write to this file (CSV) instead of printing.")
-    ] = None,
+    model: Annotated[Path, argument("MODEL", "A model file, such as those below RESULTS/kept.")],
+    data: Annotated[str, argument("DATASET", "A data set, or the path of its file; it needs no labels.")],
+    out: Annotated[Path | None, option("FILE", "Write to this file (CSV) instead of printing.")] = None,
     trust: Annotated[
-        bool,
-        typer.Option(
-            "--trust",
-            help="Load the model, which can execute any code; only for models that you trust.",
-        ),
+        bool, switch("Load the model, which can execute any code; only for models that you trust.", "--trust")
     ] = False,
     settings: DataOptions = None,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from mlcdr.cli.arguments import Configs, Folder, Jobs, NoTry, Out, Quiet, Set
+from mlcdr.cli.arguments import Configs, Folder, Jobs, NoTry, Out, Quiet, Set, option, switch
 from mlcdr.cli.loading import all_different, load_to_run
 from mlcdr.cli.printing import format_failure, join_file_names, print_columns, print_notice, print_tables
 from mlcdr.errors import ResultsError, escape_control_characters
@@ -30,14 +30,11 @@ def run(
     jobs: Jobs = 0,
     out: Out = Path("results"),
     set_: Set = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Discard earlier results and compute all trials.")] = False,
+    fresh: Annotated[bool, switch("Discard earlier results and compute all trials.", "--fresh")] = False,
     quiet: Quiet = False,
-    backend: Annotated[
-        str, typer.Option(metavar="loky|dask", help="Processes of this machine, or a cluster.")
-    ] = "loky",
+    backend: Annotated[str, option("loky|dask", "Processes of this machine, or a cluster.")] = "loky",
     scheduler: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="With --backend dask: tcp://host:port, or the path of a scheduler file."),
+        str | None, option("ADDRESS", "With --backend dask: tcp://host:port, or the path of a scheduler file.")
     ] = None,
     no_try: NoTry = False,
 ) -> None:
@@ -53,7 +50,8 @@ def run(
 
     worst = 0
     for experiment in experiments:
-        report = compute(experiment, out, jobs, quiet, fresh, backend, scheduler, try_methods=not no_try)
+        options = {"fresh": fresh, "backend": backend, "scheduler": scheduler, "try_methods": not no_try}
+        report = compute(experiment, out, jobs, quiet, **options)
         worst = max(worst, conclude(experiment, report, quiet))
         if report.interrupted:
             break
@@ -62,7 +60,7 @@ def run(
 
 def retry(
     folder: Folder,
-    failed: Annotated[bool, typer.Option("--failed", hidden=True)] = True,
+    failed: Annotated[bool, switch("", "--failed", hidden=True)] = True,
     jobs: Jobs = 0,
     quiet: Quiet = False,
     no_try: NoTry = False,
@@ -153,10 +151,7 @@ def _print_causes(causes: Sequence[Cause], file: TextIO) -> None:
 def status(
     folder: Folder,
     details: Annotated[
-        bool,
-        typer.Option(
-            "--details", help="Show every method, and each cause of failures with its places and a traceback."
-        ),
+        bool, switch("Show every method, and each cause of failures with its places and a traceback.", "--details")
     ] = False,
 ) -> None:
     """Show the progress of a run, or how it ended; works during the run. Of a folder of results folders: a line each.

@@ -28,8 +28,8 @@ from mlcdr.methods.declarations import Declaration
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """What came of comparing an experiment with its data sets: lines `key.path: what is wrong`, no two alike.
+class Findings:
+    """What came of comparing an experiment with its data sets, or of trying it: lines `key.path: what is wrong`.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Comparison:
     remarks: list[str]
 
 
-def compare_with_data(experiment: Experiment) -> Comparison:
+def compare_with_data(experiment: Experiment) -> Findings:
     """The experiment beside its data sets, which are read."""
     found: dict[str, None] = {}
     remarks: dict[str, None] = {}
@@ -74,7 +74,7 @@ def compare_with_data(experiment: Experiment) -> Comparison:
                 ] = None
         for line, fails in find_misfits(experiment, dataset, n_train):
             (found if fails else remarks)[line] = None
-    return Comparison(list(found), list(remarks))
+    return Findings(list(found), list(remarks))
 
 
 def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[str]:

@@ -9,7 +9,6 @@ and no random number of a run is drawn.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mlcdr.config.data_checks import Findings
 from mlcdr.data.dataset import Dataset
 from mlcdr.execution.choose import without_tune
 from mlcdr.execution.computing import Group, groups
@@ -27,6 +27,7 @@ from mlcdr.experiment.division import Integers, Splits
 from mlcdr.experiment.keys import program_version
 from mlcdr.experiment.model import FAMILIES, Experiment, LimitsSpec, MethodSpec
 from mlcdr.experiment.trials import Trial, plan
+from mlcdr.laws.classes import find_file
 from mlcdr.methods.component import Component
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.foreign import kept_generators
@@ -71,17 +72,7 @@ class FewRows(DataSource):
         return DividedData(self, self.dataset, Splits([{}], [1], lambda repeat: part, self.hidden_by))
 
 
-@dataclass(frozen=True)
-class Tried:
-    """What is tried: what came of it is a line of `mistakes` or `remarks` (`key.path: what is wrong`)."""
-
-    n_methods: int
-    n_datasets: int
-    mistakes: list[str]
-    remarks: list[str]
-
-
-def check_methods(experiment: Experiment) -> Tried:
+def check_methods(experiment: Experiment) -> Findings:
     """Try all methods of an experiment, in a process of their own that may die.
 
     A method is tried at the first and the last point of the sweep, with the first and the last of its grid.
@@ -111,7 +102,7 @@ def check_methods(experiment: Experiment) -> Tried:
                 remarks[f"{_describe(trial, error, _name_rows(few))}; nor to the first split in {seconds:g} s"] = None
             else:
                 mistakes[line] = None
-    return Tried(len(experiment.methods), len(experiment.datasets), list(mistakes), list(remarks))
+    return Findings(list(mistakes), list(remarks))
 
 
 def _name_rows(few: DividedData) -> str:
@@ -236,7 +227,7 @@ def _find_part(spec: MethodSpec, error: str) -> tuple[str, str]:
     parts = [(family, each) for family in FAMILIES for each in _components(spec, family) if _is_own_component(each)]
     for file, line, function in reversed(frames):
         for family, component in parts:
-            if file in map(_find_file, component.classes()):
+            if file in map(find_file, component.classes()):
                 return f".{family}", f" ({_shorten(file)}:{line}, in {function})"
     return (f".{parts[0][0]}" if len(parts) == 1 else ""), ""
 
@@ -253,13 +244,6 @@ def _is_own(spec: MethodSpec) -> bool:
 
 def _is_own_component(component: Component) -> bool:
     return any(cls.__module__.partition(".")[0] not in ("mlcdr", "sklearn") for cls in component.classes())
-
-
-def _find_file(cls: type) -> str:
-    try:
-        return inspect.getfile(cls)
-    except (OSError, TypeError):
-        return ""
 
 
 def _shorten(file: str) -> str:

@@ -270,18 +270,13 @@ def _resident(pid: int | None) -> int | None:
     try:
         return int((_PROC / str(pid) / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):
-        return None if _PROC.is_dir() else _resident_by_psutil(pid)
-
-
-def _resident_by_psutil(pid: int | None) -> int | None:
-    """As `_resident`, where there is no /proc (macOS, Windows)."""
-    try:
+        if _PROC.is_dir():
+            return None
+    try:  # on macOS and Windows
         import psutil
-    except ImportError:
-        return None
-    try:
+
         return int(psutil.Process(pid).memory_info().rss)
-    except psutil.Error:
+    except Exception:  # not installed, or the process is gone
         return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Any, Literal
 from sklearn.base import BaseEstimator, is_classifier
 
 from mlcdr.errors import UserError, without_numbers
-from mlcdr.laws.classes import METRIC, Candidate, describe_exception, find_place
+from mlcdr.laws.classes import METRIC, Candidate, describe_exception, find_file, find_place
 from mlcdr.laws.of_metrics import DESCRIPTIONS_OF_METRICS, LAWS_OF_METRICS
 from mlcdr.laws.outcomes import DIFFER, DoesNotApply, Violation
 from mlcdr.laws.parts import find_family
@@ -163,18 +162,10 @@ def _describe_failure(law: str, error: BaseException, target: Any, case: str = "
     """The outcome of a law that an exception, or a `Violation`, shows not to hold."""
     if isinstance(error, Violation):
         return Outcome(law, "FAILED", error.why, case, "", without_numbers(error.why))
-    place, why = find_place(error, _find_file(target)), describe_exception(error)
+    place, why = find_place(error, find_file(target)), describe_exception(error)
     return Outcome(
         law, "FAILED", why, case, place, f"{type(error).__name__} {place}" if place else without_numbers(why)
     )
-
-
-def _find_file(target: Any) -> str:
-    """The file of a class or a function; empty of one that has none."""
-    try:
-        return inspect.getfile(target)
-    except (OSError, TypeError):
-        return ""
 
 
 def _run_sklearn_checks(subject: Subject) -> Iterator[Outcome]:

@@ -163,6 +163,14 @@ def describe_exception(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+def find_file(target: Any) -> str:
+    """The file of a class or a function; empty of one that has none."""
+    try:
+        return inspect.getfile(target)
+    except (OSError, TypeError):
+        return ""
+
+
 def find_place(error: BaseException, file: str) -> str:
     """`:12, in transform`: the last line of a file that an exception went through; empty if there is none."""
     path = Path(file).absolute()

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from mlcdr.errors import ResultsError
 from mlcdr.results import record_file as cells
@@ -113,13 +113,13 @@ def progress(folder: Path) -> Progress:
     ResultsError
         When it is no results folder, or its record cannot be read or has no plan.
     """
-    run, *rest = _progress(folder)
-    if run.state == "crashed" and not run.error:
-        run, *rest = _progress(folder)  # it may have ended as it should after the record was read
-    return Progress(folder, run, *rest)
+    found = _progress(folder)
+    if found.run.state == "crashed" and not found.run.error:
+        found = _progress(folder)  # it may have ended as it should after the record was read
+    return found
 
 
-def _progress(folder: Path) -> tuple[Run, Any, Any, Any]:
+def _progress(folder: Path) -> Progress:
     path = folder / NAME
     with reading(folder) as db:
         if db.execute("SELECT count(*) FROM temp.sqlite_master WHERE name IN ('planned', 'runs')").fetchone()[0]:
@@ -149,12 +149,8 @@ def _progress(folder: Path) -> tuple[Run, Any, Any, Any]:
     run = _run(*last[0])
     if run.state == "starting":
         counts, failed = [], []  # of an earlier run
-    return (
-        run,
-        tuple(Count(*row) for row in counts),
-        costs,
-        tuple(Failed(dataset, method, read_point(path, point), *rest) for dataset, method, point, *rest in failed),
-    )
+    failures = (Failed(dataset, method, read_point(path, point), *rest) for dataset, method, point, *rest in failed)
+    return Progress(folder, run, tuple(Count(*row) for row in counts), costs, tuple(failures))
 
 
 def _run(process: str, jobs: int, begun: str, ended: str | None, outcome: str | None) -> Run:

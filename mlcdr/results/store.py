@@ -195,24 +195,20 @@ class Store:
         ResultsError
             When the file cannot be written (a full disk, say); nothing of the group is kept then.
         """
-        tried: list[tuple[Any, ...]] = []
-        values: list[tuple[Any, ...]] = []
-        choices: list[tuple[Any, ...]] = []
-        searched: list[tuple[Any, ...]] = []
-        of_labels: list[tuple[Any, ...]] = []
-        for score in scores:
-            trial = trials[score.key]
-            status = "failed" if score.values is None else "done"
-            tried.append((score.key, *place(trial), status, score.error))
-            for metric, value in (score.values or {}).items():
-                values.append((score.key, metric, None if math.isnan(value) else value))
-            choices += [(score.key, path, value) for path, value in score.chosen]
-            for metric, each in score.of_labels.items():
-                text = json.dumps([None if math.isnan(value) else value for value in each])
-                of_labels.append((score.key, metric, text))
-            for number, (point, value) in enumerate(score.tried):
-                text = json.dumps(dict(point), ensure_ascii=False)
-                searched.append((score.key, number, text, None if math.isnan(value) else value))
+        found = list(scores)
+        tried = [(s.key, *place(trials[s.key]), "failed" if s.values is None else "done", s.error) for s in found]
+        values = [(s.key, metric, _or_null(value)) for s in found for metric, value in (s.values or {}).items()]
+        choices = [(s.key, path, value) for s in found for path, value in s.chosen]
+        of_labels = [
+            (s.key, metric, json.dumps([_or_null(value) for value in each]))
+            for s in found
+            for metric, each in s.of_labels.items()
+        ]
+        searched = [
+            (s.key, number, json.dumps(dict(point), ensure_ascii=False), _or_null(value))
+            for s in found
+            for number, (point, value) in enumerate(s.tried)
+        ]
         with self._explain("cannot record results"), self._transaction():
             self._db.executemany("DELETE FROM trials WHERE key = ?", [row[:1] for row in tried])
             self._db.executemany(
@@ -223,9 +219,8 @@ class Store:
             self._db.executemany("INSERT INTO label_scores (key, metric, scores) VALUES (?,?,?)", of_labels)
             self._db.executemany("INSERT INTO tried (key, number, point, value) VALUES (?,?,?,?)", searched)
             if crashed:
-                self._db.executemany(
-                    "INSERT INTO crashes (key, cause) VALUES (?,?)", [(row[0], crashed) for row in tried]
-                )
+                causes = [(row[0], crashed) for row in tried]
+                self._db.executemany("INSERT INTO crashes (key, cause) VALUES (?,?)", causes)
             elif seconds is not None and tried:
                 cost = (tried[0][1], len(tried), seconds)
                 self._db.execute("INSERT INTO costs (dataset, trials, seconds) VALUES (?,?,?)", cost)
@@ -262,6 +257,11 @@ class Store:
         query = "SELECT key, error FROM trials WHERE status = 'failed'"
         found = dict(self._rows("trials", query, cells.Text, cells.Text))
         return {key: found[key] for key in keys if key in found}
+
+
+def _or_null(value: float) -> float | None:
+    """A number as SQLite and JSON have it: NULL where it is not defined."""
+    return None if math.isnan(value) else value
 
 
 _PLACE = (cells.Text, cells.Text, cells.Text, cells.Number)

@@ -26,11 +26,11 @@ def write_scores(
     Values have twelve significant digits: enough for any use, and short of where two orders of summation may differ.
     A metric that is not defined for a method has no row.
     """
-    rows = []
-    for trial in trials:
-        start = [*_at(trial, swept), trial.split]
-        for metric, value in _defined(scores.get(trial.key, {}), metrics):
-            rows.append([*start, metric, f"{value:.12g}"])
+    rows = [
+        [*_at(trial, swept), trial.split, metric, f"{value:.12g}"]
+        for trial in trials
+        for metric, value in _defined(scores.get(trial.key, {}), metrics)
+    ]
     _write(path, swept, ["split", "metric", "value"], rows)
 
 
