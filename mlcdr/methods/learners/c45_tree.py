@@ -5,7 +5,9 @@ The rules are those of C4.5 Release 8 (Quinlan 1993, 1996) for numeric attribute
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -70,36 +72,57 @@ class ClassTree:
 
 def fit_tree(X: Any, y: NDArray[np.intp], n_classes: int, min_instances: int, confidence: float) -> ClassTree:
     """The tree of classes y (n,) of {0, …, C − 1}; `confidence` 0: unpruned."""
-    columns = Columns.of(X)
-    y = y.astype(np.int64)
-    below = np.concatenate(([0], np.cumsum(columns.values < 0)))  # of each column, where the first not negative stands
-    negatives = columns.starts[:-1] + np.diff(below[columns.starts])
-    stored = (columns.starts, negatives, columns.rows, columns.values)
-    count, order, *nodes = _grow(*stored, y, n_classes, min_instances)
-    feature, threshold, left, right, start, stop = (each[:count].copy() for each in nodes)
-    if confidence > 0:
-        by_row = (columns.row_starts, columns.row_columns, columns.row_values)
-        z = NormalDist().inv_cdf(1 - confidence)
-        _prune(*by_row, y, n_classes, feature, threshold, left, right, start, stop, order, confidence, z)
-    inner = feature >= 0
-    feature[inner] = columns.features[feature[inner]]
+    columns, n = Columns.of(X), len(y)
+    y, table, goes_left = y.astype(np.int64), _table(n), np.zeros(n, dtype=np.bool_)
+    rows, values = columns.rows.copy(), columns.values.copy()
+    feature, threshold, right_of, rows_of = list[int](), list[float](), list[int](), list[Indices]()
+    # of the nodes that wait: their rows, where their runs begin and end in each column, and whose right child they are
+    waiting = [(np.arange(n, dtype=np.int32), columns.starts[:-1], columns.starts[1:], -1)]
+    while waiting:
+        here, begin, end, parent = waiting.pop()
+        node, whole, j, cut = len(feature), np.bincount(y[here], minlength=n_classes), -1, 0.0
+        if parent >= 0:
+            right_of[parent] = node
+        if len(here) >= 2 * min_instances and whole.max() < len(here):
+            j, cut = _best_test(rows, values, begin, end, y, whole, table, min_instances)
+        if j >= 0:
+            cut = _largest_below(columns, j, cut, n)
+            goes_left[here] = cut >= 0.0
+            goes_left[rows[begin[j] : end[j]]] = values[begin[j] : end[j]] <= cut
+            middle, left = _divide(rows, values, begin, end, goes_left), goes_left[here]
+            waiting += [(here[~left], middle, end, node), (here[left], begin, middle, -1)]
+        feature.append(j if j < 0 else int(columns.features[j]))
+        threshold.append(cut)
+        right_of.append(0)
+        rows_of.append(here)
     shares = np.zeros((len(feature), n_classes))
-    tree = ClassTree(feature, threshold, left, right, shares)
+    tested, right = np.array(feature, dtype=np.int32), np.array(right_of, dtype=np.int32)
+    tree = ClassTree(tested, np.array(threshold), np.arange(1, len(tested) + 1, dtype=np.int32), right, shares)
+    if confidence > 0:
+        _prune(tree, X, y, rows_of, confidence)
     for node in tree.reached():  # parents first
-        rows = order[start[node] : stop[node]]
-        if len(rows):
-            shares[node] = np.bincount(y[rows], minlength=n_classes) / len(rows)
-        for child in (left[node], right[node]) if feature[node] >= 0 else ():
+        if len(rows_of[node]):
+            shares[node] = np.bincount(y[rows_of[node]], minlength=n_classes) / len(rows_of[node])
+        for child in (tree.left[node], tree.right[node]) if tree.feature[node] >= 0 else ():
             shares[child] = shares[node]
     return tree
 
 
 @compiled
-def _best_cut(run, negatives_end, rows, values, y, size, whole, zero, table, least, left, right):  # type: ignore[no-untyped-def]
+def _table(n):  # type: ignore[no-untyped-def]
+    """The numbers c log₂ c of c = 0, …, n."""
+    table = np.zeros(n + 1)
+    for i in range(2, n + 1):
+        table[i] = i * np.log2(i)
+    return table
+
+
+@compiled
+def _best_cut(rows, values, y, size, whole, zero, table, least, left, right):  # type: ignore[no-untyped-def]
     """The best cut of a node by one attribute: (gain in bits, cuts that were possible, rows left, threshold).
 
-    `run` are the places of the stored values, ascending; the zeros, of which `zero` counts the classes, stand before
-    `run[negatives_end]`. `whole` counts the node's classes, and table[c] = c log₂ c. The gain is 0 without a cut.
+    The stored `values` of the node's `rows` are ascending; `zero` counts the other rows' classes, `whole` those of
+    all; table[c] = c log₂ c. The gain is 0 without a cut.
     """
     n_classes = len(whole)
     sum_left = sum_right = 0.0
@@ -107,12 +130,12 @@ def _best_cut(run, negatives_end, rows, values, y, size, whole, zero, table, lea
         left[c], right[c] = 0, whole[c]
         sum_right += table[whole[c]]
     before = table[size] - sum_right
-    zeros = size - len(run)
+    zeros, negatives = size - len(rows), np.searchsorted(values, 0.0)
     best, cuts, best_left, cut = 0.0, 0, 0, 0.0
     n_left, i = 0, 0
     waiting = zeros > 0
     while n_left < size:
-        if waiting and i == negatives_end:
+        if waiting and i == negatives:
             value = 0.0
             for c in range(n_classes):
                 if zero[c] > 0:
@@ -123,8 +146,8 @@ def _best_cut(run, negatives_end, rows, values, y, size, whole, zero, table, lea
             n_left += zeros
             waiting = False
         else:
-            value = values[run[i]]
-            c = y[rows[run[i]]]
+            value = values[i]
+            c = y[rows[i]]
             sum_left += table[left[c] + 1] - table[left[c]]
             sum_right += table[right[c] - 1] - table[right[c]]
             left[c] += 1
@@ -133,7 +156,7 @@ def _best_cut(run, negatives_end, rows, values, y, size, whole, zero, table, lea
             i += 1
         if n_left == size:
             break
-        following = 0.0 if waiting and i == negatives_end else values[run[i]]
+        following = 0.0 if waiting and i == negatives else values[i]
         if value + APART < following and n_left >= least and size - n_left >= least:
             cuts += 1
             gain = (before - (table[n_left] - sum_left) - (table[size - n_left] - sum_right)) / size
@@ -145,270 +168,132 @@ def _best_cut(run, negatives_end, rows, values, y, size, whole, zero, table, lea
     return best, cuts, best_left, cut
 
 
-@compiled
-def _largest_below(starts, negatives, values, n, j, cut):  # type: ignore[no-untyped-def]
+def _largest_below(columns: Columns, j: int, cut: float, n: int) -> float:
     """The largest value of a column in the whole training set that is not above `cut`."""
-    low, high = starts[j], starts[j + 1]
-    has_zeros = high - low < n
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] <= cut:
-            low = middle + 1
-        else:
-            high = middle
-    found = values[low - 1] if low > starts[j] else -np.inf
-    if has_zeros and cut >= 0.0 and found < 0.0:
-        found = 0.0
-    return found
+    values = columns.values[columns.starts[j] : columns.starts[j + 1]]
+    below = values[: np.searchsorted(values, cut, side="right")]
+    return float(max([*below[-1:], 0.0])) if len(values) < n and cut >= 0 else float(below[-1])
 
 
 @compiled
-def _grow(starts, negatives, rows, values, y, n_classes, min_instances):  # type: ignore[no-untyped-def]
-    """The unpruned tree; nodes in preorder, the rows of node v are order[start[v]:stop[v]]."""
-    n, d = len(y), len(starts) - 1
-    most = 2 * n
-    feature = np.full(most, -1, dtype=np.int32)
-    threshold = np.zeros(most)
-    left, right = np.zeros(most, dtype=np.int32), np.zeros(most, dtype=np.int32)
-    start, stop = np.zeros(most, dtype=np.int32), np.zeros(most, dtype=np.int32)
-    order = np.arange(n).astype(np.int32)
-    # As in m5/grow.py: in the segment of a column, the places of a node's stored values are a run, ascending. Leaves
-    # are finished from left to right: `begin` is where the current node's run begins, `ends[level]` where that of a
-    # node that waits on the stack ends.
-    positions = np.arange(len(rows)).astype(np.int64)
-    begin = starts[:-1].copy()
-    ends = np.zeros((64, d), dtype=np.int64)
-    ends[0] = starts[1:]
-    waiting_stop = np.zeros(64, dtype=np.int64)
-    waiting_parent = np.zeros(64, dtype=np.int64)
-    waiting_stop[0], waiting_parent[0] = n, -1
-    level, count, first = 0, 0, 0
-    table = np.zeros(n + 1)
-    for i in range(2, n + 1):
-        table[i] = i * np.log2(i)
-    whole, zero = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes, dtype=np.int64)
-    on_left, on_right = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes, dtype=np.int64)
+def _divide(rows, values, begin, end, goes_left):  # type: ignore[no-untyped-def]
+    """Bring what goes left to the front of each column's run of rows and values; returns where the others begin."""
+    middles = begin.copy()
+    rows_aside, values_aside = np.empty(len(goes_left), dtype=rows.dtype), np.empty(len(goes_left))
+    for j in range(len(begin)):
+        k, m = begin[j], 0
+        for i in range(begin[j], end[j]):
+            row, value = rows[i], values[i]
+            rows[k], values[k] = row, value
+            rows_aside[m], values_aside[m] = row, value
+            k += goes_left[row]
+            m += 1 - goes_left[row]
+        for i in range(m):
+            rows[k + i], values[k + i] = rows_aside[i], values_aside[i]
+        middles[j] = k
+    return middles
+
+
+@compiled
+def _best_test(rows, values, begin, end, y, whole, table, min_instances):  # type: ignore[no-untyped-def]
+    """The feature with the best gain ratio and where it is cut; −1 without one. `whole` counts the node's classes."""
+    size, n_classes, d = whole.sum(), len(whole), len(begin)
+    least = max(float(min_instances), min(0.1 * size / n_classes, 25.0))
     gains, ratios, cuts = np.zeros(d), np.zeros(d), np.zeros(d)
-    aside = np.empty(max(n, 1), dtype=np.int64)
-    goes_left = np.zeros(n, dtype=np.bool_)
-    while level >= 0:
-        node, last = count, int(waiting_stop[level])
-        count += 1
-        if waiting_parent[level] >= 0:
-            right[waiting_parent[level]] = node
-        start[node], stop[node] = first, last
-        size = last - first
-        whole[:] = 0
-        for i in range(first, last):
-            whole[y[order[i]]] += 1
-        chosen = -1
-        if size >= 2 * min_instances and whole.max() < size:
-            least = max(float(min_instances), min(0.1 * size / n_classes, 25.0))
-            total, valid = 0.0, 0
-            for j in range(d):
-                gains[j] = 0.0
-                run = positions[begin[j] : ends[level, j]]
-                stored = len(run)
-                if stored == 0 or (stored == size and values[run[0]] + APART >= values[run[stored - 1]]):
-                    continue
-                middle = 0
-                if stored < size:
-                    zero[:] = whole
-                    for i in range(stored):
-                        zero[y[rows[run[i]]]] -= 1
-                        middle += run[i] < negatives[j]
-                else:
-                    middle = stored
-                gain, possible, n_left, cut = _best_cut(
-                    run, middle, rows, values, y, size, whole, zero, table, least, on_left, on_right
-                )
-                if possible == 0:
-                    continue
-                gain -= np.log2(possible) / size
-                if gain <= SAME:
-                    continue
-                split = (table[size] - table[n_left] - table[size - n_left]) / size
-                gains[j], ratios[j], cuts[j] = gain, gain / split, cut
-                total += gain
-                valid += 1
-            best = 0.0
-            for j in range(d):
-                if gains[j] > 0 and gains[j] >= total / valid - GAIN_SLACK and ratios[j] > best + SAME:
-                    best, chosen = ratios[j], j
-        if chosen < 0:
-            for j in range(d):
-                begin[j] = ends[level, j]
-            first = last
-            level -= 1
+    zero, left, right = np.zeros_like(whole), np.zeros_like(whole), np.zeros_like(whole)
+    total, valid = 0.0, 0
+    for j in range(d):
+        run, run_values = rows[begin[j] : end[j]], values[begin[j] : end[j]]
+        if len(run) == 0 or (len(run) == size and run_values[0] + APART >= run_values[-1]):
             continue
-        feature[node] = chosen
-        left[node] = node + 1
-        threshold[node] = _largest_below(starts, negatives, values, n, chosen, cuts[chosen])
-        for i in range(first, last):
-            goes_left[order[i]] = threshold[node] >= 0.0
-        for i in range(begin[chosen], ends[level, chosen]):
-            goes_left[rows[positions[i]]] = values[positions[i]] <= threshold[node]
-        if level + 2 > len(ends):
-            ends = np.concatenate((ends, np.zeros_like(ends)))
-            waiting_stop = np.concatenate((waiting_stop, np.zeros_like(waiting_stop)))
-            waiting_parent = np.concatenate((waiting_parent, np.zeros_like(waiting_parent)))
-        # The right child takes the node's place on the stack, the left one comes on top and is next.
-        for j in range(d):
-            k, a = begin[j], 0
-            for i in range(begin[j], ends[level, j]):
-                if goes_left[rows[positions[i]]]:
-                    positions[k] = positions[i]
-                    k += 1
-                else:
-                    aside[a] = positions[i]
-                    a += 1
-            ends[level + 1, j] = k
-            for i in range(a):
-                positions[k + i] = aside[i]
-        middle = _part(order, first, last, goes_left, aside)
-        waiting_parent[level] = node
-        waiting_stop[level + 1], waiting_parent[level + 1] = middle, -1
-        level += 1
-    return count, order, feature, threshold, left, right, start, stop
+        zero[:] = whole
+        for row in run:
+            zero[y[row]] -= 1
+        gain, possible, n_left, cut = _best_cut(run, run_values, y, size, whole, zero, table, least, left, right)
+        if possible == 0:
+            continue
+        gain -= np.log2(possible) / size
+        if gain <= SAME:
+            continue
+        split = (table[size] - table[n_left] - table[size - n_left]) / size
+        gains[j], ratios[j], cuts[j] = gain, gain / split, cut
+        total += gain
+        valid += 1
+    best, chosen = 0.0, -1
+    for j in range(d):
+        if gains[j] > 0 and gains[j] >= total / valid - GAIN_SLACK and ratios[j] > best + SAME:
+            best, chosen = ratios[j], j
+    return chosen, cuts[chosen] if chosen >= 0 else 0.0
 
 
-@compiled
-def _part(order, first, last, goes_left, aside):  # type: ignore[no-untyped-def]
-    """Bring the rows that go left to the front of order[first:last], each side in its order; where the others begin."""
-    k, a = first, 0
-    for i in range(first, last):
-        if goes_left[order[i]]:
-            order[k] = order[i]
-            k += 1
-        else:
-            aside[a] = order[i]
-            a += 1
-    for i in range(a):
-        order[k + i] = aside[i]
-    return k
-
-
-@compiled
-def _ask(row_starts, row_columns, row_values, order, first, last, j, threshold, goes_left):  # type: ignore[no-untyped-def]
-    """Which rows of order[first:last] have x_j ≤ threshold."""
-    for i in range(first, last):
-        low, high = row_starts[order[i]], row_starts[order[i] + 1]
-        end = high
-        while low < high:
-            middle = (low + high) // 2
-            if row_columns[middle] < j:
-                low = middle + 1
-            else:
-                high = middle
-        value = row_values[low] if low < end and row_columns[low] == j else 0.0
-        goes_left[order[i]] = value <= threshold
-
-
-@compiled
-def _expected(y, order, first, last, counts, confidence, z):  # type: ignore[no-untyped-def]
-    """Errors of a leaf with these rows: those there are, and those that the upper confidence limit adds."""
-    size = last - first
+def _expected(y: NDArray[np.int64], confidence: float) -> float:
+    """Errors of a leaf with these classes: those there are, and those that the upper confidence limit adds."""
+    size = len(y)
     if size == 0:
         return 0.0
-    errors = size - _most(y, order, first, last, counts)
+    errors = _errors(y)
     if errors < 1:
         return errors + size * (1 - confidence ** (1 / size))
     if errors + 0.5 >= size:
         return float(size)
-    f = (errors + 0.5) / size
-    root = np.sqrt(f / size - f * f / size + z * z / (4 * size * size))
+    f, z = (errors + 0.5) / size, NormalDist().inv_cdf(1 - confidence)
+    root = sqrt(f / size - f * f / size + z * z / (4 * size * size))
     return size * (f + z * z / (2 * size) + z * root) / (1 + z * z / size)
 
 
-@compiled
-def _most(y, order, first, last, counts):  # type: ignore[no-untyped-def]
-    """How many rows the most frequent class has."""
-    counts[:] = 0
-    for i in range(first, last):
-        counts[y[order[i]]] += 1
-    return counts.max()
+def _errors(y: NDArray[np.int64]) -> int:
+    """How many of these classes are not the most frequent one."""
+    return len(y) - int(np.bincount(y).max(initial=0))
 
 
-@compiled
-def _prune(  # type: ignore[no-untyped-def]
-    row_starts, row_columns, row_values, y, n_classes, feature, threshold, left, right, start, stop, order,
-    confidence, z,
-):  # fmt: skip
+def _prune(tree: ClassTree, X: Any, y: NDArray[np.int64], rows_of: list[Indices], confidence: float) -> None:
     """Collapse what has no fewer training errors than a leaf; then, bottom up, put a leaf, or the larger child, in the
     place of a subtree that is not expected to err less.
     """
-    n, m = len(y), len(feature)
-    counts = np.zeros(n_classes, dtype=np.int64)
-    aside = np.empty(n, dtype=np.int64)
-    goes_left = np.zeros(n, dtype=np.bool_)
-    errors = np.zeros(m)
-    for v in range(m - 1, -1, -1):  # preorder: children come after
-        own = stop[v] - start[v] - _most(y, order, start[v], stop[v], counts)
-        errors[v] = own
+    feature, threshold, left, right = tree.feature, tree.threshold, tree.left, tree.right
+    errors = [_errors(y[rows]) for rows in rows_of]
+    for v in reversed(range(len(feature))):  # preorder: children come after
         if feature[v] >= 0:
-            below = errors[left[v]] + errors[right[v]]
+            own, below = errors[v], errors[left[v]] + errors[right[v]]
             errors[v] = min(below, own)
             if below >= own - GAIN_SLACK:
                 feature[v] = -1
-    expected = np.zeros(m)  # of the subtree, as it is
-    scratch = np.empty(n, dtype=np.int32)
-    nodes = np.empty(m + 8, dtype=np.int64)
-    stages = np.empty(m + 8, dtype=np.int64)
-    below_nodes, firsts, lasts = np.empty(m + 8, np.int64), np.empty(m + 8, np.int64), np.empty(m + 8, np.int64)
-    nodes[0], stages[0] = 0, 0
-    depth = 1
-    while depth > 0:
-        depth -= 1
-        v, stage = nodes[depth], stages[depth]
-        as_leaf = _expected(y, order, start[v], stop[v], counts, confidence, z)
+    tested = np.unique(feature[feature >= 0])
+    block, place = dense(X[:, tested]), np.searchsorted(tested, feature)
+
+    def descend(v: int, rows: Indices) -> Iterator[tuple[int, Indices]]:
+        """A node and all below it, each with those of some rows that come to it."""
+        waiting = [(v, rows)]
+        while waiting:
+            u, here = waiting.pop()
+            yield u, here
+            if feature[u] >= 0:
+                goes = block[here, place[u]] <= threshold[u]
+                waiting += [(left[u], here[goes]), (right[u], here[~goes])]
+
+    expected = np.zeros(len(feature))  # of the subtree, as it is
+    pending = [(0, False)]
+    while pending:
+        v, is_below_done = pending.pop()
+        as_leaf = _expected(y[rows_of[v]], confidence)
         if feature[v] < 0:
             expected[v] = as_leaf
-            continue
-        if stage == 0:
-            nodes[depth], stages[depth] = v, 1
-            nodes[depth + 1], stages[depth + 1] = left[v], 0
-            nodes[depth + 2], stages[depth + 2] = right[v], 0
-            depth += 3
-            continue
-        as_tree = expected[left[v]] + expected[right[v]]
-        branch = left[v] if stop[left[v]] - start[left[v]] >= stop[right[v]] - start[right[v]] else right[v]
-        # what the branch would err on all rows of the node
-        scratch[start[v] : stop[v]] = order[start[v] : stop[v]]
-        as_branch = 0.0
-        below_nodes[0], firsts[0], lasts[0] = branch, start[v], stop[v]
-        pending = 1
-        while pending > 0:
-            pending -= 1
-            u, first, last = below_nodes[pending], firsts[pending], lasts[pending]
-            if feature[u] < 0:
-                as_branch += _expected(y, scratch, first, last, counts, confidence, z)
-                continue
-            _ask(row_starts, row_columns, row_values, scratch, first, last, feature[u], threshold[u], goes_left)
-            middle = _part(scratch, first, last, goes_left, aside)
-            below_nodes[pending], firsts[pending], lasts[pending] = left[u], first, middle
-            below_nodes[pending + 1], firsts[pending + 1], lasts[pending + 1] = right[u], middle, last
-            pending += 2
-        if as_leaf <= as_tree + PRUNING_SLACK + SAME and as_leaf <= as_branch + PRUNING_SLACK + SAME:
-            feature[v] = -1
-            expected[v] = as_leaf
-        elif as_branch <= as_tree + PRUNING_SLACK + SAME:
-            feature[v], threshold[v] = feature[branch], threshold[branch]
-            left[v], right[v] = left[branch], right[branch]
-            below_nodes[0] = v
-            pending = 1
-            while pending > 0:  # the rows go down again
-                pending -= 1
-                u = below_nodes[pending]
-                if feature[u] < 0:
-                    continue
-                first, last = start[u], stop[u]
-                _ask(row_starts, row_columns, row_values, order, first, last, feature[u], threshold[u], goes_left)
-                middle = _part(order, first, last, goes_left, aside)
-                start[left[u]], stop[left[u]] = first, middle
-                start[right[u]], stop[right[u]] = middle, last
-                below_nodes[pending], below_nodes[pending + 1] = left[u], right[u]
-                pending += 2
-            nodes[depth], stages[depth] = v, 0
-            depth += 1
+        elif not is_below_done:
+            pending += [(v, True), (left[v], False), (right[v], False)]
         else:
-            expected[v] = as_tree
+            as_tree = expected[left[v]] + expected[right[v]]
+            branch = max(left[v], right[v], key=lambda child: len(rows_of[child]))
+            # what the branch would err on all rows of the node
+            as_branch = 0.0
+            for u, here in descend(branch, rows_of[v]):
+                as_branch += _expected(y[here], confidence) if feature[u] < 0 else 0.0
+            if as_leaf <= min(as_tree, as_branch) + PRUNING_SLACK + SAME:
+                feature[v], expected[v] = -1, as_leaf
+            elif as_branch <= as_tree + PRUNING_SLACK + SAME:
+                for each in (feature, threshold, left, right, place):
+                    each[v] = each[branch]
+                for u, here in descend(v, rows_of[v]):  # the rows go down again
+                    rows_of[u] = here
+                pending.append((v, False))
+            else:
+                expected[v] = as_tree
