@@ -18,7 +18,7 @@ from sklearn.utils import get_tags
 
 from mlcdr.methods.constraints import write_init
 from mlcdr.methods.returned import check_matrix, check_shape
-from mlcdr.numerics.entry import as_csr, checked
+from mlcdr.numerics.entry import as_csr, as_label_matrix, checked
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments, UnsummedMoments
 
@@ -133,6 +133,16 @@ class LabelSpace(Part):
         """The score half-way between those of absence and presence."""
         return 0.5
 
+    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> Any:
+        """Fit from features X (n×d, dense or CSR) and labels y (n×K, or n for one label), by `fit_moments`.
+
+        `X_unlabelled` (u×d): rows without labels, for methods that use them (`uses_unlabelled`); others refuse them.
+        """
+        self._validate_params()
+        X = checked(self, X)
+        space: Any = self  # `fit_moments` is the method itself
+        return space.fit_moments(self._training_set(X, as_label_matrix(y, X.shape[0]), X_unlabelled))
+
     def n_dimensions(self, n_components: float | int | None, n_labels: int) -> int:
         """How many dimensions of the code a value of the size parameter means."""
         return n_kept(n_components, n_labels)
@@ -158,6 +168,11 @@ class LabelSpace(Part):
     def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array] | None:
         """The encoding and the prediction error (M,) of label sets Y (n×K) and predicted codes (n×M), if known."""
         return None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = tags.target_tags.multi_output = True
+        return tags
 
 
 class Learner(Part):

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
 
 from mlcdr.methods.constraints import NOT_NEGATIVE, parameter
-from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.hat import HatLabelSpace
-from mlcdr.methods.label_space.linear import Array, error_terms_along
+from mlcdr.methods.label_space.linear import Array, ObliqueLabelSpace
 from mlcdr.numerics.linalg import leading_eigenvectors, signed
 from mlcdr.numerics.moments import Moments
 
 
-class CanonicalCodes(HatLabelSpace):
+class CanonicalCodes(HatLabelSpace, ObliqueLabelSpace):
     """Canonical correlation analysis (CCA) as label-space reduction: the labels' canonical variates are the code.
 
     Source: Hotelling 1936; Sun, Ji & Ye 2011, section 2; Chen & Lin 2012, section 2.2 and equation (2), which leaves
@@ -50,10 +47,6 @@ class CanonicalCodes(HatLabelSpace):
     directions_ : array of shape (M, K)
         V, its rows signed so that the entry of largest magnitude is positive; unit scatter of the codes, not unit
         length.
-    basis_ : array of shape (K, k)
-        Q, of the k rows of V that are not 0.
-    mixing_ : array of shape (k, k)
-        R, upper triangular.
     eigenvalues_ : array of shape (M,)
         Those of WZᵀHZW, descending: ρ² where r = r′ = 0.
     """
@@ -73,27 +66,3 @@ class CanonicalCodes(HatLabelSpace):
             directions[:found] = signed(whitening @ u.T)
         self.basis_, self.mixing_ = scipy.linalg.qr(directions[:found].T, mode="economic", check_finite=False)
         return directions
-
-    def decode(self, codes: Array) -> Array:
-        """Label scores V⁺t + ȳ (n×K) of codes t (n×m) in the first m ≤ M dimensions, V's first m rows."""
-        inner = self._orthonormal(self._given_codes(codes))
-        return inner @ self.basis_[:, : inner.shape[1]].T + self.mean_
-
-    def _orthonormal(self, codes: Array) -> Array:
-        """The c of each code (n×min(m, k)): coordinates in `basis_` of the label vectors that the codes decode to."""
-        m = min(codes.shape[1], len(self.mixing_))
-        return scipy.linalg.solve_triangular(self.mixing_[:m, :m], codes[:, :m].T, trans="T", check_finite=False).T
-
-    def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:
-        """As in `LinearLabelSpace`, of the decoded codes: what no code can tell of Z, and what predicted ones miss.
-
-        With P = V⁺V the projection on the rows of V, ‖Z − ZP‖²/n and ‖ZP − r(X)(V⁺)ᵀ‖²/n, for the first 1, …, M
-        dimensions; they sum to ‖Y − ŷ‖²/n.
-        """
-        z = as_dense(Y) - self.mean_
-        predicted = self._orthonormal(codes)
-        if predicted.shape[1] == 0:  # no label varies
-            return np.full(codes.shape[1], np.sum(z**2) / len(z)), np.zeros(codes.shape[1])
-        encoding, prediction = error_terms_along(z, (z @ self.basis_)[:, : predicted.shape[1]], predicted)
-        at = np.minimum(np.arange(codes.shape[1]), predicted.shape[1] - 1)
-        return encoding[at], prediction[at]

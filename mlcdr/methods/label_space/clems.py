@@ -13,7 +13,6 @@ from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, SEED, SIZE, one_of, p
 from mlcdr.methods.contracts import LabelSpace, as_dense, given
 from mlcdr.methods.label_space.linear import Array
 from mlcdr.metrics.label_sets import LOSSES_OF_PAIRS, losses_of_pairs
-from mlcdr.numerics.entry import as_label_matrix, checked
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.neighbours import Neighbours
 
@@ -81,14 +80,8 @@ class CLEMS(LabelSpace):
     max_iter: int = parameter(300, COUNT)
     random_state: Any = parameter(None, SEED)
 
-    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> CLEMS:
-        """Embed the label sets y (n×K, or n for one label); of the features X (n×d) only their number is looked at."""
-        self._validate_params()
-        X = checked(self, X)
-        return self.fit_moments(self._training_set(X, as_label_matrix(y, X.shape[0]), X_unlabelled))
-
     def fit_moments(self, moments: Moments) -> CLEMS:
-        """Embed the label sets of a training set, which must have its rows."""
+        """Embed the label sets of a training set, which must have its rows; of the features only the number counts."""
         self.n_features_in_ = moments.n_features
         self.n_components_ = self.n_dimensions(self.n_components, moments.n_labels)
         Y = as_dense(moments.rows()[1])
@@ -133,12 +126,6 @@ class CLEMS(LabelSpace):
         check_is_fitted(self, "label_sets_")
         codes = given("codes", codes, self.n_components_)
         return self.label_sets_[self._nearest.nearest(codes, 1).indices].astype(np.float64)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        return tags
 
 
 def _scale(

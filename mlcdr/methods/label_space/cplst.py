@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from mlcdr.methods.label_space.hat import HatLabelSpace
-from mlcdr.methods.label_space.implicit import explained_operator, few_of_many, leading
+from mlcdr.methods.label_space.implicit import explained_operator, leading
 from mlcdr.methods.label_space.linear import Array
-from mlcdr.numerics.linalg import leading_eigenvectors
 from mlcdr.numerics.moments import Moments
 
 
@@ -23,10 +22,8 @@ class CPLST(HatLabelSpace):
     """
 
     def _find_directions(self, moments: Moments, n: int) -> Array:
-        if few_of_many(n, moments):
-            found = leading(explained_operator(self._regressors(moments), self.alpha), moments.n_labels, n)
-            if found is not None:
-                self.eigenvalues_, directions = found
-                return directions
-        self.eigenvalues_, directions = leading_eigenvectors(self._explained(moments), n)
+        features = self._regressors(moments)
+        self.eigenvalues_, directions = leading(
+            moments, n, lambda: explained_operator(features, self.alpha), lambda: self._explained(moments)
+        )
         return directions

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from mlcdr.methods.constraints import BOOLEAN, NOT_NEGATIVE, one_of, parameter
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.hat import HatLabelSpace
-from mlcdr.methods.label_space.linear import Array, error_terms_of
+from mlcdr.methods.label_space.linear import Array, error_terms_projected
 from mlcdr.numerics.factorisation import factor
 from mlcdr.numerics.linalg import inverse_root, leading_eigenvectors
 from mlcdr.numerics.moments import Moments
@@ -122,10 +122,8 @@ class FaIE(HatLabelSpace):
         With P the projection on the rows of D, ‖Y − YP‖²/n and ‖YP − r(X)D‖²/n, for the first 1, …, M dimensions; in
         units of {0, 1}. They sum to ‖Y − r(X)D‖²/n.
         """
-        y = self._coded(Y)
-        leading = (self.directions_[:m] for m in range(1, codes.shape[1] + 1))
-        decoded = ((y @ np.linalg.pinv(d) @ d, codes[:, : len(d)] @ d) for d in leading)
-        return error_terms_of(y, decoded, 2.0 if self.coding == "plus_minus_one" else 1.0)
+        unit = 2.0 if self.coding == "plus_minus_one" else 1.0
+        return error_terms_projected(self._coded(Y), self.directions_, codes, unit)
 
     def _coded(self, Y: Any) -> Array:
         return 2.0 * as_dense(Y) - 1.0 if self.coding == "plus_minus_one" else as_dense(Y).astype(np.float64)

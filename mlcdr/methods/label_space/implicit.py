@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from mlcdr.numerics.linalg import IllConditioned, signed
+from mlcdr.numerics.linalg import IllConditioned, leading_eigenvectors, signed
 from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.operators import Operator, lanczos
 from mlcdr.numerics.regression import solve_by_gradients, whiten
@@ -18,21 +20,19 @@ LANCZOS_FROM = 5000
 _TOLERANCE = 1e-12
 
 
-def few_of_many(n: int, moments: Moments) -> bool:
-    """Whether `n` directions of these labels are for the implicit solver: a tenth at most, of 5000 or more."""
-    return moments.has_rows and moments.n_labels >= LANCZOS_FROM and 10 * n <= moments.n_labels
+def leading(
+    moments: Moments, n: int, times: Callable[[], Operator], matrix: Callable[[], Array]
+) -> tuple[Array, Array]:
+    """The `n` largest eigenvalues of a K×K matrix of the labels and their vectors as rows, descending.
 
-
-def leading(times: Operator, n_labels: int, n: int) -> tuple[Array, Array] | None:
-    """The `n` largest eigenvalues of a K×K operator and their vectors as rows; None where Lanczos does not get them.
-
-    Cost: some multiple of n products, a few of them more to see that none is overlooked.
+    For a tenth of 5000 labels or more at most, from the operator alone, if Lanczos' iteration gets them. Cost: some
+    multiple of n products, a few of them more to see that none is overlooked.
     """
-    try:
-        values, vectors = lanczos(times, n_labels, n)
-    except IllConditioned:
-        return None
-    return values, signed(vectors)
+    if moments.has_rows and moments.n_labels >= LANCZOS_FROM and 10 * n <= moments.n_labels:
+        with contextlib.suppress(IllConditioned):
+            values, vectors = lanczos(times(), moments.n_labels, n)
+            return values, signed(vectors)
+    return leading_eigenvectors(matrix(), n)
 
 
 def explained_operator(moments: Moments, ridge: float) -> Operator:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mlcdr.methods.constraints import COUNT, NOT_NEGATIVE, POSITIVE, parameter
 from mlcdr.methods.contracts import as_dense
 from mlcdr.methods.label_space.cplst import CPLST
-from mlcdr.methods.label_space.linear import Array, LinearLabelSpace, error_terms_of
+from mlcdr.methods.label_space.linear import Array, LinearLabelSpace, error_terms_projected
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.numerics.linalg import Tridiagonal, signed
 from mlcdr.numerics.moments import Moments
@@ -121,9 +121,7 @@ class LEML(LinearLabelSpace):
 
         With P the projection on the rows of Hᵀ, ‖Z − ZP‖²/n and ‖ZP − r(X)Hᵀ‖²/n, for the first 1, …, M dimensions.
         """
-        z = as_dense(Y) - self.mean_
-        leading = (self.directions_[:m] for m in range(1, codes.shape[1] + 1))
-        return error_terms_of(z, ((z @ np.linalg.pinv(d) @ d, codes[:, : len(d)] @ d) for d in leading))
+        return error_terms_projected(as_dense(Y) - self.mean_, self.directions_, codes)
 
 
 @dataclass(frozen=True)

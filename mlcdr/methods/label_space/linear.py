@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.constraints import SIZE, one_of, parameter
 from mlcdr.methods.contracts import LabelSpace, as_dense, given
-from mlcdr.numerics.entry import as_label_matrix, checked
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
 
@@ -50,15 +50,6 @@ class LinearLabelSpace(LabelSpace):
 
     n_components: float | int | None = parameter(None, SIZE)
     rounding: str = parameter("floor", one_of("floor", "nearest", "ceiling"), last=True)
-
-    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> LinearLabelSpace:
-        """Find the directions from features X (n×d, dense or CSR) and labels y (n×K, or n for one label).
-
-        `X_unlabelled` (u×d): rows without labels, for methods that use them (`uses_unlabelled`); others refuse them.
-        """
-        self._validate_params()
-        X = checked(self, X)
-        return self.fit_moments(self._training_set(X, as_label_matrix(y, X.shape[0]), X_unlabelled))
 
     def fit_moments(self, moments: Moments) -> LinearLabelSpace:
         """Find the directions from the moments of a training set (without checks of parameters and data)."""
@@ -135,11 +126,47 @@ class LinearLabelSpace(LabelSpace):
         z = as_dense(Y) - self.mean_
         return error_terms_along(z, z @ self.directions_.T, codes)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        return tags
+
+class ObliqueLabelSpace(LinearLabelSpace):
+    """Base of the reducers whose directions are not orthogonal, and which decode by the pseudo-inverse: V⁺t + ȳ.
+
+    With V = RᵀQᵀ from the QR factorisation Vᵀ = QR (of the rows of V that are not 0), V⁺t = Qc, Rᵀc = t, and the first
+    m entries of c come of the first m of t.
+
+    Attributes
+    ----------
+    basis_ : array of shape (K, k)
+        Q, of the k rows of V that are not 0.
+    mixing_ : array of shape (k, k)
+        R, upper triangular.
+    """
+
+    basis_: Array
+    mixing_: Array
+
+    def decode(self, codes: Array) -> Array:
+        """Label scores V⁺t + ȳ (n×K) of codes t (n×m) in the first m ≤ M dimensions, V's first m rows."""
+        inner = self._orthonormal(self._given_codes(codes))
+        return inner @ self.basis_[:, : inner.shape[1]].T + self.mean_
+
+    def _orthonormal(self, codes: Array) -> Array:
+        """The c of each code (n×min(m, k)): coordinates in `basis_` of the label vectors that the codes decode to."""
+        m = min(codes.shape[1], len(self.mixing_))
+        return scipy.linalg.solve_triangular(self.mixing_[:m, :m], codes[:, :m].T, trans="T", check_finite=False).T
+
+    def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:
+        """As in `LinearLabelSpace`, of the decoded codes: what no code can tell of Z, and what predicted ones miss.
+
+        With P = V⁺V the projection on the rows of V, ‖Z − ZP‖²/n and ‖ZP − r(X)(V⁺)ᵀ‖²/n, for the first 1, …, M
+        dimensions; they sum to ‖Y − ŷ‖²/n.
+        """
+        z = as_dense(Y) - self.mean_
+        predicted = self._orthonormal(codes)
+        if predicted.shape[1] == 0:  # no label varies
+            return np.full(codes.shape[1], np.sum(z**2) / len(z)), np.zeros(codes.shape[1])
+        encoding, prediction = error_terms_along(z, (z @ self.basis_)[:, : predicted.shape[1]], predicted)
+        at = np.minimum(np.arange(codes.shape[1]), predicted.shape[1] - 1)
+        return encoding[at], prediction[at]
 
 
 def error_terms_along(z: Array, true: Array, predicted: Array) -> tuple[Array, Array]:
@@ -148,6 +175,12 @@ def error_terms_along(z: Array, true: Array, predicted: Array) -> tuple[Array, A
     encoding = total - np.cumsum(np.sum(true**2, axis=0))
     encoding[encoding < 1e-12 * total] = 0.0  # nothing but rounding is left
     return encoding / len(z), np.cumsum(np.sum((predicted - true) ** 2, axis=0)) / len(z)
+
+
+def error_terms_projected(y: Array, directions: Array, codes: Array, unit: float = 1.0) -> tuple[Array, Array]:
+    """`error_terms_of` for the first 1, …, M directions (M×K), with the projection on them for the best decoding."""
+    leading = (directions[:m] for m in range(1, codes.shape[1] + 1))
+    return error_terms_of(y, ((y @ np.linalg.pinv(d) @ d, codes[:, : len(d)] @ d) for d in leading), unit)
 
 
 def error_terms_of(y: Array, decoded: Iterable[tuple[Array, Array]], unit: float = 1.0) -> tuple[Array, Array]:

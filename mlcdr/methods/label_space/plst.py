@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mlcdr.methods.constraints import BOOLEAN, parameter
-from mlcdr.methods.label_space.implicit import few_of_many, leading
+from mlcdr.methods.label_space.implicit import leading
 from mlcdr.methods.label_space.linear import Array, LinearLabelSpace
-from mlcdr.numerics.linalg import leading_eigenvectors
 from mlcdr.numerics.moments import Moments
+from mlcdr.numerics.operators import Operator
 
 
 class PLST(LinearLabelSpace):
@@ -31,20 +31,15 @@ class PLST(LinearLabelSpace):
     centre: bool = parameter(True, BOOLEAN)
 
     def _find_directions(self, moments: Moments, n: int) -> Array:
-        if few_of_many(n, moments):
-            centred, mean = moments.label_operator(), moments.mean_y
+        times, mean = moments.label_operator, moments.mean_y
+        if self.centre:
+            self.eigenvalues_, directions = leading(moments, n, times, lambda: moments.yy)
+            return directions
 
-            def raw(a: Array) -> Array:
-                return centred(a) + moments.n * np.outer(mean, mean @ a)
+        def raw() -> Operator:
+            centred = times()
+            return lambda a: centred(a) + moments.n * np.outer(mean, mean @ a)
 
-            found = leading(centred if self.centre else raw, moments.n_labels, n)
-            if found is not None:
-                self.mean_ = mean if self.centre else np.zeros_like(mean)
-                self.eigenvalues_, directions = found
-                return directions
-        scatter = moments.yy
-        if not self.centre:
-            scatter = scatter + moments.n * np.outer(moments.mean_y, moments.mean_y)
-            self.mean_ = np.zeros(moments.n_labels)
-        self.eigenvalues_, directions = leading_eigenvectors(scatter, n)
+        self.mean_ = np.zeros(moments.n_labels)
+        self.eigenvalues_, directions = leading(moments, n, raw, lambda: moments.yy + moments.n * np.outer(mean, mean))
         return directions

@@ -8,12 +8,11 @@ import scipy.linalg
 from sklearn.utils import check_random_state
 
 from mlcdr.methods.constraints import SEED, parameter
-from mlcdr.methods.contracts import as_dense
-from mlcdr.methods.label_space.linear import Array, LinearLabelSpace, error_terms_along
+from mlcdr.methods.label_space.linear import Array, ObliqueLabelSpace
 from mlcdr.numerics.moments import Moments
 
 
-class RandomProjection(LinearLabelSpace):
+class RandomProjection(ObliqueLabelSpace):
     """Random projection: codes along random directions, decoded by the pseudo-inverse.
 
     Source: Johnson & Lindenstrauss 1984; the decoding is the linear one for directions that are not orthogonal
@@ -36,10 +35,6 @@ class RandomProjection(LinearLabelSpace):
     ----------
     directions_ : array of shape (M, K)
         V; its rows are neither orthogonal nor of unit length.
-    basis_ : array of shape (K, M)
-        Q.
-    mixing_ : array of shape (M, M)
-        R, upper triangular.
     """
 
     random_state: Any = parameter(None, SEED)
@@ -48,18 +43,3 @@ class RandomProjection(LinearLabelSpace):
         directions = check_random_state(self.random_state).standard_normal((n, moments.n_labels))
         self.basis_, self.mixing_ = scipy.linalg.qr(directions.T, mode="economic", check_finite=False)
         return directions
-
-    def decode(self, codes: Array) -> Array:
-        """Label scores V⁺t + ȳ (n×K) of codes t (n×m) in the first m ≤ M dimensions, V's first m rows."""
-        codes = self._given_codes(codes)
-        return self._orthonormal(codes) @ self.basis_[:, : codes.shape[1]].T + self.mean_
-
-    def _orthonormal(self, codes: Array) -> Array:
-        """The c of each code (n×m): coordinates in `basis_` of the label vectors that the codes decode to."""
-        m = codes.shape[1]
-        return scipy.linalg.solve_triangular(self.mixing_[:m, :m], codes.T, trans="T", check_finite=False).T
-
-    def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:
-        """As in `LinearLabelSpace`, of the decoded codes: what V⁺V loses of Z, and what predicted codes miss of it."""
-        z = as_dense(Y) - self.mean_
-        return error_terms_along(z, (z @ self.basis_)[:, : codes.shape[1]], self._orthonormal(codes))
