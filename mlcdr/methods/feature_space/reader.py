@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -169,10 +170,10 @@ class Problem:
     X: Any
     c: Array
     alpha: float
-    manifold: Array | None
-    embedding: Any
-    root_x: Any
-    root_y: Array
+    manifold: Array | None = None
+    embedding: Any = None
+    root_x: Any = None
+    root_y: Any = None
     robust: bool = True
 
     def row_weights(self, residual: Array | None) -> Array:
@@ -184,48 +185,56 @@ class Problem:
         d = self.X.shape[1]
         return np.full(d, self.alpha**2) if W is None else row_sparse.weights(W, self.alpha)
 
-    def objective(self, W: Array, residual: Array, V: Array | None) -> float:
-        """(6.17) or (6.43); without its last term where V is None."""
+    def objective(self, W: Array, residual: Array, V: Array) -> float:
+        """(6.17) or (6.43); without its last term where there is no embedding."""
         squares = self.c**2 * sums.row_squares(residual)
         value = np.sum(np.sqrt(squares) if self.robust else squares) + self.alpha * row_sparse.norm(W)
         if self.manifold is not None:
             value += np.sum(W * (self.manifold @ W))
-        if V is not None:
+        if self.embedding is not None:
             value += np.sum(V * (self.embedding @ V))
         return float(value)
 
 
-def without_embedding(problem: Problem, Y: Array, tol: float, max_iter: int) -> tuple[Array, Array]:
-    """W (d×K) and the objectives, with V = Y (r×K) as it is: a convex problem."""
-    W = residual = None
-
-    def step() -> float:
-        nonlocal W, residual
-        h, penalty = problem.row_weights(residual), problem.feature_weights(W)
-        W = row_sparse.penalised(problem.X, h, penalty, Y, problem.manifold)
-        residual = problem.X @ W - Y
-        return problem.objective(W, residual, None)
-
-    objective = row_sparse.descend(step, tol, max_iter)
-    assert W is not None
-    return W, objective
+Find = Callable[[Array, Array, Array], tuple[Array, Array]]
+"""From the weights of rows and of features, and W, to the next W and V."""
 
 
-def alternating(problem: Problem, start: Array, tol: float, max_iter: int) -> tuple[Array, Array, Array]:
-    """Algorithm 13 from W = `start` (d×k): W, V (r×k) and the objectives."""
+def reweighted(problem: Problem, find: Find, start: Array, tol: float, max_iter: int) -> tuple[Array, Array, Array]:
+    """W and V, found for the weights that the last ones give, over and over, and the objectives."""
     W, V = start, np.zeros((0, 0))
     h, penalty = problem.row_weights(None), problem.feature_weights(None)
 
     def step() -> float:
         nonlocal W, V, h, penalty
-        V = row_sparse.graph_solver(h, problem.embedding)(h[:, None] * (problem.X @ W))
-        W = row_sparse.penalised(problem.X, h, penalty, V, problem.manifold)
+        W, V = find(h, penalty, W)
         residual = problem.X @ W - V
         h, penalty = problem.row_weights(residual), problem.feature_weights(W)
         return problem.objective(W, residual, V)
 
     objective = row_sparse.descend(step, tol, max_iter)
     return W, V, objective
+
+
+def without_embedding(problem: Problem, Y: Array, tol: float, max_iter: int) -> tuple[Array, Array]:
+    """W (d×K) and the objectives, with V = Y (r×K) as it is: a convex problem."""
+    free = replace(problem, embedding=None)
+
+    def find(h: Array, penalty: Array, W: Array) -> tuple[Array, Array]:
+        return row_sparse.penalised(free.X, h, penalty, Y, free.manifold), Y
+
+    W, _, objective = reweighted(free, find, np.zeros((0, 0)), tol, max_iter)
+    return W, objective
+
+
+def alternating(problem: Problem, start: Array, tol: float, max_iter: int) -> tuple[Array, Array, Array]:
+    """Algorithm 13 from W = `start` (d×k): W, V (r×k) and the objectives."""
+
+    def find(h: Array, penalty: Array, W: Array) -> tuple[Array, Array]:
+        V = row_sparse.graph_solver(h, problem.embedding)(h[:, None] * (problem.X @ W))
+        return row_sparse.penalised(problem.X, h, penalty, V, problem.manifold), V
+
+    return reweighted(problem, find, start, tol, max_iter)
 
 
 def constrained(problem: Problem, k: int, variant: str, tol: float, max_iter: int) -> tuple[Array, Array, Array]:
@@ -237,26 +246,17 @@ def constrained(problem: Problem, k: int, variant: str, tol: float, max_iter: in
         When E is 0: no two rows are near enough for the graphs' weights.
     """
     scaled_by = "constraint" if variant == "text" else "objective"
-    W = V = np.zeros((0, 0))
-    h, penalty = problem.row_weights(None), problem.feature_weights(None)
     if not (problem.root_y.any() or abs(problem.root_x).max() > 0):
         raise ValueError(
             "no two rows are near enough for a weight in either graph (or there is one sample only), so that there is "
             "no constraint: take a larger sigma, or the alternating algorithm"
         )
+    fixed = problem.embedding, problem.root_x, sp.diags_array(problem.root_y), k, scaled_by
 
-    def step() -> float:
-        nonlocal W, V, h, penalty
-        root_y = sp.diags_array(problem.root_y)
-        _, W, V = row_sparse.coupled_eigenvectors(
-            problem.X, None, h, penalty, problem.manifold, problem.embedding, problem.root_x, root_y, k, scaled_by
-        )
-        residual = problem.X @ W - V
-        h, penalty = problem.row_weights(residual), problem.feature_weights(W)
-        return problem.objective(W, residual, V)
+    def find(h: Array, penalty: Array, W: Array) -> tuple[Array, Array]:
+        return row_sparse.coupled_eigenvectors(problem.X, None, h, penalty, problem.manifold, *fixed)[1:]
 
-    objective = row_sparse.descend(step, tol, max_iter)
-    return W, V, objective
+    return reweighted(problem, find, np.zeros((0, 0)), tol, max_iter)
 
 
 def _extended(of_labels: Any, of_rows: Any, n: int) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mlcdr.methods.feature_space.linear import label_sets
+from mlcdr.methods.feature_space.reader import Problem, without_embedding
 from mlcdr.methods.feature_space.row_sparse import RowSparseSelector
 from mlcdr.methods.feature_space.selection import Array
-from mlcdr.numerics import row_sparse
 from mlcdr.numerics.moments import Moments
 
 
@@ -24,16 +24,5 @@ class RFS(RowSparseSelector):
     """
 
     def _minimise(self, moments: Moments) -> tuple[Array, Array]:
-        X, Y = moments.rows()[0], label_sets(moments)
-        h, penalty = np.ones(X.shape[0]), np.full(X.shape[1], self.alpha**2)
-        W = np.zeros((0, 0))
-
-        def step() -> float:
-            nonlocal W, h, penalty
-            W = row_sparse.penalised(X, h, penalty, Y)
-            residual = X @ W - Y
-            h, penalty = row_sparse.weights(residual), row_sparse.weights(W, self.alpha)
-            return row_sparse.norm(residual) + self.alpha * row_sparse.norm(W)
-
-        objective = row_sparse.descend(step, self.tol, self.max_iter)
-        return W, objective
+        problem = Problem(moments.rows()[0], np.ones(moments.n), self.alpha)
+        return without_embedding(problem, label_sets(moments), self.tol, self.max_iter)
