@@ -29,7 +29,7 @@ from mlcdr.numerics import operators, row_sums, sums
 from mlcdr.numerics.entry import as_csr
 from mlcdr.numerics.linalg import inverse_root
 from mlcdr.numerics.memo import Memo
-from mlcdr.numerics.row_sums import AllRows, RowsLeft, WeightedRows
+from mlcdr.numerics.row_sums import AllRows, RowsLeft
 
 Array = NDArray[np.float64]
 Rows = tuple[Any, Any]
@@ -634,9 +634,35 @@ def weighted_moments(X: Any, Y: Any, weights: Array, mean: Array | None = None) 
     With m the `mean` (d,), or Σwx/Σw: the moments, about the origin, of the rows √w(x−m) and √w y. Cost of S: as in
     `Moments.from_arrays`.
     """
-    of = WeightedRows(X, Y, weights, mean)
-    nowhere = np.zeros(X.shape[1]), np.zeros(Y.shape[1])
-    return Moments(X.shape[0], *nowhere, of.xx, of.xy, of.yy, of.rows, centred=False)
+    (n, d), is_sparse = X.shape, sp.issparse(X)
+    root, total = np.sqrt(weights)[:, None], weights.sum()
+    near = np.zeros(d) if is_sparse else X[0]  # about it constant features leave exact zeros
+    weighted_mean = near + sums.cross(X, near, weights[:, None], np.zeros(1))[:, 0] / total
+    m = weighted_mean if mean is None else mean
+    rows = sp.csr_array(X.multiply(root)) if is_sparse else root * (X - m)  # √w(x−m), or √w x where X is sparse
+    targets = root * Y
+
+    def xx() -> Array:
+        if not is_sparse:
+            return sums.scatter(rows, np.zeros(d))
+        # a sparse matrix stays it: Σwxxᵀ − (Σw)ccᵀ about c = Σwx/Σw, moved to m
+        lower = sums.scatter(rows, weighted_mean * np.sqrt(total / n))
+        return lower + total * np.outer(weighted_mean - m, weighted_mean - m)
+
+    def xy() -> Array:
+        product = rows.T @ targets
+        return product - np.outer(m, root[:, 0] @ targets) if is_sparse else product
+
+    return Moments(
+        n,
+        np.zeros(d),
+        np.zeros(Y.shape[1]),
+        xx,
+        xy,
+        lambda: targets.T @ targets,
+        lambda: (root * (sums.dense(X) - m), targets),
+        centred=False,
+    )
 
 
 def beside(X: Any, columns: Array) -> Any:

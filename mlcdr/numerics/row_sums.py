@@ -186,46 +186,6 @@ def _find_weakened(
     return ExactColumns(X, np.flatnonzero(weak & (stored > 0)), np.flatnonzero(stored == 0), keep)
 
 
-class WeightedRows:
-    """Of the rows √w(x−m) and √w y, about the origin: Σ w(x−m)(x−m)ᵀ and Σ w(x−m)yᵀ. Cost of S: as of `AllRows`.
-
-    X (n×d) is dense or sparse, Y (n×K) dense, w > 0; m is the `mean` (d,), or Σwx/Σw.
-    """
-
-    def __init__(self, X: Any, Y: Any, weights: Array, mean: Array | None):
-        self.X = X
-        self.root, self.total = np.sqrt(weights)[:, None], weights.sum()
-        near = np.zeros(X.shape[1]) if sp.issparse(X) else X[0]  # about it constant features leave exact zeros
-        about = sums.cross(X, near, weights[:, None], np.zeros(1))[:, 0]
-        self.weighted_mean = near + about / self.total
-        self.mean = self.weighted_mean if mean is None else mean
-        # √w(x−m), or √w x where X is sparse
-        self.spread_out = sp.csr_array(X.multiply(self.root)) if sp.issparse(X) else self.root * (X - self.mean)
-        self.targets = self.root * Y
-
-    def xx(self) -> Array:
-        """Σ w(x−m)(x−m)ᵀ (d×d), its lower triangle."""
-        n, d = self.X.shape
-        if not sp.issparse(self.X):
-            return sums.scatter(self.spread_out, np.zeros(d))
-        # a sparse matrix stays it: Σwxxᵀ − (Σw)ccᵀ about c = Σwx/Σw, moved to m
-        lower = sums.scatter(self.spread_out, self.weighted_mean * np.sqrt(self.total / n))
-        return lower + self.total * np.outer(self.weighted_mean - self.mean, self.weighted_mean - self.mean)
-
-    def xy(self) -> Array:
-        """Σ w(x−m)yᵀ (d×K)."""
-        product = self.spread_out.T @ self.targets
-        return product - np.outer(self.mean, self.root[:, 0] @ self.targets) if sp.issparse(self.X) else product
-
-    def yy(self) -> Array:
-        """Σ wyyᵀ (K×K)."""
-        return self.targets.T @ self.targets
-
-    def rows(self) -> tuple[Array, Array]:
-        """√w(x−m) (n×d) and √w y (n×K), dense."""
-        return self.root * (sums.dense(self.X) - self.mean), self.targets
-
-
 def stored_entries(X: Any) -> Index:
     """Number of stored entries of each column of a CSR matrix."""
     return np.bincount(X.indices, minlength=X.shape[1])

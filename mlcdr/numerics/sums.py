@@ -62,11 +62,7 @@ def inverse_ranges(a: Any) -> Array:
 def symmetric(lower: Array) -> Array:
     """The symmetric matrix of which only the lower triangle is given."""
     full = np.array(lower)
-    for start in range(0, len(full), _COLUMNS):
-        stop = start + _COLUMNS
-        block = full[start:stop, start:stop]
-        block[:] = np.tril(block) + np.tril(block, -1).T
-        full[start:stop, stop:] = full[stop:, start:stop].T
+    np.copyto(full, lower.T, where=~np.tri(len(full), dtype=bool))
     return full
 
 
