@@ -5,7 +5,7 @@ Label powersets, chains, neighbours, ensembles and local models share them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,11 +156,12 @@ class MetaClassifier(MultilabelClassifier):
         A regressor, which decides at ½, or a classifier. None: least squares.
     """
 
+    _default: ClassVar[type] = LeastSquares
     estimator: Any = parameter(None, ESTIMATOR, family="learner")
 
     def _own_estimator(self) -> Any:
         """The estimator, or the default."""
-        return LeastSquares() if self.estimator is None else self.estimator
+        return self._default() if self.estimator is None else self.estimator
 
 
 def seeded(estimator: Any, rng: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,7 @@ class PolytreeChain(DirectedChain):
         The models, in the chain's order; the parents follow the features.
     """
 
+    _default: ClassVar[type] = LogisticRegression
     estimator: Any = parameter(None, [HasMethods(["fit", "predict_proba"]), None])
     mi: str = parameter("conditional", one_of("conditional", "normalised", "marginal"))
     level: float = parameter(0.05, UNIT_INTERVAL)
@@ -99,9 +100,6 @@ class PolytreeChain(DirectedChain):
     held_out: float = parameter(0.3, [Interval(Real, 0, 1, closed="neither")])
     variant: str = parameter("text", one_of("text", "published_code"))
     random_state: Any = parameter(None, SEED)
-
-    def _own_estimator(self) -> Any:
-        return LogisticRegression() if self.estimator is None else self.estimator
 
     def _structure(self, estimator: Any, moments: Moments, selector: LocalSelector) -> Structure:
         Y, n = moments.rows()[1], moments.n

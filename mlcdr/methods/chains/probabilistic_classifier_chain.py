@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,7 @@ class ProbabilisticClassifierChain(ClassifierChain):
         The models, in the chain's order.
     """
 
+    _default: ClassVar[type] = LogisticRegression
     estimator: Any = parameter(None, [HasMethods(["fit", "predict_proba"]), None])
     order: Sequence[int] | str | None = parameter(None, [*one_of("random"), "array-like", None])
     random_state: Any = parameter(None, SEED)
@@ -77,9 +78,6 @@ class ProbabilisticClassifierChain(ClassifierChain):
     minimise: str = parameter("subset_zero_one", one_of("subset_zero_one", "hamming"))
     width: int = parameter(10, COUNT)
     epsilon: float = parameter(0.05, FRACTION)
-
-    def _own_estimator(self) -> Any:
-        return LogisticRegression() if self.estimator is None else self.estimator
 
     def _fit_links(self, estimator: Any, moments: Any) -> None:
         check_search(self.search, moments.n_labels)

@@ -111,9 +111,6 @@ def _started() -> Any:
 
 def _instances(java_class: Any, X: Any) -> Any:
     """X (n×d) as WEKA's instances, sparse ones if X is, with an empty class value behind the features."""
-    if sp.issparse(X):  # WEKA looks for a column among a row's sorted ones, and finds one value
-        X = X.copy()
-        X.sum_duplicates()
     n, d = X.shape
     attributes = java_class("java.util.ArrayList")()
     for j in range(d + 1):
