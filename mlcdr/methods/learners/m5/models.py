@@ -169,28 +169,30 @@ def _extreme(solution, sd_y, largest):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _part(source_starts, source_columns, source_values, rows, place, starts, columns, values):  # type: ignore[no-untyped-def]
-    """Copy of some rows what stands in columns that have a place, behind `starts[0]`; False if there is no room."""
-    k = starts[0]
+def _part(source_starts, source_columns, source_values, rows, place):  # type: ignore[no-untyped-def]
+    """Some rows, with what stands in columns that have a place: where each begins, the places, and the values."""
+    starts = np.zeros(len(rows) + 1, dtype=np.int64)
+    most = 0
+    for row in rows:
+        most += source_starts[row + 1] - source_starts[row]
+    columns, values = np.empty(most, dtype=np.int64), np.empty(most)
+    k = 0
     for i in range(len(rows)):
-        low, high = source_starts[rows[i]], source_starts[rows[i] + 1]
-        if k + high - low > len(columns):
-            return False
-        for q in range(low, high):
+        for q in range(source_starts[rows[i]], source_starts[rows[i] + 1]):
             if place[source_columns[q]] >= 0:
-                columns[k], values[k] = source_columns[q], source_values[q]
+                columns[k], values[k] = place[source_columns[q]], source_values[q]
                 k += 1
         starts[i + 1] = k
-    return True
+    return starts, columns, values
 
 
 @compiled
-def _evaluate(row_starts, columns, values, place, coefficients, intercept, found):  # type: ignore[no-untyped-def]
-    """The linear model's value for each row; `place` leads from a feature to its coefficient."""
+def _evaluate(row_starts, columns, values, coefficients, intercept, found):  # type: ignore[no-untyped-def]
+    """The linear model's value for each row."""
     for i in range(len(found)):
         value = intercept
         for q in range(row_starts[i], row_starts[i + 1]):
-            value += coefficients[place[columns[q]]] * values[q]
+            value += coefficients[columns[q]] * values[q]
         found[i] = value
 
 
@@ -215,12 +217,12 @@ def _add_products(rows, m, target, gram, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _moments(row_starts, columns, values, place, p, target):  # type: ignore[no-untyped-def]
+def _moments(row_starts, columns, values, p, target):  # type: ignore[no-untyped-def]
     """Means (p,), the features' centred Gram matrix (p×p) and products with the centred target, of a node's rows."""
     n = len(target)
     mean, gram, b = np.zeros(p), np.zeros((p, p)), np.zeros(p)
     for q in range(row_starts[0], row_starts[n]):
-        a = place[columns[q]]
+        a = columns[q]
         mean[a] += values[q]
         gram[a, a] += values[q] * values[q]
     for a in range(p):  # loops instead of operations on whole arrays: they compile in a fraction of the time
@@ -239,16 +241,16 @@ def _moments(row_starts, columns, values, place, p, target):  # type: ignore[no-
                 for a in range(p):
                     some[k, a] = -mean[a]
                 for q in range(row_starts[first + k], row_starts[first + k + 1]):
-                    a = place[columns[q]]
+                    a = columns[q]
                     some[k, a] = values[q] - mean[a]
             _add_products(some, m, target[first : first + m], gram, b)
     else:
         for i in range(n):
             for q in range(row_starts[i], row_starts[i + 1]):
-                a = place[columns[q]]
+                a = columns[q]
                 b[a] += values[q] * target[i]
                 for r in range(row_starts[i], q + 1):  # columns ascend in a row, and places with them
-                    gram[a, place[columns[r]]] += values[q] * values[r]
+                    gram[a, columns[r]] += values[q] * values[r]
     for a in range(p):
         for c in range(a + 1):
             if not centre:
@@ -258,14 +260,14 @@ def _moments(row_starts, columns, values, place, p, target):  # type: ignore[no-
 
 
 @compiled
-def _error(row_starts, columns, values, place, kept, solution, sd, mean, target):  # type: ignore[no-untyped-def]
+def _error(row_starts, columns, values, kept, solution, sd, mean, target):  # type: ignore[no-untyped-def]
     """The sum of squared residuals of a standardised solution, row by row."""
     coefficients, intercept = np.zeros(len(sd)), 0.0
     for i in range(len(kept)):
         coefficients[kept[i]] = solution[i] / sd[kept[i]]
         intercept -= coefficients[kept[i]] * mean[kept[i]]
     found = np.empty(len(target))
-    _evaluate(row_starts, columns, values, place, coefficients, intercept, found)
+    _evaluate(row_starts, columns, values, coefficients, intercept, found)
     error = 0.0
     for i in range(len(target)):
         error += (target[i] - found[i]) ** 2
@@ -281,7 +283,7 @@ def _mean(y):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _linear(row_starts, columns, values, place, p, y):  # type: ignore[no-untyped-def]
+def _linear(row_starts, columns, values, p, y):  # type: ignore[no-untyped-def]
     """The model of one node from its p features: coefficients (p,), 0 for those dropped, and the intercept."""
     n = len(y)
     coefficients = np.zeros(p)
@@ -291,7 +293,7 @@ def _linear(row_starts, columns, values, place, p, y):  # type: ignore[no-untype
     for i in range(n):
         target[i] = y[i] - mean_y
         square_y += target[i] * target[i]
-    mean, gram, b = _moments(row_starts, columns, values, place, p, target)
+    mean, gram, b = _moments(row_starts, columns, values, p, target)
     sd_y = np.sqrt(square_y / (n - 1))
     sd = np.empty(p)
     kept = np.empty(p, dtype=np.int64)
@@ -316,7 +318,7 @@ def _linear(row_starts, columns, values, place, p, y):  # type: ignore[no-untype
         kept = _without(gram, b, kept, at, work)
     k_first = len(kept) + 1
     solution = work[: len(kept), len(kept)].copy()
-    first = _error(row_starts, columns, values, place, kept, solution, sd, mean, target)
+    first = _error(row_starts, columns, values, kept, solution, sd, mean, target)
     error, criterion = first, n + float(k_first)
     dropped = False
     while len(kept) > 0:
@@ -330,7 +332,7 @@ def _linear(row_starts, columns, values, place, p, y):  # type: ignore[no-untype
         for i in range(len(fewer)):
             error -= RIDGE * shorter[i] * shorter[i]
         if not error > EXACT * square_y:
-            error = _error(row_starts, columns, values, place, fewer, shorter, sd, mean, target)
+            error = _error(row_starts, columns, values, fewer, shorter, sd, mean, target)
         new = error / first * (n - k_first) + 2.0 * (len(fewer) + 1)
         if not new < criterion:
             break
@@ -359,13 +361,6 @@ def _fit_models(row_starts, row_columns, row_values, d, y, feature, end, start, 
     in_order = np.empty(n)
     for i in range(n):
         in_order[i] = y[order[i]]
-    # A node's rows are copied out of its parent's, with no features but those tested below it. What the nodes on the
-    # way from the root have stands one behind the other; `way` is these nodes, `way_starts` where each begins in
-    # `part_starts`.
-    part_columns, part_values = np.empty(len(row_columns), dtype=np.int32), np.empty(len(row_columns))
-    part_starts = np.zeros(4 * n + 4, dtype=np.int64)
-    way, way_starts = np.zeros(64, dtype=np.int64), np.zeros(65, dtype=np.int64)
-    level = 0
     for node in range(m):
         first, last = start[node], stop[node]
         y_here, values = in_order[first:last], fitted[fitted_starts[node] : fitted_starts[node + 1]]
@@ -384,32 +379,9 @@ def _fit_models(row_starts, row_columns, row_values, d, y, feature, end, start, 
         tested[:p].sort()
         for a in range(p):
             place[tested[a]] = a
-        while level > 0 and end[way[level - 1]] <= node:
-            level -= 1
-        if level == len(way):
-            way, way_starts = np.concatenate((way, way)), np.concatenate((way_starts, way_starts))
-        low = way_starts[level]
-        high = low + last - first + 1
-        if high > len(part_starts):
-            part_starts = np.concatenate((part_starts, part_starts))
-        way[level], way_starts[level + 1] = node, high
-        enough = False
-        while not enough:
-            if level == 0:
-                source_starts, source_columns, source_values, rows = row_starts, row_columns, row_values, order
-            else:
-                source_starts, source_columns, source_values = part_starts, part_columns, part_values
-                above = way_starts[level - 1] + first - start[way[level - 1]]
-                rows = np.arange(above, above + last - first).astype(np.int32)
-                part_starts[low] = part_starts[low - 1]
-            here = part_starts[low:high]
-            enough = _part(source_starts, source_columns, source_values, rows, place, here, part_columns, part_values)
-            if not enough:
-                part_columns = np.concatenate((part_columns, np.empty_like(part_columns)))
-                part_values = np.concatenate((part_values, np.empty_like(part_values)))
-        level += 1
-        found, intercepts[node] = _linear(here, part_columns, part_values, place, p, y_here)
-        _evaluate(here, part_columns, part_values, place, found, intercepts[node], values)
+        part = _part(row_starts, row_columns, row_values, order[first:last], place)
+        found, intercepts[node] = _linear(*part, p, y_here)
+        _evaluate(*part, found, intercepts[node], values)
         for a in range(p):
             place[tested[a]] = -1
         while starts[node] + p > len(features):
