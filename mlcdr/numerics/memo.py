@@ -37,7 +37,7 @@ class Memo:
             start = time.perf_counter()
             with self._lock:
                 if key not in self._values:
-                    with _watch() as frame:
+                    with metered() as frame:
                         value = compute()
                     self._needs[key] = frozenset(frame.needs | {_Cost(frame.alone)}) if self._charged else frozenset()
                     self._values[key] = value
@@ -69,52 +69,37 @@ class _Cost:
     seconds: float
 
 
-@dataclass
 class Meter:
-    """What a block cost, as if nothing it used had been shared; `seconds` is set when the block ends."""
-
-    seconds: float = float("nan")
-
-
-class _Frame:
-    """An open measurement: time passed, time of it spent on memoised values, and the memoised values used."""
+    """What a block costs: the time it took, that of it spent on memoised values, and the memoised values used."""
 
     def __init__(self) -> None:
-        self.start = time.perf_counter()
-        self.seconds = 0.0
+        self.alone = float("nan")  # set when the block ends
         self.elsewhere = 0.0
         self.needs: set[_Cost] = set()
 
     @property
-    def alone(self) -> float:
-        return self.seconds - self.elsewhere
+    def seconds(self) -> float:
+        """Wall time, as if nothing it used had been shared: every memoised value at its full price."""
+        return self.alone + sum(cost.seconds for cost in self.needs)
 
 
 class _Thread(threading.local):
     """The open measurements of each thread, the innermost last."""
 
     def __init__(self) -> None:
-        self.frames: list[_Frame] = []
+        self.frames: list[Meter] = []
 
 
 _thread = _Thread()
 
 
 @contextmanager
-def _watch() -> Iterator[_Frame]:
-    frame = _Frame()
-    _thread.frames.append(frame)
+def metered() -> Iterator[Meter]:
+    """Measure a block, whoever computed the memoised values that it uses."""
+    meter, start = Meter(), time.perf_counter()
+    _thread.frames.append(meter)
     try:
-        yield frame
+        yield meter
     finally:
         _thread.frames.pop()
-        frame.seconds = time.perf_counter() - frame.start
-
-
-@contextmanager
-def metered() -> Iterator[Meter]:
-    """Measure a block: wall time, with every memoised value it uses at its full price, whoever computed it first."""
-    meter = Meter()
-    with _watch() as frame:
-        yield meter
-    meter.seconds = frame.alone + sum(cost.seconds for cost in frame.needs)
+        meter.alone = time.perf_counter() - start - meter.elsewhere
