@@ -200,14 +200,9 @@ class FileOrder:
         return len(self.kept)
 
     @classmethod
-    def of_rows(cls, rows: Array, norms: Array, width: int = _BLOCK) -> FileOrder:
-        """From the centred rows X (n×d, dense) and the norms (d,) that the columns had before centring."""
-        return cls.of_columns(lambda start, stop: rows[:, start:stop], rows.shape[0], norms, width)
-
-    @classmethod
     def of_columns(cls, columns: Callable[[int, int], Array], n: int, norms: Array, width: int = _BLOCK) -> FileOrder:
         """From a function that gives the centred columns start, …, stop − 1 of X, so that a sparse X need never be
-        dense, and the norms (d,).
+        dense, and the norms (d,) that the columns had before centring.
         """
         d = len(norms)
         limit = min(n - 1, d)  # the intercept takes one of the n dimensions

@@ -75,7 +75,7 @@ class SingleStartKMeans(ClusterMixin, BaseEstimator):
         centres = self._start(X)
         labels = np.full(X.shape[0], -1)
         for iteration in range(1, self.max_iter + 1):
-            nearest = _without_empty(*_nearest(X, centres), len(centres))
+            nearest = without_empty(*_nearest(X, centres), len(centres))
             self.n_iter_ = iteration
             if np.array_equal(nearest, labels):
                 break
@@ -135,7 +135,8 @@ def _nearest(X: Any, centres: Array) -> tuple[Index, Array]:
     return found, rows + least
 
 
-def _without_empty(labels: Index, distances: Array, n_clusters: int) -> Index:
+def without_empty(labels: Index, distances: Array, n_clusters: int) -> Index:
+    """The clusters (n,), of which each empty one takes the row farthest from its own centre, not alone there."""
     counts = np.bincount(labels, minlength=n_clusters)
     empty = np.flatnonzero(counts == 0).tolist()
     if empty:

@@ -109,7 +109,7 @@ def test_the_basis_is_orthonormal_and_blocks_do_not_matter():
     X = np.hstack([X, X @ np.random.default_rng(0).standard_normal((17, 9)), X**2])
     x = X - X.mean(axis=0)
     norms = np.linalg.norm(X, axis=0)
-    wide, narrow = FileOrder.of_rows(x, norms), FileOrder.of_rows(x, norms, width=3)
+    wide, narrow = (FileOrder.of_columns(lambda i, j: x[:, i:j], len(x), norms, width) for width in (64, 3))
     np.testing.assert_array_equal(wide.kept, narrow.kept)
     for found in (wide, narrow):
         np.testing.assert_allclose(found.basis.T @ found.basis, np.eye(found.rank), atol=1e-13)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from mlcdr.methods.constraints import COUNT, parameter
 from mlcdr.methods.multilabel import Array, MultilabelClassifier
@@ -55,7 +54,7 @@ class AdaBoostMH(MultilabelClassifier):
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
         n_labels = Y.shape[1]
-        bins = _Bins.of(X, self.n_thresholds)
+        bins = _Bins(X, self.n_thresholds)
         present = Y > 0
         weights = np.full(Y.shape, 1.0 / Y.size)
         smoothing = 1.0 / Y.size
@@ -92,14 +91,7 @@ class _Bins:
     One more threshold, infinite, of the first feature comes last: it has all rows below it.
     """
 
-    def __init__(self, member: Any, starts: NDArray[np.intp], widths: NDArray[np.intp], thresholds: Array):
-        self.member = member  # s×n: of each feature and each of its bins but one the rows in it
-        self.starts, self.widths = starts, widths  # the first row of each feature in it, and how many bins lie there
-        self.features = np.append(np.repeat(np.arange(len(widths)), widths), 0)
-        self.thresholds = thresholds
-
-    @classmethod
-    def of(cls, X: Any, most: int) -> _Bins:
+    def __init__(self, X: Any, most: int):
         """From rows X (n×d, dense or sparse). Above each threshold is one bin, to which `member` is confined."""
         n, d = X.shape
         by_column = sp.csc_array(X) if sp.issparse(X) else X
@@ -113,10 +105,13 @@ class _Bins:
             places.append(size + code[there] - 1)
             cuts.append(found)
             size += len(found)
-        widths = np.array([len(found) for found in cuts], dtype=np.intp)
         index = np.concatenate(places), np.concatenate(rows)
-        member = sp.csr_array((np.ones(len(index[0])), index), shape=(size, n))
-        return cls(member, np.cumsum(widths) - widths, widths, np.append(np.concatenate(cuts), np.inf))
+        # of each feature and each of its bins but one the rows in it (s×n), and where each feature's bins end
+        self.member = sp.csr_array((np.ones(len(index[0])), index), shape=(size, n))
+        widths = np.array([len(found) for found in cuts], dtype=np.intp)
+        self.ends = np.repeat(np.cumsum(widths), widths)
+        self.features = np.append(np.repeat(np.arange(d), widths), 0)
+        self.thresholds = np.append(np.concatenate(cuts), np.inf)
 
     def weights_below(self, weights: Array) -> Array:
         """The sums (s+1)×q of weights (n×q) over the rows that are not above each threshold."""
@@ -124,8 +119,7 @@ class _Bins:
         in_bin = self.member @ weights
         # above a threshold is what its bin and those after it hold: sums from each feature's end
         below_end = np.vstack([np.zeros_like(total), np.cumsum(in_bin, axis=0)])
-        ends = np.repeat(self.starts + self.widths, self.widths)
-        above = below_end[ends] - below_end[:-1]
+        above = below_end[self.ends] - below_end[:-1]
         return np.vstack([np.maximum(total - above, 0.0), total])
 
 

@@ -17,6 +17,7 @@ from mlcdr.methods.chains.binary_relevance import BinaryRelevance, of_label_sets
 from mlcdr.methods.constraints import COUNT, SEED, one_of, parameter
 from mlcdr.methods.contracts import fit_label_sets
 from mlcdr.methods.multilabel import Array, MetaClassifier, answer
+from mlcdr.numerics.kmeans import without_empty
 from mlcdr.numerics.moments import Moments
 
 Indices = NDArray[np.intp]
@@ -166,13 +167,7 @@ def clusters(gram: Array, start: Indices, balanced: bool, steps: int) -> list[In
 
 def _assign_nearest(distances: Array) -> Indices:
     """The nearest centre (k×n distances) of each label; an empty cluster takes the one farthest from its own."""
-    k, n = distances.shape
-    member = np.argmin(distances, axis=0)
-    for c in range(k):
-        if not (member == c).any():
-            shared = np.bincount(member, minlength=k)[member] > 1
-            member[np.argmax(np.where(shared, distances[member, np.arange(n)], -np.inf))] = c
-    return member
+    return without_empty(np.argmin(distances, axis=0), distances.min(axis=0), len(distances))
 
 
 def _assign_balanced(distances: Array) -> Indices:

@@ -71,9 +71,6 @@ class KernelRidge(Regressor):
             self.dual_coef_, self.intercept_ = self.dual_coef_[:, 0], float(np.asarray(self.intercept_)[0])
         return self
 
-    def _fit_rows(self, X: Any, Z: Array) -> None:
-        self.fit_moments(Moments.from_arrays(X, Z))
-
     def fit_moments(self, moments: Moments) -> KernelRidge:
         """Fit from the moments of a training set, which must have their rows (nothing is checked)."""
         self.n_features_in_, self._is_vector = moments.n_features, False

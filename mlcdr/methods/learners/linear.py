@@ -31,9 +31,6 @@ class LinearLearner(Regressor):
             self.coef_, self.intercept_ = self.coef_[0], float(np.asarray(self.intercept_)[0])
         return self
 
-    def _fit_rows(self, X: Any, Z: Array) -> None:
-        self.fit_moments(Moments.from_arrays(X, Z))
-
     def fit_moments(self, moments: Moments) -> LinearLearner:
         """Fit from the moments of a training set (without checks of parameters and data)."""
         self.n_features_in_, self._is_vector = moments.n_features, False

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mlcdr.methods.contracts import Learner
 from mlcdr.numerics.entry import checked
+from mlcdr.numerics.moments import Moments
 
 Array = NDArray[np.float64]
 
@@ -32,8 +33,9 @@ class Regressor(MultiOutputMixin, RegressorMixin, Learner):
         return self
 
     def _fit_rows(self, X: Any, Z: Array) -> None:
-        """Fit from checked rows X (n×d, dense or CSR) and targets Z (n×q)."""
-        raise NotImplementedError
+        """Fit from checked rows X (n×d, dense or CSR) and targets Z (n×q): from their moments, if that is the way."""
+        method: Any = self
+        method.fit_moments(Moments.from_arrays(X, Z))
 
     def predict(self, X: Any) -> Array:
         """Predictions (n×q, or n where y was a vector) for X (n×d)."""
