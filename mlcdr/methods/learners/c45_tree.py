@@ -54,19 +54,28 @@ class ClassTree:
                 found += [int(self.left[node]), int(self.right[node])]
         return np.array(found)
 
+    def tested_columns(self, X: Any) -> tuple[Array, NDArray[np.intp]]:
+        """The columns of X (n×d, dense or sparse) that are tested, dense, and which of them each node tests."""
+        tested = np.unique(self.feature[self.feature >= 0])
+        return dense(X[:, tested]), np.searchsorted(tested, self.feature)
+
+    def descend(
+        self, block: Array, place: NDArray[np.intp], node: int, rows: NDArray[Any]
+    ) -> Iterator[tuple[int, NDArray[Any]]]:
+        """A node and all below it, each with those of some rows that come to it, by `tested_columns`."""
+        waiting = [(node, rows)]
+        while waiting:
+            u, here = waiting.pop()
+            yield u, here
+            if self.feature[u] >= 0:
+                goes_left = block[here, place[u]] <= self.threshold[u]
+                waiting += [(int(self.left[u]), here[goes_left]), (int(self.right[u]), here[~goes_left])]
+
     def leaf_of(self, X: Any) -> NDArray[np.intp]:
         """The leaf (n,) that each row of X (n×d, dense or sparse) comes to."""
-        tested = np.unique(self.feature[self.feature >= 0])
-        block, place = dense(X[:, tested]), np.searchsorted(tested, self.feature)
         found = np.zeros(X.shape[0], dtype=np.intp)
-        waiting = [(0, np.arange(X.shape[0]))]
-        while waiting:
-            node, rows = waiting.pop()
-            if self.feature[node] < 0:
-                found[rows] = node
-                continue
-            left = block[rows, place[node]] <= self.threshold[node]
-            waiting += [(int(self.left[node]), rows[left]), (int(self.right[node]), rows[~left])]
+        for node, rows in self.descend(*self.tested_columns(X), 0, np.arange(X.shape[0])):
+            found[rows] = node  # a child's number stands over its parent's
         return found
 
 
@@ -258,19 +267,7 @@ def _prune(tree: ClassTree, X: Any, y: NDArray[np.int64], rows_of: list[Indices]
             errors[v] = min(below, own)
             if below >= own - GAIN_SLACK:
                 feature[v] = -1
-    tested = np.unique(feature[feature >= 0])
-    block, place = dense(X[:, tested]), np.searchsorted(tested, feature)
-
-    def descend(v: int, rows: Indices) -> Iterator[tuple[int, Indices]]:
-        """A node and all below it, each with those of some rows that come to it."""
-        waiting = [(v, rows)]
-        while waiting:
-            u, here = waiting.pop()
-            yield u, here
-            if feature[u] >= 0:
-                goes = block[here, place[u]] <= threshold[u]
-                waiting += [(left[u], here[goes]), (right[u], here[~goes])]
-
+    block, place = tree.tested_columns(X)
     expected = np.zeros(len(feature))  # of the subtree, as it is
     pending = [(0, False)]
     while pending:
@@ -285,14 +282,14 @@ def _prune(tree: ClassTree, X: Any, y: NDArray[np.int64], rows_of: list[Indices]
             branch = max(left[v], right[v], key=lambda child: len(rows_of[child]))
             # what the branch would err on all rows of the node
             as_branch = 0.0
-            for u, here in descend(branch, rows_of[v]):
+            for u, here in tree.descend(block, place, branch, rows_of[v]):
                 as_branch += _expected(y[here], confidence) if feature[u] < 0 else 0.0
             if as_leaf <= min(as_tree, as_branch) + PRUNING_SLACK + SAME:
                 feature[v], expected[v] = -1, as_leaf
             elif as_branch <= as_tree + PRUNING_SLACK + SAME:
                 for each in (feature, threshold, left, right, place):
                     each[v] = each[branch]
-                for u, here in descend(v, rows_of[v]):  # the rows go down again
+                for u, here in tree.descend(block, place, v, rows_of[v]):  # the rows go down again
                     rows_of[u] = here
                 pending.append((v, False))
             else:
