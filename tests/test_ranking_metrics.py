@@ -195,6 +195,15 @@ def test_metrics_of_the_highest_labels_as_written_out() -> None:
             np.testing.assert_allclose(value("r_precision", Y, S), theirs["R"], **EXACT)
 
 
+@pytest.mark.parametrize("name", ["one_error", "precision_at_k", "recall_at_k", "ndcg_at_k", "r_precision"])
+def test_an_instance_without_labels_counts_as_told(name: str) -> None:
+    Y, S = np.array([[1, 0, 0], [0, 0, 0]], dtype=np.uint8), np.array([[2.0, 1.0, 3.0], [1.0, 2.0, 3.0]])
+    options = {"k": 2} if name.endswith("_k") else {}
+    alone = value(name, Y[:1], S[:1], **options)
+    for undefined, expected in ((0, alone / 2), (1, (alone + 1) / 2), ("skip", alone)):
+        assert value(name, Y, S, zero_division=undefined, **options) == pytest.approx(expected)
+
+
 def test_ties_may_count_as_the_mean_over_all_orders() -> None:
     rng = np.random.default_rng(0)
     Y, S = (rng.random((6, 5)) < 0.4).astype(np.uint8), rng.integers(0, 2, (6, 5)).astype(float)

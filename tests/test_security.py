@@ -6,6 +6,8 @@ import ast
 import io
 import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,6 +67,29 @@ def test_nothing_in_the_package_unpickles_evaluates_or_starts_a_shell() -> None:
                 if ast.unparse(node.func) == "np.load":
                     assert "allow_pickle" in said, path
     assert trusting == ["execution/models.py"]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no PYTHONSAFEPATH")
+def test_no_file_beside_a_config_stands_in_for_a_library_here_or_in_a_worker(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    write_dataset(folder)
+    text = CONFIG.format(name="c", dataset="tiny.arff", learner="mine.Mine") + "limits: {seconds: 500}\n"  # a worker
+    (folder / "c.yaml").write_text(text)
+    (folder / "mine.py").write_text(
+        "import os\nfrom mlcdr import LeastSquares\n"
+        "class Mine(LeastSquares):\n"
+        "    def fit_moments(self, moments):\n"
+        "        assert 'PYTHONSAFEPATH' not in os.environ\n"
+        "        return super().fit_moments(moments)\n"
+    )
+    for library in ("numpy", "joblib", "random", "yaml"):
+        (folder / f"{library}.py").write_text(f"import os\nos.mkdir({str(tmp_path / 'made')!r})\n")
+    (tmp_path / "command.py").write_text("from mlcdr.cli import main\nif __name__ == '__main__':\n    main()\n")
+    line = [sys.executable, str(tmp_path / "command.py"), "run", "c.yaml", "--jobs", "1", "--no-try"]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    assert not (tmp_path / "made").exists()
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("tag", ["!!python/object/apply:os.mkdir [{}]", "!!python/name:os.mkdir", "!!python/module:os"])

@@ -49,7 +49,21 @@ _PREPARING = 600.0  # seconds that a worker has to import, compile and read, bef
 _BEGUN = "begun"  # what a worker sends then
 _STARTS = 3  # workers in a row that die before they have begun anything
 _LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM", "NUMBA_NUM", "NUMEXPR_NUM")
+_SAFE_PATH, _OURS = "PYTHONSAFEPATH", "mlcdr"  # any text will do; this one says that it is not the user's
 _ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
+
+
+@contextlib.contextmanager
+def _libraries_first() -> Iterator[None]:
+    """What is started meanwhile does not look for libraries in the working directory, as Python (from 3.11) would."""
+    if os.environ.get(_SAFE_PATH):
+        yield
+        return
+    os.environ[_SAFE_PATH] = _OURS
+    try:
+        yield
+    finally:
+        del os.environ[_SAFE_PATH]
 
 
 @dataclass(frozen=True)
@@ -74,7 +88,7 @@ class _Worker:
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, os.getpid()), env=_ONE_THREAD)
         try:
-            with block_signals():  # it comes to life as deaf to them as this is now
+            with block_signals(), _libraries_first():  # it comes to life as deaf to them as this is now
                 self.process.start()
         except BaseException:
             if self.process.pid is not None:
@@ -286,6 +300,8 @@ def _resident(pid: int | None) -> int | None:
 def _serve(pipe: Connection, parent: int) -> None:
     """A worker's life: compute what comes through the pipe, one group after another."""
     protect_streams()
+    if os.environ.get(_SAFE_PATH) == _OURS:  # what a method starts is as it would be elsewhere
+        del os.environ[_SAFE_PATH]
     close_in_forks(pipe)
     if sys.platform == "win32":
         os.set_handle_inheritable(pipe.fileno(), False)

@@ -155,6 +155,7 @@ def test_splits_behave_as_a_sequence():
     assert [split.index for split in splits] == [0, 1, 2, 3]
     assert splits[-1].index == 3
     assert [split.index for split in splits[1:3]] == [1, 2]
+    assert len({splits, splits.hiding(None), make_splits(shuffle(repeats=4), "d", 10)}) == 2
     with pytest.raises(IndexError):
         splits[4]
 

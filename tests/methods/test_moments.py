@@ -202,6 +202,7 @@ def test_a_map_of_moments_is_that_of_the_rows(of, name, kind, monkeypatch):
         for ours, theirs in zip(found.rows(), map_rows(*rows), strict=True):
             ours = ours.toarray() if sp.issparse(ours) else ours
             np.testing.assert_allclose(ours, theirs, atol=1e-9)
+        assert_moments(map_moments(m.settled()), *map_rows(*rows), rtol=1e-9)  # from sums alone
         if of in ("map_features", "select_features", "with_constant"):
             codes = map_moments(m.map_labels(np.ones(6), V))
             mapped = map_rows(*rows)
