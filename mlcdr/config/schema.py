@@ -79,6 +79,11 @@ def _one_key(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "object", "minProperties": 1, "maxProperties": 1, "properties": properties, **more}
 
 
+def _of_keys(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A mapping that has no other keys, or nothing."""
+    return {"type": ["object", "null"], "properties": properties, "additionalProperties": False, **more}
+
+
 def _component(family: str) -> dict[str, Any]:
     properties = {name: _parameters(registry.declared(family, name)) for name in registry.names(family)}
     return {
@@ -97,9 +102,7 @@ def _parameters(declaration: Declaration) -> dict[str, Any]:
     for name, parameter in declaration.parameters.items():
         plain = parameter.default is None or isinstance(parameter.default, bool | int | float | str)
         described[name] = {"default": parameter.default} if plain else {}
-    result: dict[str, Any] = {"type": ["object", "null"], "properties": described, "additionalProperties": False}
-    if declaration.summary:
-        result["description"] = declaration.summary
+    result = _of_keys(described, **({"description": declaration.summary} if declaration.summary else {}))
     if not described:
         return result
     return {"anyOf": [result, {"type": ["string", "number", "boolean", "array"]}]}
@@ -138,11 +141,8 @@ def _dataset() -> dict[str, Any]:
         if field.default is not MISSING:
             spec["default"] = field.default
         made["properties"][field.name] = spec
-    inner = {"type": ["object", "null"], "properties": options | {SYNTHETIC: made}, "additionalProperties": False}
-    return {
-        "title": "data set",
-        "anyOf": [{"type": "string", "minLength": 1}, _one_key({SYNTHETIC: made}, additionalProperties=inner)],
-    }
+    named = _one_key({SYNTHETIC: made}, additionalProperties=_of_keys(options | {SYNTHETIC: made}))
+    return {"title": "data set", "anyOf": [{"type": "string", "minLength": 1}, named]}
 
 
 def _metric() -> dict[str, Any]:
@@ -153,8 +153,7 @@ def _metric() -> dict[str, Any]:
             options[key] = {} if default is None else {"default": default}
             allowed = metric.allowed[key]
             options[key] |= _numbers(allowed) if isinstance(allowed, Numbers) else {"enum": list(allowed)}
-        inner = {"type": ["object", "null"], "properties": options, "additionalProperties": False}
-        inner["description"] = metric.description
+        inner = _of_keys(options, description=metric.description)
         scalar = {"type": ["string", "number", "boolean"]}
         properties[name] = {"anyOf": [inner, scalar]} if metric.parameters else inner
     names = [
@@ -175,7 +174,5 @@ def _numbers(allowed: Numbers) -> dict[str, Any]:
 
 def _layout() -> dict[str, Any]:
     properties = {"layout": {"type": "string"}, "metric": {"type": "string"}}
-    return {
-        "title": "layout",
-        "anyOf": [{"type": "string"}, {"type": "object", "properties": properties, "required": ["layout"]}],
-    }
+    mapping = {"type": "object", "properties": properties, "required": ["layout"]}
+    return {"title": "layout", "anyOf": [{"type": "string"}, mapping]}

@@ -94,10 +94,8 @@ def _planned(step: Step, took: dict[str | None, float], out: Path) -> Planned:
         outline = step.recipe.outline
         return Planned(step, outline.name, math.nan, False, False, tuple(lacks), possible=False)
     experiment = recipes.experiment_of(step)
-    seconds = _took(out / experiment.name)
-    if seconds != seconds:
-        seconds = took.get(experiment.name, math.nan)
-    if estimated := seconds != seconds:
+    seconds = _took(out / experiment.name, took)
+    if estimated := math.isnan(seconds):
         seconds = _estimate(step.recipe, experiment, took, out)
     timed = recipes.prints_times(experiment)
     absent = dict.fromkeys([*recipes.missing([experiment]), *recipes.missing_folds([experiment])])
@@ -114,9 +112,7 @@ def _estimate(recipe: Recipe, experiment: Experiment, took: Mapping[str | None, 
     whole = recipes.recipes()[recipe.of]
     (small,) = recipes.steps(whole.name, small=True)
     reduced = recipes.experiment_of(small)
-    seconds = _took(out / reduced.name)
-    seconds = took.get(reduced.name, math.nan) if seconds != seconds else seconds
-    return seconds * _size(experiment) / _size(reduced)
+    return _took(out / reduced.name, took) * _size(experiment) / _size(reduced)
 
 
 def _size(experiment: Experiment) -> float:
@@ -127,13 +123,14 @@ def _size(experiment: Experiment) -> float:
     return times * (math.fsum(sizes) or 1.0)
 
 
-def _took(folder: Path) -> float:
-    """What a results folder says of its CPU time; NaN if it says nothing."""
+def _took(folder: Path, took: Mapping[str | None, float]) -> float:
+    """What a results folder says of its CPU time, or else the record of the same experiment; NaN without either."""
     try:
         runs = read_manifest(folder).get("computed_by", [])
     except ResultsError:
-        return math.nan
-    return math.fsum(run.get("cpu_seconds") or run["seconds"] for run in runs) or math.nan
+        runs = []
+    seconds = math.fsum(run.get("cpu_seconds") or run["seconds"] for run in runs)
+    return seconds or took.get(folder.name, math.nan)
 
 
 def run(planned: Sequence[Planned], out: Path, jobs: int, ended: Callable[[Planned, str], None]) -> None:

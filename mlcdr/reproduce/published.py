@@ -380,19 +380,16 @@ class Finder:
         return found[0] if len(found) == 1 else None
 
     def _fits(self, method: str, point: Point, settings: Mapping[str, str]) -> bool:
-        for key, wanted in settings.items():
-            if not any(same_amount(self._written(method, point, path), wanted) for path in _PATHS.get(key, (key,))):
-                return False
-        return True
+        return all(
+            any(same_amount(self._written(method, point, path), wanted) for path in _PATHS.get(key, (key,)))
+            for key, wanted in settings.items()
+        )
 
     def _written(self, method: str, point: Point, path: str) -> str:
-        """The value of a parameter, swept or fixed; empty if the method has none."""
-        swept = self.results.swept
-        return point[swept.index(path)] if path in swept else self._fixed(method, path)
-
-    def _fixed(self, method: str, path: str) -> str:
-        """The value of a parameter that the method's own config fixes, empty if it does not."""
-        experiment = self.results.experiment
+        """The value of a parameter, swept or fixed by the method's own config; empty if the method has none."""
+        swept, experiment = self.results.swept, self.results.experiment
+        if path in swept:
+            return point[swept.index(path)]
         if path == LABELLED:
             return str(experiment.splits.labelled or "")
         spec = experiment.methods.get(method)

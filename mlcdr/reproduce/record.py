@@ -308,24 +308,10 @@ def comparisons(entries: Iterable[Entry]) -> dict[tuple[str, str], tuple[Publish
     return found
 
 
-@dataclass(frozen=True)
-class Multiplicity:
-    """How many of so many judged cells lie beyond 2 and 3 standard errors, and how many would by chance.
+def count_beyond(rows: Iterable[ComparedCell]) -> tuple[int, dict[int, int], dict[int, float]]:
+    """How many judged cells there are; of 2 and 3 standard errors, how many lie beyond, and how many would by chance.
 
-    Attributes
-    ----------
-    cells : int
-    beyond, expected : dict
-        z → how many lie beyond it; how many would if ours and theirs were means over splits of the same distribution.
-    """
-
-    cells: int
-    beyond: dict[int, int]
-    expected: dict[int, float]
-
-
-def count_beyond(rows: Iterable[ComparedCell]) -> Multiplicity:
-    """Count the cells by the standard error of the difference, which has that of the printed number's rounding.
+    The standard error is that of the difference, which has that of the printed number's rounding.
 
     By chance: Student's t, with the degrees of freedom of Welch's test. Where no spread is printed the printed number
     is one repetition, and z is over the standard deviation of ours. Cells that are not judged do not count.
@@ -343,7 +329,7 @@ def count_beyond(rows: Iterable[ComparedCell]) -> Multiplicity:
         for limit in beyond:
             beyond[limit] += z > limit
             expected[limit] += 2 * float(stats.t.sf(limit, degrees))
-    return Multiplicity(cells, beyond, expected)
+    return cells, beyond, expected
 
 
 def restrict(results: Results, datasets: Iterable[str]) -> Results:

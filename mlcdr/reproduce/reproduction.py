@@ -95,12 +95,10 @@ class Status:
         """How many cells lie beyond 2 and 3 standard errors, and how many would by chance; of tables as configured."""
         judged = [row for each in self.found if not each.variant for row in each.comparison.rows]
         judged = judged or [row for each in self.found for row in each.comparison.rows]
-        counted = record.count_beyond(judged)
-        beyond = (
-            f"{counted.beyond[z]} beyond {z} standard errors (by chance: {counted.expected[z]:.0f})" for z in (2, 3)
-        )
+        cells, beyond, expected = record.count_beyond(judged)
+        far = (f"{beyond[z]} beyond {z} standard errors (by chance: {expected[z]:.0f})" for z in (2, 3))
         return (
-            f"Of {counted.cells} judged cells with a standard error, {' and '.join(beyond)}. The cells of a data set "
+            f"Of {cells} judged cells with a standard error, {' and '.join(far)}. The cells of a data set "
             "share their splits, so they are not independent, and the counts vary more than those of independent cells."
         )
 

@@ -43,31 +43,8 @@ _PNG_DPI = 300
 _SCREEN_DPI = 144  # twice a notebook's, for sharp screens
 _HEADING = 120  # letters
 
-STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same letters everywhere
-    "font.size": 8.0,
-    "axes.titlesize": 8.5,
-    "axes.titlelocation": "left",
-    "axes.labelsize": 8.0,
-    "xtick.labelsize": 7.0,
-    "ytick.labelsize": 7.0,
-    "legend.fontsize": 8.0,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.5,
-    "lines.linewidth": 1.3,
-    "lines.markersize": 4.0,
-    "mathtext.fontset": "dejavusans",
-    "figure.constrained_layout.w_pad": 0.08,  # inches
-    "figure.constrained_layout.h_pad": 0.06,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "mlcdr",
-}
+STYLE: dict[Any, Any] = mpl.rc_params_from_file(Path(__file__).with_suffix(".mplstyle"), use_default_template=False)
+"""How all figures look, on top of what the user's matplotlib is set to."""
 
 
 def render(results: Results, entry: LayoutSpec, *subject: str) -> Figure:

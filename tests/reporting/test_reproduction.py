@@ -182,11 +182,13 @@ def test_how_many_cells_lie_beyond_so_many_standard_errors():
     cell = published.load(TABLE3)[0]
     z = (0.0, 1.5, 2.5, -2.5, 3.5)
     rows = [published.ComparedCell(cell, 0, 0.03, 0.04, 0.05 * k, k, "agrees", n=100) for k in z]
-    counted = record.count_beyond([*rows, published.ComparedCell(cell, 0, 1, 1, 9, 9, "not reproducible", n=100)])
-    assert (counted.cells, counted.beyond) == (5, {2: 3, 3: 1})
-    assert counted.expected == pytest.approx({2: 5 * 0.0470, 3: 5 * 0.0031}, rel=0.02)  # t with 169 degrees of freedom
-    few = record.count_beyond([published.ComparedCell(cell, 0, 0.1, 0.0, 0, 0, "agrees", n=5)])
-    assert few.expected[2] == pytest.approx(0.1161, rel=1e-3), "t with 4 degrees of freedom"
+    cells, beyond, expected = record.count_beyond(
+        [*rows, published.ComparedCell(cell, 0, 1, 1, 9, 9, "not reproducible", n=100)]
+    )
+    assert (cells, beyond) == (5, {2: 3, 3: 1})
+    assert expected == pytest.approx({2: 5 * 0.0470, 3: 5 * 0.0031}, rel=0.02)  # t with 169 degrees of freedom
+    *_, few = record.count_beyond([published.ComparedCell(cell, 0, 0.1, 0.0, 0, 0, "agrees", n=5)])
+    assert few[2] == pytest.approx(0.1161, rel=1e-3), "t with 4 degrees of freedom"
 
 
 # -------------------------------------------------------------------- making it
