@@ -126,7 +126,6 @@ def datasets_table(
         print()
         print_table(compared)
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
         print_notice(f"written: {join_file_names(made.write(out / layouts.stem(layout)), out)}")
 
 

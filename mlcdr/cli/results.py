@@ -167,7 +167,6 @@ def _compare_methods(
     if out:
         from mlcdr.comparison import diagrams
 
-        out.mkdir(parents=True, exist_ok=True)
         written = [
             path for each in compared for path in (*each.write(out), *diagrams.write_all(each, out, found.methods))
         ]
@@ -207,7 +206,6 @@ def _compare_with_study(folders: list[Path], name: str, metric: str | None, agre
     standings = [yardstick.place(measure) for measure in measures]
     print_table(standings[0].sheet() if metric else yardstick.summarise(standings))
     if out:
-        out.mkdir(parents=True, exist_ok=True)
         print_notice(f"written in {out}: {join_file_names([p for each in standings for p in each.write(out)], out)}")
 
 

@@ -26,24 +26,13 @@ import numpy as np
 
 from mlcdr.comparison.significance import Significance, assess, record
 from mlcdr.errors import join_words
-from mlcdr.results.metric_facts import MetricFacts, explain_missing, list_notes
+from mlcdr.results.metric_facts import MetricFacts, list_notes
 from mlcdr.results.ranking import is_among_best, over_all_splits, rank_means
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Point
-from mlcdr.tables import layouts
+from mlcdr.tables import layouts, text_format
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, text
 from mlcdr.tables.tables import Table
-from mlcdr.tables.text_format import (
-    BOLD,
-    describe_splits,
-    format_mean,
-    note_fewer_splits,
-    note_tuning,
-    note_unfilled,
-    note_unfinished,
-    number,
-    shorten_path,
-)
 
 Block = tuple[str, Point]
 """What a ranking is over: one data set at one point of the sweep."""
@@ -189,7 +178,7 @@ class _Comparer:
         return tuple(
             (
                 *(dataset, method, *point, self.metric),
-                *(number(cell.mean), number(cell.se), str(cell.n)),
+                *(text_format.number(cell.mean), text_format.number(cell.se), str(cell.n)),
                 f"{self.ranks[dataset, point][method]:g}" if (dataset, point) in self.ranks else "",
             )
             for (dataset, point), found in self.cells.items()
@@ -223,7 +212,7 @@ class _Comparer:
             at_points = [self._standing(method, [(d, point) for d in results.datasets])[1] for point in points]
             rows.append(("average rank", method, *at_points, *self._standing(method, self.cells)))
         heads = [", ".join(value or DASH for value in point) for point in points]
-        paths = [shorten_path(path, results.swept) for path in results.swept]
+        paths = [text_format.shorten_path(path, results.swept) for path in results.swept]
         heads[0] = ", ".join(f"{p} = {v or DASH}" for p, v in zip(paths, points[0], strict=True))
         return make_sheet(self._caption(), ("Dataset", "Method", *heads, *ends), rows, 2, self._notes(), nested=1)
 
@@ -234,7 +223,7 @@ class _Comparer:
         cell = found[method]
         rivals = self._comparable(found)
         bold = cell in rivals and is_among_best(cell, rivals, self.facts.higher_is_better)
-        return format_mean(cell.mean, cell.se, _DIGITS, bold)
+        return text_format.format_mean(cell.mean, cell.se, _DIGITS, bold)
 
     def _caption(self) -> str:
         better = {True: ", higher is better", False: ", lower is better", None: ""}[self.facts.higher_is_better]
@@ -246,17 +235,12 @@ class _Comparer:
         if present:
             column = " and column" if self.results.swept else ""
             any_best = self.facts.higher_is_better is not None and len(self.contestants) > 1
-            bold = f" {BOLD} of its data set{column}." if any_best else ""
-            notes.append(f"Mean ± standard error {describe_splits(c.n for c in present)}.{bold}")
-        if not self.results.joined:
-            notes += note_unfinished(self.results)
-            notes += note_fewer_splits(
-                (dataset, self.metric, method, cell.n)
-                for (dataset, _), found in self.cells.items()
-                for method, cell in found.items()
-            )
+            bold = f" {text_format.BOLD} of its data set{column}." if any_best else ""
+            notes.append(f"Mean ± standard error {text_format.describe_splits(c.n for c in present)}.{bold}")
+        counts = ((at[0], self.metric, m, cell.n) for at, found in self.cells.items() for m, cell in found.items())
+        notes += text_format.note_incomplete(self.results, counts)
         notes += list_notes([self.facts])
-        notes += note_tuning(self.results, self.contestants)
+        notes += text_format.note_tuning(self.results, self.contestants)
         if self.facts.higher_is_better is None:
             notes.append(f"{self.facts.title}: which way it is better is not known, so nothing is bold or ranked.")
         elif len(self.contestants) < 2:
@@ -274,8 +258,7 @@ class _Comparer:
                 verb = "have" if len(lacking) > 1 else "has"
                 notes.append(f"{join_words(lacking)} {verb} no {path}: the same number stands at every value.")
         if any(len(found) < len(self.results.methods) for found in self.cells.values()):
-            notes.append(f"{DASH}: {explain_missing([self.facts])}.")
-            notes += note_unfilled(self.results)
+            notes += text_format.note_missing(self.results, [self.facts])
         if any(cell.n == 1 for cell in present):
             notes.append(f"± {DASH}: a single split has no standard error.")
         notes += self.results.remarks
@@ -289,7 +272,7 @@ class _Comparer:
 
     def _names(self, blocks: Sequence[Block]) -> str:
         swept = self.results.swept
-        paths = [shorten_path(path, swept) for path in swept]
+        paths = [text_format.shorten_path(path, swept) for path in swept]
         shown = []
         for dataset, point in blocks[:6]:
             values = [f"{path} = {value}" for path, value in zip(paths, point, strict=True) if value]

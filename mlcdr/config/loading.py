@@ -14,24 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from mlcdr.config.consistency import (
-    Check,
-    check_layouts,
-    check_names,
-    check_scopes,
-    check_size,
-    check_sweep,
-    check_tuning,
-)
-from mlcdr.config.entries import (
-    add_absent,
-    read_dataset,
-    read_layout,
-    read_metric,
-    settle_metric,
-    unify_metric,
-    unify_names,
-)
+from mlcdr.config import consistency, entries
 from mlcdr.config.imports import IN_MAIN
 from mlcdr.config.methods import read_method
 from mlcdr.config.overrides import Overrides, apply_overrides
@@ -53,7 +36,7 @@ def load_experiment(
     path: str | Path,
     overrides: Overrides = (),
     look_up: bool = True,
-    also: Check | None = None,
+    also: consistency.Check | None = None,
     import_classes: bool = True,
     held: Mapping[str, str] | None = None,
 ) -> Experiment:
@@ -99,7 +82,7 @@ def experiment_from(
     overrides: Overrides = (),
     source: str = "experiment",
     look_up: bool = True,
-    also: Check | None = None,
+    also: consistency.Check | None = None,
     held: Mapping[str, str] | None = None,
 ) -> Experiment:
     """As `load_experiment`, from plain data such as `Experiment.resolved()` gives.
@@ -197,7 +180,7 @@ def _checked(
     overrides: Overrides,
     folder: Path,
     look_up: bool,
-    also: Check | None = None,
+    also: consistency.Check | None = None,
     import_classes: bool = True,
     held: Mapping[str, str] | None = None,
 ) -> Experiment:
@@ -208,14 +191,14 @@ def _checked(
     misdirected = apply_overrides(document, overrides)
     if held:
         _put_held(document, held, problems)
-    entries = _read_entries(problems, folder, look_up)
-    experiment = _judge(entries, problems, misdirected, also)
+    content = _read_entries(problems, folder, look_up)
+    experiment = _judge(content, problems, misdirected, also)
     if not problems.complete and not import_classes:
         return experiment
     if not problems.complete:  # to import a class takes a second, so that is done if all else is right
         problems.importing = True
-        experiment = _judge(entries, problems, misdirected, also)
-    check_size(experiment, problems)
+        experiment = _judge(content, problems, misdirected, also)
+    consistency.check_size(experiment, problems)
     problems.raise_any()
     return experiment.written_at({dotted(path): str(place) for path, place in document.places.items()})
 
@@ -252,20 +235,20 @@ def _read_entries(problems: Problems, folder: Path, look_up: bool) -> dict[str, 
     optional = [key for key, field in Experiment.model_fields.items() if not field.is_required()]
     data = {key: value for key, value in document.data.items() if value is not None or key not in optional}
     readers: dict[str, Callable[[Any, KeyPath], Any]] = {
-        "datasets": lambda item, path: read_dataset(item, path, problems, folder),
-        "metrics": lambda item, path: read_metric(item, path, problems),
-        "tables": lambda item, path: read_layout(item, path, problems, folder),
-        "figures": lambda item, path: read_layout(item, path, problems, folder),
+        "datasets": lambda item, path: entries.read_dataset(item, path, problems, folder),
+        "metrics": lambda item, path: entries.read_metric(item, path, problems),
+        "tables": lambda item, path: entries.read_layout(item, path, problems, folder),
+        "figures": lambda item, path: entries.read_layout(item, path, problems, folder),
     }
     for key, read in readers.items():
         if isinstance(data.get(key), list):
             data[key] = [read(item, (key, i)) for i, item in enumerate(data[key])]
     for key in ("tables", "figures"):
         if isinstance(data.get(key), list) and isinstance(data.get("metrics"), list):
-            data[key] = [unify_metric(spec, data["metrics"]) for spec in data[key]]
+            data[key] = [entries.unify_metric(spec, data["metrics"]) for spec in data[key]]
     if isinstance(data.get("datasets"), list):
         part = _part(data)
-        data["datasets"] = unify_names(data["datasets"], part, look_up, problems)
+        data["datasets"] = entries.unify_names(data["datasets"], part, look_up, problems)
         names = [spec.short_name(part) for spec in data["datasets"] if spec.name]
         with contextlib.suppress(ValidationError):
             folds = FromFile.model_validate(data.get("splits"))
@@ -278,7 +261,7 @@ def _read_entries(problems: Problems, folder: Path, look_up: bool) -> dict[str, 
                     absent["splits", "path", i] = error
                 except DataError as error:
                     problems.add(("splits", "path"), str(error))
-            add_absent(problems, ("splits", "path"), absent, folds=True)
+            entries.add_absent(problems, ("splits", "path"), absent, folds=True)
     return data
 
 
@@ -321,27 +304,27 @@ def _part(data: Mapping[str, Any]) -> Part:
 
 
 def _judge(
-    entries: Mapping[str, Any], problems: Problems, misdirected: Sequence[str], also: Check | None
+    content: Mapping[str, Any], problems: Problems, misdirected: Sequence[str], also: consistency.Check | None
 ) -> Experiment:
-    """The experiment made of `entries` and the methods, which are read here; whatever is wrong is raised."""
-    sweep = entries["sweep"] if isinstance(entries.get("sweep"), dict) else {}
-    methods = entries.get("methods")
+    """The experiment made of `content` and the methods, which are read here; whatever is wrong is raised."""
+    sweep = content["sweep"] if isinstance(content.get("sweep"), dict) else {}
+    methods = content.get("methods")
     if isinstance(methods, dict):
         methods = {name: read_method(item, ("methods", name), problems, sweep) for name, item in methods.items()}
-    data = {**entries, **({"methods": methods} if "methods" in entries else {})}
+    data = {**content, **({"methods": methods} if "methods" in content else {})}
     if isinstance(data.get("metrics"), list):
-        data["metrics"] = [settle_metric(spec, ("metrics", i), problems) for i, spec in enumerate(data["metrics"])]
+        data["metrics"] = [entries.settle_metric(m, ("metrics", i), problems) for i, m in enumerate(data["metrics"])]
     try:
         experiment = Experiment.model_validate(data)
     except ValidationError as error:
         problems.add_validation(error, data, (), _known_keys)
-    check_names(data, problems)
-    check_tuning(data, _part(data), problems)
+    consistency.check_names(data, problems)
+    consistency.check_tuning(data, _part(data), problems)
     fixed = isinstance(data.get("splits"), dict) and data["splits"].get("labelled") is not None
-    check_sweep(sweep, methods, fixed, problems)
-    check_scopes(methods, fixed or LABELLED in sweep, problems)
+    consistency.check_sweep(sweep, methods, fixed, problems)
+    consistency.check_scopes(methods, fixed or LABELLED in sweep, problems)
     if also is not None:
-        check_layouts(data, sweep, also, problems)
+        consistency.check_layouts(data, sweep, also, problems)
     problems.raise_any(misdirected)
     return experiment
 

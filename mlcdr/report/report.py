@@ -53,6 +53,12 @@ _MOST = 5  # values of a tuned parameter that are shown
 _TRACEBACKS = 100  # kinds of failure that are shown, so that a thousand different messages do not choke the page
 
 
+_POLICY = (
+    "default-src 'none'; img-src data:; script-src '{script}'; style-src-elem '{style}'; "
+    "style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+)
+
+
 def write(folder: Path) -> Path:
     """Write `report.html` into a results folder; nothing else in it is touched.
 
@@ -104,17 +110,7 @@ def render(folder: Path) -> str:
     return environment.get_template("report.html").render(
         style=Markup(style),
         script=Markup(script),
-        policy="; ".join(
-            (
-                "default-src 'none'",
-                "img-src data:",
-                f"script-src '{_hash(script)}'",
-                f"style-src-elem '{_hash(style)}'",
-                "style-src-attr 'unsafe-inline'",
-                "base-uri 'none'",
-                "form-action 'none'",
-            )
-        ),
+        policy=_POLICY.format(script=_hash(script), style=_hash(style)),
         version=__version__,
         problems=problems,
         **_overview(folder, experiment, manifest, found),

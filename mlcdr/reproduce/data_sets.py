@@ -167,7 +167,7 @@ def compare(names: Sequence[str], table: str) -> FactsComparison:
     ResultsError
         When there is no such table, or it has none of the data sets.
     """
-    cells = published.load_facts(table)
+    cells = published.load(table, of_data_sets=True)
     rules = rules_for(table)
     called = {cell.dataset: rules.datasets.get(cell.dataset, cell.dataset) for cell in cells}
     wanted = {name.casefold() for name in names}

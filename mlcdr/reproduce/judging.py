@@ -23,9 +23,9 @@ the standard error of the mean over splits instead, which for k folds is larger:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from mlcdr.config.yaml_reader import read_yaml_text
 
@@ -34,8 +34,6 @@ FOLDER = Path(__file__).parent / "published"
 
 FEWEST = 5
 """Repetitions below which their standard deviation is not used."""
-
-_Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
 
 
 class _Strict(BaseModel):
@@ -46,9 +44,9 @@ class NotReproducible(_Strict):
     """Cells of a published table that no reading of the paper gives, and why."""
 
     why: str
-    datasets: _Names = ()
-    methods: _Names = ()
-    metrics: _Names = ()
+    datasets: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
 
     def covers(self, dataset: str, method: str, metric: str) -> bool:
         """Whether a cell is one of them."""
@@ -66,9 +64,7 @@ class Rules(_Strict):
     tolerance: float = 0.0005
     metrics: dict[str, str] = {}
     datasets: dict[str, str] = {}
-    not_reproducible: Annotated[
-        tuple[NotReproducible, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
-    ] = ()
+    not_reproducible: tuple[NotReproducible, ...] = ()
 
     def describe_limit(self) -> str:
         """How near a number must be to agree: `3 standard errors of the difference or 0.0005`."""

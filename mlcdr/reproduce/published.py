@@ -274,19 +274,8 @@ def data_set_names() -> list[str]:
     return [name for name in every_name() if not any(cell.method for cell in cells_of(name))]
 
 
-def load(table: str) -> tuple[PublishedCell, ...]:
-    """The cells of a published table, `PAPER/TABLE`.
-
-    Raises
-    ------
-    ResultsError
-        When there is no such table.
-    """
-    return _load(table, "published table", names())
-
-
-def load_facts(table: str) -> tuple[PublishedCell, ...]:
-    """The cells of a published table of data sets, `PAPER/TABLE`: facts of the data, of no method.
+def load(table: str, of_data_sets: bool = False) -> tuple[PublishedCell, ...]:
+    """The cells of a published table, `PAPER/TABLE`; or of one of data sets: facts of the data, of no method.
 
     Raises
     ------
@@ -294,11 +283,9 @@ def load_facts(table: str) -> tuple[PublishedCell, ...]:
         When there is no such table.
     """
     known = [name for name in every_name() if any(not cell.method and cell.dataset for cell in cells_of(name))]
-    return _load(table, "published table of data sets", known)
-
-
-def _load(table: str, what: str, known: Sequence[str]) -> tuple[PublishedCell, ...]:
+    known = known if of_data_sets else names()
     if table not in known:
+        what = "published table of data sets" if of_data_sets else "published table"
         known = [each for each in known if each.partition("/")[0] == table.partition("/")[0]] or known
         raise ResultsError(
             f"no {what} {table!r}{suggest_name(table, known)} ({list_known(known, '`mlcdr reproduce`')})"

@@ -61,7 +61,6 @@ def write_all(dataset: Dataset, folder: Path, order: str = "auto", projection: s
         "label_sets": lambda: draw_label_sets(dataset),
         "projection": lambda: draw_projection(dataset, projection),
     }
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, make in made.items():
         stem = folder / f"{layouts.file_name(dataset.name)}_{name}"

@@ -14,29 +14,17 @@ from pathlib import Path
 
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
-from mlcdr.results.metric_facts import explain_missing, list_notes
+from mlcdr.results.metric_facts import list_notes
 from mlcdr.results.ranking import are_same, over_all_splits, rank_means
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Key
-from mlcdr.tables import layouts, output
+from mlcdr.tables import layouts, output, text_format
 from mlcdr.tables.arrangement import Arrangement, Place, Slot
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, template, text
-from mlcdr.tables.text_format import (
-    BOLD,
-    SPREADS,
-    describe_splits,
-    format_mean,
-    note_fewer_splits,
-    note_tuning,
-    note_unfilled,
-    note_unfinished,
-    number,
-    shorten_path,
-)
 from mlcdr.whole_files import check_within
 
 _BOLD = {
-    "one_standard_error": f"{BOLD} of its data set",
+    "one_standard_error": f"{text_format.BOLD} of its data set",
     "best": "Bold: the best of its data set",
 }
 
@@ -181,7 +169,8 @@ def _show(plan: Arrangement, slot: Slot, digits: Mapping[str, int], marks: Marks
         return NOTHING
     pattern = plan.layout.settings.get(place["method"])
     raised = _show_setting(plan, pattern, place["dataset"], dict(cell.setting)) if pattern and cell.setting else ""
-    shown = format_mean(cell.mean, cell.spread(plan.layout.spread), digits[place["metric"]], slot.bold, raised)
+    spread = cell.spread(plan.layout.spread)
+    shown = text_format.format_mean(cell.mean, spread, digits[place["metric"]], slot.bold, raised)
     point = tuple(place[path] for path in plan.results.swept)
     mark, about = marks.get(plan.results.key(place["dataset"], place["method"], point, place["metric"]), ("", ""))
     return replace(shown, mark=mark, about=about)
@@ -205,13 +194,13 @@ def _show_setting(plan: Arrangement, pattern: str, dataset: str, taken: Mapping[
 
 def _head(plan: Arrangement, name: str) -> str:
     """What stands above a column of labels."""
-    return plan.layout.headers.model_dump().get(name) or shorten_path(name, plan.results.swept)
+    return plan.layout.headers.model_dump().get(name) or text_format.shorten_path(name, plan.results.swept)
 
 
 def _head_columns(plan: Arrangement) -> list[Text]:
     if not plan.column_paths:
         return [text(_name_value(plan, plan.across, value)) for value in plan.columns]
-    headers, path = plan.layout.headers, shorten_path(plan.across, plan.results.swept)
+    headers, path = plan.layout.headers, text_format.shorten_path(plan.across, plan.results.swept)
     first, *others = plan.columns
     pattern = headers.first
     if first.endswith("%") and headers.percent_of:
@@ -246,19 +235,15 @@ def _list_notes(plan: Arrangement) -> tuple[str, ...]:
     present = [cell for cell in cells if cell]
     notes = list(layout.notes)
     if present:
-        spread = SPREADS.get(layout.spread)
+        spread = text_format.SPREADS.get(layout.spread)
         what = f"Mean ± {spread}" if spread else "Mean"
         if layout.relative_to is not None:
             what = f"Mean, divided by that of {layout.relative_to} on the same data set,"
-        notes.append(f"{what} {describe_splits(c.n for c in present)}.")
-        if not results.joined:
-            notes += note_unfinished(results)
-            notes += note_fewer_splits(
-                (slot.place["dataset"], slot.place["metric"], slot.place["method"], slot.cell.n)
-                for slot in plan.slots
-                if slot.cell
-            )
-    notes += note_tuning(results, methods)
+        notes.append(f"{what} {text_format.describe_splits(c.n for c in present)}.")
+        there = [(slot.place, slot.cell) for slot in plan.slots if slot.cell]
+        counts = ((at["dataset"], at["metric"], at["method"], cell.n) for at, cell in there)
+        notes += text_format.note_incomplete(results, counts)
+    notes += text_format.note_tuning(results, methods)
     if any(slot.bold for slot in plan.slots):
         column = "" if plan.across in ("dataset", "method") else " and column"
         if plan.across == "method" and "metric" in layout.rows:
@@ -279,10 +264,9 @@ def _list_notes(plan: Arrangement) -> tuple[str, ...]:
         }
         notes.append(f"{join_words(repeated)} {has} no {paths}: {where[layout.lacking]}.")
     if None in cells:
-        notes.append(f"{DASH}: {explain_missing(plan.facts.values())}.")
-        notes += note_unfilled(results)
+        notes += text_format.note_missing(results, plan.facts.values())
     if layout.spread != "none" and any(cell.n == 1 for cell in present):
-        notes.append(f"± {DASH}: a single split has no {SPREADS[layout.spread]}.")
+        notes.append(f"± {DASH}: a single split has no {text_format.SPREADS[layout.spread]}.")
     return tuple(notes)
 
 
@@ -295,7 +279,7 @@ def _records(plan: Arrangement) -> tuple[tuple[str, ...], tuple[tuple[str, ...],
     for slot in plan.slots:
         place, cell = slot.place, slot.cell
         key = tuple("" if results.lacks(place["method"], name) else place[name] for name in keys)
-        values = [number(getattr(cell, name)) if cell else "" for name in ("mean", *spread)]
+        values = [text_format.number(getattr(cell, name)) if cell else "" for name in ("mean", *spread)]
         if results.grids:
             values.append(";".join(f"{path}={value}" for path, value in cell.setting) if cell else "")
         records[key] = (*key, *values)

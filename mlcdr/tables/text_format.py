@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from mlcdr.errors import escape_control_characters, join_words
 from mlcdr.experiment.splits import KFold, Shuffle, number_of_splits
 from mlcdr.results.best import tuned_paths
+from mlcdr.results.metric_facts import MetricFacts, explain_missing
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, Text, escape_latex
 
@@ -46,7 +47,12 @@ def describe_splits(counts: Iterable[int]) -> str:
     return f"over {low} to {high} splits" if low != high else f"over {high} split{'s' if high > 1 else ''}"
 
 
-def note_fewer_splits(cells: Iterable[tuple[str, str, str, int]]) -> list[str]:
+def note_incomplete(results: Results, cells: Iterable[tuple[str, str, str, int]]) -> list[str]:
+    """Notes on what splits lack, of a single folder: `cells` are data set, metric, method and number of splits."""
+    return [] if results.joined else [*_note_unfinished(results), *_note_fewer_splits(cells)]
+
+
+def _note_fewer_splits(cells: Iterable[tuple[str, str, str, int]]) -> list[str]:
     """A note on means over fewer splits than others; of each its data set, metric, method and number of splits."""
     found = list(cells)
     most: dict[tuple[str, str], int] = {}
@@ -78,7 +84,7 @@ def note_tuning(results: Results, methods: Sequence[str]) -> list[str]:
     return [f"{note} `tune: {{scope: split}}` chooses inside the training rows." for note in notes]
 
 
-def note_unfinished(results: Results) -> list[str]:
+def _note_unfinished(results: Results) -> list[str]:
     """A note on data sets of which splits have no result of any method."""
     splits = results.experiment.splits
     planned = number_of_splits(splits) if isinstance(splits, Shuffle | KFold) else 0
@@ -89,12 +95,12 @@ def note_unfinished(results: Results) -> list[str]:
     return [f"Not all splits have results: {join_words(short)}."] if short else []
 
 
-def note_unfilled(results: Results) -> list[str]:
-    """Notes on swept values at which no trial of any method has a result."""
+def note_missing(results: Results, facts: Iterable[MetricFacts]) -> list[str]:
+    """Notes on dashes: why there may be no number, and swept values at which no trial of any method has a result."""
     by_path: dict[str, list[str]] = {}
     for path, value in results.without_result:
         by_path.setdefault(path, []).append(value)
-    return [
+    return [f"{DASH}: {explain_missing(facts)}."] + [
         f"No method has a result at {shorten_path(path, results.swept)} = {', '.join(values)}."
         for path, values in by_path.items()
     ]
