@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mlcdr.errors import ResultsError
@@ -41,6 +41,20 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def write_forms(stem: Path, contents: Mapping[str, bytes | str]) -> list[Path]:
+    """Write `stem`.ENDING for each ending; a reader finds the old file or the new one, never a part.
+
+    Raises
+    ------
+    ResultsError
+        When a file, or its folder, cannot be written.
+    """
+    paths = [stem.with_name(f"{stem.name}.{ending}") for ending in contents]
+    for path, content in zip(paths, contents.values(), strict=True):
+        write_atomically(path, content)
+    return paths
 
 
 def make_temporary_path(path: Path) -> Path:

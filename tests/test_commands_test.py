@@ -22,9 +22,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mlcdr.errors import UserError
 from mlcdr.laws import checking
 from mlcdr.laws.checking import check, check_metric, group_by_cause
-from mlcdr.laws.classes import load
+from mlcdr.laws.classes import describe_missing, find_family, load
 from mlcdr.laws.of_metrics import DESCRIPTIONS_OF_METRICS
-from mlcdr.laws.parts import describe_missing, find_family
 from mlcdr.laws.statements import CONTRACT, DESCRIPTIONS, LAWS
 from mlcdr.laws.subject import make_problem
 from mlcdr.methods import registry

@@ -6,10 +6,10 @@ import html
 import os
 import shutil
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from mlcdr.comparison import baseline as baselines
 from mlcdr.comparison import comparison
@@ -22,7 +22,7 @@ from mlcdr.results.failures import describe_error, gather_failures
 from mlcdr.results.imports import read_number, read_table
 from mlcdr.results.manifest import read_manifest
 from mlcdr.results.scores import NoResults
-from mlcdr.tables import layouts, output, tables
+from mlcdr.tables import layouts, tables
 from mlcdr.tables.sheet import Shown, ShownSheet
 from mlcdr.tables.tables import Table
 from mlcdr.whole_files import is_regular_file
@@ -39,25 +39,15 @@ if TYPE_CHECKING:
 _Item = TypeVar("_Item", bound=Shown)
 
 
-class Several(Shown, Sequence[_Item], Generic[_Item]):
+class Several(Shown, tuple[_Item, ...]):
     """Several tables, figures or comparisons in a row; a notebook shows all of them, and `print` does."""
 
-    def __init__(self, items: Sequence[_Item], stems: Sequence[str] = ()):
-        self._items, self._stems = tuple(items), stems
+    _stems: Sequence[str]
 
-    @overload
-    def __getitem__(self, index: int) -> _Item: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[_Item]: ...
-    def __getitem__(self, index: int | slice) -> _Item | Sequence[_Item]:
-        """One of them, or some."""
-        return self._items[index]
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __iter__(self) -> Iterator[_Item]:
-        return iter(self._items)
+    def __new__(cls, items: Iterable[_Item], stems: Sequence[str] = ()) -> Several[_Item]:  # noqa: D102
+        made = super().__new__(cls, items)
+        made._stems = stems
+        return made
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
         """All of them for a terminal of `width` characters."""
@@ -89,7 +79,7 @@ class Several(Shown, Sequence[_Item], Generic[_Item]):
             When a file cannot be written.
         """
         written: list[Path] = []
-        for k, item in enumerate(self._items):
+        for k, item in enumerate(self):
             stem = self._stems[k] if self._stems else getattr(item, "stem", "")  # a comparison names its own files
             written += item.write(Path(folder) / stem)  # type: ignore[attr-defined]
         return written
@@ -321,7 +311,7 @@ class Results:
         """
         if metric is None and layout is None and not keys:
             asked = tables.list_entries(self.found)
-            return Several([tables.render(self.found, entry) for entry in asked], output.stems(asked))
+            return Several([tables.render(self.found, entry) for entry in asked], layouts.stems(asked))
         return tables.render(self.found, LayoutSpec(layout=layout or "generic", options=self._chosen(metric) | keys))
 
     def plot(self, metric: str | None = None, *, layout: str | None = None, **keys: Any) -> Several[Drawing]:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from mlcdr.cli import components, configs, data_sets, new_methods, reproducing, results, running
+from mlcdr.cli import components, configs, data_sets, reproducing, results, running
 from mlcdr.cli.arguments import switch
 from mlcdr.cli.help import NAMES, Group, add_command
 
@@ -52,7 +52,7 @@ new_app = typer.Typer(
     short_help="Write a first experiment file, or a method's.", cls=Group, invoke_without_command=True
 )
 new_app.callback()(configs.new)
-add_command(new_app, "method", new_methods.new_method, "Write the file of a method of your own.")
+add_command(new_app, "method", configs.new_method, "Write the file of a method of your own.")
 app.add_typer(new_app, name="new")
 add_command(app, "example", configs.example, "List the configs and examples, or copy one.")
 add_command(app, "schema", configs.schema, "Print the JSON schema of experiment files.")

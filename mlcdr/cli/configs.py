@@ -1,4 +1,4 @@
-"""Commands on experiment files, which compute nothing: `check`, `plan`, `new`, `schema`."""
+"""Commands on experiment files, which compute nothing: `check`, `plan`, `new`, `new method`, `example`, `schema`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import typer
 
 from mlcdr.api.loading import import_from_here, load_experiment
 from mlcdr.cli.arguments import Config, Out, Set, Trust, argument, option, switch
-from mlcdr.cli.loading import size
 from mlcdr.cli.printing import print_columns, print_notice
+from mlcdr.cli.running import size
 from mlcdr.errors import ConfigError, UserError
 from mlcdr.processes import Stop
 
@@ -214,6 +214,51 @@ def _ask(
             print_notice(f"error: {error}")
         else:
             return words
+
+
+def new_method(
+    name: Annotated[str, argument("NAME", "Of the file, such as my_reducer; its class is MyReducer.")],
+    part: Annotated[
+        str | None,
+        option("label_space|feature_space|selector|learner|classifier|threshold|metric", "What it is to be."),
+    ] = None,
+) -> None:
+    """Write NAME.py with a method that works, to be changed into one's own; asks for the part, on a terminal.
+
+    The file has the contract of the part: which methods it must have, and the shapes of what they get and return.
+    """
+    from mlcdr.laws.new_method import KINDS, draft_method
+
+    if part is None:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise UserError(f"--part is needed, which part of a method it is: {', '.join(KINDS)}")
+        part = _ask_part({kind: each.about for kind, each in KINDS.items()})
+    new = draft_method(name, part)
+    with Path(new.file).open("x", encoding="utf-8") as file:
+        file.write(new.text)
+    module = Path(new.file).stem
+    print_notice(f"written: {new.file}, with the {part} {new.name}; change it into yours")
+    print_notice(f"check it:         mlcdr test {new.file}")
+    if part == "metric":
+        drafted = f"--metric hamming_loss --metric {module}.{new.name}"
+    else:
+        family = {"selector": "feature_space", "classifier": "learner"}.get(part, part)
+        drafted = f"-m {family}:{module}.{new.name} -m plst"
+    print_notice(f"write a config:   mlcdr new {drafted} --out {module}.yaml")
+    print_notice(f"run it:           mlcdr run {module}.yaml")
+    print_notice("or add it to a config in this folder:")
+    print(new.config)
+
+
+def _ask_part(known: dict[str, str]) -> str:
+    """One of some words, typed on the terminal, or its number."""
+    width = max(map(len, known))
+    for number, (word, about) in enumerate(known.items(), 1):
+        print(f"  {number}  {word:<{width}}  {about}", file=sys.stderr)
+    print("Part [label_space]: ", end="", file=sys.stderr, flush=True)
+    typed = sys.stdin.readline().strip() or next(iter(known))
+    words = list(known)
+    return words[int(typed) - 1] if typed.isdigit() and 0 < int(typed) <= len(words) else typed
 
 
 def example(

@@ -11,9 +11,8 @@ import typer
 
 from mlcdr.cli import data_sets
 from mlcdr.cli.arguments import Jobs, Out, Set, argument, option, switch
-from mlcdr.cli.loading import all_different, load_to_run, size
 from mlcdr.cli.printing import print_columns, print_notice, print_published
-from mlcdr.cli.running import conclude
+from mlcdr.cli.running import all_different, conclude, load_to_run, size
 from mlcdr.errors import ResultsError, escape_control_characters
 
 if TYPE_CHECKING:

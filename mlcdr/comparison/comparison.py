@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ import numpy as np
 from mlcdr.comparison.significance import Significance, assess, record
 from mlcdr.errors import join_words
 from mlcdr.results.metric_facts import MetricFacts, list_notes
-from mlcdr.results.ranking import is_among_best, over_all_splits, rank_means
+from mlcdr.results.ranking import is_among_best, rank_means
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell, Point
 from mlcdr.tables import layouts, text_format
@@ -137,7 +137,7 @@ class _Comparer:
         whole = {
             block: found
             for block, found in self.cells.items()
-            if len(found) == len(self.contestants) > 1 and len(self._comparable(found)) == len(found)
+            if len(found) == len(self.contestants) > 1 and len(results.comparable(found.values())) == len(found)
         }
         self.left_out = tuple(block for block in self.cells if block not in whole) if len(self.contestants) > 1 else ()
         self.ranks: dict[Block, dict[str, float]] = {}
@@ -149,10 +149,6 @@ class _Comparer:
             if n_datasets > 1:
                 means = np.array([[found[method].mean for found in whole.values()] for method in self.contestants])
                 self.significance = assess(self.contestants, means, better, n_datasets, rope)
-
-    def _comparable(self, found: Mapping[str, Cell]) -> list[Cell]:
-        """The means of a block that can be ranked: of one plan those over all of its splits."""
-        return list(found.values()) if self.results.joined else over_all_splits(found.values())
 
     def _points(self) -> tuple[Point, ...]:
         """The points across: those at which no parameter is absent, if there are such; all otherwise."""
@@ -221,7 +217,7 @@ class _Comparer:
         if method not in found:
             return NOTHING
         cell = found[method]
-        rivals = self._comparable(found)
+        rivals = self.results.comparable(found.values())
         bold = cell in rivals and is_among_best(cell, rivals, self.facts.higher_is_better)
         return text_format.format_mean(cell.mean, cell.se, _DIGITS, bold)
 

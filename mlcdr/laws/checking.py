@@ -11,10 +11,9 @@ from typing import Any, Literal
 from sklearn.base import BaseEstimator, is_classifier
 
 from mlcdr.errors import UserError, without_numbers
-from mlcdr.laws.classes import METRIC, Candidate, describe_exception, find_file, find_place
+from mlcdr.laws.classes import METRIC, Candidate, describe_exception, find_family, find_file, find_place
 from mlcdr.laws.of_metrics import DESCRIPTIONS_OF_METRICS, LAWS_OF_METRICS
 from mlcdr.laws.outcomes import DIFFER, DoesNotApply, Violation
-from mlcdr.laws.parts import find_family
 from mlcdr.laws.statements import CONTRACT, DESCRIPTIONS, LAWS
 from mlcdr.laws.subject import Subject, make_multi_label
 from mlcdr.metrics import of_function

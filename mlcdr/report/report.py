@@ -43,9 +43,10 @@ from mlcdr.results.metric_facts import explain_missing, list_notes
 from mlcdr.results.ranking import is_among_best
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
 from mlcdr.results.scores import LARGEST, NoResults, Point, Setting, summarise
-from mlcdr.tables import layouts, output, tables, text_format
+from mlcdr.tables import layouts, tables, text_format
 from mlcdr.tables.curves import Curve, place_values, trace_curve
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet
+from mlcdr.whole_files import write_forms
 
 _TIMES = ("fit_seconds", "predict_seconds")
 _DIGITS = 4
@@ -69,7 +70,7 @@ def write(folder: Path) -> Path:
     """
     page = render(folder)
     # A lone surrogate, which YAML can spell, is no character of UTF-8.
-    return output.write(folder / "report", {"html": page.encode("utf-8", "replace")})[0]
+    return write_forms(folder / "report", {"html": page.encode("utf-8", "replace")})[0]
 
 
 def render(folder: Path) -> str:

@@ -25,6 +25,7 @@ from mlcdr.results.failures import Place, describe_error
 from mlcdr.results.imports import import_cells, import_choices, import_splits
 from mlcdr.results.manifest import Manifest, open_manifest
 from mlcdr.results.metric_facts import MetricFacts, describe_metric
+from mlcdr.results.ranking import over_all_splits
 from mlcdr.results.record import read_failures
 from mlcdr.results.scores import Cell, Choices, Key, NoResults, Point, SplitScores
 from mlcdr.results.trials import read_planned_choices, read_planned_trials
@@ -215,6 +216,10 @@ class Results:
             empty = frozenset(k for k, value in enumerate(point) if value == "")
             absent[method] = absent.get(method, empty) & empty
         return absent
+
+    def comparable(self, cells: Iterable[Cell]) -> list[Cell]:
+        """The means that can be compared: of one plan those over all of its splits; those of several folders all."""
+        return list(cells) if self.joined else over_all_splits(cells)
 
     def lacks(self, method: str, path: str) -> bool:
         """Whether `method` has results but no swept parameter `path`."""

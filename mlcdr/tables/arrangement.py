@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from mlcdr.errors import ResultsError
-from mlcdr.results.ranking import is_among_best, over_all_splits
+from mlcdr.results.ranking import is_among_best
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Cell
 from mlcdr.tables.checks import refuse_misfits
@@ -132,9 +132,7 @@ class Arrangement:
             rivals.setdefault((slot.place["dataset"], slot.place["metric"], column), []).append(slot)
         within = self.layout.bold == "one_standard_error"
         for (_, metric, _), slots in rivals.items():
-            cells = [slot.cell for slot in slots if slot.cell]
-            if not self.results.joined:
-                cells = over_all_splits(cells)
+            cells = self.results.comparable(slot.cell for slot in slots if slot.cell)
             for slot in slots:
                 better = self.facts[metric].higher_is_better
                 slot.bold = slot.cell in cells and is_among_best(slot.cell, cells, better, within)

@@ -26,13 +26,13 @@ from matplotlib.figure import Figure
 from mlcdr.errors import ResultsError
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.results import Results
-from mlcdr.tables import checks, layouts, output, panels
+from mlcdr.tables import checks, layouts, panels
 from mlcdr.tables.curves import place_values
 from mlcdr.tables.layouts import TIMES, FigureLayout
 from mlcdr.tables.panels import Spot, list_datasets, name_metric
 from mlcdr.tables.sheet import Shown
 from mlcdr.tables.text_format import SPREADS, describe_splits, shorten_name, shorten_path
-from mlcdr.whole_files import check_within
+from mlcdr.whole_files import check_within, write_forms
 
 _LEGEND = 6  # entries in a row of the legend, at most
 _SWATCH, _LETTER = 0.7, 0.066  # inches of a legend's entry: line and gaps, and each letter
@@ -146,7 +146,7 @@ def draw_all(results: Results, asked: Sequence[LayoutSpec]) -> Iterator[Drawing]
     ResultsError
         As `render`.
     """
-    for entry, stem in zip(asked, output.stems(asked), strict=True):
+    for entry, stem in zip(asked, layouts.stems(asked), strict=True):
         layout = _settle(results, entry)
         several = [len(_all_there(results, layout)[each]) > 1 for each in layout.apart]
         for subject in subjects(results, entry):
@@ -226,7 +226,7 @@ def save(figure: Figure, stem: Path, title: str) -> list[Path]:
         When a file cannot be written, or a text of a layout is no mathematics that can be set.
     """
     title = shorten_name(title, _HEADING)
-    return output.write(stem, {ending: _picture(figure, ending, title, stem) for ending in ("svg", "png")})
+    return write_forms(stem, {ending: _picture(figure, ending, title, stem) for ending in ("svg", "png")})
 
 
 def _picture(figure: Figure, ending: str, title: str, place: str | Path, dpi: int | None = None) -> bytes:

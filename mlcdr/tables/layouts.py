@@ -333,6 +333,16 @@ def stem(name: str) -> str:
     return file_name(Path(name).stem if name.endswith((".yaml", ".yml")) else name)
 
 
+def stems(asked: Sequence[LayoutSpec]) -> list[str]:
+    """A file stem for each entry: the layout's, with the metric where the layout comes twice, then a number."""
+    plain = [stem(entry.layout) for entry in asked]
+    longer = [
+        f"{stem}_{file_name(entry.metric)}" if plain.count(stem) > 1 and entry.metric else stem
+        for stem, entry in zip(plain, asked, strict=True)
+    ]
+    return [f"{s}_{longer[: k + 1].count(s)}" if longer.count(s) > 1 else s for k, s in enumerate(longer)]
+
+
 def file_name(text: str) -> str:
     """`text` as part of a file's name: other than letters, digits, `.`, `-` and `_` becomes `_`; a long one is cut."""
     plain = re.sub(r"[^\w.-]", "_", text)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from mlcdr.csv_files import as_numbers, format_csv
 from mlcdr.errors import escape_control_characters
-from mlcdr.tables import output
+from mlcdr.whole_files import write_forms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -449,7 +449,7 @@ class ShownSheet(Shown):
         ResultsError
             When a file cannot be written.
         """
-        return output.write(Path(stem), {"md": self.markdown(), "tex": self.latex(), "csv": self.csv()})
+        return write_forms(Path(stem), {"md": self.markdown(), "tex": self.latex(), "csv": self.csv()})
 
     def _repr_html_(self) -> str:
         return _NOTEBOOK.format(self.sheet.html())

@@ -15,10 +15,10 @@ from pathlib import Path
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.metric_facts import list_notes
-from mlcdr.results.ranking import are_same, over_all_splits, rank_means
+from mlcdr.results.ranking import are_same, rank_means
 from mlcdr.results.results import Results
 from mlcdr.results.scores import Key
-from mlcdr.tables import layouts, output, text_format
+from mlcdr.tables import layouts, text_format
 from mlcdr.tables.arrangement import Arrangement, Place, Slot
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, template, text
 from mlcdr.whole_files import check_within
@@ -76,7 +76,7 @@ def write_all(results: Results) -> list[Path]:
     """
     asked = list_entries(results)
     written = []
-    for entry, stem in zip(asked, output.stems(asked), strict=True):
+    for entry, stem in zip(asked, layouts.stems(asked), strict=True):
         written += render(results, entry).write(check_within(results.folder, results.folder / "tables" / stem))
     return written
 
@@ -128,8 +128,7 @@ def _average_ranks(plan: Arrangement, rows: list[list[Slot]]) -> tuple[Text, ...
     for slots in rows:
         better = plan.facts[slots[0].place["metric"]].higher_is_better
         cells = {slot.place["method"]: slot.cell for slot in slots if slot.cell}
-        lacking = not plan.results.joined and len(over_all_splits(cells.values())) < len(cells)
-        if better is not None and len(cells) == len(slots) > 1 and not lacking:
+        if better is not None and len(plan.results.comparable(cells.values())) == len(slots) > 1:
             blocks.append(rank_means({method: cell.mean for method, cell in cells.items()}, better))
     if not blocks:
         return (*labels, *(NOTHING for _ in plan.columns))
