@@ -20,6 +20,7 @@ from mlcdr.methods.component import Component
 from mlcdr.methods.composition import ComposedClassifier
 from mlcdr.methods.label_space.plst import PLST
 from mlcdr.methods.learners import weka_m5p
+from mlcdr.numerics.entry import checked
 from tests.methods.problems import as_sparse, problem
 
 pytest.importorskip("numba", reason="needs numba: pip install 'mlcdr[trees]'")
@@ -134,12 +135,13 @@ class RecordingJava:
 
 
 def test_instances_for_weka():
-    """What WEKA is given of a row: ascending columns, each once; in whatever order the caller has them."""
+    """What WEKA is given of a row that the learner has checked: ascending columns, each once, whatever the caller's."""
     X = rough(0, 12)[0]
     X[np.abs(X) < 0.5] = 0
     given = disordered(X)
     before = given.indices.copy()
-    rows = weka_m5p._instances(lambda name: functools.partial(RecordingJava, name), given)
+    taken = checked(M5P(), given)
+    rows = weka_m5p._instances(lambda name: functools.partial(RecordingJava, name), taken)
     assert (rows.class_index, len(rows.added)) == (X.shape[1], len(X))
     for row, expected in zip(rows.added, X, strict=True):
         weight, values, indices, size = row.arguments
