@@ -7,10 +7,11 @@ skips.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from tests.prepared import Forks
 from tests.small import Outcome
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is collected and imported stays: the garbage collector need not look at it, now or in any test."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")

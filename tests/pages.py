@@ -5,7 +5,7 @@ In a page
 - a block of ```yaml, ```python, ```csv or ```arff whose first line is `# NAME` (`% NAME` in ARFF) is written to that
   file;
 - a block of ```console is typed: each line that begins with `$ ` is a command, what follows it is its output. A line
-  `…` stands for any number of lines. `mlcdr` runs in this process, anything else in a shell.
+  `…` stands for any number of lines. `mlcdr` and `python3 FILE` run in this process, anything else in a shell.
 - `<!-- needs: NAME NAME -->` before a block: without these data sets or studies the rest of the page is not run.
 
 Seconds and times of day may be any. The page is run in a folder with nothing but `docs/results`, the stored
@@ -19,11 +19,12 @@ import contextlib
 import io
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
@@ -82,6 +83,8 @@ class Session:
             return f"{self.code}\n"
         if words[0] == "mlcdr" and not set(command) & set("|>&;"):
             return _PROGRESS.sub("", self._mlcdr(command))
+        if re.fullmatch(r"python3 \w+\.py", command):
+            return self._here(words[1:], lambda: runpy.run_path(words[1], run_name="__main__"))
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
         env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
         line = re.sub(r"\bmlcdr\b", f"{sys.executable} -m mlcdr", command) if "mlcdr " in command else command
@@ -92,22 +95,27 @@ class Session:
         return _PROGRESS.sub("", done.stdout)
 
     def _mlcdr(self, command: str) -> str:
-        """In this process, which is much quicker; modules of the folder are forgotten afterwards."""
         import shlex
 
         from mlcdr import cli
 
+        return self._here(shlex.split(command), cli.main)
+
+    def _here(self, words: list[str], program: Callable[[], object]) -> str:
+        """In this process, which is much quicker; modules of the folder are forgotten afterwards."""
         printed = io.StringIO()
+        self.code = 0
         before, path, place = set(sys.modules), list(sys.path), Path.cwd()
         try:
             os.chdir(self.cwd)
+            sys.path.insert(0, str(self.cwd))
             with (
-                mock.patch.object(sys, "argv", shlex.split(command)),
+                mock.patch.object(sys, "argv", words),
                 mock.patch.dict(os.environ, {"COLUMNS": "100", "LOKY_MAX_CPU_COUNT": "1"}),
                 contextlib.redirect_stdout(printed),
                 contextlib.redirect_stderr(printed),
             ):
-                cli.main()
+                program()
         except SystemExit as ended:
             self.code = int(ended.code or 0)
         finally:

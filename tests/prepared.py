@@ -68,7 +68,7 @@ class Prepared:
     """A command begun by the server: of `subprocess.Popen` what the tests use.
 
     `forked`: its workers are forks of it, each of which costs two seconds of computing less. `terminal`: the device
-    that it prints to, instead of files.
+    that it prints to, instead of files; `out`: that of its standard output alone.
     """
 
     def __init__(
@@ -78,10 +78,11 @@ class Prepared:
         env: dict[str, str],
         forked: bool = False,
         terminal: str | None = None,
+        out: str | None = None,
     ):
         self._folder = tempfile.TemporaryDirectory()
         self._out, self._err = Path(self._folder.name) / "out", Path(self._folder.name) / "err"
-        files = {"out": terminal or str(self._out), "err": terminal or str(self._err)}
+        files = {"out": out or terminal or str(self._out), "err": terminal or str(self._err)}
         request = {"arguments": arguments, "cwd": str(cwd), "env": env, "forked": forked, **files}
         self.pid = _server().ask(request)
         self.returncode: int | None = None
@@ -103,7 +104,8 @@ class Prepared:
             if time.monotonic() > end:
                 raise subprocess.TimeoutExpired("mlcdr", timeout)
             time.sleep(0.01)
-        return self._out.read_text(encoding="utf-8", errors="replace"), self.errors()
+        printed = self._out.read_text(encoding="utf-8", errors="replace") if self._out.exists() else ""
+        return printed, self.errors()
 
 
 def command(*arguments: str | Path, cwd: Path, forked: bool = False) -> subprocess.CompletedProcess[str]:

@@ -4,6 +4,7 @@ import csv
 import os
 import subprocess
 import sys
+from itertools import groupby
 from pathlib import Path
 
 import arff as liac
@@ -23,6 +24,8 @@ pytestmark = pytest.mark.skipif(
 
 STATS = list(csv.DictReader((FOLDER / "STATS.csv").open())) if FOLDER else []
 FILES = sorted(FOLDER.glob("*/*.arff")) if FOLDER else []
+# The smallest of each folder by default: the others of a data set are written alike, and all are read for STATS.csv.
+QUICK = {min(of, key=lambda path: path.stat().st_size) for _, of in groupby(FILES, key=lambda path: path.parent)}
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +46,9 @@ def test_statistics(expected: dict[str, str]) -> None:
     assert len(found) == len(expected) - 2  # all but the name and the checksum
 
 
-@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path not in QUICK)) for path in FILES]
+)
 def test_liac_arff_reads_the_same(path: Path) -> None:
     ours = read_arff(path)
     with path.open(encoding="utf-8") as file:

@@ -75,9 +75,11 @@ def test_the_configs_we_ship_are_right_and_round_trip(path, tmp_path):
     experiment = load_experiment(path, look_up=False)
     assert experiment.description
     copy = tmp_path / "experiment.yaml"
-    copy.write_text(experiment_yaml(experiment))
-    assert load_experiment(copy, look_up=False) == experiment
-    assert experiment_yaml(load_experiment(copy, look_up=False)) == experiment_yaml(experiment)
+    written = experiment_yaml(experiment)
+    copy.write_text(written)
+    again = load_experiment(copy, look_up=False)
+    assert again == experiment
+    assert experiment_yaml(again) == written
     assert experiment_from(experiment.resolved(), look_up=False) == experiment
 
 

@@ -45,14 +45,20 @@ data_source.load_dataset = load_dataset
 """
 
 
+# What workers import, before they are forked: else each worker takes seconds of computing.
+IMPORTS = "import mlcdr.execution.computing, mlcdr.execution.runner, tests.small\n"
+
+
 class Cluster:
-    """A scheduler and workers, each a process of its own."""
+    """A scheduler and workers, each a process of its own; a process that forks the workers starts those anew that die.
+
+    With `inside` each worker is an interpreter of its own.
+    """
 
     def __init__(
         self,
         folder: Path,
         workers: int = 2,
-        nanny: bool = False,
         host: str = "127.0.0.1",
         inside: Sequence[Sequence[str]] = (),
         **environment: str,
@@ -67,16 +73,19 @@ class Cluster:
         self.environment = {**os.environ, **here, **environment}
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "blind.py").write_text(BLIND)
+        (folder / "imports.py").write_text(IMPORTS)
         common = ["--scheduler-file", str(self.file), "--no-dashboard"]
-        places = list(inside) or [()] * (1 + workers)
-        self.scheduler = self._start(places[0], "scheduler", "--host", host, "--port", "0", *common)
+        self.scheduler = self._start(next(iter(inside), ()), "scheduler", "--host", host, "--port", "0", *common)
         until(lambda: self.file.exists() or self.scheduler.poll() is not None)
         assert self.scheduler.poll() is None, "the scheduler did not start"
-        kind = "--nanny" if nanny else "--no-nanny"  # a process that starts the worker anew when it dies
-        for place in places[1:]:
-            self._start(place, "worker", *common, "--nthreads", "1", "--preload", str(folder / "blind.py"), kind)
+        common += ["--nthreads", "1", "--preload", str(folder / "blind.py")]
+        for place in inside[1:]:
+            self._start(place, "worker", *common, "--no-nanny")
         self.workers = workers
         if not inside:
+            self.environment["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "fork"
+            forks = ["--nanny", "--nworkers", str(workers), "--preload-nanny", str(folder / "imports.py")]
+            self._start((), "worker", *common, *forks)
             with self.client() as client:
                 client.wait_for_workers(workers, timeout=180)
                 self.address = client.scheduler.address
@@ -113,7 +122,7 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 class _Nursery:
-    """A cluster of one worker, which is started anew when it dies, by which nothing is forgiven; and so the cluster."""
+    """A cluster of one worker, by which nothing is forgiven; it is started anew when its scheduler has died."""
 
     def __init__(self, make: Callable[[], Path]):
         self.make = make
@@ -124,9 +133,7 @@ class _Nursery:
             self.stop()
         if self.cluster is None:
             unforgiving = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
-            # quicker than a new interpreter for each worker
-            forked = {"DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "fork"}
-            self.cluster = Cluster(self.make(), workers=1, nanny=True, **unforgiving, **forked)
+            self.cluster = Cluster(self.make(), workers=1, **unforgiving)
         return self.cluster
 
     def stop(self) -> None:

@@ -20,7 +20,7 @@ def test_runs_killed_at_random_moments(tmp_path: Path, number: int) -> None:
     assert tally["ends"] > 0
 
 
-@pytest.mark.parametrize("number", [50, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [20, pytest.param(300, marks=pytest.mark.slow)])
 def test_writers_killed_at_random_moments(tmp_path: Path, number: int) -> None:
     tally = harness.kill_writers(tmp_path, number, seed=1)
     assert tally["writers"] == number

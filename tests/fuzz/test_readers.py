@@ -19,7 +19,7 @@ EDIT = st.tuples(
 
 RESULTS_FOLDERS = 300  # cases of `test_results_folders`
 # A share of the cases by default, all of them with the slow tests.
-SHARES = [pytest.param(4, id="a quarter"), pytest.param(1, id="all", marks=pytest.mark.slow)]
+SHARES = [pytest.param(10, id="a tenth"), pytest.param(1, id="all", marks=pytest.mark.slow)]
 
 
 def test_the_suite_tries_five_thousand_files() -> None:

@@ -65,23 +65,47 @@ def name_of(check):
     return f"{check.func.__name__}({options})" if options else check.func.__name__
 
 
-# A second of computing and more each; the laws of tests/test_commands_test.py are put to them by default.
-SLOW = {"CBMLC", "CLMLC", "Ensemble", "MLkNN", "ReaderLEClassifier", "SLEEC"}
+# What a class makes of its own parameters and of little data; the rest asks of what is inherited.
+OWN = {
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_estimator_cloneable",
+    "check_dont_overwrite_attributes",
+    "check_fit2d_1sample",
+    "check_fit2d_1feature",
+}
 
 
-@pytest.mark.parametrize("repeated", [False, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "estimator",
-    [pytest.param(each, marks=[pytest.mark.slow] * (type(each).__name__ in SLOW)) for each in estimators()],
-    ids=lambda each: type(each).__name__,
-)
-def test_scikit_learn_contract(estimator, repeated):
+def way_of_fitting(estimator):
+    """The classes that look at what is given and returned: where they are the same, the same lines check it."""
+    methods = ("fit", "predict", "transform", "encode")
+    return tuple(next((cls for cls in type(estimator).__mro__ if name in vars(cls)), None) for name in methods)
+
+
+def cases():
+    """All checks for one estimator of each way of fitting, and for the others by default those in `OWN`."""
+    ways, found = set(), []
+    for each in estimators():
+        name, way = type(each).__name__, way_of_fitting(each)
+        found.append(pytest.param(each, "all", id=name, marks=[pytest.mark.slow] * (way in ways)))
+        found.append(pytest.param(each, "repeated", id=f"{name}-repeated", marks=pytest.mark.slow))
+        if way in ways:
+            found.append(pytest.param(each, "own", id=f"{name}-own"))
+        ways.add(way)
+    return found
+
+
+LEAST = {"all": 25, "own": 4, "repeated": 1}
+
+
+@pytest.mark.parametrize(("estimator", "which"), cases())
+def test_scikit_learn_contract(estimator, which):
     done = 0
     for checked, check in estimator_checks_generator(
         estimator, expected_failed_checks=not_kept(estimator), mark="skip"
     ):
         name = name_of(check)
-        if (name in REPEATED) != repeated:
+        if (name in REPEATED) != (which == "repeated") or (which == "own" and name not in OWN):
             continue
         try:
             check(checked)
@@ -90,4 +114,4 @@ def test_scikit_learn_contract(estimator, repeated):
             continue
         except Exception as error:
             raise AssertionError(f"{estimator}: {name}") from error
-    assert done >= (1 if repeated else 25)
+    assert done >= LEAST[which]

@@ -71,7 +71,7 @@ LEADING = frozenset({type(estimator): name for name, estimator in reversed(ALL.i
 
 
 def every_in(*problems):
-    """All on two of the problems, one of each class on the others; with the slow tests all on all."""
+    """All on the first problem, one of each class on the others; with the slow tests all on all."""
     return pytest.mark.parametrize(
         ("estimator", "name"),
         [
@@ -79,7 +79,7 @@ def every_in(*problems):
                 estimator,
                 shape,
                 id=f"{name}-{shape}",
-                marks=[] if name in LEADING or shape in ("plain", "wide") else [pytest.mark.slow],
+                marks=[] if name in LEADING or shape == problems[0] else [pytest.mark.slow],
             )
             for name, estimator in ALL.items()
             for shape in problems
@@ -639,7 +639,10 @@ def test_dimensions_are_nested_and_share_one_decomposition(estimator, name):
         cls(**{**params, "n_components": 91}).fit_moments(moments)
 
 
-@pytest.mark.parametrize("estimator", EVERY)
+@pytest.mark.parametrize(
+    "estimator",
+    [pytest.param(ALL[name], id=name, marks=[pytest.mark.slow] * (name not in LEADING)) for name in ALL],
+)
 def test_degenerate_data(estimator):
     X = problem("plain")[0][:40]
     model = ComposedClassifier(LeastSquares(), feature_space=[estimator])

@@ -241,9 +241,10 @@ def rise(objective: np.ndarray, rows: int) -> float:
     return float(np.max(np.diff(objective), initial=-np.inf)) - rows * np.sqrt(row_sparse.EPSILON)
 
 
+@pytest.mark.parametrize("problems", [10, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["constrained", "alternating", "squared", "improved", "no embedding", "no manifold"])
-def test_objectives_do_not_rise_on_fifty_problems(kind):
-    for seed in range(50):
+def test_objectives_do_not_rise(kind, problems):
+    for seed in range(problems):
         X, Y, unlabelled = data(seed, n=20, more=10, d=9)
         rng = np.random.default_rng(seed)
         params = {"alpha": 10.0 ** rng.uniform(-1, 1), "beta": 10.0 ** rng.uniform(-2, 1)}

@@ -394,19 +394,27 @@ def _rows_of_page(head: str) -> list[list[str]]:
     return [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in table]
 
 
-def test_the_figures_of_the_page() -> None:
+def _stored_beside_the_study() -> Yardstick:
     try:
-        published = study.read(studies.locate_study("bogatinovski_2022"))
+        return Yardstick(open_results(STORED), study.read(studies.locate_study("bogatinovski_2022")))
     except DataError as error:
         pytest.skip(str(error))
-    results = open_results(STORED)
-    yardstick = Yardstick(results, published)
+
+
+def test_the_scores_of_the_page() -> None:
+    yardstick = _stored_beside_the_study()
     for method, dataset, metric, there, here in _rows_of_page("| method | data set | measure | study | here |"):
         (measure,) = yardstick.measures(metric)
         assert (float(there), float(here)) == (
-            published.values[dataset, measure.name][method],
-            round(results.cells[dataset, method, (), metric].mean, 3),
+            yardstick.study.values[dataset, measure.name][method],
+            round(yardstick.results.cells[dataset, method, (), metric].mean, 3),
         )
+
+
+@pytest.mark.slow  # tests of significance of all measures, for a page about stored results
+def test_the_places_of_the_page() -> None:
+    yardstick = _stored_beside_the_study()
+    results, published = yardstick.results, yardstick.study
     measures = list(MEASURES.values())
     places = {m.metric: yardstick.place(m).placed for m in measures}
     ranks = {m.metric: comparison.compare(results, m.metric).average_ranks for m in measures}
