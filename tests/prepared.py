@@ -155,6 +155,11 @@ def _serve() -> None:
 
     for family, name in METHODS:  # to find the sources of a method takes longer than a small run
         Component(family, name).version()
+    from mlcdr.execution import writing
+
+    writing.version = cache(writing.version)
+    for name in writing._PACKAGES:
+        writing.installed_version(name)
     ended: dict[int, int] = {}
     for line in sys.stdin:
         request = json.loads(line)

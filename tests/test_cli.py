@@ -81,14 +81,19 @@ COMMANDS = dict(list_commands(get_command(app)))
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_plain_help(name: str) -> None:
-    short, long = (CliRunner().invoke(app, [*name.split()[1:], option]) for option in ("-h", "--help"))
-    assert short.exit_code == long.exit_code == 0
-    assert short.output == long.output
+    long = CliRunner().invoke(app, [*name.split()[1:], "--help"])
+    assert long.exit_code == 0
     assert long.output.startswith("Usage: ")
     assert len(max(long.output.splitlines(), key=len)) <= 80
     assert re.search(r"-h, --help +Show this message and exit", long.output)
     assert not re.search("[\x1b\u2500-\u257f<>]", long.output), "no colours, boxes or names of Python types"
     assert COMMANDS[name].help
+
+
+@pytest.mark.parametrize("words", [["run"], ["datasets", "info"]], ids=" ".join)
+def test_help_has_a_short_name(words: list[str]) -> None:
+    short, long = (CliRunner().invoke(app, [*words, option]) for option in ("-h", "--help"))
+    assert (short.exit_code, short.output) == (0, long.output)
 
 
 def test_help_breaks_lines_between_words(monkeypatch: pytest.MonkeyPatch) -> None:

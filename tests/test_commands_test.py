@@ -67,11 +67,12 @@ ORDERED = {
 
 
 # Most of the computing. By default they are put to scikit-learn's checks, or to tests/methods/test_forms_of_input.py;
-# of the selectors by information, which have one search, the quicker are left.
+# of the selectors by information, which have one search, and of the chains the quicker are left.
 SLOW = {
     *("clems", "homer", "ldf", "lift", "meta_label_chain", "mlcfs"),
     *("mlsf", "occ", "polytree_chain", "rakel", "wrapper"),
     *("d2f", "jmi", "mdmr", "mlfs", "mlig", "pmu", "reader", "reader_le", "sleec"),
+    *("bayesian_classifier_chain", "dismec", "ensemble", "pairwise", "probabilistic_classifier_chain"),
 }
 
 

@@ -111,7 +111,14 @@ def test_a_docstring_becomes_markdown(generate: ModuleType) -> None:
 # -------------------------------------------------------------------- commands and their output
 
 
-@pytest.mark.parametrize("page", pages.pages(), ids=lambda page: page.stem)
+# Two tests of significance for each of 18 measures, of stored results beside a study.
+SLOW = {"yardstick"}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] * (page.stem in SLOW)) for page in pages.pages()],
+)
 def test_the_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     wrong, lacking = [], ""
     try:

@@ -85,7 +85,10 @@ def test_each_choice_of_the_config_counts(expected, tmp_path, method, change):
     assert (both["value"] - both["value_theirs"]).abs().max() > 1e-4
 
 
-@pytest.mark.parametrize(("ridge", "constant", "others"), [(1.0, True, 0), (0.0, False, 1)])
+@pytest.mark.parametrize(
+    ("ridge", "constant", "others"),
+    [(1.0, True, 0), pytest.param(0.0, False, 1, marks=pytest.mark.slow)],  # how it would be without
+)
 def test_the_ridge_of_faie_shows_on_another_data_set(real_dataset, ridge, constant, others):
     """By n×n matrices on medical; emotions and yeast, of which there are the toolbox's own scores, do not tell."""
     if not os.environ.get("MLCDR_FOLDS"):
