@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Template
+
 from mlcdr.config.loading import experiment_from
 from mlcdr.config.yaml_reader import dump_yaml, read_yaml_text
 from mlcdr.data.dataset import load_dataset
@@ -23,7 +25,6 @@ LABELS = "a pattern (tag_*), or how many (-6: the last six)"
 
 _ORDER = ("instance_space", "feature_space", "dual_space", "label_space", "learner", "threshold")
 _IMPUTER = "sklearn.impute.SimpleImputer"
-_SHARES = "[20%, 40%, 60%, 80%, 100%]"
 
 
 def write_draft(
@@ -60,37 +61,20 @@ def write_draft(
     for method in parts.values() if gaps else ():
         first = [method["feature_space"]] if "feature_space" in method else []
         method["feature_space"] = f"[{', '.join([_IMPUTER, *first])}]" if first else _IMPUTER
-    sizes = dict.fromkeys(path for method in parts.values() for path in _size_paths(method))
-    lines = [
-        f"# mlcdr check FILE finds mistakes, mlcdr run FILE computes results/{name}/ and prints its tables.",
-        f"name: {_plain(name)}",
-        "description: ''  # what it shows, in a line",
-        "# a name of `mlcdr datasets list`, or a file: ARFF, CSV, Parquet, NumPy, MATLAB, svmlight",
-        f"datasets: [{', '.join(_dataset(each, labels, each in gaps) for each in datasets)}]",
-        *(
-            ["# values are missing: each method begins with a step that fills them from its training rows"]
-            if gaps
-            else []
-        ),
-        *_hints(datasets),
-        "# or {kind: kfold, folds: 10, seed: 1}; with `stratified: true` each split has the same share of each label",
-        "splits: {kind: shuffle, repeats: 10, train_size: 0.9, seed: 1}",
-        f"metrics: {_list(metrics)}  # `mlcdr metrics` lists them; the first is the table's",
-    ]
-    if sizes:
-        lines += ["sweep:  # every method that has the parameter is run at each value"]
-        lines += [f"  {path}: {_SHARES}" for path in sizes]
-    lines += ["methods:  # a row of the table each: a name of yours, and its parts (`mlcdr methods` lists them)"]
-    for written, method in parts.items():
-        shown = ", ".join(f"{family}: {method[family]}" for family in _ORDER if family in method)
-        lines.append(f"  {_plain(_row(written))}: {{{shown}}}")
-    lines += [
-        "# to let the training set choose a parameter, add to a method:",
-        "#   tune: {grid: {learner.alpha: [0.01, 0.1, 1]}, metric: hamming_loss, folds: 5, scope: split}",
-        "tables:",
-        f"  - {{layout: generic, metric: {_plain(next(iter(metrics)))}}}",
-    ]
-    text = "\n".join(lines) + "\n"
+    template = Path(__file__).with_suffix(".yaml.j2").read_text(encoding="utf-8")
+    text = Template(template, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True).render(
+        name=name,
+        plain_name=_plain(name),
+        datasets=[_dataset(each, labels, each in gaps) for each in datasets],
+        gaps=gaps,
+        hints=_hints(datasets),
+        metrics=list(map(_plain, metrics)),
+        sizes=dict.fromkeys(path for method in parts.values() for path in _size_paths(method)),
+        methods=[
+            (_plain(_row(written)), ", ".join(f"{family}: {method[family]}" for family in _ORDER if family in method))
+            for written, method in parts.items()
+        ],
+    )
     experiment_from(read_yaml_text(text, "the new config").data, source="the new config", look_up=False)
     return text
 
@@ -122,18 +106,13 @@ def _dataset(name: str, labels: Any, has_gaps: bool) -> str:
         return "{synthetic: {n_instances: 500, n_features: 40, n_labels: 10, noise: 0.05, seed: 1}}"
     if not needs_labels(name):
         return _plain(name)
-    written = _list(labels) if isinstance(labels, list) else _plain(labels)
+    written = f"[{', '.join(map(_plain, labels))}]" if isinstance(labels, list) else _plain(labels)
     return f"{{{_plain(name)}: {{labels: {written}{', missing: keep' if has_gaps else ''}}}}}"
 
 
 def _plain(value: Any) -> str:
     """A text as YAML writes it in a line."""
     return dump_yaml([value]).strip().removeprefix("[").removeprefix("- ").removesuffix("]")
-
-
-def _list(values: Sequence[str]) -> str:
-    """Texts as a list in a line."""
-    return f"[{', '.join(map(_plain, values))}]"
 
 
 def _row(written: str) -> str:
