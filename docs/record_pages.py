@@ -18,9 +18,8 @@ from mlcdr.reproduce.published import ComparedCell, Finder
 from mlcdr.reproduce.record import Entry
 from mlcdr.reproduce.reproduction import Reproduction
 from mlcdr.results import joining
-from mlcdr.results.ranking import is_among_best
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Key
+from mlcdr.results.scores import Key, is_among_best
 from mlcdr.tables import tables
 from mlcdr.tables.sheet import NOTHING, Sheet, escape_markdown, make_sheet, text
 from mlcdr.tables.text_format import format_mean, note_tuning

@@ -21,8 +21,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlcdr.errors import UserError
 from mlcdr.laws import checking
-from mlcdr.laws.checking import check, check_metric, group_by_cause
-from mlcdr.laws.classes import describe_missing, find_family, load
+from mlcdr.laws.checking import check, group_by_cause
+from mlcdr.laws.classes import METRIC, describe_missing, find_family, load
 from mlcdr.laws.of_metrics import DESCRIPTIONS_OF_METRICS
 from mlcdr.laws.statements import CONTRACT, DESCRIPTIONS, LAWS
 from mlcdr.laws.subject import make_problem
@@ -397,11 +397,11 @@ def test_each_law_of_metrics_can_be_broken(
 ) -> None:
     monkeypatch.setattr(function, "higher_is_better", higher, raising=False)
     others = [each for each in DESCRIPTIONS_OF_METRICS if each != law]
-    found = {each.law: each.verdict for each in check_metric(function, others)}
+    found = {each.law: each.verdict for each in check(function, without=others, family=METRIC)}
     assert list(found) == list(DESCRIPTIONS_OF_METRICS)
     assert found[law] == "FAILED"
     monkeypatch.setattr(_hits, "higher_is_better", True, raising=False)
-    assert {each.verdict for each in check_metric(_hits)} == {"ok"}
+    assert {each.verdict for each in check(_hits, family=METRIC)} == {"ok"}
 
 
 # -------------------------------------------------------------------- causes, parts and names

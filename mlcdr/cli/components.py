@@ -116,7 +116,7 @@ def check_methods(
     found = []
     for each in candidates:
         with contextlib.redirect_stdout(io.StringIO()) as printed:
-            outcomes = list(checking.check_candidate(each, params[each.name], excluded))
+            outcomes = list(checking.check(each.target, params[each.name], excluded, each.family))
         found.append((each, outcomes))
         if lines := printed.getvalue().splitlines():
             print_notice(f"remark: {each.name} prints while it is fitted, as in every trial of a run: {lines[0]!r}")

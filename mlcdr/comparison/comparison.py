@@ -27,9 +27,8 @@ import numpy as np
 from mlcdr.comparison.significance import Significance, assess, record
 from mlcdr.errors import join_words
 from mlcdr.results.metric_facts import MetricFacts, list_notes
-from mlcdr.results.ranking import is_among_best, rank_means
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Cell, Point
+from mlcdr.results.scores import Cell, Point, is_among_best, rank_means
 from mlcdr.tables import layouts, text_format
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, make_sheet, text
 from mlcdr.tables.tables import Table

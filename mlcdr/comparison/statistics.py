@@ -2,7 +2,7 @@
 
 `values` is everywhere an array (methods × blocks), without gaps: one number for each method in each block (a data set,
 say). `higher_is_better` gives the direction. Two numbers that differ only in the last places
-are one number (`mlcdr.results.ranking.are_same`): they tie, and their difference is zero.
+are one number (`mlcdr.results.scores.are_same`): they tie, and their difference is zero.
 
 Sources. Demšar, *Statistical comparisons of classifiers over multiple data sets*, JMLR 7 (2006): Friedman, Iman and
 Davenport, Nemenyi, Wilcoxon, Holm, the critical-difference diagram. Benavoli, Corani, Demšar & Zaffalon, *Time for a
@@ -26,7 +26,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import stats
 
-from mlcdr.results.ranking import are_same, rank_means
+from mlcdr.results.scores import are_same, rank_means
 
 _EXACT_UP_TO = 50  # differences; 2⁵⁰ sign patterns are still counted exactly by a double
 _PLACES = 10  # of a difference, relative to the largest of the numbers: what lies beyond is rounding

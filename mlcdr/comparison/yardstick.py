@@ -27,9 +27,8 @@ from mlcdr.comparison.study import MEASURES, METHODS, Measure, Study
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.metrics.names import METRICS, resolve
 from mlcdr.results.metric_facts import describe_metric
-from mlcdr.results.ranking import are_same
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Point
+from mlcdr.results.scores import Point, are_same
 from mlcdr.tables import layouts
 from mlcdr.tables.sheet import NOTHING, Sheet, Text, make_sheet, signed, text
 from mlcdr.tables.tables import Table

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from mlcdr.errors import escape_control_characters, join_words, without_numbers
+from mlcdr.errors import escape_control_characters, without_numbers
+from mlcdr.results.failures import join_some
 
 _LONGEST = 200  # characters of a warning's text
 _SHOWN = 10  # kinds at the end of a run
@@ -162,8 +163,7 @@ def describe(found: Iterable[Warned]) -> list[str]:
     kinds = gather(found)
     lines = []
     for each, methods in kinds[:_SHOWN]:
-        more = [f"{len(methods) - _NAMED} more"] if len(methods) > _NAMED else []
-        of = join_words([*methods[:_NAMED], *more])
+        of = join_some(methods, _NAMED)
         times = f"{each.count} times" if each.count > 1 else "once"
         of = f"{of}, {times}" if of else times
         lines.append(escape_control_characters(f"warning: {of}: {each.category}: {each.text} ({each.place})"))

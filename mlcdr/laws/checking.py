@@ -11,9 +11,17 @@ from typing import Any, Literal
 from sklearn.base import BaseEstimator, is_classifier
 
 from mlcdr.errors import UserError, without_numbers
-from mlcdr.laws.classes import METRIC, Candidate, describe_exception, find_family, find_file, find_place
+from mlcdr.laws.classes import (
+    DIFFER,
+    METRIC,
+    DoesNotApply,
+    Violation,
+    describe_exception,
+    find_family,
+    find_file,
+    find_place,
+)
 from mlcdr.laws.of_metrics import DESCRIPTIONS_OF_METRICS, LAWS_OF_METRICS
-from mlcdr.laws.outcomes import DIFFER, DoesNotApply, Violation
 from mlcdr.laws.statements import CONTRACT, DESCRIPTIONS, LAWS
 from mlcdr.laws.subject import Subject, make_multi_label
 from mlcdr.metrics import of_function
@@ -58,58 +66,42 @@ def group_by_cause(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:
     return sorted(groups.values(), key=lambda group: -len({each.law for each in group}))
 
 
-def check_candidate(
-    candidate: Candidate, params: Mapping[str, Any] | None = None, without: Sequence[str] = ()
-) -> Iterator[Outcome]:
-    """Check what a file, or a name, has for us, by `check` or `check_metric`; errors likewise."""
-    if candidate.family == METRIC:
-        return check_metric(candidate.target, without)
-    return check(candidate.target, params, without, candidate.family)
-
-
-def check_metric(function: Any, without: Sequence[str] = ()) -> Iterator[Outcome]:
-    """Check the function of a metric against all laws of metrics, one after the other.
-
-    Raises
-    ------
-    UserError
-        When a name in `without` is unknown, or it is no metric.
-    """
-    metric = of_function(function.__name__, function)
-    _find_unknown(without, DESCRIPTIONS_OF_METRICS)
-    for law, holds in LAWS_OF_METRICS.items():
-        yield _run_law(law, lambda holds=holds: holds(metric), function, without)  # type: ignore[misc]
-
-
-def _find_unknown(without: Sequence[str], known: Mapping[str, str]) -> None:
-    for law in without:
-        if law not in {**DESCRIPTIONS, **DESCRIPTIONS_OF_METRICS}:
-            raise UserError(f"unknown check {law!r} (known: {', '.join(known)})")
-
-
 def check(
-    cls: type, params: Mapping[str, Any] | None = None, without: Sequence[str] = (), family: str = ""
+    target: Any, params: Mapping[str, Any] | None = None, without: Sequence[str] = (), family: str = ""
 ) -> Iterator[Outcome]:
-    """Check a class against all laws, one after the other.
+    """Check a class, or the function of a metric, against all laws, one after the other.
 
     Parameters
     ----------
-    cls : type
-        A class for which `find_family` finds a family.
+    target : type or function
+        A class for which `find_family` finds a family; or a metric.
     params : mapping
-        Parameters of the instances.
+        Parameters of the instances of a class.
     family : str
-        What it is used as; empty: what its methods say.
+        What it is used as, `METRIC` for a metric; empty: what the methods of a class say.
     without : names of laws
         Laws that are not checked.
 
     Raises
     ------
     UserError
-        When a name in `without` is unknown, or no instance can be made with these parameters.
+        When a name in `without` is unknown, no instance can be made with these parameters, or it is no metric.
     """
-    _find_unknown(without, DESCRIPTIONS)
-    params = dict(params or {})
+    for law in without:
+        if law not in {**DESCRIPTIONS, **DESCRIPTIONS_OF_METRICS}:
+            raise UserError(f"unknown check {law!r} (known: {', '.join(describe_laws(family))})")
+    part: Any = of_function(target.__name__, target) if family == METRIC else _make_subject(target, params, family)
+    laws: Mapping[str, Callable[[Any], None]] = LAWS_OF_METRICS if family == METRIC else LAWS
+    for law, holds in laws.items():
+        yield _run_law(law, lambda holds=holds: holds(part), target, without)  # type: ignore[misc]
+    if CONTRACT in without and family != METRIC:
+        yield Outcome(CONTRACT, "skipped", "excluded by --without")
+    elif family != METRIC:
+        yield from _run_sklearn_checks(part)
+
+
+def _make_subject(cls: type, given: Mapping[str, Any] | None, family: str) -> Subject:
+    params = dict(given or {})
 
     def make(**changes: Any) -> Any:
         part = cls(**{**params, **changes})
@@ -124,13 +116,7 @@ def check(
         raise UserError(
             f"{cls.__name__} cannot be instantiated: {error}; set parameters by `--set NAME=VALUE`"
         ) from error
-    subject = Subject(family or find_family(cls), cls, make)
-    for law, holds in LAWS.items():
-        yield _run_law(law, lambda holds=holds: holds(subject), cls, without)  # type: ignore[misc]
-    if CONTRACT in without:
-        yield Outcome(CONTRACT, "skipped", "excluded by --without")
-    else:
-        yield from _run_sklearn_checks(subject)
+    return Subject(family or find_family(cls), cls, make)
 
 
 def _read_parameters(part: Any) -> dict[str, Any]:

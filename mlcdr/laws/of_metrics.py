@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mlcdr.laws.classes import describe_exception
-from mlcdr.laws.outcomes import DIFFER, DoesNotApply, Violation
+from mlcdr.laws.classes import DIFFER, DoesNotApply, Violation, describe_exception
 from mlcdr.laws.subject import make_problem
 from mlcdr.metrics import Counts, Metric, Outcome, Scores
 

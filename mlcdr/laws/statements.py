@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone, is_classifier
 
 from mlcdr.experiment.families import size_parameter_of
-from mlcdr.laws.classes import describe_exception
-from mlcdr.laws.outcomes import DIFFER, DoesNotApply, Violation
+from mlcdr.laws.classes import DIFFER, DoesNotApply, Violation, describe_exception
 from mlcdr.laws.subject import Array, Subject, make_count_features, make_multi_label, make_problem
 from mlcdr.methods import registry
 from mlcdr.methods.contracts import LabelSpace, Learner, declared, is_fitted_to_scores, takes_moments

@@ -40,9 +40,8 @@ from mlcdr.results.failures import Place, gather_failures, list_places
 from mlcdr.results.labels import LabelScores, read_label_scores
 from mlcdr.results.manifest import Manifest, open_manifest, read_manifest
 from mlcdr.results.metric_facts import explain_missing, list_notes
-from mlcdr.results.ranking import is_among_best
 from mlcdr.results.results import Results, import_results, open_results, read_experiment
-from mlcdr.results.scores import LARGEST, NoResults, Point, Setting, summarise
+from mlcdr.results.scores import LARGEST, NoResults, Point, Setting, is_among_best, summarise
 from mlcdr.tables import layouts, tables, text_format
 from mlcdr.tables.curves import Curve, place_values, trace_curve
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, Text, make_sheet

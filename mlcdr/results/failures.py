@@ -82,9 +82,7 @@ class Cause:
         """`Bad on yeast and scene, splits 0–2: ValueError: what is wrong (6 trials)`."""
         points = {failure.point for failure in self.failures}
         shown = ", ".join(f"{path} {value}" for path, value in points.pop()) if len(points) == 1 else ""
-        methods, datasets = (
-            _join_some([getattr(each, key) for each in self.failures]) for key in ("method", "dataset")
-        )
+        methods, datasets = (join_some([getattr(each, key) for each in self.failures]) for key in ("method", "dataset"))
         splits = sorted({failure.split for failure in self.failures})
         where = f"{methods}{f' ({shown})' if shown else ''} on {datasets}"
         where += f", split{'s' * (len(splits) > 1)} {', '.join(_join_runs(splits))}"
@@ -99,11 +97,10 @@ def gather_causes(failures: Iterable[Failed]) -> list[Cause]:
     return [Cause(describe_error(same[0].error), tuple(same)) for same in found.values()]
 
 
-def _join_some(names: Sequence[str]) -> str:
+def join_some(names: Iterable[str], most: int = _NAMED) -> str:
     """Names joined, each once, of many the first ones and how many more there are."""
     known = list(dict.fromkeys(names))
-    more = [f"{len(known) - _NAMED} more"] if len(known) > _NAMED else []
-    return join_words([*known[:_NAMED], *more])
+    return join_words([*known[:most], *([f"{len(known) - most} more"] if len(known) > most else [])])
 
 
 def list_places(failures: Sequence[Failure | Failed]) -> list[tuple[str, str]]:

@@ -17,9 +17,8 @@ from typing import Any, NoReturn, TypeVar
 
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import Experiment, MethodSpec
-from mlcdr.results.ranking import are_same
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Key, Point
+from mlcdr.results.scores import Key, Point, are_same
 
 _T = TypeVar("_T")
 

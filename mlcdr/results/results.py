@@ -25,9 +25,8 @@ from mlcdr.results.failures import Place, describe_error
 from mlcdr.results.imports import import_cells, import_choices, import_splits
 from mlcdr.results.manifest import Manifest, open_manifest
 from mlcdr.results.metric_facts import MetricFacts, describe_metric
-from mlcdr.results.ranking import over_all_splits
 from mlcdr.results.record import read_failures
-from mlcdr.results.scores import Cell, Choices, Key, NoResults, Point, SplitScores
+from mlcdr.results.scores import Cell, Choices, Key, NoResults, Point, SplitScores, over_all_splits
 from mlcdr.results.trials import read_planned_choices, read_planned_trials
 from mlcdr.whole_files import is_regular_file
 

@@ -7,9 +7,8 @@ import math
 from dataclasses import dataclass
 
 from mlcdr.errors import ResultsError
-from mlcdr.results.ranking import is_among_best
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Cell
+from mlcdr.results.scores import Cell, is_among_best
 from mlcdr.tables.checks import refuse_misfits
 from mlcdr.tables.layouts import TableLayout
 

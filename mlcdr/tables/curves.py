@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mlcdr.results.results import Results
+from mlcdr.results.scores import Point
 from mlcdr.tables.layouts import Spread
 
 
@@ -38,11 +39,9 @@ def trace_curve(
         The values of the other swept paths; the first of each where none is given.
     """
     found = Curve(method, [], [], [], [])
-    fixed = {other: (results.values(other) or ("",))[0] for other in results.swept} | dict(others or {})
     values = results.values(path)
     for value, x in zip(values, place_values(values), strict=True):
-        point = tuple(value if each == path else fixed[each] for each in results.swept)
-        cell = results.cell(dataset, method, point, metric)
+        cell = results.cell(dataset, method, point(results, {**(others or {}), path: value}), metric)
         if cell is None:
             continue
         spread = cell.spread(band) or 0.0
@@ -51,6 +50,11 @@ def trace_curve(
         found.mean.append(cell.mean)
         found.spread.append(0.0 if math.isnan(spread) else spread)
     return found
+
+
+def point(results: Results, at: Mapping[str, str]) -> Point:
+    """The point of the sweep with these values, and the first of every path that they do not name."""
+    return tuple(at.get(path) or (results.values(path) or ("",))[0] for path in results.swept)
 
 
 def place_values(values: Sequence[str]) -> list[float]:

@@ -15,7 +15,7 @@ import html
 import io
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,10 +97,13 @@ def write_all(results: Results, asked: Sequence[LayoutSpec] | None = None) -> li
     ResultsError
         As `render`; or when a file cannot be written.
     """
-    written = []
-    for drawing in draw_all(results, results.experiment.figures if asked is None else asked):
-        written += drawing.write(check_within(results.folder, results.folder / "figures" / drawing.stem))
-    return written
+    asked = results.experiment.figures if asked is None else asked
+    return write_drawings(results.folder, draw_all(results, asked))
+
+
+def write_drawings(folder: Path, drawings: Iterable[Drawing]) -> list[Path]:
+    """Write drawings into `figures/` of a results folder."""
+    return [path for each in drawings for path in each.write(check_within(folder, folder / "figures" / each.stem))]
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from mlcdr.results.labels import LabelScores
 from mlcdr.results.results import Results
 from mlcdr.tables import layouts, styles
-from mlcdr.tables.figures import STYLE, Drawing
-from mlcdr.whole_files import check_within
+from mlcdr.tables.figures import STYLE, Drawing, write_drawings
 
 _BINS = 8  # points of a line, at most
 _SIZE = (5.2, 3.4)  # inches
@@ -27,10 +26,7 @@ def write_all(results: Results, found: LabelScores) -> list[Path]:
     ResultsError
         When a file cannot be written.
     """
-    written = []
-    for drawing in draw_all(results, found):
-        written += drawing.write(check_within(results.folder, results.folder / "figures" / drawing.stem))
-    return written
+    return write_drawings(results.folder, draw_all(results, found))
 
 
 def draw_all(results: Results, found: LabelScores) -> Iterator[Drawing]:

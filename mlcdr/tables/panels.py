@@ -20,9 +20,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 
 from mlcdr.errors import ResultsError
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Point
 from mlcdr.tables import styles
-from mlcdr.tables.curves import Curve, place_values, trace_curve
+from mlcdr.tables.curves import Curve, place_values, point, trace_curve
 from mlcdr.tables.layouts import FigureLayout
 from mlcdr.tables.text_format import shorten_name, shorten_path
 
@@ -252,11 +251,6 @@ def _set_slanted(ax: Axes, names: Sequence[str]) -> None:
         ax.tick_params(axis="x", labelrotation=35)
         for label in ax.get_xticklabels():
             label.set(horizontalalignment="right", rotation_mode="anchor")
-
-
-def point(results: Results, at: Mapping[str, str]) -> Point:
-    """The point of the sweep with these values, and the first of every path that they do not name."""
-    return tuple(at.get(path) or (results.values(path) or ("",))[0] for path in results.swept)
 
 
 def _draw_box(ax: Axes, values: Sequence[float], x: float, width: float, k: int) -> None:

@@ -15,9 +15,8 @@ from pathlib import Path
 from mlcdr.errors import ResultsError, join_words
 from mlcdr.experiment.model import LayoutSpec
 from mlcdr.results.metric_facts import list_notes
-from mlcdr.results.ranking import are_same, rank_means
 from mlcdr.results.results import Results
-from mlcdr.results.scores import Key
+from mlcdr.results.scores import Key, are_same, rank_means
 from mlcdr.tables import layouts, text_format
 from mlcdr.tables.arrangement import Arrangement, Place, Slot
 from mlcdr.tables.sheet import DASH, NOTHING, Sheet, ShownSheet, Text, template, text

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from mlcdr.errors import escape_control_characters, join_words
 from mlcdr.experiment.splits import KFold, Shuffle, number_of_splits
 from mlcdr.results.best import tuned_paths
+from mlcdr.results.failures import join_some
 from mlcdr.results.metric_facts import MetricFacts, explain_missing
 from mlcdr.results.results import Results
 from mlcdr.tables.sheet import DASH, Text, escape_latex
@@ -58,15 +59,12 @@ def _note_fewer_splits(cells: Iterable[tuple[str, str, str, int]]) -> list[str]:
     most: dict[tuple[str, str], int] = {}
     for dataset, metric, _, n in found:
         most[dataset, metric] = max(n, most.get((dataset, metric), 0))
-    fewer = list(
-        dict.fromkeys(
-            f"{method} on {dataset} ({n} of {most[dataset, metric]})"
-            for dataset, metric, method, n in found
-            if n < most[dataset, metric]
-        )
-    )
-    named = fewer[:_NAMED] + ([f"{len(fewer) - _NAMED} more"] if len(fewer) > _NAMED else [])
-    return [f"Over fewer splits than others, so neither bold nor ranked: {join_words(named)}."] if fewer else []
+    fewer = [
+        f"{method} on {dataset} ({n} of {most[dataset, metric]})"
+        for dataset, metric, method, n in found
+        if n < most[dataset, metric]
+    ]
+    return [f"Over fewer splits than others, so neither bold nor ranked: {join_some(fewer, _NAMED)}."] if fewer else []
 
 
 def note_tuning(results: Results, methods: Sequence[str]) -> list[str]:
