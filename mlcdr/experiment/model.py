@@ -37,7 +37,7 @@ _FOLDER_NAME = re.compile(r"[^\W_][\w.\-]{0,99}")
 
 def _folder_name(name: str) -> str:
     if not _FOLDER_NAME.fullmatch(name) or name.endswith("."):
-        right = "letters, digits, `_`, `-`, `.`, beginning with a letter or digit"
+        right = "letters, digits, `_`, `-`, `.`, beginning with a letter or digit and ending with no dot"
         raise ValueError(f"{name!r} cannot name the results folder; use {right}")
     return name
 

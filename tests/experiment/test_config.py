@@ -385,7 +385,7 @@ LINE = "must be one line of text without spaces around it"
                 "name: trial",
                 f"name: {name}",
                 f"1: name: '{name}' cannot name the results folder; use letters, digits, `_`, `-`, `.`, "
-                "beginning with a letter or digit",
+                "beginning with a letter or digit and ending with no dot",
             )
             for name in ("../x", "a/b", "a b", "..", ".hidden", "x.")
         ),
