@@ -100,15 +100,16 @@ def test_the_learners_of_the_bench_say_so_themselves() -> None:
 
 
 @pytest.mark.parametrize(
-    ("learner", "fits"),
+    ("space", "learner", "fits"),
     [
-        ("sklearn.linear_model.LinearRegression", 1),
-        ({"sklearn.kernel_ridge.KernelRidge": {"alpha": 0.5}}, 1),
-        ("sklearn.neighbors.KNeighborsRegressor", 1),
-        ({"sklearn.tree.DecisionTreeRegressor": {"random_state": 0}}, 3),
+        ("plst", "sklearn.linear_model.LinearRegression", 1),
+        ("plst", {"sklearn.kernel_ridge.KernelRidge": {"alpha": 0.5}}, 1),
+        ("plst", "sklearn.neighbors.KNeighborsRegressor", 1),
+        ("plst", {"sklearn.tree.DecisionTreeRegressor": {"random_state": 0}}, 3),
+        ("cca", "sklearn.neighbors.KNeighborsRegressor", 1),
+        ({"compressed_sensing": {"random_state": 0}}, "sklearn.linear_model.LinearRegression", 1),
     ],
 )
-@pytest.mark.parametrize("space", ["plst", "cca", {"compressed_sensing": {"random_state": 0}}])
 def test_a_sweep_has_the_scores_of_each_size_alone(tmp_path: Path, learner: Any, fits: int, space: Any) -> None:
     arff = small.write_dataset(tmp_path / "data")
     methods = {"M": {"label_space": space, "learner": learner}}

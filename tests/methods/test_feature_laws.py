@@ -43,18 +43,15 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
 
 
 def every(law: str = "") -> Any:
-    """All methods, those for which `law` does not hold expected to break it."""
+    """All methods, those for which `law` does not hold expected to break it; by default one of each class."""
     exceptions = EXCEPTIONS.get(law, {})
     assert set(exceptions) <= set(ALL)
-    return pytest.mark.parametrize(
-        "name",
-        [
-            pytest.param(name, marks=pytest.mark.xfail(strict=True, raises=AssertionError, reason=exceptions[name]))
-            if name in exceptions
-            else name
-            for name in ALL
-        ],
-    )
+
+    def marks(name: str) -> list[Any]:
+        broken = [pytest.mark.xfail(strict=True, raises=AssertionError, reason=exceptions.get(name, ""))]
+        return broken * (name in exceptions) + [pytest.mark.slow] * (name not in LEADING)
+
+    return pytest.mark.parametrize("name", [pytest.param(name, marks=marks(name)) for name in ALL])
 
 
 def every_in(first: str, *others: str) -> Any:
@@ -254,7 +251,7 @@ def test_what_scaling_leaves_out():
     assert set(ALL) - set(SCALING) == {"mlsi", "mlsi 1", "mlda fuzzy"}
 
 
-@pytest.mark.parametrize("c", [0.2, 7.0])
+@pytest.mark.parametrize("c", [0.2, pytest.param(7.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SCALING)
 def test_scaled_features(name, c):
     X, Y = problem("plain")

@@ -129,7 +129,7 @@ def test_labelled_rows_all_alike_tell_mlda_nothing(name, shape):
         assert clone(ALL[name]).fit(features, Y).n_components_ == 0
 
 
-@pytest.mark.parametrize("constant", [1e7, 1.7e9])
+@pytest.mark.parametrize("constant", [pytest.param(1e7, marks=pytest.mark.slow), 1.7e9])
 @pytest.mark.parametrize("name", ALL)
 def test_a_large_constant_feature_changes_nothing(name, constant):
     """Neither eigenvalues nor directions, in which it has no part; dense and sparse."""

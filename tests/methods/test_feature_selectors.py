@@ -184,8 +184,14 @@ def test_scca_without_labels_is_pca_of_all_rows():
     np.testing.assert_allclose(np.abs(step.components_ @ pca.components_.T), np.eye(5), atol=1e-9)
 
 
+# Of the others each has nothing that these have not.
+AWKWARD = ("dependent", "scales, dependent", "wide", "sparse counts")
+
+
 @pytest.mark.parametrize("step", SELECTORS, ids=lambda step: type(step).__name__)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in AWKWARD)) for name in NAMES]
+)
 def test_awkward_features(step, name):
     """Constant, copied and dependent features, sparse rows, more features than rows; a constant one never leads."""
     X, Y = problem(name)

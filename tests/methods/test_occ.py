@@ -184,7 +184,10 @@ def test_the_share_of_parents_is_rounded_as_text_and_program_have_it():
     assert len(OCC(Ridge(), 0.7, order=order, **CODE).fit(X, Y).parents_[0]) == 4
 
 
-@pytest.mark.parametrize("name", ["plain", "dependent", "wide", "sparse counts"])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("plain", "sparse counts")]
+
+
+@pytest.mark.parametrize("name", ["dependent", "wide", *SLOW])
 @pytest.mark.parametrize("make", [KDependenceChain, OCC, lambda base: OCC(base, **CODE)], ids=["kcc", "text", "code"])
 def test_sparse_rows_and_awkward_labels(make, name):
     X, Y = problem(name)
