@@ -182,7 +182,7 @@ def test_ordinary_rows_are_read_at_once(tmp_path: Path, monkeypatch: pytest.Monk
 NUMBERS = st.text(alphabet="0123456789+-.e ", min_size=0, max_size=6)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tokens=st.lists(NUMBERS, min_size=1, max_size=6), is_sparse=st.booleans())
 def test_rows_read_at_once_are_those_that_are_right(
     tokens: list[str], is_sparse: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -196,7 +196,7 @@ def test_rows_read_at_once_are_those_that_are_right(
     _read_both_ways(tmp_path, header + text, monkeypatch)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pieces=st.lists(st.sampled_from(["{", "}", "\n", ",", " ", "}\n{", " 1,", "0", "1", "9", "10"]), max_size=14))
 @example(pieces=["{", "1 1", "0 1", "}\n"])
 @example(pieces=["{", ",0 1", "}\n"])
@@ -266,7 +266,7 @@ def _tables(draw: st.DrawFn) -> tuple[list[tuple[str, object]], list[list[object
     return attributes, rows
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=_tables(), is_sparse=st.booleans())
 def test_round_trip_from_liac(
     table: tuple[list[tuple[str, object]], list[list[object]]], is_sparse: bool, tmp_path: Path

@@ -943,7 +943,7 @@ TOKENS = [
 ]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(st.tuples(st.integers(0), st.sampled_from([*TOKENS, "", "\n", "  "]), st.booleans()), max_size=3))
 def test_any_damage_is_told_in_lines_or_harmless(damage):
     parts = re.split(r"(\W)", GOOD)
