@@ -75,8 +75,7 @@ def plan(
     ]
     for each in found.datasets:
         cost = "–" if not each.pending else "?" if each.seconds is None else duration(each.seconds)
-        counts = (each.n_instances, each.n_features, each.n_labels, each.trials, each.done, each.failed, each.pending)
-        rows.append((each.name, *map(str, (*counts, each.groups, each.fits)), cost))
+        rows.append((*map(str, each[:-1]), cost))
     print_columns(rows)
     unknown = "; ?: not timed yet" if any(row[-1] == "?" for row in rows) else ""
     print("\n".join(["", f"groups: the trials of a split, computed together; fits: of models{unknown}", *found.shared]))
@@ -113,7 +112,7 @@ def new(
     `mlcdr new method NAME` writes the file of a method of your own.
     """
     if context.invoked_subcommand is not None:
-        if any((datasets, labels, methods, metrics, name, out)):
+        if any(context.params.values()):
             raise UserError(f"the options of `mlcdr new` are no options of `mlcdr new {context.invoked_subcommand}`")
         return
     from mlcdr.config import new_config

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -165,18 +165,18 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
     return Part(dataset.name, data.source, facts, plan(experiment, data), labels), data
 
 
-@dataclass(frozen=True)
-class DatasetSurvey:
+class DatasetSurvey(NamedTuple):
     """What a run would do on one data set.
 
     Attributes
     ----------
     name : str
     n_instances, n_features, n_labels : int
-    trials, done, failed : int
-        Planned; with scores in the folder (and all that is to be kept); tried in vain, which a run tries again.
+    trials, done, failed, pending : int
+        Planned; with scores in the folder (and all that is to be kept); tried in vain, which a run tries again; and
+        what a run would compute now.
     groups, fits : int
-        Of what a run would compute now (`pending`): splits, each the work of one worker, and fits in them, those
+        Of what is pending: splits, each the work of one worker, and fits in them, those
         included (about as many) by which parameters are chosen.
     seconds : float or None
         Of one worker for what a run would compute now, by past timings; None without any.
@@ -189,14 +189,10 @@ class DatasetSurvey:
     trials: int
     done: int
     failed: int
+    pending: int
     groups: int
     fits: int
     seconds: float | None
-
-    @property
-    def pending(self) -> int:
-        """How many trials a run would compute now."""
-        return self.trials - self.done
 
 
 @dataclass(frozen=True)
@@ -211,7 +207,7 @@ class Survey:
     shared: tuple[str, ...]
 
 
-def survey(experiment: Experiment, out: Path, listener: Listener | None = None) -> Survey:
+def survey(experiment: Experiment, out: Path) -> Survey:
     """Say what `run` with the same arguments would do; reads the data sets and writes nothing.
 
     Raises
@@ -225,7 +221,7 @@ def survey(experiment: Experiment, out: Path, listener: Listener | None = None) 
     datasets = []
     shared: dict[str, list[str]] = {}  # line → methods
     for spec in experiment.datasets:
-        part, _ = prepare(experiment, spec, listener or Listener())
+        part, _ = prepare(experiment, spec, Listener())
         datasets.append(_survey_dataset(part, record, keeping))
         for method, line in _shared(part.trials):
             if method not in shared.setdefault(line, []):
@@ -234,21 +230,15 @@ def survey(experiment: Experiment, out: Path, listener: Listener | None = None) 
 
 
 def _survey_dataset(part: Part, record: Kept, keeping: Keeping | None) -> DatasetSurvey:
-    done = {key for key, status in record.status.items() if status == "done"}
-    pending = _incomplete(part.trials, done, keeping)
+    pending = _incomplete(part.trials, {key for key, s in record.status.items() if s == "done"}, keeping)
     cost = record.costs.get(part.name)
-    return DatasetSurvey(
-        name=part.name,
-        n_instances=part.facts["n_instances"],
-        n_features=part.facts["n_features"],
-        n_labels=part.facts["n_labels"],
-        trials=len(part.trials),
-        done=len(part.trials) - len(pending),
-        failed=sum(record.status.get(trial.key) == "failed" for trial in part.trials),
-        groups=len({trial.split for trial in pending}),
-        fits=sum(_count_fits(part, pending)),
-        seconds=None if cost is None else cost * len(pending),
-    )
+    failed = sum(record.status.get(trial.key) == "failed" for trial in part.trials)
+    sizes = (part.facts[key] for key in ("n_instances", "n_features", "n_labels"))
+    trials = len(part.trials)
+    groups, fits = len({trial.split for trial in pending}), sum(_count_fits(part, pending))
+    seconds = None if cost is None else cost * len(pending)
+    done = trials - len(pending)
+    return DatasetSurvey(part.name, *sizes, trials, done, failed, len(pending), groups, fits, seconds)
 
 
 def _count_fits(part: Part, trials: Iterable[Trial]) -> tuple[int, int]:

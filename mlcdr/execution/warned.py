@@ -91,7 +91,10 @@ class _Collector:
         self._before: Any = None
         self._show: Any = None
 
-    def begin(self, log: _Log) -> None:
+    @contextmanager
+    def counting(self) -> Iterator[_Log]:
+        """Count the warnings that are given in this thread instead of printing them."""
+        log = _Log()
         with self._lock:
             if not self._logs:
                 self._before = warnings.catch_warnings()
@@ -102,12 +105,13 @@ class _Collector:
                     for category in (UserWarning, RuntimeWarning, FutureWarning):
                         warnings.simplefilter("always", category, append=True)
             self._logs[threading.get_ident()] = log
-
-    def end(self) -> None:
-        with self._lock:
-            del self._logs[threading.get_ident()]
-            if not self._logs:
-                self._before.__exit__(None, None, None)
+        try:
+            yield log
+        finally:
+            with self._lock:
+                del self._logs[threading.get_ident()]
+                if not self._logs:
+                    self._before.__exit__(None, None, None)
 
     def current(self) -> _Log | None:
         """The log of this thread; of a thread that a method has started, the only one there is."""
@@ -126,17 +130,7 @@ class _Collector:
 
 
 _collector = _Collector()
-
-
-@contextmanager
-def counting() -> Iterator[_Log]:
-    """Count the warnings that are given in this thread instead of printing them."""
-    log = _Log()
-    _collector.begin(log)
-    try:
-        yield log
-    finally:
-        _collector.end()
+counting = _collector.counting
 
 
 def of_method(name: str) -> None:

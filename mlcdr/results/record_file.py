@@ -239,13 +239,9 @@ def explain_errors(path: Path, what: str, way_out: str = "") -> Iterator[None]:
         raise ResultsError(f"{error}{end}") from error
     except UnicodeDecodeError as error:  # in SQLite's own message, which quotes the file
         raise ResultsError(f"{path}: damaged: it holds text that is not UTF-8{end}") from error
-    except sqlite3.OperationalError as error:
-        slow = f"takes more than {_LONGEST:.0f} seconds" if str(error) == "interrupted" else error
-        raise ResultsError(f"{path}: {what}: {slow}{end}") from error
-    except sqlite3.Error as error:
-        raise ResultsError(f"{path}: {what}: {error}{end}") from error
-    except OSError as error:
-        raise ResultsError(f"{path}: {what}: {error.strerror or error}{end}") from error
+    except (sqlite3.Error, OSError) as error:
+        slow = f"takes more than {_LONGEST:.0f} seconds" if str(error) == "interrupted" else ""
+        raise ResultsError(f"{path}: {what}: {slow or getattr(error, 'strerror', None) or error}{end}") from error
 
 
 def _journal(path: Path) -> Path:

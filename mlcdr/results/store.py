@@ -160,10 +160,8 @@ class Store:
         except OSError:  # a file system without locks is as a system without them
             pass
 
-    @contextlib.contextmanager
-    def _explain(self, what: str) -> Iterator[None]:
-        with explain_errors(self.path, what):
-            yield
+    def _explain(self, what: str) -> contextlib.AbstractContextManager[None]:
+        return explain_errors(self.path, what)
 
     def _rows(self, table: str, query: str, *kinds: Any) -> list[tuple[Any, ...]]:
         with self._explain("cannot be read"):
