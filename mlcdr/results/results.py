@@ -260,6 +260,11 @@ class Results:
             if value not in {point[k] for point in measured}
         )
 
+    @cached_property
+    def sweep(self) -> dict[str, int]:
+        """Swept path → how many values it takes."""
+        return {path: len(self.values(path)) for path in self.swept}
+
     def values(self, path: str) -> tuple[str, ...]:
         """The values a swept path takes, in order, as the config wrote them."""
         k = self.swept.index(path)

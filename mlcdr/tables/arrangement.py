@@ -56,12 +56,11 @@ class Arrangement:
     """
 
     def __init__(self, results: Results, layout: TableLayout, name: str):
-        sweep = {path: len(results.values(path)) for path in results.swept}
-        self.results, self.layout, self.name = results, layout.settle(sweep), name
-        refuse_misfits(self.layout, f"{results.folder}: layout {name}", results.metrics, results.methods, sweep)
+        self.results, self.layout, self.name = results, layout.settle(results.sweep), name
+        refuse_misfits(self.layout, name, results)
         columns = self.layout.columns
         self.across = columns[0]  # of several swept paths the first one's name stands for all
-        self.column_paths = tuple(name for name in columns if name in sweep)
+        self.column_paths = tuple(name for name in columns if name in results.swept)
         self.stub = tuple(name for name in self.layout.rows if name not in layout.row_labels)
         metrics = (layout.metric,) if layout.metric else layout.metrics or results.metrics
         self.domain: dict[str, tuple[str, ...]] = {

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from mlcdr.config.consistency import Asked
 from mlcdr.errors import ResultsError, suggest_name
 from mlcdr.tables import layouts
 from mlcdr.tables.layouts import TIMES, FigureLayout, TableLayout
+
+if TYPE_CHECKING:  # a config is checked without it
+    from mlcdr.results.results import Results
 
 
 def find_problems(asked: Asked) -> Iterator[str]:
@@ -25,16 +29,10 @@ def find_problems(asked: Asked) -> Iterator[str]:
             yield from (f"{key}.{k}: {line}" for line in lines)
 
 
-def refuse_misfits(
-    layout: TableLayout | FigureLayout,
-    where: str,
-    metrics: Sequence[str],
-    methods: Sequence[str],
-    sweep: Mapping[str, int],
-) -> None:
-    """Raise a ResultsError, which begins with `where`, if there are misfits; the others are as of `find_misfits`."""
-    if found := find_misfits(layout, metrics, methods, sweep):
-        raise ResultsError(f"{where}: {'; '.join(found)}")
+def refuse_misfits(layout: TableLayout | FigureLayout, name: str, results: Results) -> None:
+    """Raise a ResultsError if a settled layout of this name needs what the results lack."""
+    if found := find_misfits(layout, results.metrics, results.methods, results.sweep):
+        raise ResultsError(f"{results.folder}: layout {name}: {'; '.join(found)}")
 
 
 def find_misfits(

@@ -186,16 +186,12 @@ def choose_figures(results: Results) -> list[LayoutSpec]:
 
 
 def _settle(results: Results, entry: LayoutSpec) -> FigureLayout:
-    layout = layouts.load_figure(entry).settle(_count_values(results), results.metrics)
+    layout = layouts.load_figure(entry).settle(results.sweep, results.metrics)
     # what runs from the best to the fastest is no judgement, and is not drawn against itself
     if layout.draw == "scatter" and layout.chosen_metrics is None:
         judged = tuple(m for m in results.metrics if not results.metric_facts(m).is_time)
         layout = layout.model_copy(update={"metrics": judged})
     return layout
-
-
-def _count_values(results: Results) -> dict[str, int]:
-    return {path: len(results.values(path)) for path in results.swept}
 
 
 def _all_there(results: Results, layout: FigureLayout) -> dict[str, tuple[str, ...]]:
@@ -249,7 +245,7 @@ def _picture(figure: Figure, ending: str, title: str, place: str | Path, dpi: in
 
 def _check(results: Results, layout: FigureLayout, name: str, subject: tuple[str, ...]) -> None:
     where = f"{results.folder}: layout {name}"
-    checks.refuse_misfits(layout, where, results.metrics, results.methods, _count_values(results))
+    checks.refuse_misfits(layout, name, results)
     known = {"data set": results.datasets, "metric": results.metrics, "method": results.methods}
     kinds = ({"dataset": "data set"}.get(each, each) for each in layout.apart)
     for kind, each in [*(("data set", each) for each in layout.datasets or ()), *zip(kinds, subject, strict=True)]:
