@@ -233,12 +233,12 @@ def _survey_dataset(part: Part, record: Kept, keeping: Keeping | None) -> Datase
     pending = _incomplete(part.trials, {key for key, s in record.status.items() if s == "done"}, keeping)
     cost = record.costs.get(part.name)
     failed = sum(record.status.get(trial.key) == "failed" for trial in part.trials)
-    sizes = (part.facts[key] for key in ("n_instances", "n_features", "n_labels"))
+    n, d, k = (part.facts[key] for key in ("n_instances", "n_features", "n_labels"))
     trials = len(part.trials)
     groups, fits = len({trial.split for trial in pending}), sum(_count_fits(part, pending))
     seconds = None if cost is None else cost * len(pending)
     done = trials - len(pending)
-    return DatasetSurvey(part.name, *sizes, trials, done, failed, len(pending), groups, fits, seconds)
+    return DatasetSurvey(part.name, n, d, k, trials, done, failed, len(pending), groups, fits, seconds)
 
 
 def _count_fits(part: Part, trials: Iterable[Trial]) -> tuple[int, int]:
