@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -29,7 +30,7 @@ from mlcdr.experiment import estimators
 from mlcdr.experiment.data_source import DataSource
 from mlcdr.experiment.estimators import build
 from mlcdr.experiment.model import Experiment
-from mlcdr.experiment.trials import plan
+from mlcdr.experiment.trials import Score, plan
 from mlcdr.methods.component import Component
 from mlcdr.methods.component_changes import separated
 from mlcdr.methods.composition import ComposedClassifier
@@ -476,3 +477,9 @@ def test_refitting_a_threshold_is_a_part_of_fitting(arff: Path, monkeypatch: pyt
         if method == "learned":
             added = values["fit_seconds"] - found["fixed", point, split]["fit_seconds"]
             assert added == pytest.approx(1e6, abs=1e5)
+
+
+def test_what_was_planned_and_what_came_of_it_stay_as_they_are(arff):
+    for each in (small.planned(small.experiment(arff))[1][0], Score("a", {"f1": 1.0})):
+        with pytest.raises(FrozenInstanceError):
+            each.key = "b"
