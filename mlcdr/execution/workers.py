@@ -103,11 +103,12 @@ class _Worker:
 
     def give(self, task: _Task) -> bool:
         """Hand it a task; False if it is dead."""
+        given = time.monotonic()  # before it can begin
         try:
             self.pipe.send(task.group)
         except OSError:
             return False
-        self.task, self.given, self.begun, self.used = task, time.monotonic(), None, True
+        self.task, self.given, self.begun, self.used = task, given, None, True
         return True
 
     def kill(self) -> None:
