@@ -43,16 +43,6 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["MLCDR_CACHE"] = str(tmp_path_factory.mktemp("cache"))
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _versions_read_once() -> Iterator[None]:
-    """Every run writes down the versions of packages, which takes up to a tenth of a small one."""
-    from mlcdr.execution import writing
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "version", cache(writing.version))
-        yield
-
-
 @cache
 def _load(name: str):
     from mlcdr.data.dataset import load_dataset

@@ -157,7 +157,6 @@ def _serve() -> None:
         Component(family, name).version()
     from mlcdr.execution import writing
 
-    writing.version = cache(writing.version)
     for name in writing._PACKAGES:
         writing.installed_version(name)
     ended: dict[int, int] = {}

@@ -8,6 +8,7 @@ import platform
 import time
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -193,8 +194,9 @@ def _history(folder: Path, manifest: dict[str, Any]) -> list[dict[str, Any]]:
     return [*earlier, *([{key: manifest[key] for key in about}] if manifest["trials"]["computed"] else [])]
 
 
+@cache
 def installed_version(package: str) -> str | None:
-    """The version of a package; None if it is not installed."""
+    """The version of a package when it is first asked for; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
