@@ -111,7 +111,7 @@ def test_a_docstring_becomes_markdown(generate: ModuleType) -> None:
 # -------------------------------------------------------------------- commands and their output
 
 
-# Two tests of significance for each of 18 measures, of stored results beside a study.
+# Two tests of significance for each of 18 measures, of the results that a study stores.
 SLOW = {"yardstick"}
 
 

@@ -196,7 +196,7 @@ def test_metrics_of_the_highest_labels_as_written_out() -> None:
 
 
 @pytest.mark.parametrize("name", ["one_error", "precision_at_k", "recall_at_k", "ndcg_at_k", "r_precision"])
-def test_an_instance_without_labels_counts_as_told(name: str) -> None:
+def test_an_instance_without_labels_counts_as_documented(name: str) -> None:
     Y, S = np.array([[1, 0, 0], [0, 0, 0]], dtype=np.uint8), np.array([[2.0, 1.0, 3.0], [1.0, 2.0, 3.0]])
     options = {"k": 2} if name.endswith("_k") else {}
     alone = value(name, Y[:1], S[:1], **options)

@@ -77,7 +77,7 @@ def test_what_a_group_cost_is_recorded_of_its_data_set_but_for_a_crash(tmp_path:
         assert store.failed_places() == {("tiny", "M", point, 1), ("tiny", "M", point, 2)}
 
 
-def test_a_run_is_told_whether_the_one_before_planned_the_same_and_finished(tmp_path: Path) -> None:
+def test_begin_says_whether_the_run_before_planned_the_same_and_finished(tmp_path: Path) -> None:
     def begins(trials: dict[str, Trial], outcome: str) -> bool:
         with Store(tmp_path) as store:
             same = store.begin(trials, 3)

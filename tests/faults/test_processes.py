@@ -459,7 +459,7 @@ def test_output_that_fails_ends_no_run(arff: Path, tmp_path: Path, redirection: 
     all_is_there(tmp_path / "out" / "small")
 
 
-def test_a_full_disk_for_its_output_ends_no_run_and_is_told(arff: Path, tmp_path: Path) -> None:
+def test_a_full_disk_for_its_output_ends_no_run_and_is_reported(arff: Path, tmp_path: Path) -> None:
     write_experiment(tmp_path, arff)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     begun = prepared.Prepared(["run", "e.yaml", "--out", "out", "-j", "1"], tmp_path, environment, out="/dev/full")

@@ -226,7 +226,7 @@ def test_about_the_origin_it_stays_so_in_maps(of):
         np.testing.assert_allclose(origin.label_spread(), np.diag(found(m).yy), rtol=1e-9)
 
 
-def test_what_is_kept_is_kept_where_it_is_told_and_not_of_others():
+def test_values_are_kept_in_the_memo_that_was_given_and_not_for_other_moments():
     X, Y = problem("plain")
     memo = Memo()
     m = Moments.from_arrays(X, Y, memo)
