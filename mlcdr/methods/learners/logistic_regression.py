@@ -26,8 +26,9 @@ from mlcdr.numerics.moments import Moments, beside
 _FACTORISED = 600
 # Dense rows with a smaller share of entries that are not 0 are cheaper as sparse ones.
 _SPARSE = 0.1
-_MOST_STEPS = 200
+_MOST_STEPS = 1000
 _MOST_INNER_STEPS = 500
+_INNER_ACCURACY = 0.25  # of a Newton step by conjugate gradients, at first: a better one costs more than it saves
 _AT_ONCE = 32  # labels; more of them do not fit a processor's cache
 _TINY = np.finfo(float).tiny
 # What log-odds are counted as where a class was never seen: its probability is 0, and its logarithm still a number.
@@ -258,15 +259,12 @@ def minimise(
     sign = 2.0 * Y - 1.0
     z = A @ weights
     value = _objective(sign * z, weights, penalties, allowed)
-    first = np.zeros(k)
+    accuracy = np.full(k, _INNER_ACCURACY)
     for n_steps in range(1, _MOST_STEPS + 1):
         p = expit(z)
         gradient = At @ (p - Y) + penalties * weights
         if allowed is not None:
             gradient *= allowed
-        size = np.sqrt(_dot(gradient, gradient, allowed))
-        first = np.where(first == 0, size, first)
-        accuracy = np.minimum(0.1, np.sqrt(size / np.maximum(first, _TINY)))
         # a certainty has no curvature to speak of
         step = design.step(np.maximum(p * (1 - p), 1e-12), penalties, gradient, accuracy, allowed)
         slope, shift, length = _dot(gradient, step, allowed), A @ step, np.ones(len(left))
@@ -279,12 +277,13 @@ def minimise(
         moved = np.where(reached < value, length, 0.0)
         weights, z, value = weights + moved * step, z + moved * shift, np.where(reached < value, reached, value)
         go = (-slope > tol * value) & (length >= 1e-10)  # else the last step was worth so little, or was all rounding
+        accuracy = np.minimum(_INNER_ACCURACY, (np.maximum(-slope, 0) / np.maximum(value, _TINY)) ** 0.25)
         if not go.all():
             found[:, left[~go]], steps[left[~go]] = weights[:, ~go], n_steps
             if not go.any():
                 return found, steps
-            left, Y, sign, z, weights, value, first, allowed = _only(
-                go, left, Y, sign, z, weights, value, first, allowed
+            left, Y, sign, z, weights, value, accuracy, allowed = _only(
+                go, left, Y, sign, z, weights, value, accuracy, allowed
             )
     warnings.warn(f"no convergence in {_MOST_STEPS} steps", ConvergenceWarning, stacklevel=2)
     found[:, left] = weights
