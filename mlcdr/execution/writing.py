@@ -179,7 +179,7 @@ def _manifest(experiment: Experiment, plan: RunPlan, report: RunReport) -> dict[
 
 
 def _history(folder: Path, manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    """One entry for each run that computed trials of this folder and ended by itself, the last one last.
+    """One entry for each run that computed trials of this folder and ended by itself, from the last that kept none on.
 
     What stands above it in the manifest is of the last run alone, which may have computed nothing.
     """
@@ -191,7 +191,11 @@ def _history(folder: Path, manifest: dict[str, Any]) -> list[dict[str, Any]]:
         earlier = []
     about = ["started", "seconds", "cpu_seconds", "jobs", "backend", "trials"]
     about += ["mlcdr", "python", "packages", "blas", "machine"]
-    return [*earlier, *([{key: manifest[key] for key in about}] if manifest["trials"]["computed"] else [])]
+    trials = manifest["trials"]
+    if not trials["computed"]:
+        return earlier
+    # Where it kept no trial, what earlier runs computed is of another version or config, and has been replaced.
+    return [*(earlier if trials["kept"] else []), {key: manifest[key] for key in about}]
 
 
 @cache

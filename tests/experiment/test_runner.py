@@ -82,6 +82,9 @@ def test_what_was_added_or_changed_runs_alone(arff: Path, tmp_path: Path, change
     run(small.experiment(arff), tmp_path / "grown")
     changed = small.experiment(arff, **changes)
     assert counts(run(changed, tmp_path / "grown")) == expected
+    history = read_manifest(tmp_path / "grown" / "small")["computed_by"]
+    _, kept, new = expected
+    assert [each["trials"]["computed"] for each in history] == [16] * (kept > 0) + [new] * (new > 0)
     run(changed, tmp_path / "new")
     for name in ("scores.csv", "summary.csv"):
         paths = [tmp_path / out / "small" / name for out in ("grown", "new")]
