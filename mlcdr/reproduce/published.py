@@ -224,7 +224,7 @@ class PublishedComparison(ShownSheet):
         found: dict[str, list[str]] = {}
         for cell in (row.published for row in self.rows if row.verdict == "not reproducible"):
             why = self.rules.why_not(cell.dataset, cell.method, cell.metric)
-            found.setdefault(why, []).append(f"{cell.dataset} {cell.method}")
+            found.setdefault(why, []).append(f"{cell.dataset} {cell.method}".strip())
         return [(why, len(cells), list(dict.fromkeys(cells))) for why, cells in found.items()]
 
     def _absent(self) -> list[str]:
