@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,8 +14,7 @@ from mlcdr.methods.feature_space.selection import Array
 from mlcdr.numerics import graphs, row_sparse
 from mlcdr.numerics.linalg import n_kept
 from mlcdr.numerics.moments import Moments
-
-_DENSE = 3000  # rows up to which the graph's eigenvectors are computed
+from mlcdr.numerics.operators import conjugate_gradients
 
 
 class MIFS(RowSparseSelector):
@@ -27,12 +25,12 @@ class MIFS(RowSparseSelector):
     Scores ‖W_j‖₂ of min ‖XW − V‖² + α‖W‖₂,₁ + β‖Y − VPᵀ‖² + γTr(VᵀL_xV) over W (d×k), V (n×k) and P (K×k).
 
     L_x is the Laplacian of the graph of neighbours of the labelled rows X (n×d, not centred). W, V and P are solved for
-    in turn, each exactly: V's equations V + γL_xV + βVPᵀP = XW + βYP part into one sparse system for each eigenvector
-    of PᵀP. The objective, with Σ√(‖·‖² + ε) for the norm, does not rise (`numerics.row_sparse`). But it has no minimum
-    worth having: with V shrinking to 0 and P growing all terms but the third go to 0, so that what is found depends on
-    the start, the k leading singular vectors of Y, V = U_k S_k, and on `tol`. (The papers descend along gradients, from
-    a random start.) Cost of an iteration: min(n, d)³/3, a scatter, and 4n²k after the eigenvectors of L_x (9n³, once
-    for a training set); above 3,000 rows k sparse factorisations.
+    in turn: V's equations V + γL_xV + βVPᵀP = XW + βYP part into one sparse system for each eigenvector of PᵀP. The
+    objective, with Σ√(‖·‖² + ε) for the norm, does not rise (`numerics.row_sparse`). But it has no minimum worth
+    having: with V shrinking to 0 and P growing all terms but the third go to 0, so that what is found depends on the
+    start, the k leading singular vectors of Y, V = U_k S_k, and on `tol`. (The papers descend along gradients, from a
+    random start.) Cost of an iteration: min(n, d)³/3, a scatter where n < d, and some ten to a hundred products of L_x
+    with V, for V by conjugate gradients.
 
     Parameters
     ----------
@@ -62,19 +60,21 @@ class MIFS(RowSparseSelector):
             lambda: graphs.heat_graph(X, self.n_neighbors, self.sigma),
         )
         laplacian = graphs.laplacian(graph)
-        solve = moments.once(
-            ("solver of the graph of labelled rows", self.n_neighbors, self.sigma),
-            lambda: _solver_of_codes(laplacian),
-        )
         V = _leading_codes(Y, n_kept(self.n_components, moments.n_labels))
         W = np.zeros((d, V.shape[1]))
-        h, penalty = np.ones(n), np.full(d, self.alpha)
+        ones, penalty = np.ones(n), np.full(d, self.alpha)
+        scatter = (
+            moments.once("scatter of raw features", lambda: row_sparse.weighted_scatter(X, ones)) if n >= d else None
+        )
 
         def step() -> float:
             nonlocal V, W, penalty
             P = scipy.linalg.lstsq(V, Y)[0].T
-            W = row_sparse.penalised(X, h, penalty, V)
-            V = self._codes(X @ W, Y, P, solve)
+            if scatter is None:
+                W = row_sparse.penalised(X, ones, penalty, V)
+            else:
+                W = row_sparse.positive_solver(scatter + np.diag(penalty))(X.T @ V)
+            V = self._codes(X @ W, Y, P, laplacian)
             penalty = self.alpha * row_sparse.weights(W)
             value = np.sum((X @ W - V) ** 2) + self.beta * np.sum((Y - V @ P.T) ** 2)
             smoothness = self.gamma * np.sum(V * (laplacian @ V))
@@ -83,29 +83,19 @@ class MIFS(RowSparseSelector):
         objective = row_sparse.descend(step, self.tol, self.max_iter)
         return W, objective
 
-    def _codes(self, image: Array, Y: Array, P: Array, solve: Callable[[Array, float, Array], Array]) -> Array:
+    def _codes(self, image: Array, Y: Array, P: Array, laplacian: Any) -> Array:
         """V (n×k) that is best for XW = `image` (n×k) and P (K×k)."""
         values, vectors = scipy.linalg.eigh(P.T @ P)
+        own = 1 + self.beta * np.maximum(values, 0.0)
         right = (image + self.beta * Y @ P) @ vectors
-        return solve(1 + self.beta * np.maximum(values, 0.0), self.gamma, right) @ vectors.T
 
+        def times(codes: Array) -> Array:
+            codes = codes.reshape(right.shape)
+            return (own * codes + self.gamma * (laplacian @ codes)).reshape(-1, 1)
 
-def _solver_of_codes(laplacian: Any) -> Callable[[Array, float, Array], Array]:
-    """(c, γ, B) ↦ the columns (c_i I + γL)⁻¹b_i, for c > 0 (k,) and B (n×k), with L a sparse Laplacian (n×n).
-
-    Up to 3,000 rows from L = QΛQᵀ, once: Q((QᵀB)_ji / (γλ_j + c_i)), which costs 4n²k; else k sparse factorisations.
-    """
-    n = laplacian.shape[0]
-    if n > _DENSE:
-
-        def solve(c: Array, weight: float, B: Array) -> Array:
-            solvers = (row_sparse.graph_solver(np.full(n, shift), weight * laplacian) for shift in c)
-            return np.column_stack([solver(b) for solver, b in zip(solvers, B.T, strict=True)])
-
-        return solve
-    values, vectors = scipy.linalg.eigh(laplacian.toarray(), overwrite_a=True, check_finite=False)
-    values = np.maximum(values, 0.0)[:, None]
-    return lambda c, weight, B: vectors @ ((vectors.T @ B) / (weight * values + c))
+        diagonal = own + self.gamma * laplacian.diagonal()[:, None]
+        codes = conjugate_gradients(times, diagonal.ravel(), right.reshape(-1, 1), 1e-10)
+        return codes.reshape(right.shape) @ vectors.T
 
 
 def _leading_codes(Y: Array, k: int) -> Array:
