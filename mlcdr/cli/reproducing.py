@@ -163,6 +163,8 @@ def make_record(
     planned = [] if folders else making.plan(small, out)
     if plan:
         _print_plan(planned)
+        if not small:
+            print_notice(f"not among them, since they take a day and more: {', '.join(making.TOO_LONG)}")
         return
     commit = record.commit_of_checkout(dirty)
     for folder in folders or ():

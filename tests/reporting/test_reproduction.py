@@ -206,6 +206,9 @@ def test_the_plan_leaves_out_data_that_cannot_be_had_and_says_so(tmp_path, monke
     tables = {each.step.recipe.table for each in planned.values()} - {""}
     laid_out = {spec.layout for each in planned.values() for spec in each.step.recipe.outline.tables}
     assert set(published.names()) <= tables | laid_out, "every table that can be computed"
+    assert {"sun_2017_thesis/table6_1", "sun_2017_thesis/table6_2_random"} <= set(planned), "parts of what is too long"
+    assert not set(making.TOO_LONG) & set(planned)
+    assert set(making.TOO_LONG) <= set(recipes.recipes())
     small = making.plan(True, tmp_path)
     assert {each.name for each in small} >= {f"{TABLE3}_small", f"{TABLE2}_small"}
     assert not any(each.timed for each in small)
