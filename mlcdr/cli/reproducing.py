@@ -164,7 +164,7 @@ def make_record(
     if plan:
         _print_plan(planned)
         if not small:
-            print_notice(f"not among them, since they take a day and more: {', '.join(making.TOO_LONG)}")
+            print_notice(f"not among them, since they take many hours: {', '.join(making.TOO_LONG)}")
         return
     commit = record.commit_of_checkout(dirty)
     for folder in folders or ():

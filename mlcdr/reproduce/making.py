@@ -20,8 +20,8 @@ from mlcdr.reproduce import published, recipes, record
 from mlcdr.reproduce.recipes import SMALL, Recipe, Step
 from mlcdr.results.manifest import read_manifest
 
-TOO_LONG = ("sun_2017_thesis/table6_1_large", "sun_2017_thesis/table6_2")
-"""The configs that take a day and more, with LIBSVM or whole grids (`table6_2_random` has a share of them)."""
+TOO_LONG = ("sun_2017_thesis/table6_1_large", "sun_2017_thesis/table6_2", "sun_2017_thesis/table8_2")
+"""The configs that take many hours: LIBSVM, whole grids (`table6_2_random` has a share of them), nothing shared."""
 
 _LANES = 2
 

@@ -202,7 +202,7 @@ def test_the_plan_leaves_out_data_that_cannot_be_had_and_says_so(tmp_path, monke
     assert large.lacks[0].startswith("delicious: ")
     assert "delicious" not in large.step.overrides[-1]
     assert "bibtex" in large.step.overrides[-1]
-    assert planned["sun_2017_thesis/table8_2"].timed
+    assert planned["sun_2017_thesis/table8_2_shared"].timed
     tables = {each.step.recipe.table for each in planned.values()} - {""}
     laid_out = {spec.layout for each in planned.values() for spec in each.step.recipe.outline.tables}
     assert set(published.names()) <= tables | laid_out, "every table that can be computed"
