@@ -48,7 +48,7 @@ class FailedTrialsWarning(UserWarning):
 
 
 def report_memory(read: _Function) -> _Function:
-    """Decorate a function that reads what its first argument names: where the memory is full, the user is informed."""
+    """Decorate a function that reads the file named by its first argument: turn a MemoryError into a UserError."""
 
     @functools.wraps(read)
     def wrapped(what: Any, *args: Any, **options: Any) -> Any:
@@ -96,7 +96,7 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
 
 
 def list_known(known: Collection[str], whole_list: str) -> str:
-    """The end of a message on an unknown name, `known: a, b`; of a long list only where it is, such as a command."""
+    """The end of a message on an unknown name, `known: a, b`; for a long list only the command `whole_list`."""
     return f"known: {', '.join(known)}" if len(known) <= _FEW else f"{whole_list} lists all"
 
 
@@ -106,7 +106,7 @@ def join_words(items: Sequence[str], last: str = "and") -> str:
 
 
 def describe(value: object) -> str:
-    """What a value is, in a config's terms, and short."""
+    """A short description of a value, in a config's terms."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):

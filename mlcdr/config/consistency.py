@@ -21,12 +21,12 @@ from mlcdr.methods.component import Component
 from mlcdr.methods.declarations import RENAMED
 
 MAX_TRIALS = 10_000_000
-"""Of a plan, which is kept in memory."""
+"""The most trials of a plan, which is kept in memory."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The tables and figures that an experiment asks for, and what it has for them, as far as it can be read.
+    """The tables and figures that an experiment lists, and its metrics, methods and sweep, as far as they can be read.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ def check_names(data: Mapping[str, Any], problems: Problems) -> None:
         labels.append(spec.label)
     for key in ("tables", "figures"):
         for i, spec in enumerate(data[key] if isinstance(data.get(key), list) else []):
-            meant = misspelt and near(spec.metric, labels)  # by what is misspelt above
+            meant = misspelt and near(spec.metric, labels)  # a metric whose name is misspelt in `metrics:`
             if isinstance(spec.metric, str) and metrics_read and not meant and spec.metric not in labels:
                 message = (
                     f"{spec.metric!r} is none of the metrics above{near(spec.metric, labels)} ({', '.join(labels)})"
@@ -71,7 +71,7 @@ def check_names(data: Mapping[str, Any], problems: Problems) -> None:
 
 
 def check_layouts(data: Mapping[str, Any], sweep: Mapping[str, Any], also: Check, problems: Problems) -> None:
-    """Put what `also` finds among the problems, but for what is reported already."""
+    """Add the findings of `also` to the problems, but for those that are reported already."""
     listed = {key: data[key] if isinstance(data.get(key), list) else [] for key in ("metrics", "tables", "figures")}
     methods = data.get("methods")
 
@@ -99,7 +99,7 @@ def check_layouts(data: Mapping[str, Any], sweep: Mapping[str, Any], also: Check
 
 
 def check_tuning(data: Mapping[str, Any], part: Part, problems: Problems) -> None:
-    """What a method is tuned by must be a metric, and what has a grid of its own a data set."""
+    """A method must be tuned by a known metric, and a grid of one data set must be of a known data set."""
     metrics = [spec for spec in data["metrics"] if spec.label] if isinstance(data.get("metrics"), list) else []
     listed = data["datasets"] if isinstance(data.get("datasets"), list) else []
     names = [spec.short_name(part) for spec in listed if spec.name and spec.name.isprintable()]
@@ -194,7 +194,7 @@ def check_size(experiment: Experiment, problems: Problems) -> None:
 
 
 def check_scopes(methods: Any, hidden: bool, problems: Problems) -> None:
-    """Where labels are hidden no choice may be made by all rows: it would see them."""
+    """Where labels are hidden, no parameter may be chosen on all rows: the choice would see the hidden labels."""
     for name, parts in methods.items() if hidden and isinstance(methods, dict) else ():
         tune = parts.get("tune") if isinstance(parts, dict) else None
         if isinstance(tune, dict) and tune.get("scope") == "dataset":
@@ -223,7 +223,7 @@ def _check_values(
 
 
 def _describe_unknown(path: str, what: str, having: str, specs: Sequence[MethodSpec]) -> str:
-    """Why a path leads nowhere in some methods: what it is called now, or what is near and all there is."""
+    """Why a path leads nowhere in some methods: its new name, or a similar path and all that there are."""
     family, *keys = path.split(".")
     renamed = ".".join([family, *(RENAMED.get(key, key) for key in keys)])
     if any(spec.with_value(renamed, None) is not None for spec in specs):

@@ -1,11 +1,11 @@
-"""What an experiment asks of its data sets that they do not have: found by reading them, before anything is computed.
+"""An experiment compared with its data sets, which are read before anything is computed.
 
-The config alone cannot tell it: whether the data can be read, rows are enough for the splits, folds are as many as
-rows, no number of dimensions is larger than there are labels or features, and what names labels (a chain's order, sets
-of labels) names those there are. These are mistakes.
+These are mistakes, which the config alone does not show: data that cannot be read, too few rows for the splits, a file
+of folds with another number of rows, more dimensions than there are labels or features, and names of labels (a chain's
+order, sets of labels) that the data set does not have.
 
-Other numbers, of neighbours, clusters or labels of a group, are cut down to what there is: that differs from one part
-of the data to the next. One that is larger than all the data have says less than it seems to, and is remarked.
+Other numbers, of neighbours, clusters or labels of a group, are cut down to what there is, which differs from one part
+of the data to the next. A number that is larger than even the whole data set allows is reported as a remark.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from mlcdr.methods.declarations import Declaration
 
 @dataclass(frozen=True)
 class Findings:
-    """What came of comparing an experiment with its data sets, or of trying it: lines `key.path: what is wrong`.
+    """The result of comparing an experiment with its data sets, or of trying it: lines `key.path: what is wrong`.
 
     Attributes
     ----------
     mistakes : list of str
-        What the data sets do not allow. A parameter that does not fit a data set's size makes its trials fail; whatever
-        else stands here keeps a run from beginning.
+        What the data sets do not allow. A parameter that does not fit a data set's size makes its trials fail; any
+        other mistake prevents the run.
     remarks : list of str
         Numbers that are cut down to what there is.
     """
@@ -45,7 +45,7 @@ class Findings:
 
 
 def compare_with_data(experiment: Experiment) -> Findings:
-    """The experiment beside its data sets, which are read."""
+    """Compare an experiment with its data sets, which are read."""
     found: dict[str, None] = {}
     remarks: dict[str, None] = {}
     for i, spec in enumerate(experiment.datasets):
@@ -78,7 +78,7 @@ def compare_with_data(experiment: Experiment) -> Findings:
 
 
 def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[str]:
-    """The methods whose first part takes no such features as the data set has: texts, numbers with gaps, numbers."""
+    """The methods whose first part does not take the data set's kind of features: texts, numbers with gaps, numbers."""
     for name, spec in experiment.methods.items():
         first = spec.instance_space or next(iter(spec.feature_space), spec.dual_space or spec.learner)
         why = contracts.find_misfit(first.build(check=False), dataset.kind_of_features)
@@ -88,7 +88,7 @@ def find_unfit_features(experiment: Experiment, dataset: Dataset) -> Iterator[st
 
 
 def find_misfits(experiment: Experiment, dataset: Dataset, n_train: int) -> Iterator[_Line]:
-    """The parameters that do not fit a data set of this size, where they are written; and whether trials fail by it."""
+    """The parameters that do not fit a data set of this size, with their places; and whether trials fail then."""
     whole = _Sizes(dataset.name, n_train, dataset.n_features, dataset.n_labels)
     for name, spec in experiment.methods.items():
         written: list[tuple[str, str, Any]] = [
@@ -107,7 +107,7 @@ def find_misfits(experiment: Experiment, dataset: Dataset, n_train: int) -> Iter
             varied.setdefault(path, []).append(value)
         places = {place.path: place for place in _places(spec)}
         sizes: dict[str, _Sizes] = {}
-        for place in places.values():  # those that others are parts of first
+        for place in places.values():  # each component before its parts
             seen = sizes.get(place.path.rpartition(".")[0], whole)
             for parameter, value in place.component.params.items():
                 yield from place.find_misfits(parameter, value, seen, f"methods.{name}.{place.written}.{parameter}")
@@ -125,7 +125,7 @@ _Line = tuple[str, bool]  # what does not fit, and whether trials fail by it
 
 @dataclass(frozen=True)
 class _Sizes:
-    """What a component sees of a data set: how many training rows, features and labels; or some of them as a member."""
+    """How many training rows, features and labels of a data set a component sees; `member`: why it sees fewer."""
 
     dataset: str
     rows: int
@@ -135,20 +135,20 @@ class _Sizes:
 
     @property
     def of(self) -> str:
-        """Whose sizes they are."""
+        """The data set, and the member, that has these sizes."""
         return f"{self.dataset}{self.member}"
 
 
 @dataclass(frozen=True)
 class _Place:
-    """A component of a method, and whether it sees what the data set has or something made of it.
+    """A component of a method, and whether its input is what the data set has or is computed from it.
 
     Attributes
     ----------
     path, written : str
-        The path by which a sweep finds it, and that in the config's file.
+        Its path in a sweep, and its path in the config's file.
     features, labels : bool
-        Whether it sees no other features than the data set's, and all labels.
+        Whether its features are the data set's own, and whether it sees all labels.
     """
 
     component: Component
@@ -179,7 +179,7 @@ class _Place:
                 yield f"{key}: {str(error).removeprefix(f'{parameter}: ')} ({seen.of})", True
 
     def of_parts(self, seen: _Sizes, varied: Mapping[str, list[Any]]) -> _Sizes:
-        """What its parts see: of a member that draws from the rows and the features, the fewest that it may get."""
+        """The sizes that its parts see: for a member with drawn rows and features, the smallest possible sizes."""
         if not self._declared.sizes_members:
             return seen
         own = {
@@ -202,7 +202,7 @@ class _Place:
         return Component(self.component.family, self.component.name, plain).build(check=False)
 
     def parts(self) -> Iterator[_Place]:
-        """The components in it; some of them see what it sees."""
+        """The components in it; some of them have the same input."""
         for parameter, part in self.component.parts().items():
             path, written = (f"{place}.{parameter}" for place in (self.path, self.written))
             of_all = parameter in self._declared.parts_of_all_labels
@@ -216,12 +216,12 @@ class _Place:
         return self.component.declaration()
 
     def _limit(self, parameter: str, seen: _Sizes) -> tuple[int, str] | None:
-        """The number beyond which a parameter says no more, as its class has it."""
+        """The number above which a parameter has no further effect, as its class declares it, and what is counted."""
         counts = self._declared.at_most.get(parameter, "")
         return {"rows": (seen.rows, "training rows"), "labels": (seen.labels, "labels")}.get(counts)
 
     def _bound(self, parameter: str, seen: _Sizes) -> tuple[int, str] | None:
-        """The largest number that a parameter of ours may be; None where it is no number of dimensions."""
+        """The largest value that a class of mlcdr allows for a number of dimensions; None for any other parameter."""
         if not self._declared.target.startswith("mlcdr."):
             return None  # what a class of the user's own allows is not known
         features, labels = (seen.features, "features") if self.features else None, (seen.labels, "labels")
@@ -238,7 +238,7 @@ class _Place:
 
 
 def _places(spec: MethodSpec) -> Iterator[_Place]:
-    """The components of a method, those that others are parts of first."""
+    """The components of a method, each before its parts."""
     alone = spec.instance_space is None and spec.dual_space is None  # whether nothing else is between
     own_features, own_labels = alone and not spec.feature_space, alone and spec.label_space is None
     steps = [

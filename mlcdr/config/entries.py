@@ -18,7 +18,7 @@ from mlcdr.experiment.model import DatasetSpec, LayoutSpec, MetricSpec
 from mlcdr.methods.registry import import_target, judge_import
 from mlcdr.metrics import METRICS, hint, of_function, resolve, target
 
-# In place of a data set's name, or as its one option: it is generated, not read.
+# A data set with this name, or with this as its only option, is generated, not read.
 SYNTHETIC = "synthetic"
 
 _SpecT = TypeVar("_SpecT", bound=BaseModel)
@@ -53,7 +53,7 @@ def read_dataset(written: Any, path: KeyPath, problems: Problems, folder: Path) 
 
 
 def _synthetic(name: str, options: Any, path: KeyPath, problems: Problems) -> DatasetSpec:
-    """A data set that is made: `{synthetic: {…}}`, which names itself, or `{name: {synthetic: {…}}}`."""
+    """A generated data set: `{synthetic: {…}}`, whose name is made of its options, or `{name: {synthetic: {…}}}`."""
     if name != SYNTHETIC:
         if len(options) > 1:
             others = ", ".join(key for key in options if key != SYNTHETIC)
@@ -106,7 +106,7 @@ def unify_names(specs: Sequence[DatasetSpec], part: Part, look_up: bool, problem
 def add_absent(
     problems: Problems, path: KeyPath, absent: Mapping[KeyPath, NotFetchedError], folds: bool = False
 ) -> None:
-    """Report what can be downloaded in one line, of which one command brings all."""
+    """Report the data sets that can be downloaded in one line, with one command for all of them."""
     if len(absent) == 1:
         problems.add(*next((where, str(error)) for where, error in absent.items()))
     elif absent:
@@ -166,7 +166,7 @@ def _own_metric(name: str, options: Any, path: KeyPath, problems: Problems) -> M
 
 
 def settle_metric(spec: MetricSpec, path: KeyPath, problems: Problems) -> MetricSpec:
-    """A metric of one's own with the direction that its function has, as it is recorded; any other as it is."""
+    """A metric of one's own with its function's direction, which is recorded; any other metric as it is."""
     where = target(spec.name)
     if where is None or not problems.importing:
         problems.complete &= where is None
@@ -183,7 +183,7 @@ def settle_metric(spec: MetricSpec, path: KeyPath, problems: Problems) -> Metric
 
 
 def unify_metric(spec: LayoutSpec, metrics: Sequence[MetricSpec]) -> LayoutSpec:
-    """The layout with its metric called as in the results, where another name of it is written."""
+    """The layout with its metric's name as in the results, if another name of this metric is written."""
     labels = [each.label for each in metrics]
     if not isinstance(spec.metric, str) or spec.metric in labels:
         return spec
@@ -228,7 +228,7 @@ def name_and_options(written: Any, what: str, path: KeyPath, problems: Problems)
 
 
 def _built(model: type[_SpecT], places: Mapping[str, KeyPath], problems: Problems, **fields: Any) -> _SpecT:
-    """The model of `fields`; `places` tells where each of them was written."""
+    """The model of `fields`; `places`: where each field was written."""
     try:
         return model(**fields)
     except ValidationError as error:

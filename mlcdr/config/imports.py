@@ -1,4 +1,4 @@
-"""Which modules a config may have imported, and from where: a dotted path runs what stands at the module's top."""
+"""Which modules a config may import, and from where: importing a dotted path runs the module's code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IN_MAIN = (
     "worker processes cannot find what a script or a notebook defines itself, and changes of it go unseen; write it to "
     "a file, my_method.py, and import it from there, or name it my_method.{name}"
 )
-"""Why a class of `__main__` is in no config, and what to do."""
+"""Why a class of `__main__` cannot be in a config, and what to do."""
 
 
 @dataclass
@@ -26,12 +26,12 @@ class Imports:
     Attributes
     ----------
     folder : Path
-        The config's. Modules below it may be imported; other packages that are installed are not below it, wherever
+        The config's folder. Modules below it may be imported; installed packages do not count as below it, wherever
         they are.
     trust : bool
         Whether modules from elsewhere may be imported, too.
     announce : callable, optional
-        Gets a line on each module before it is imported: its name, and where it is.
+        Called with a line on each module before it is imported: its name, and where it is.
     """
 
     folder: Path
@@ -40,7 +40,7 @@ class Imports:
     _announced: set[str] = field(default_factory=set)
 
     def __call__(self, written: str, module: str) -> None:
-        """Judge `module`, which `written` (`learner 'my_package.Mine'`) leads to.
+        """Refuse `module`, which `written` (`learner 'my_package.Mine'`) names, if it may not be imported.
 
         Raises
         ------
@@ -52,11 +52,11 @@ class Imports:
             name = written.rstrip("'").rpartition(".")[2]
             raise UnknownComponent(f"{written} is not imported: {IN_MAIN.format(name=name)}")
         try:
-            # Of the outermost package alone: to find a module in a package imports the package.
+            # Only of the outermost package: finding a module in a package imports the package.
             spec = importlib.util.find_spec(package)
-        except ValueError:  # no name at all, or a module that was not found but made
+        except ValueError:  # no module name, or a module that was made in memory
             spec = ModuleSpec(package, None, origin="nowhere")
-        if spec is None:  # nothing to import, as the import will say
+        if spec is None:  # there is no such module, which the import will report
             return
         places = _places(spec)
         here = Path.cwd()
@@ -80,9 +80,9 @@ _stamps: dict[str, tuple[int, int]] = {}
 
 
 def _reload_changed(module: str) -> None:
-    """Import a module again whose file was written since: workers, which are new processes, read the new file.
+    """Let a module be imported again if its file has changed: workers, which are new processes, read the new file.
 
-    In a notebook one Python goes on while a method is written. A module that fails does so where it is imported.
+    In a notebook the same process runs on while a method is edited. The module is imported later, by other code.
     """
     loaded = sys.modules.get(module)
     path = Path(getattr(loaded, "__file__", None) or "")

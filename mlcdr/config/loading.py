@@ -2,8 +2,8 @@
 
 `load_experiment` reads the file strictly (`yaml_reader`), puts `--set` options in (`overrides`) and checks everything
 that can be known without reading the data: keys and types by pydantic (`model`); data sets, metrics and layouts one by
-one (`entries`), and methods (`methods`); and whether all these agree (`agreement`) and the files of data sets and of
-folds are there. What the data must decide (are there rows enough) is said when they are loaded.
+one (`entries`), and methods (`methods`); and whether all these agree (`consistency`) and the files of data sets and of
+folds are there. What depends on the data (are there rows enough) is checked later, in `data_checks` and by the run.
 """
 
 import contextlib
@@ -54,24 +54,24 @@ def load_experiment(
     look_up : bool
         Whether the data sets and fold files must be there, as a run needs them.
     import_classes : bool
-        Whether classes of components may be imported. Else what only a class can tell is not checked, and a component
-        that only its class could read is a stand-in.
+        Whether classes of components may be imported. If not, what needs a class is not checked, and a component that
+        only its class can read is replaced by a stand-in.
     also : callable, optional
-        Finds problems of the tables and figures, of which nothing is known here: `tables.0: what is wrong` for each.
+        Finds problems of the tables and figures, which this module cannot check: `tables.0: what is wrong` for each.
     held : mapping, optional
-        Data sets in memory, name → digest (`mlcdr.data.held`). They take the place of the data sets of these names in
-        the config; if it has none of these names, of all its data sets.
+        Data sets in memory, name → digest (`mlcdr.data.held`). They replace the config's data sets of these names; if
+        it has none of these names, they replace all its data sets.
 
     Raises
     ------
     ConfigError
-        With all problems, each `file:line: key.path: what is wrong`. A file that is not YAML reports just that. What
-        only the class of a component can tell (one of your own, or of scikit-learn) is reported when nothing else is
-        wrong: to import it takes a second, and the rest is reported at once.
+        With all problems, each `file:line: key.path: what is wrong`. A file that is not YAML reports just that. A
+        problem that only the class of a component shows (one of your own, or of scikit-learn) is reported when nothing
+        else is wrong: importing the class takes a second, and the other problems are reported at once.
     """
     given, path = path, find_config(Path(path))
     document = read_yaml(path)
-    if path != Path(given):  # where it is installed says less
+    if path != Path(given):  # the name of a config says more than the folder where mlcdr is installed
         source = f"the config {given} of mlcdr"
         document.places = {key: place._replace(source=source) for key, place in document.places.items()}
     return _checked(document, overrides, path.resolve().parent, look_up, also, import_classes, held)
@@ -94,12 +94,12 @@ def experiment_from(
     ConfigError
         With all problems, each `source: key.path: what is wrong`.
     """
-    plain = copy_plain(data, source)  # of our own, which overrides may change
+    plain = copy_plain(data, source)  # a copy, which overrides may change
     return _checked(Document(plain, {(): Place(source)}), overrides, Path.cwd(), look_up, also, held=held)
 
 
 def copy_plain(value: Any, source: str, path: KeyPath = ()) -> Any:
-    """A copy of plain data, in the types that are read of YAML; of an estimator, what a config would say.
+    """A copy of plain data, in the types that YAML has; an estimator becomes the component that a config would have.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def experiment_yaml(experiment: Experiment) -> str:
     Raises
     ------
     ConfigError
-        When it is longer than what is read of a results folder.
+        When it is longer than the longest file that is read of a results folder.
     """
     text = dump_yaml(experiment.resolved())
     size = len(text.encode())
@@ -204,7 +204,7 @@ def _checked(
 
 
 def _put_held(document: Document, held: Mapping[str, str], problems: Problems) -> None:
-    """Let the data sets of a config that have these names be those that are held in memory."""
+    """Replace the data sets of a config that have these names by those that are held in memory."""
     written = document.data.get("datasets")
     items = written if isinstance(written, list) else []
     listed = [str(next(iter(item), "") if isinstance(item, dict) else item) for item in items]
@@ -231,7 +231,7 @@ def _read_entries(problems: Problems, folder: Path, look_up: bool) -> dict[str, 
     """
     document = problems.document
     _write_out_defaults(problems)
-    # An optional part whose lines are all commented out is left empty, which is as good as left out.
+    # An optional key whose lines below are all commented out is empty, and counts as left out.
     optional = [key for key, field in Experiment.model_fields.items() if not field.is_required()]
     data = {key: value for key, value in document.data.items() if value is not None or key not in optional}
     readers: dict[str, Callable[[Any, KeyPath], Any]] = {
@@ -298,7 +298,7 @@ def _write_out_defaults(problems: Problems) -> None:
 
 
 def _part(data: Mapping[str, Any]) -> Part:
-    """Which files of its data sets an experiment takes."""
+    """Which files of its data sets an experiment reads."""
     splits = data.get("splits")
     return "predefined" if isinstance(splits, dict) and splits.get("kind") == "predefined" else "full"
 
@@ -306,7 +306,7 @@ def _part(data: Mapping[str, Any]) -> Part:
 def _judge(
     content: Mapping[str, Any], problems: Problems, misdirected: Sequence[str], also: consistency.Check | None
 ) -> Experiment:
-    """The experiment made of `content` and the methods, which are read here; whatever is wrong is raised."""
+    """The experiment made of `content` and the methods, which are read here; raises all that is wrong."""
     sweep = content["sweep"] if isinstance(content.get("sweep"), dict) else {}
     methods = content.get("methods")
     if isinstance(methods, dict):

@@ -1,7 +1,7 @@
 """A method as a config writes it: its components read and judged, and whether they go together.
 
-In the first reading nothing is imported, so that mistakes are found at once. What only the class of a component can
-tell is judged in a second one (`Problems.importing`), which takes place if the first one found no mistake.
+In the first reading nothing is imported, so that mistakes are found at once. What only the class of a component shows
+is checked in a second reading (`Problems.importing`), which takes place if the first one found no mistake.
 """
 
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ def read_method(written: Any, path: KeyPath, problems: Problems, sweep: Mapping[
     for family in FAMILIES:
         part = written.get(family)
         if part is None:
-            # `learner:` with nothing after it is as much a missing learner as none.
+            # `learner:` with nothing after it counts as a missing learner.
             result.pop(family, None)
         elif family != "feature_space":
             result[family] = read(part, family, (*path, family), f"{family}.")
@@ -79,7 +79,7 @@ def find_problem(component: Component, problems: Problems) -> str | None:
 
 
 def _check_wrapper(space: Component, path: KeyPath, problems: Problems) -> None:
-    """An instance space takes the classifier that the other keys make."""
+    """An instance space must have a parameter for the classifier that the other keys make, and not set it itself."""
     if "classifier" not in space.declaration().parameters:
         problems.add(path, f"{space.name!r} is no instance space: it has no parameter `classifier` for what it wraps")
     elif "classifier" in space.params:
@@ -100,7 +100,7 @@ def _fits_one_label(learner: Component) -> bool:
 
 
 def _check_codes(family: str, learner: Component, path: KeyPath, problems: Problems) -> None:
-    """Behind a label space or a dual space stands a regressor: a classifier fits label sets, not codes."""
+    """A label space or a dual space needs a regressor as learner: a classifier fits label sets, not codes."""
     one_label = _fits_one_label(learner)
     try:
         wrong = one_label or learner.is_classifier()
@@ -112,7 +112,7 @@ def _check_codes(family: str, learner: Component, path: KeyPath, problems: Probl
 
 
 def _check_pair(space: Component, learner: Component, path: KeyPath, problems: Problems) -> None:
-    """A label space that takes its kernel from the learner says itself (`misfit`) whether the two go together."""
+    """A label space that takes its kernel from the learner must go together with it, which `misfit` checks."""
     if not space.declaration().judges_learner:
         return
     problems.complete = problems.importing

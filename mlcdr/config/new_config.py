@@ -21,7 +21,7 @@ DATASETS, METHODS, METRICS = ("yeast",), ("plst", "cplst"), ("hamming_loss",)
 """Defaults of a new experiment."""
 
 LABELS = "a pattern (tag_*), or how many (-6: the last six)"
-"""How the labels of a table are said."""
+"""How the labels of a table can be stated."""
 
 _ORDER = ("instance_space", "feature_space", "dual_space", "label_space", "learner", "threshold")
 _IMPUTER = "sklearn.impute.SimpleImputer"
@@ -80,12 +80,12 @@ def write_draft(
 
 
 def needs_labels(dataset: str) -> bool:
-    """Whether a data set is the file of a table that does not say which of its columns are labels."""
+    """Whether a data set is the file of a table without information on which columns are labels."""
     return SUFFIXES.get(suffix(dataset)) in ("csv", "parquet", "feather")
 
 
 def describe_unreadable(datasets: Sequence[str], labels: Any) -> str:
-    """Why the first table that cannot be read with these labels cannot; empty if all can."""
+    """Why a table cannot be read with these labels, for the first such table; empty if all can be read."""
     for table in datasets:
         if needs_labels(table) and Path(table).is_file():
             try:
@@ -96,7 +96,7 @@ def describe_unreadable(datasets: Sequence[str], labels: Any) -> str:
 
 
 def _has_gaps(table: str, labels: Any) -> bool:
-    """Whether values are missing in a table that is there and can be read with these labels."""
+    """Whether values are missing in a table that exists and can be read with these labels."""
     there = Path(table).is_file() and not describe_unreadable([table], labels)
     return there and load_dataset(table, labels=labels, missing="keep").kind_of_features == "gaps"
 
@@ -116,7 +116,7 @@ def _plain(value: Any) -> str:
 
 
 def _row(written: str) -> str:
-    """What a method's row is called: its classes."""
+    """The name of a method in the config and the results: its classes."""
     written = "+".join(part.rpartition(":")[2] for part in written.split("+"))
     return " + ".join(part.rpartition(".")[2] if "." in part else part.upper() for part in written.split("+"))
 
@@ -164,7 +164,7 @@ def _with_learner(method: dict[str, str]) -> dict[str, str]:
 
 
 def _size_paths(method: dict[str, str]) -> list[str]:
-    """The parameter that says how many dimensions a method keeps of the labels."""
+    """The path of a method's parameter for the number of label dimensions."""
     paths = []
     for family in ("dual_space", "label_space"):
         if family in method:
@@ -174,7 +174,7 @@ def _size_paths(method: dict[str, str]) -> list[str]:
 
 
 def _hints(datasets: Sequence[str]) -> list[str]:
-    """A comment for each data set that must be had first; an unknown name is refused at once."""
+    """A comment for each data set that is not available yet, with how to get it; raises for an unknown name."""
     lines = []
     for name in datasets:
         if name != "synthetic" and not is_path(name) and find_folder(name) is None:

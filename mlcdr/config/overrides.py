@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from mlcdr.config.yaml_reader import Document, KeyPath, Place, read_yaml_text
 from mlcdr.errors import ConfigError
 
-# The keys of this mapping are key paths themselves, so what follows it is one key.
+# The keys of this mapping are key paths themselves, so the rest of a path is one key of it.
 _WHOLE_KEYS = {("sweep",)}
 
 
@@ -17,8 +17,8 @@ Overrides: TypeAlias = Sequence[str] | Mapping[str, Any]
 def apply_overrides(document: Document, overrides: Overrides) -> list[str]:
     """Put values into `document`, one after the other.
 
-    A key that itself contains dots is found as the longest key that fits; keys which do not exist are made (whether
-    they may exist is checked with the rest of the config). A component written as a mere name gets parameters by its
+    A key that itself contains dots is found as the longest key that fits; keys which do not exist are added (whether
+    they are allowed is checked with the rest of the config). A component written as a mere name gets parameters by its
     name: `methods.CPLST.learner.ridge.alpha=1` turns `ridge` into `{ridge: {alpha: 1}}`.
 
     Returns the overrides that are malformed or lead nowhere, each as a line `--set key.path: what is wrong` (of Python
@@ -40,7 +40,7 @@ def apply_overrides(document: Document, overrides: Overrides) -> list[str]:
 
 
 def _read(texts: Sequence[str], problems: list[str]) -> list[tuple[str, str, Any]]:
-    """What each text sets: what names it in messages, the key path and the value; what is malformed is a problem."""
+    """For each text its name in messages, the key path and the value; a malformed text is added to the problems."""
     found = []
     for text in texts:
         key, equals, value_text = text.partition("=")
@@ -108,7 +108,7 @@ def _step(node: Any, path: KeyPath, rest: str) -> tuple[Any, str]:
 
 
 def _move(document: Document, path: KeyPath, place: Place) -> None:
-    """What is at `path` and below it was written at `place`, and so was every new key on the way there."""
+    """Set the place of `path`, of what is below it, and of every new key above it to `place`."""
     for known in [p for p in document.places if p[: len(path)] == path]:
         del document.places[known]
     document.places[path] = place

@@ -20,7 +20,7 @@ class Problems:
     importing : bool
         Whether the classes of components may be imported to find more.
     complete : bool
-        Whether nothing was met that only such a class can tell.
+        False if a check was left out because it needs such a class.
     written : dict
         Path of a method's part (`methods.A.learner`, `methods.A.tune.folds`) that was written elsewhere → where.
     """
@@ -71,7 +71,7 @@ class Problems:
     def add_validation(
         self, error: ValidationError, data: Any, path: KeyPath, known_keys: Callable[[KeyPath], Iterable[str]]
     ) -> None:
-        """Record pydantic's findings in `data`, which stands at `path`, in our words.
+        """Record pydantic's errors in `data`, which stands at `path`, in our words.
 
         `known_keys` gives the keys allowed in the mapping at a location (pydantic's), for the "did you mean".
         """
@@ -87,7 +87,7 @@ class Problems:
 
 
 def _line(place: Place, key: str, message: str) -> str:
-    # "--set splits.repeats" says the key already.
+    # "--set splits.repeats" contains the key already.
     parts = [str(place), key, message] if key and not str(place).endswith(f" {key}") else [str(place), message]
     return ": ".join(parts)
 
@@ -114,11 +114,11 @@ _EXPECTED = {
     "tuple": "a list",
     "list": "a list",
 }
-"""Pydantic's kind of finding, or how it begins → what is right."""
+"""The type of a pydantic error, or its beginning → what is right."""
 
 
 def describe_finding(item: Any, known: Iterable[str] = ()) -> str:
-    """One of pydantic's findings in our words; `known` are the keys that may stand beside the one it is about."""
+    """One of pydantic's errors in our words; `known` are the keys that are allowed at that place."""
     kind, value, context = item["type"], item["input"], item.get("ctx", {})
     if kind == "missing":
         return "this key is missing"

@@ -1,6 +1,6 @@
-"""The experiment that a results folder holds, read for what it says of the results and not to be run.
+"""The experiment that a results folder holds, read to interpret the results and not to be run.
 
-Only its form is judged: its data sets need not be there, no class is imported, and its components, metrics and keys
+Only its form is checked: its data sets need not be there, no class is imported, and its components, metrics and keys
 may be those of another version of mlcdr or of another program (a key that is unknown is left out).
 """
 
@@ -18,7 +18,7 @@ from mlcdr.methods.component import Component
 
 
 class _Recorded(Experiment):
-    """An experiment of any name, with any number of data sets, metrics and methods, and keys that are left out."""
+    """An experiment that may have any name, any number of data sets, metrics and methods, and missing keys."""
 
     model_config = ConfigDict(extra="ignore")
 

@@ -1,4 +1,4 @@
-"""The JSON schema of an experiment file, for editors: what pydantic knows, and the names that are registered."""
+"""The JSON schema of an experiment file, for editors: what pydantic gives, and the names that are registered."""
 
 import ast
 import inspect
@@ -67,7 +67,7 @@ def schema() -> dict[str, Any]:
 
 
 def _field_docstrings(cls: type) -> Iterator[tuple[str, str]]:
-    """The docstring below each field of a class; pydantic would look for them whenever mlcdr starts."""
+    """The docstring below each field of a class; pydantic itself would read them at every start of mlcdr."""
     (body,) = (node.body for node in ast.parse(inspect.getsource(cls)).body if isinstance(node, ast.ClassDef))
     for field, below in itertools.pairwise(body):
         text = below.value if isinstance(below, ast.Expr) else None
@@ -80,7 +80,7 @@ def _one_key(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def _of_keys(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A mapping that has no other keys, or nothing."""
+    """The schema of a mapping that has no other keys, or of null."""
     return {"type": ["object", "null"], "properties": properties, "additionalProperties": False, **more}
 
 

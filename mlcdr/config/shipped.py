@@ -33,7 +33,7 @@ def shipped_configs() -> dict[str, Path]:
 
 
 def shipped_examples() -> dict[str, list[Path]]:
-    """The examples by name, sorted; one is all files of that name."""
+    """The examples by name, sorted; an example is all files of that name."""
     found: dict[str, list[Path]] = {}
     for path in sorted(shipped_folder("examples").iterdir()):
         if path.is_file():
@@ -47,8 +47,8 @@ def find_config(path: Path) -> Path:
     Raises
     ------
     ConfigError
-        When there is neither; for a file name that a shipped config has, the message names that config. When the
-        name is also that of a file `./NAME.yaml` with another text, which one is meant is not guessed.
+        When there is neither; for a file name that a shipped config has, the message names that config. Also when
+        there is a file `./NAME.yaml` with another text: it is not clear which of the two is meant.
     """
     if path.exists() or path.is_symlink():
         return path

@@ -1,12 +1,12 @@
-"""Strict YAML with a line for everything: what experiment files are read and written with.
+"""Strict YAML that keeps the line of every key and value, in which experiment files are read and written.
 
 PyYAML's scanner and parser do the syntax; what a file *means* is decided here, more strictly than PyYAML does:
 
 - Scalars follow the YAML 1.2 core schema: `1e-3` is a number; `no`, `yes`, `on`, `off`, `1_000`, `1:30` and dates are
   text. A decimal number that begins with a zero (`010`) is an error, for YAML 1.1 reads 8 and YAML 1.2 reads 10.
 - A repeated key is an error that names both lines. Keys are text, as written (`1:` is the key "1").
-- Anchors, aliases and merge keys (`<<: *name`; a key of the mapping itself wins) are written out. Depth and size are
-  bounded, that of all that aliases stand for, too. Several documents, and tags other than the core ones, are refused.
+- Anchors, aliases and merge keys (`<<: *name`; a key of the mapping itself wins) are written out. Depth and size,
+  expanded aliases included, are bounded. Several documents, and tags other than the core ones, are refused.
 
 The result, a `Document`, keeps the place (source, line, column) of every key path, so that a check made much later can
 still say `file:line`.
@@ -28,7 +28,7 @@ MAX_BYTES = 256 * 1024
 RESOLVED = "experiment.yaml"
 """The file of a results folder that has its experiment with all defaults written out."""
 MAX_RESOLVED = 4096 * 1024
-"""Bytes of that file: what is written out of a config of MAX_BYTES takes more, as indented blocks ten times as many."""
+"""The most bytes of that file: a config of MAX_BYTES can take ten times as many, written out as indented blocks."""
 MAX_DEPTH = 32
 MAX_DIGITS = 40
 
@@ -42,11 +42,11 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SPECIAL = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
 _CORE_TAGS = {f"tag:yaml.org,2002:{name}": name for name in ("str", "int", "float", "bool", "null", "map", "seq")}
-# What PyYAML refuses to read, found here first because it does not say the line.
+# What PyYAML refuses to read, found here first because PyYAML's message has no line.
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-# PyYAML's words → ours; the first that is found in the parser's message wins. `{context}` is the line on which what
-# the parser was reading began; where that line is the one to mend, the explanation is in _AT_ITS_BEGINNING too.
+# PyYAML's words → ours; the first one that is found in the parser's message is used. `{context}` is the line on which
+# the item being parsed began; if the mistake is on that line, the explanation is in _AT_ITS_BEGINNING, too.
 _EXPLANATIONS = [
     (r"character '\\t' that cannot start", "a tab cannot indent; use spaces"),
     (r"mapping values are not allowed", "`: ` cannot stand here; a wrong indentation, or text that needs quotes"),
@@ -134,7 +134,7 @@ def read_yaml(path: str | Path) -> Document:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    """Open a file, where a named pipe that no process writes is an empty one and does not wait for a writer."""
+    """Open a file without waiting: a named pipe that no process writes reads as an empty file."""
     file = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     if hasattr(os, "O_NONBLOCK"):
         os.set_blocking(file, True)  # a pipe with a writer is read to its end
@@ -203,7 +203,7 @@ class _Composer:
         self.places: dict[KeyPath, Place] = {}
         self.anchors: dict[str, tuple[Any, KeyPath, int]] = {}  # name → value, where it was written, size
         self.size = 0  # of all that was read, in characters and values
-        self.repeated = 0  # of what aliases stand for
+        self.repeated = 0  # likewise, of expanded aliases
         self.loader = yaml.SafeLoader(text)
         self.next_event: Callable[[], Any] = self.loader.get_event
 
@@ -274,7 +274,7 @@ class _Composer:
             data = self.scalar(event, place)
             self.size += len(event.value)
         self.size += 1
-        if event.anchor:  # which no alias within it finds
+        if event.anchor:  # set after its content, so that no alias in the content refers to it
             self.anchors[event.anchor] = data, path, self.size - before
         return data
 
@@ -292,7 +292,7 @@ class _Composer:
         return self.copy(data, written, path, place)
 
     def copy(self, data: Any, written: KeyPath, path: KeyPath, place: Place) -> Any:
-        """A value read at `written` as one at `path`, where `place` is; what is in it keeps its places."""
+        """A copy for `path`, at `place`, of the value read at `written`; the values in it keep their places."""
         if len(path) > MAX_DEPTH:
             self.stop(place, f"nested more than {MAX_DEPTH} levels deep")
         if not isinstance(data, dict | list):
@@ -305,7 +305,7 @@ class _Composer:
         return copies if isinstance(data, dict) else list(copies.values())
 
     def merged(self, own: dict[str, Any], path: KeyPath) -> dict[str, Any]:
-        """A mapping with those that its key `<<` holds written out in the key's place."""
+        """A mapping with its key `<<` replaced by the entries of the mappings that this key holds."""
         at: KeyPath = (*path, "<<")
         result: dict[str, Any] = {}
         for key, value in own.items():

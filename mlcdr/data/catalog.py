@@ -24,7 +24,7 @@ _AT_ONCE = 4
 
 
 class Check(NamedTuple):
-    """One expected fact beside what was found; it holds if the two are equal."""
+    """An expected fact and the fact found; the check holds if the two are equal."""
 
     fact: str
     expected: Any
@@ -37,7 +37,7 @@ class Check(NamedTuple):
 
 
 def availability(entry: Entry) -> str:
-    """Whether a data set of the catalogue is here: "yes", or how it can be had: "fetch", "by hand"."""
+    """Whether a data set of the catalogue is here: "yes", or how to get it: "fetch", "by hand"."""
     return "yes" if find_folder(entry.name) else "fetch" if entry.fetchable else "by hand"
 
 
@@ -155,9 +155,9 @@ def fetch(names: Sequence[str], progress: bool = True, *, folds: bool = False) -
     Raises
     ------
     DataError
-        Not in the catalogue, no checksum recorded, an address that is not allowed; or (after all others have come) what
-        did not come, in one line for each reason. Of a data set all files are written or none, and none whose content
-        is not the catalogue's; what has come of the others is kept for the next time.
+        Not in the catalogue, no checksum recorded, an address that is not allowed; or (after all other downloads) the
+        downloads that failed, in one line for each reason. Of a data set all files are written or none, and none whose
+        content is not the catalogue's; what has been received of the others is kept for the next time.
     ResultsError
         A file that cannot be written.
     """
@@ -195,7 +195,7 @@ def _is_there(path: Path, file: SourceFile) -> bool:
 
 
 def _download_all(groups: Sequence[tuple[str, Mapping[Path, SourceFile]]], progress: bool) -> None:
-    """Download groups of files, each wholly or not at all; a group is what one line of an error names."""
+    """Download groups of files, each group completely or not at all; errors name the groups."""
     if not groups:
         return
     from rich.console import Console
@@ -225,7 +225,7 @@ def _download_all(groups: Sequence[tuple[str, Mapping[Path, SourceFile]]], progr
 
 
 def _download(files: Mapping[Path, SourceFile], downloader: Downloader) -> None:
-    """Download some files, and write them when all have come."""
+    """Download some files, and write them when all are complete."""
     come: dict[Path, bytes] = {}
     try:
         for path, file in files.items():

@@ -19,7 +19,7 @@ from mlcdr.data.texts import is_texts
 
 
 def imbalance_ratios(Y: Matrix) -> NDArray[np.float64]:
-    """IRLbl (K): the most frequent label's instances over a label's, of Y (n×K); NaN for a label without instances."""
+    """IRLbl (K), from Y (n×K): the instances of the most frequent label over those of each label; NaN if it has 0."""
     counts = np.asarray(Y.sum(axis=0, dtype=np.float64)).ravel()
     return np.divide(counts.max(initial=0.0), counts, out=np.full(len(counts), np.nan), where=counts > 0)
 
@@ -34,7 +34,7 @@ def scumble(Y: Matrix) -> float:
 
 
 def describe_dataset(dataset: Dataset) -> dict[str, Any]:
-    """The facts that `Dataset.statistics` has not.
+    """The facts that `Dataset.statistics` does not have.
 
     Returns
     -------

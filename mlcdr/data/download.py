@@ -1,4 +1,4 @@
-"""Public files brought here: from the first host that gives them, resumed after a cut, checked by their SHA-256."""
+"""Downloads of public files: from the first host that has them, resumed if interrupted, checked by their SHA-256."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class _HostRefusedError(Exception):
 
 
 class Downloader:
-    """The downloads of one command, by several threads: a host that gives nothing is not asked again.
+    """The downloads of one command, by several threads: a host that gives no file at all is not used again.
 
     Parameters
     ----------
     advance : callable
-        Called with each number of bytes that have come; less than 0 where what had come was wrong.
+        Called with the number of bytes received each time; with a negative number when wrong bytes are discarded.
 
     Raises
     ------
@@ -66,11 +66,11 @@ class Downloader:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """End all downloads at their next bytes; what has come is kept."""
+        """End all downloads at their next bytes; what has been received is kept."""
         self._stopped.set()
 
     def get(self, file: SourceFile) -> bytes:
-        """A file's content. What has come before a failure is kept, and the next call goes on from there.
+        """A file's content. What has been received before a failure is kept, and the next call goes on from there.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class Downloader:
         raise DataError("; ".join(reasons))
 
     def keep(self, file: SourceFile, content: bytes) -> None:
-        """Keep what has come of a file for the next time."""
+        """Keep what has been received of a file for the next time."""
         with contextlib.suppress(ResultsError):
             if content:
                 write_atomically(_kept(file), content)
@@ -153,7 +153,7 @@ class Downloader:
         raise _FileRefusedError("cuts the connection")
 
     def _receive(self, address: str, file: SourceFile, content: bytearray) -> int:
-        """Extend the content by the bytes that one request brings; returns how many these are."""
+        """Extend the content by the bytes received for one request; returns their number."""
         import requests
         from urllib3.exceptions import HTTPError
 

@@ -31,7 +31,7 @@ def export(dataset: Dataset, form: str, folder: Path, part: str = "") -> list[Pa
         One of `WRITERS`.
     folder : Path
     part : {"", "train", "test"}
-        What the files' names say that the rows are.
+        Which part the rows are, for the names of the files.
 
     Returns
     -------

@@ -182,7 +182,7 @@ def find_folder(name: str) -> Path | None:
 
 
 def list_own() -> list[DataFiles]:
-    """The data sets in the data folders that the catalogue does not know, each once, in the order of the folders."""
+    """The data sets in the data folders that are not in the catalogue, each once, in the order of the folders."""
     found: dict[str, DataFiles] = {}
     for folder in data_folders():
         children = sorted(folder.iterdir()) if folder.is_dir() else []

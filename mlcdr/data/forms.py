@@ -1,4 +1,4 @@
-"""The forms in which data sets come: which files are of a form, how each says its labels, and the options of a config.
+"""The forms in which data sets come: which files are of a form, how it marks the labels, and the options of a config.
 
 Tables (ARFF, CSV, Parquet, Feather, OpenML, DataFrames) have labels among their columns; the others have two matrices.
 """
@@ -15,7 +15,7 @@ PACKED = (".gz", ".xz", ".zip")
 
 
 class Form(NamedTuple):
-    """One form: its name, the suffixes of its files, the options that it takes, and how its labels are said."""
+    """One form: its name, the suffixes of its files, the options that it takes, and how it marks the labels."""
 
     title: str
     suffixes: tuple[str, ...]
@@ -63,16 +63,16 @@ SUFFIXES = {suffix: name for name, form in FORMS.items() for suffix in form.suff
 }
 
 MEMORY = "memory"
-"""The option by which a run writes down a data set that it was given in memory: the digest of its content."""
+"""The option that records a data set given in memory: the digest of its content."""
 
 SOURCES = ("path", "openml", "function", "synthetic", MEMORY)
 """Options that say where the data of a name of one's own come from."""
 
 WITHOUT_FILES = SOURCES[1:]
-"""Those that lead to no file of the user's."""
+"""Those among them that are not a file of the user's."""
 
 OPENML = "openml:"
-"""In front of the number of a data set of openml.org, in place of a name."""
+"""Prefix of the number of a data set of openml.org, which is used as its name."""
 
 
 class Option(NamedTuple):

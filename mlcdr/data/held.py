@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from mlcdr.data.dataset import Dataset
 
 FOLDER = "MLCDR_HELD_DATASETS"
-"""The environment variable by which a process finds the data sets of the one that started it."""
+"""The environment variable by which a process finds the data sets of its parent process."""
 
 _held: dict[str, Dataset] = {}
 
 
 @contextlib.contextmanager
 def holding(datasets: Iterable[Dataset]) -> Iterator[None]:
-    """Let data sets be found by their checksums until the end."""
+    """Let data sets be found by their checksums within the `with` block."""
     before = dict(_held)
     _held.update({dataset.checksum: dataset for dataset in datasets})
     try:
@@ -39,7 +39,7 @@ def holding(datasets: Iterable[Dataset]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def shared() -> Iterator[None]:
-    """Let the processes that are started until the end find the data sets, too, in files that are removed then.
+    """Let processes started in the `with` block find the data sets, too, in files that are removed at its end.
 
     Raises
     ------

@@ -40,8 +40,8 @@ class Columns:
         Parameters
         ----------
         rows : str, Path or DataFrame
-            A data set as `load_dataset` takes it, but it needs no labels. Columns that the model does not know, such as
-            labels, are left out.
+            A data set as `load_dataset` takes it, but it needs no labels. Columns that the training data did not have,
+            such as labels, are left out.
         missing, **options
             As in `load_dataset`.
 
@@ -84,7 +84,7 @@ class Columns:
         return encode_rows(table, wanted, self.nominal, missing)
 
     def _in_order(self, found: Any, place: str) -> Matrix:
-        """X of what has `feature_names`."""
+        """X of an object with `feature_names`."""
         where = {name: j for j, name in enumerate(found.feature_names)}
         check_there(Path(place), where, self.names)
         order = [where[name] for name in self.names]

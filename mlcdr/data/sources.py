@@ -50,18 +50,18 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class MatlabNames:
-    """What a MATLAB file of `data` (n×d) and `target` (K×n) does not say itself.
+    """What a MATLAB file of `data` (n×d) and `target` (K×n) does not contain.
 
     Attributes
     ----------
     features : str
-        The first feature's name, from whose number the others count on.
+        The first feature's name; the numbers in the other names follow on from its number.
     labels : str or tuple of str
         As `features`, or all names; empty where an XML has them.
     leading_labels : int
-        If not 0: so many first columns of [data, targetᵀ] are the labels.
+        If not 0: this many first columns of [data, targetᵀ] are the labels.
     n_train : int or None
-        If the file has a train and a test part: the rows of the first.
+        If the file has a train and a test part: the number of train rows.
     """
 
     features: str
@@ -106,7 +106,7 @@ class Entry:
 
     @property
     def fetchable(self) -> bool:
-        """Whether `fetch` can download it and check what it got."""
+        """Whether `fetch` can download it and check the files."""
         return bool(self.files)
 
 
@@ -154,7 +154,7 @@ def read_entry(name: str, facts: Mapping[str, Any], repositories: Mapping[str, M
 
 
 def hosts() -> tuple[str, ...]:
-    """Where files are asked for, in order: each for `SourceFile.address`."""
+    """The hosts of the files, in the order in which they are tried: each for `SourceFile.address`."""
     return _catalogue(CATALOGUE).hosts
 
 

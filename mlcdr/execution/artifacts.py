@@ -1,8 +1,9 @@
-"""What a run keeps of each trial beside its scores, if the config says so: `keep: {scores: true, models: true}`.
+"""What a run keeps of each trial besides its values of metrics, if the config has `keep: {scores: true, models: true}`.
 
 The files stand in `kept/` of the results folder, by data set and method, and are named by split and the trial's key, so
-that those of a method that was edited are not taken for its new ones. They are no part of the trial: asking for them
-later computes what is missing, and changes no score on record. `kept/index.csv` lists them.
+that files of a method before it was edited are not taken for those of the new version. `keep` is not part of the key:
+if it is added later, only what is missing is computed, and no score on record changes. `kept/index.csv` lists the
+files.
 
 `split0-KEY.npz` has arrays that any NumPy reads without pickles: `rows` (the test rows in the data set), `labels` (n×K,
 predicted), `truth` (n×K), `label_names`, and, of a method with scores, `scores` (n×K): how far each lies above its
@@ -57,7 +58,7 @@ class Keeping:
 
     @classmethod
     def of(cls, spec: KeepSpec, results: Path, keep_top: int | None = None) -> Keeping | None:
-        """That of an experiment; None where nothing is to be kept."""
+        """The `Keeping` of an experiment; None if nothing is to be kept."""
         wanted = spec.scores or spec.models
         return cls(results.resolve() / FOLDER, spec.scores, spec.models, keep_top) if wanted else None
 
@@ -76,7 +77,7 @@ class Keeping:
         return next((path for path in paths if is_regular_file(path)), None)
 
     def lacks(self, trial: Trial) -> bool:
-        """Whether anything that is to be kept of a trial is not there."""
+        """Whether anything that is to be kept of a trial is missing."""
         return (self.scores and not is_regular_file(self.scores_file(trial))) or (
             self.models and self.model_file(trial) is None
         )
@@ -84,7 +85,7 @@ class Keeping:
     def keep(
         self, trial: Trial, model: ComposedClassifier, dataset: Dataset, rows: NDArray[np.intp], X: Any, Y: Any
     ) -> None:
-        """Write what is to be kept of a trial: of a fitted model, and what it says of the test rows X of the data set.
+        """Write what is to be kept of a trial: the fitted model, and its scores and label sets for the test rows X.
 
         Raises
         ------
@@ -162,13 +163,13 @@ class Keeping:
 
 
 def forget(results: Path) -> None:
-    """Remove all that is kept in a results folder; of a link to another folder, the link."""
+    """Remove all that is kept in a results folder; if `kept/` is a link to another folder, only the link."""
     if (results / FOLDER).is_symlink():
         (results / FOLDER).unlink()
     shutil.rmtree(results / FOLDER, ignore_errors=True)
 
 
 def _name(text: str) -> str:
-    """`text` as a folder's name, of 255 bytes at most; the files of two that become one differ by their keys."""
+    """`text` as a folder's name, of 255 bytes at most; where two texts get one name, their files differ by keys."""
     name = re.sub(r"[^\w.+-]", "_", text).lstrip(".") or "_"
     return name.encode()[:255].decode(errors="ignore")

@@ -1,9 +1,9 @@
 """Choosing a method's parameters by cross-validation: `tune:` with the scopes `split` and `dataset`.
 
-The folds are cut from the rows that the choice may see, their moments downdated as any split's are, so all points that
-are measured together share a fold's sums, kernel and factorisations. Every trial of a sweep chooses for itself, but
-where the metric is summed over all sizes of the code (`hamming_loss_all_dims`, the criterion of Chen & Lin 2012) they
-share one choice. Of equally good points the first one tried is taken.
+The folds divide the rows that the choice may see. Their moments are downdated as those of a split are, so all points
+that are measured together share a fold's sums, kernel and factorisations. Each trial of a sweep has a choice of its
+own, except where the metric is summed over all sizes of the code (`hamming_loss_all_dims`, the criterion of Chen & Lin
+2012): then all trials share one choice. Of equally good points the first one tried is taken.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from mlcdr.numerics.moments import Moments
 from mlcdr.numerics.sums import frozen
 
 Measure = Callable[[Sequence[MethodSpec]], Callable[[Moments, Any, Any], list[float]]]
-"""Of specs the function (moments to fit them from, test rows X and Y) → the criterion of each; NaN where one failed."""
+"""(specs, moments to fit them from, test rows X and Y) → the criterion of each spec; NaN where one failed."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What came of a search: the best point, None where none could be fitted and measured; and all that were tried.
+    """The result of a search: the best point (None if no point could be fitted and measured), and all that were tried.
 
     `tried`: each point with its criterion, a mean over folds (of the rows that it was last measured on).
     """
@@ -59,7 +59,7 @@ def choose(
     criterion: Criterion,
     measure: Measure,
 ) -> list[Choice]:
-    """For each of a method's specs the best point of its search.
+    """Choose the best point of the search for each of a method's specs.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ def choose(
     moments : Moments
         Of the rows that the choice may see, with their rows.
     dataset : str
-        Which data set's grid.
+        The data set whose grid is searched.
     drawn_from : (seed, name)
-        What the rows that halving begins with, and what optuna proposes, are drawn from.
+        The source of randomness for the rows that halving begins with and for optuna's proposals.
     fold : callable
         The folds of some of the rows, by their numbers among those of the moments.
     criterion : Criterion
@@ -104,7 +104,7 @@ def choose(
             tried[g][repr(point)], totals[g][repr(point)] = point, math.fsum(at_sizes)
 
     def rank(g: int, points: Iterable[Point]) -> list[Point]:
-        """Points from the best to the worst; such as have not been measured yet stay in their order."""
+        """Points from the best to the worst; points that have not been measured yet keep their order."""
         sign = -1.0 if criterion.metric.higher_is_better else 1.0
         costs = {text: math.inf if math.isnan(value) else round(sign * value, 10) for text, value in totals[g].items()}
         return sorted(points, key=lambda point: costs.get(repr(point), 0.0))
@@ -132,7 +132,7 @@ def choose(
 def _sum_over_folds(
     moments: Moments, folds: Splits, measure: Callable[[Moments, Any, Any], list[float]]
 ) -> NDArray[np.float64]:
-    """What is measured, summed over folds of the rows."""
+    """The numbers that `measure` returns, summed over folds of the rows."""
     X, Y = moments.rows()
     tests = [split.test for split in folds]
     return np.sum([measure(moments.without(i), frozen(X[i]), frozen(as_dense(Y[i]))) for i in tests], axis=0)
@@ -145,7 +145,7 @@ def _proposals(
     criterion: Criterion,
     totals: Sequence[Mapping[str, float]],
 ) -> Iterator[list[Point]]:
-    """Points that optuna proposes, one for each of `totals`, which must hold what came of them before the next."""
+    """Points that optuna proposes, one for each of `totals`, which must have their criteria before the next step."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)

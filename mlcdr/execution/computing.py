@@ -74,16 +74,16 @@ def groups(
 
 @dataclass(frozen=True)
 class GroupResult:
-    """What came of a group, or of a part of one.
+    """The result of a group, or of a part of one.
 
     Attributes
     ----------
     scores : sequence of Score
     seconds : float
-        That it took its process.
+        How long the process took for it.
     crashed : str
-        What ended the worker with these trials: a signal's name (`SIGKILL`), `exit 3`, `seconds` or `memory` (the limit
-        that was passed); empty where nothing did.
+        Why the worker with these trials ended: a signal's name (`SIGKILL`), `exit 3`, `seconds` or `memory` (the limit
+        that was passed); empty if it did not.
     warned : sequence of Warned
         The warnings that were given.
     """
@@ -106,7 +106,7 @@ class _Context:
         self.large = self.dataset.n_instances * self.dataset.n_features >= 5_000_000
 
     def training(self, split: Split) -> Moments:
-        """The moments of a split's training rows; those whose labels are hidden come along without them."""
+        """The moments of a split's training rows; rows whose labels are hidden are included without labels."""
         if not len(split.unlabelled):
             return self.moments.without(split.test)
         X, Y = self.dataset.X, self.dataset.Y
@@ -127,15 +127,15 @@ class Computer:
         self._context = None if data is None else _Context(data)
 
     def compute(self, group: Group, begin: Callable[[], None] = lambda: None) -> GroupResult:
-        """Compute the trials of a group; one that fails has its traceback in its `Score`, and the others go on.
+        """Compute the trials of a group; one that fails has its traceback in its `Score`, and the others are computed.
 
-        A trial whose method's source code is not what it was when the run was planned fails. `begin` is called when
-        all is there that no trial is to be charged with: code that is imported and compiled, and the data set.
+        A trial fails if its method's source code has changed since the run was planned. `begin` is called when the
+        data set is read and all code is imported and compiled, since the time for these is not that of a trial.
 
         Raises
         ------
         UserError
-            When the data set cannot be had any more.
+            When the data set is not available any more.
         """
         with protect_process():
             changed = [Score(t.key, None, why) for t in group.trials if (why := _changed(t))]
@@ -164,7 +164,7 @@ class Computer:
 
 @contextlib.contextmanager
 def _collected() -> Iterator[None]:
-    """Free what a block made and is not in use any more; what was there before, modules above all, is not examined."""
+    """Free unused objects that a `with` block made; older objects, above all modules, are not examined."""
     gc.freeze()
     try:
         yield
@@ -186,14 +186,14 @@ def _changed(trial: Trial) -> str:
 
 @cache
 def _warm_up(cls: type) -> None:
-    """Once in a process, before it is timed: what a class has to load or compile."""
+    """Load or compile what a class needs, once in a process and before anything is timed."""
     with contextlib.suppress(Exception, SystemExit):  # the trials that use it will fail by it
         warm_up(cls)
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """What the trials of a split are fitted from and tested on; `keep` writes what is kept of a fitted one."""
+    """The data that a split's trials are fitted from and tested on; `keep` writes what is kept of a fitted one."""
 
     moments: Moments
     X_test: Any
@@ -220,7 +220,7 @@ def _run_rows(trials: Sequence[Trial], group: Group, context: _Context) -> list[
 
 
 def _run_tuned(trials: Sequence[Trial], group: Group, context: _Context, rows: _Rows, train: Integers) -> list[Score]:
-    """Choose the parameters of a family's trials, then run them; a choice for the split is a part of the fit's time."""
+    """Choose the parameters of a family's trials, then run them; a choice for the split counts as fit time."""
     tune, dataset = trials[0].family.tune, trials[0].dataset
     assert tune is not None
     specs = [trial.spec for trial in trials]
@@ -357,10 +357,10 @@ def _run_family(trials: Sequence[Trial], group: Group, rows: _Rows, seconds: flo
 
 
 def _explain(error: BaseException) -> str:
-    """What a failed trial is recorded with: its traceback, as text that can be written, and not without end.
+    """The traceback that is recorded for a failed trial, as text that can be written, and shortened if it is long.
 
-    An exception that came of a signal which asks the run to end, whatever compiled code has made of it, goes on up.
-    Anything else that a method raises is its failure, SystemExit and KeyboardInterrupt included.
+    If a signal to end the run has been received, `Stop` is raised instead, whatever exception compiled code has made of
+    it. Any other exception of a method, SystemExit and KeyboardInterrupt included, is a failure of its trial.
     """
     raise_if_stopped()
     lines = [str(error)] if isinstance(error, UserError) else traceback.format_exception(error, limit=_FRAMES)

@@ -1,11 +1,11 @@
-"""Groups of trials computed on many machines: workers of a Dask cluster that runs already.
+"""Groups of trials computed on many machines: by the workers of a Dask cluster that is running already.
 
-A data set and its splits go to the scheduler once, from there to one worker, and from worker to worker: each of them
-gets them once, and needs no files of its own. A task is a group of trials and the name of its data set. The scheduler
-keeps what it was sent, so that a worker that dies costs what it was computing, and a worker that comes later gets what
-it lacks. The trials of a group whose workers died are computed again at the end, each alone, and one that ends its
-workers even so is recorded as crashed. Who may connect to the scheduler may run any code on it and on the workers, as
-always with Dask: use TLS, or a network of one's own.
+A data set and its splits go to the scheduler once, from there to one worker, and from worker to worker: each worker
+receives them once, and needs no files of its own. A task is a group of trials and the name of its data set. The
+scheduler keeps what was sent to it: if a worker dies, only the group that it was computing is lost, and a worker that
+joins later receives what it needs. The trials of a group whose workers died are computed again at the end, each alone,
+and a trial that ends its workers again is recorded as crashed. As always with Dask, anyone who can connect to the
+scheduler can run any code on it and on the workers: use TLS, or a private network.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from mlcdr.experiment.trials import Score
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-# What decides the last digits of a score, beside the methods' own source code.
+# Packages on which the last digits of a score depend, besides the methods' own source code.
 _DECIDING = ("numpy", "scipy", "scikit-learn")
 CONNECT_SECONDS = 15
 
@@ -56,7 +56,7 @@ class DaskCluster:
         self._scheduler = scheduler
 
     def n_threads(self) -> int:
-        """How many groups the workers compute at a time, as it is now.
+        """How many groups the present workers compute at the same time.
 
         Raises
         ------
@@ -75,8 +75,8 @@ class DaskCluster:
         Raises
         ------
         UserError
-            When there is no scheduler, or a worker has another version of the program or of what decides the last
-            digits.
+            When there is no scheduler, or a worker has another version of the program, or of a package on which the
+            last digits of scores depend.
         ExecutorLost
             When there is no scheduler any more.
         """
@@ -91,8 +91,8 @@ class _Work:
 
     def __init__(self, client: Client, data: DividedData):
         self.client = client
-        self.read = data  # already, when the run was planned
-        self.run = uuid.uuid4().hex[:8]  # keys of two runs on one scheduler are apart
+        self.read = data  # the data set that was read last when the run was planned
+        self.run = uuid.uuid4().hex[:8]  # so that two runs on one scheduler have different keys
         self.data: dict[DataSource, Future] = {}
         self.groups: dict[Future, Group] = {}
 
@@ -108,7 +108,7 @@ class _Work:
                 yield self._outcome(future)
             except KilledWorker:
                 suspects.append(group)
-        # Dask blames whatever a dead worker had before it. One trial at a time, with nothing beside it, is to blame.
+        # Dask reports all tasks that a dead worker had. Only a trial that ran alone is known to be the cause.
         for group in [replace(each, trials=(trial,)) for each in suspects for trial in each.trials]:
             future = self._submit(group)
             try:
@@ -119,8 +119,8 @@ class _Work:
 
     @staticmethod
     def _outcome(future: Future) -> GroupResult:
-        """What a task returned. Where the worker that had it died before it was fetched (`lost`), another computes it
-        again, and `result` waits for that; `cancelled` is what becomes of all futures when the scheduler is gone.
+        """The result of a task. If its worker died before the result was fetched (`lost`), another worker computes it
+        again, and `result` waits for that. All futures are `cancelled` when the scheduler is gone.
         """
         if future.status == "cancelled":
             raise ExecutorLost
@@ -128,7 +128,7 @@ class _Work:
         return outcome
 
     def _hand_over(self, source: DataSource) -> Future:
-        """The data set on the cluster, as what a task returns: the scheduler can have it made again."""
+        """Put the data set on the cluster as the result of a task, which the scheduler can have computed again."""
         import warnings
 
         with warnings.catch_warnings():
@@ -136,7 +136,7 @@ class _Work:
             key = f"mlcdr-data-{source.name.rpartition('/')[2]}-{self.run}-{len(self.data)}"
             data = self.read if self.read.source == source else source.read()
             future = self.client.submit(_keep, data, key=key, pure=True)
-        # before any task: those would all go to the first worker that has it
+        # copied before any task begins, since all tasks would go to the first worker with the data set
         if self.client.scheduler_info(n_workers=0)["n_workers"] > 1:
             self.client.replicate([future])
         return future
@@ -155,7 +155,7 @@ class _Work:
         return future
 
     def close(self) -> None:
-        """Let the cluster forget what is not finished, and leave it."""
+        """Cancel what is not finished, and disconnect from the cluster."""
         with contextlib.suppress(Exception):  # the scheduler may be gone
             if self.client.status == "running":
                 self.client.cancel([*self.groups, *self.data.values()], force=True)
@@ -166,7 +166,7 @@ class _Work:
 
 
 async def _greet(address: str) -> None:
-    """Exchange the first words with a scheduler: a client that gets none goes on waiting, whatever its timeout."""
+    """Check that a scheduler answers: a client that gets no answer goes on waiting, whatever its timeout."""
     from distributed.comm import connect
     from distributed.security import Security
 
@@ -195,7 +195,7 @@ def _connect(scheduler: str) -> Client:
 
 @contextlib.contextmanager
 def _losing(scheduler: str) -> Iterator[None]:
-    """Every way in which the client learns that the scheduler is gone, as `ExecutorLost`."""
+    """Turn every exception that means that the scheduler is gone into `ExecutorLost`."""
     from distributed.client import FutureCancelledError
     from distributed.comm import CommClosedError
 
@@ -218,7 +218,7 @@ def _keep(data: DividedData) -> DividedData:
 
 
 def _work(group: Group, data: DividedData, versions: Mapping[str, str]) -> GroupResult:
-    """What comes of a group, by a worker that computes as the parent would."""
+    """Compute a group in a worker; refuse it if the worker's versions are not those of the run."""
     _begin(os.getpid())
     here = _versions(group)
     apart = [f"{name} {versions[name]} and {here[name]}" for name in versions if versions[name] != here[name]]
@@ -234,14 +234,14 @@ def _work(group: Group, data: DividedData, versions: Mapping[str, str]) -> Group
 _lock = threading.Lock()
 
 
-@lru_cache(maxsize=2)  # groups come data set by data set; two threads may stand on either side of a border
+@lru_cache(maxsize=2)  # groups come data set by data set; two threads may be at two data sets, one after the other
 def _computer(data: DividedData) -> Computer:
     return Computer(data)
 
 
 @cache
 def _begin(process: int) -> None:
-    """Once in a worker: one BLAS thread, as everywhere, for good."""
+    """Limit a worker to one BLAS thread for its lifetime, once; all processes that compute trials have this limit."""
     threadpool_limits(1)
 
 
@@ -252,7 +252,7 @@ def _address() -> str:
 
 
 def _versions(group: Group) -> dict[str, str]:
-    """Whatever a trial's scores depend on beside its data: packages, and the source code of each method."""
+    """What a trial's scores depend on besides its data: versions of packages, and the source code of each method."""
     components = {f"{c.family} {c.name}": c for trial in group.trials for c in trial.spec.components()}
     versions = {
         "mlcdr": f"{__version__} ({PROGRAM})",

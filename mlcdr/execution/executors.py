@@ -19,23 +19,23 @@ from mlcdr.processes import block_signals, raise_if_stopped, watch_parent
 
 
 class ExecutorLost(Exception):
-    """Nothing is left that could compute; what was finished is recorded."""
+    """No worker, or no scheduler, is left; what was finished is recorded."""
 
 
 class Executor(Protocol):
     """Computes groups of trials."""
 
     def compute(self, pending: Sequence[Group], data: DividedData) -> Generator[GroupResult, None, None]:
-        """What comes of each group as it is finished, in any order; to close the generator is to end the work.
+        """The result of each group as it is finished, in any order; closing the generator ends the work.
 
         `data` is a data set that has been read already, for an executor that can use it.
 
         Raises
         ------
         UserError
-            When a data set cannot be had any more.
+            When a data set is not available any more.
         ExecutorLost
-            When nothing is left that could compute.
+            When no worker, or no scheduler, is left.
         """
 
 
@@ -50,9 +50,9 @@ class ThisProcess:
 
 
 class Forked:
-    """A copy of this process for each trial; one that dies, or is ended after some seconds, gives no scores.
+    """A fork of this process for each trial; a fork that dies, or is ended after some seconds, gives no scores.
 
-    It has all imports behind it, so it costs little. Only where a process can be copied (`is_possible`).
+    A fork has all modules imported already, so it costs little. Only on systems where it works (`is_possible`).
     """
 
     def __init__(self, seconds: float):
@@ -60,7 +60,7 @@ class Forked:
 
     @staticmethod
     def is_possible() -> bool:
-        """Whether this system copies processes, and a copy is as good as new."""
+        """Whether a forked process works on this system as a new one does."""
         return sys.platform == "linux"
 
     def compute(self, pending: Sequence[Group], data: DividedData) -> Generator[GroupResult, None, None]:

@@ -1,10 +1,10 @@
-"""What a run reports to while it goes on."""
+"""The interface by which a run reports its progress."""
 
 from __future__ import annotations
 
 
 class Listener:
-    """A no-op listener; the command line's shows the progress, a test's may look at it."""
+    """A listener that does nothing; subclasses show the progress."""
 
     def begin(self, name: str, total: int, kept: int) -> None:
         """The run begins: `total` trials are planned, of which `kept` were computed before."""

@@ -1,8 +1,8 @@
-"""Model files: a fitted classifier with the names of its features and labels, written, loaded and put to data.
+"""Model files: a fitted classifier with the names of its features and labels, written, loaded and applied to data.
 
-A model is written with skops, whose files name what they are made of, if that is installed and what it wrote says the
-same as the model did; else with joblib, whose files are pickles. Either is loaded only on the user's word: to load a
-model is to run it.
+A model is written with skops, whose files name the types in them, if it is installed and the model read back gives the
+same predictions; else with joblib, whose files are pickles. Both are loaded only if the user trusts the file: loading a
+model can run any code.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ENDINGS = (".skops", ".joblib")
 
 _FORMAT = "mlcdr model 2"
 _SCHEMA = "schema.json"  # of a file of skops': the parts of the model
-_LARGEST_SCHEMA = 4 * 2**20  # bytes of it that are looked into without --trust
+_LARGEST_SCHEMA = 4 * 2**20  # the most bytes of it that are read without --trust
 _CHECKED = 50  # rows by which a file of skops' is checked
 
 
@@ -111,7 +111,7 @@ class Model:
 def write_model(stem: Path, model: Model, X: Any) -> Path:
     """Write a model to `stem`.skops or `stem`.joblib, whole or not at all.
 
-    `X` (n×d): some rows, to see whether what was written says the same of them.
+    `X` (n×d): some rows, for which the written model must give the same predictions.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def write_model(stem: Path, model: Model, X: Any) -> Path:
 
 
 def _by_skops(content: dict[str, Any], X: Any) -> bytes | None:
-    """The file's content; None where skops is not there, or cannot do it."""
+    """The file's content; None if skops is not installed, or cannot write and read this model."""
     try:
         import skops.io as skops_io
     except ImportError:
@@ -149,7 +149,7 @@ def _by_skops(content: dict[str, Any], X: Any) -> bytes | None:
         data = skops_io.dumps(content, compression=zipfile.ZIP_DEFLATED)
         back = skops_io.loads(data, trusted=skops_io.get_untrusted_types(data=data))["classifier"]
         same = np.array_equal(back.predict(X), content["classifier"].predict(X))
-    except Exception:  # a user's own class may do anything to it; joblib is there
+    except Exception:  # a class of the user may raise any exception here; joblib is used then
         return None
     return data if same else None
 
@@ -214,7 +214,7 @@ def _skops(path: Path) -> Any:
 
 
 def _foreign(path: Path) -> str:
-    """What a file of skops' names other than parts of mlcdr; only its schema is unpacked, and it must be small."""
+    """The types that a skops file names and that are not of mlcdr; only its schema is unpacked, which must be small."""
     if path.suffix != ".skops":
         return ""
     try:
@@ -227,7 +227,7 @@ def _foreign(path: Path) -> str:
             for name in set(packed.namelist()):  # skops would read an array each time it is named
                 copy.writestr(name, packed.read(name) if name == _SCHEMA else b"")
         named = skops_io.get_untrusted_types(data=bare.getvalue())
-    except Exception:  # not there, or not a file of skops': to load it says which
+    except Exception:  # missing, or not a skops file: loading it reports which
         return ""
     foreign = [each for each in named if not each.startswith("mlcdr.")]
     return f" (it names {', '.join(foreign)})" if foreign else " (it names parts of mlcdr and its libraries only)"

@@ -1,6 +1,6 @@
 """The plan of a run: its trials, those that are on record, and the groups that are still to be computed.
 
-`plan_run` makes the plan of a run that holds the results folder; `survey` says what a run would do, without doing it.
+`plan_run` makes the plan of a run that holds the results folder; `survey` describes what a run would do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from mlcdr.results.store import Store, place
 
 @dataclass(frozen=True)
 class Part:
-    """One data set of a run: where it comes from, what the manifest says of it, its trials and labels, with shares.
+    """One data set of a run: its source, its facts for the manifest, its trials, and its labels with their frequencies.
 
     `few`: a few of its rows, on which methods are tried before the run.
     """
@@ -58,7 +58,7 @@ class RunPlan:
     n_kept : int
         How many trials are on record with all that is to be kept of them.
     pending : sequence of Group
-        What is to be computed.
+        The groups that are to be computed.
     isolated : bool
         Whether a pending trial ended its worker before, so that it must not be computed in the run's own process.
     data : DividedData
@@ -87,7 +87,7 @@ def plan_run(
     Raises
     ------
     UserError
-        When a data set cannot be had, or divided as the experiment asks.
+        When a data set is not available, or cannot be divided as the experiment asks.
     """
     parts = []
     try_methods = try_methods and has_own(experiment)
@@ -130,13 +130,13 @@ def prepare(experiment: Experiment, spec: DatasetSpec, listener: Listener) -> tu
     Raises
     ------
     UserError
-        When it cannot be had, or divided as the experiment asks.
+        When it is not available, or cannot be divided as the experiment asks.
     """
     try:
         data = DataSource.of(spec, experiment.splits).read()
     except ConfigError as error:  # more rows asked for than there are
         raise ConfigError([experiment.placed(problem) for problem in error.problems]) from None
-    except MissingValueError as error:  # which an option in the config mends
+    except MissingValueError as error:  # an option in the config helps
         where = f"datasets.{experiment.datasets.index(spec)}"
         raise ConfigError([experiment.placed(f"{where}: {error}")]) from None
     dataset = data.dataset
@@ -173,13 +173,13 @@ class DatasetSurvey(NamedTuple):
     name : str
     n_instances, n_features, n_labels : int
     trials, done, failed, pending : int
-        Planned; with scores in the folder (and all that is to be kept); tried in vain, which a run tries again; and
-        what a run would compute now.
+        Planned; with scores in the folder (and all that is to be kept); failed, which a run computes again; and what a
+        run would compute now.
     groups, fits : int
-        Of what is pending: splits, each the work of one worker, and fits in them, those
-        included (about as many) by which parameters are chosen.
+        Of the pending trials: splits, each the work of one worker; and fits, including about as many as the choice of
+        parameters takes.
     seconds : float or None
-        Of one worker for what a run would compute now, by past timings; None without any.
+        The time that one worker would take for the pending trials, from past timings; None without any.
     """
 
     name: str
@@ -208,15 +208,15 @@ class Survey:
 
 
 def survey(experiment: Experiment, out: Path) -> Survey:
-    """Say what `run` with the same arguments would do; reads the data sets and writes nothing.
+    """Describe what `run` with the same arguments would do; reads the data sets and writes nothing.
 
     Raises
     ------
     UserError
-        When a data set cannot be had, or what is in the folder cannot be read.
+        When a data set is not available, or what is in the folder cannot be read.
     """
     folder = out / experiment.name
-    experiment_yaml(experiment)  # what is too long for a run is so for its plan
+    experiment_yaml(experiment)  # refuses an experiment that is too long for a run
     record, keeping = kept(folder), Keeping.of(experiment.keep, folder, experiment.keep_top)
     datasets = []
     shared: dict[str, list[str]] = {}  # line → methods
@@ -242,7 +242,7 @@ def _survey_dataset(part: Part, record: Kept, keeping: Keeping | None) -> Datase
 
 
 def _count_fits(part: Part, trials: Iterable[Trial]) -> tuple[int, int]:
-    """How many fits trials of a data set take themselves, and about how many the choice of their parameters."""
+    """How many fits the trials of a data set take, and about how many more the choice of their parameters takes."""
     families = {(trial.split, id(trial.family)): trial.family for trial in trials}
     searches = {
         (split if family.tune.scope == "split" else 0, number): family.tune

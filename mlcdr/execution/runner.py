@@ -56,10 +56,10 @@ def run(
     backend : {"loky", "dask"}
         Processes of this machine, of which one job needs none; or the workers of a Dask cluster, whatever their number.
     fresh : bool
-        Remove what is there as soon as the trials are planned.
+        Remove earlier results as soon as the trials are planned.
     listener : Listener or None
     failed_only : bool
-        Compute those trials only that failed before (their methods may have been mended since), not what is pending.
+        Compute those trials only that failed before (their methods may have been corrected since), not what is pending.
     scheduler : str or None
         Of the Dask cluster: its address, or its scheduler file.
     try_methods : bool
@@ -71,15 +71,16 @@ def run(
     ConfigError
         When a method that is tried cannot work.
     UserError
-        When a data set cannot be had, the folder cannot be written, limits cannot be held, or no scheduler answers.
+        When a data set is not available, the folder cannot be written, the system cannot enforce limits, or no
+        scheduler answers.
     """
     check_backend(backend, scheduler, experiment.limits)
     cluster = None if scheduler is None else DaskCluster(scheduler)
     jobs = jobs or joblib.cpu_count() if cluster is None else cluster.n_threads()
     listener = listener or Listener()
     report = RunReport(out / experiment.name, jobs, backend)
-    folder = report.folder.absolute()  # a method may leave this process in another one
-    resolved = experiment_yaml(experiment)  # what cannot be read back later is refused now
+    folder = report.folder.absolute()  # absolute, since a method may change the working directory
+    resolved = experiment_yaml(experiment)  # refuses an experiment that could not be read back later
     plan: RunPlan | None = None
     with threadpool_limits(1), protect_process(), Store(report.folder, fresh) as store:
         keeping = Keeping.of(experiment.keep, folder, experiment.keep_top)
@@ -98,7 +99,7 @@ def run(
                 same = store.begin(made.trials, jobs) and before == resolved and keeping is None
                 if fresh:
                     forget(folder)
-                plan = made  # from here on there is something to write at the end
+                plan = made  # from here on there are results to write at the end
                 report.planned, report.kept = len(plan.trials), plan.n_kept
                 listener.begin(experiment.name, report.planned, report.kept)
                 _execute(cluster or _local(plan, jobs, experiment.limits), plan, store, report, listener)
@@ -126,9 +127,9 @@ def _text(path: Path) -> str:
 
 
 def _try(experiment: Experiment, plan: RunPlan, executor: Executor) -> None:
-    """Try the methods with pending trials on the few rows that the plan has: in this process only if they run in it.
+    """Try the methods with pending trials on the few rows that the plan has.
 
-    Else in a copy of it; where there can be none, nothing is tried.
+    This is done in this process if the run is computed in it, else in forks; where forks do not work, nothing is tried.
     """
     pending = {trial.key for group in plan.pending for trial in group.trials}
     if not (isinstance(executor, ThisProcess) or Forked.is_possible()):
@@ -145,7 +146,7 @@ def _try(experiment: Experiment, plan: RunPlan, executor: Executor) -> None:
 
 
 def check_backend(backend: str, scheduler: str | None, limits: LimitsSpec) -> None:
-    """Refuse a backend that there is not, or that cannot do what is asked of it.
+    """Refuse an unknown backend, or one that cannot take the scheduler or the limits.
 
     Raises
     ------
@@ -172,11 +173,11 @@ def _local(plan: RunPlan, jobs: int, limits: LimitsSpec) -> Executor:
 def _execute(executor: Executor, plan: RunPlan, store: Store, report: RunReport, listener: Listener) -> None:
     """Compute what is pending, and record each group as it comes."""
     left = {trial.key for group in plan.pending for trial in group.trials}
-    # Closed here and not when the garbage is collected: to close it is to end the workers.
+    # Closed here, not by the garbage collector: closing it ends the workers.
     with contextlib.closing(executor.compute(plan.pending, plan.data)) as results:
         for result in results:
             scores, trials = result.scores, plan.trials
-            # What is on record stays, whether or not what was to be kept of it could be.
+            # Scores on record stay, even if the files that were to be kept of the trial could not be written.
             store.record(trials, [s for s in scores if s.key not in plan.done], result.seconds, result.crashed)
             failed = [score for score in scores if score.values is None]
             report.failures += [(trials[s.key], s.error or "") for s in failed if s.key in plan.done]

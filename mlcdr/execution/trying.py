@@ -1,9 +1,9 @@
 """Each method fitted once to a few rows of its data set, so that one that cannot work is reported before it is run.
 
-The rows are of the first split: enough of them that each label is present, and absent, in several. What fails with them
-may only have too few (neighbours, folds, clusters), so it counts as a method that cannot work if its exception is one
-that no number of rows mends (`_MISTAKES`), or if the method fails on the whole first split, too. Nothing is recorded,
-and no random number of a run is drawn.
+The rows are of the first split: enough of them that each label is present, and absent, in several. A method may fail
+only because there are too few rows (for its neighbours, folds, clusters). So it counts as one that cannot work only if
+more rows would not avoid its exception (`_MISTAKES`), or if it fails on the whole first split, too. Nothing is
+recorded, and no random number of a run is drawn.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from mlcdr.metrics import target
 from mlcdr.results.failures import describe_error
 
 SECONDS = 60.0
-"""That `check_methods` gives a method on a few rows, and again on a split; and a run all methods of a data set."""
+"""The most seconds of a trial on a few rows, and in `check_methods` again on a split."""
 
 _OF_LABEL = 8  # rows in which each label is to be present, and as many in which it is absent
 _TRAIN, _MOST, _TEST = 60, 400, 20  # training rows, at least and at most, and test rows
 
-# What no number of rows mends: names of exceptions.
+# Names of exceptions that more rows would not avoid.
 _MISTAKES = {
     "AttributeError",
     "ImportError",
@@ -59,7 +59,7 @@ _MISTAKES = {
 
 @dataclass(frozen=True)
 class FewRows(DataSource):
-    """A source that brings the data along: the first `n_train` rows of a small data set train, the others test."""
+    """A source that contains its data: the first `n_train` rows of a small data set train, the others test."""
 
     dataset: Dataset | None = field(default=None, compare=False, repr=False)
     n_train: int = 0
@@ -80,7 +80,7 @@ def check_methods(experiment: Experiment) -> Findings:
     Raises
     ------
     UserError
-        When a data set cannot be had or divided.
+        When a data set is not available or cannot be divided.
     """
     mistakes: dict[str, None] = {}
     remarks: dict[str, None] = {}
@@ -110,7 +110,7 @@ def _name_rows(few: DividedData) -> str:
 
 
 def _mended_by_nothing(error: str) -> bool:
-    """Whether a failure on few rows is one on any number of rows."""
+    """Whether a failure on few rows would occur on any number of rows."""
     return _is_mistake(error) or (_kind(error) == "crashed" and not _took_too_long(error))
 
 
@@ -126,10 +126,10 @@ def has_own(experiment: Experiment) -> bool:
 def find_mistakes(
     experiment: Experiment, few: DividedData, trials: Sequence[Trial], executor: Executor
 ) -> Iterator[str]:
-    """Try those methods that `has_own` is about on a few rows of a data set; what cannot work, by line.
+    """Try the methods of the user or of other packages (`has_own`) on a few rows; a line for each that cannot work.
 
-    `trials`: of the data set, those that are to be computed. What too few rows, a limit or a crash may explain is left
-    for the run to record.
+    `trials`: the trials of the data set that are to be computed. A failure that too few rows, a limit or a crash may
+    explain is not reported here: the run records it.
     """
     wanted = [trial for trial in trials if _is_own(trial.spec)]
     if not wanted and _has_own_metric(experiment):

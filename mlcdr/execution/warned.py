@@ -1,7 +1,7 @@
 """Warnings that methods give while they are computed: counted instead of printed, and shown once at the end of a run.
 
-Warnings that are the same but for their numbers, from one line of code, are one kind. They are counted wherever trials
-are computed and come back with the scores.
+Warnings that are the same but for their numbers, from one line of code, are one kind. They are counted in the process
+that computes a trial, and returned with the scores.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Warned:
 
     @property
     def kind(self) -> tuple[str, str, str]:
-        """What it shares with the others of its kind, whatever their method."""
+        """What all warnings of one kind have in common; the method may differ."""
         return self.category, self.place, without_numbers(self.text)
 
 
@@ -101,7 +101,7 @@ class _Collector:
                 self._before.__enter__()
                 self._show = warnings.showwarning
                 warnings.showwarning = self._record
-                if not sys.warnoptions:  # what nothing else decides: each time, and not once for a line of code
+                if not sys.warnoptions:  # if no other filter applies: every time, not once for a line of code
                     for category in (UserWarning, RuntimeWarning, FutureWarning):
                         warnings.simplefilter("always", category, append=True)
             self._logs[threading.get_ident()] = log
@@ -114,7 +114,7 @@ class _Collector:
                     self._before.__exit__(None, None, None)
 
     def current(self) -> _Log | None:
-        """The log of this thread; of a thread that a method has started, the only one there is."""
+        """The log of this thread; for a thread that a method has started, the only log if there is only one."""
         logs = self._logs
         found = logs.get(threading.get_ident())
         return next(iter(logs.values()), None) if found is None and len(logs) == 1 else found
@@ -134,7 +134,7 @@ counting = _collector.counting
 
 
 def of_method(name: str) -> None:
-    """The warnings that follow are of this method."""
+    """Count the warnings that follow as warnings of this method."""
     log = _collector.current()
     if log is not None:
         log.method = name

@@ -1,16 +1,18 @@
 """Worker processes that may die: the groups of a run are computed by processes that can be killed one by one.
 
-Each worker has a pipe of its own, and shares nothing else: one that is killed, wherever it stands, leaves no lock
-behind, and the run knows which group it had. Those trials are tried again, alone, when no other worker computes:
-first those together that one fit serves, then each by itself. The trial that ends its worker again is `crashed`.
+Each worker has a pipe of its own, and shares nothing else: a worker that is killed, at whatever point, leaves no lock
+behind, and the run knows which group it was computing. The trials of that group are tried again when no other worker
+computes: first the trials of each fit together, then each trial alone. A trial that ends its worker again is recorded
+as `crashed`.
 
-Limits are held from outside, so that a trial in compiled code ends, too: the run looks at the clock (which does not
-jump when the system's time is set) and at the worker's resident memory (in /proc, or by psutil) every twentieth of a
-second, and kills it. What grows by more than the machine has within that time, the system's own killer ends. The clock
-of a task starts when its worker has imported and compiled what the task needs, and has read the data set.
+Limits are enforced from outside, so that they also end a trial in compiled code: every twentieth of a second the run
+checks the time (by a clock that does not jump when the system's time is set) and the worker's resident memory (in
+/proc, or by psutil), and kills a worker that has passed a limit. A worker that takes all memory of the machine within
+that time is killed by the system. The clock of a task starts when its worker has imported and compiled what the task
+needs, and has read the data set.
 
-A worker is seen to be dead by its process, too, and not by the end of its pipe alone: a child that a method has forked
-may hold that. It leads a process group, which ends with it.
+That a worker is dead is seen from its process, too, not only from the end of its pipe: a child that a method has forked
+may keep the pipe open. A worker leads a process group, which is killed with it.
 """
 
 from __future__ import annotations
@@ -43,19 +45,19 @@ from mlcdr.processes import ENDING_SIGNALS, block_signals, close_in_forks, raise
 from mlcdr.standard_streams import protect_streams
 
 _PROC = Path("/proc")  # macOS and Windows have none
-_LOOK = 0.05  # seconds between two looks at the memory of a worker
-_REST = 1.0  # seconds between two looks at whether workers live, and at whether the run is to stop
+_LOOK = 0.05  # seconds between two checks of a worker's memory
+_REST = 1.0  # seconds between two checks whether workers live, and whether the run is to stop
 _PREPARING = 600.0  # seconds that a worker has to import, compile and read, before the clock of its task starts
-_BEGUN = "begun"  # what a worker sends then
-_STARTS = 3  # workers in a row that die before they have begun anything
+_BEGUN = "begun"  # the message that a worker sends then
+_STARTS = 3  # the run ends if so many workers in a row die before they are ready
 _LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM", "NUMBA_NUM", "NUMEXPR_NUM")
-_SAFE_PATH, _OURS = "PYTHONSAFEPATH", "mlcdr"  # any text will do; this one says that it is not the user's
+_SAFE_PATH, _OURS = "PYTHONSAFEPATH", "mlcdr"  # any text works; this one marks that mlcdr set it
 _ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
 
 
 @contextlib.contextmanager
 def _libraries_first() -> Iterator[None]:
-    """What is started meanwhile does not look for libraries in the working directory, as Python (from 3.11) would."""
+    """Processes started in the `with` block do not search the working directory for modules (Python 3.11 or later)."""
     if os.environ.get(_SAFE_PATH):
         yield
         return
@@ -68,11 +70,11 @@ def _libraries_first() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Task:
-    """A group in its turn; `again`: how often its trials have ended a worker."""
+    """A group to be computed; `again`: how often its trials have ended a worker."""
 
     group: Group
     again: int = 0
-    fresh: bool = False  # wants a worker that has computed nothing yet
+    fresh: bool = False  # needs a worker that has computed nothing yet
 
 
 def _families(group: Group) -> list[Group]:
@@ -88,13 +90,13 @@ class _Worker:
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, os.getpid()), env=_ONE_THREAD)
         try:
-            with block_signals(), _libraries_first():  # it comes to life as deaf to them as this is now
+            with block_signals(), _libraries_first():  # the new process inherits that they are blocked
                 self.process.start()
         except BaseException:
             if self.process.pid is not None:
                 self.kill()
             raise
-        theirs.close()  # when the worker dies its pipe ends
+        theirs.close()  # so that the pipe ends when the worker dies
         self.task: _Task | None = None
         self.given = 0.0
         self.begun: float | None = None
@@ -114,9 +116,9 @@ class _Worker:
     def kill(self) -> None:
         """End it, with all that it may have started, and wait until it is gone."""
         lives, pid = self.process.exitcode is None, self.process.pid
-        with contextlib.suppress(OSError, AttributeError):  # it leads no group yet, or such a system has none
+        with contextlib.suppress(OSError, AttributeError):  # it leads no process group yet, or the system has none
             os.killpg(pid, signal.SIGKILL)
-        if lives:  # the number of one that is gone may be another process's
+        if lives:  # the process number of a dead worker may belong to another process
             with contextlib.suppress(OSError):
                 os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
         self.process.join()
@@ -126,7 +128,7 @@ class _Worker:
         """The signal, or the exit code, of a worker that is dead, or whose pipe has ended."""
         end = time.monotonic() + 5.0
         while (code := self.process.exitcode) is None and time.monotonic() < end:
-            time.sleep(0.01)  # `join` waits for a pipe of its own, which a child may hold
+            time.sleep(0.01)  # not `join`, which waits for a pipe that a child may keep open
         if code is None:  # it lives, and has closed its pipe
             return "a closed pipe"
         if code >= 0:
@@ -138,10 +140,10 @@ class _Worker:
 
 
 class LocalWorkers:
-    """Processes of this machine, each of which may die; see the module's text.
+    """Processes of this machine, each of which may die; see the module's docstring.
 
     With limits, the trials that one fit serves are a task of their own, to which the limits apply; they share nothing
-    with those of other methods then. A trial that is ended costs the work of its task, and nothing else.
+    with those of other methods then. If a trial is ended, only the work of its task is lost.
 
     Parameters
     ----------
@@ -152,7 +154,7 @@ class LocalWorkers:
     Raises
     ------
     UserError
-        When the limits cannot be held on this system.
+        When this system cannot enforce the limits.
     """
 
     def __init__(self, jobs: int, limits: LimitsSpec):
@@ -169,7 +171,7 @@ class LocalWorkers:
             try:
                 suspects: list[_Task] = []
                 yield from self._work((_Task(part) for part in parts), suspects, self._jobs)
-                while suspects:  # alone: nothing else takes memory, or gets into the way
+                while suspects:  # alone, so that no other worker takes memory or disturbs it
                     again, suspects = suspects, []
                     yield from self._work(again, suspects, 1)
             finally:
@@ -178,7 +180,7 @@ class LocalWorkers:
                 self._workers.clear()
 
     def _work(self, tasks: Iterable[_Task], suspects: list[_Task], jobs: int) -> Iterator[GroupResult]:
-        """What comes of the tasks; those whose worker died, and that are to be tried again, are put to `suspects`."""
+        """The results of tasks; a task whose worker died, and that is to be tried again, is added to `suspects`."""
         left = deque(tasks)
         while len(self._workers) > jobs:
             self._workers.pop().kill()
@@ -188,7 +190,7 @@ class LocalWorkers:
             for _ in range(min(jobs - len(self._workers), len(left) - idle)):
                 try:
                     self._workers.append(_Worker())
-                except OSError as error:  # no more processes, files or memory: fewer workers do it, too
+                except OSError as error:  # no more processes, files or memory: go on with fewer workers
                     if not self._workers:
                         raise ExecutorLost(f"no worker process can be started ({error.strerror or error})") from error
                     jobs = len(self._workers)
@@ -209,7 +211,7 @@ class LocalWorkers:
                 yield from self._limited(worker, suspects)
 
     def _heard(self, worker: _Worker, suspects: list[_Task]) -> Iterator[GroupResult]:
-        """What a worker has to say: that it is ready, what came of its task, or that it died."""
+        """Handle a message of a worker (it is ready, or has the result of its task), or its death."""
         try:
             if not worker.pipe.poll():
                 if worker.process.exitcode is None:
@@ -256,10 +258,10 @@ class LocalWorkers:
 
 
 def _ended(task: _Task, cause: str, suspects: list[_Task], limits: LimitsSpec | None = None) -> Iterator[GroupResult]:
-    """Of a task that ended its worker: what is to be tried again, or else the trial that is `crashed`.
+    """Have the trials of a task that ended its worker tried again, or else give them the result `crashed`.
 
-    A trial that takes too long takes as long again. One that takes too much memory is tried again in a new process, for
-    earlier trials leave some behind.
+    A trial that took too long is not tried again, since it would take as long. One that took too much memory is tried
+    again in a new process, since earlier trials leave some memory in use.
     """
     fits = _families(task.group)
     if cause != "seconds" and task.again == 0:
@@ -299,9 +301,9 @@ def _resident(pid: int | None) -> int | None:
 
 
 def _serve(pipe: Connection, parent: int) -> None:
-    """A worker's life: compute what comes through the pipe, one group after another."""
+    """The loop of a worker: compute the groups that come through the pipe, one after another."""
     protect_streams()
-    if os.environ.get(_SAFE_PATH) == _OURS:  # what a method starts is as it would be elsewhere
+    if os.environ.get(_SAFE_PATH) == _OURS:  # removed, so that it does not affect what a method starts
         del os.environ[_SAFE_PATH]
     close_in_forks(pipe)
     if sys.platform == "win32":
@@ -310,7 +312,7 @@ def _serve(pipe: Connection, parent: int) -> None:
         os.set_inheritable(pipe.fileno(), False)
     with contextlib.suppress(OSError, AttributeError):
         os.setpgid(0, 0)  # so that what a trial starts ends with it
-    with contextlib.suppress(OSError):  # where memory runs out, rather this process than the run
+    with contextlib.suppress(OSError):  # where memory runs out, the system is to kill this process rather than the run
         Path("/proc/self/oom_score_adj").write_text("500")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run, which ends the workers
     if hasattr(signal, "pthread_sigmask"):

@@ -40,7 +40,7 @@ class RunReport:
     folder : path
         The results folder.
     jobs, backend : int, str
-        Workers, and what they are.
+        How many workers, and of which kind.
     planned, kept, computed : int
         Trials in the plan; computed before; computed by this run (failed ones included).
     done : int
@@ -50,11 +50,11 @@ class RunReport:
     crashed : int
         How many of these ended their worker process, or were ended with it.
     unchanged : bool
-        Nothing was computed, and the exports stand as the run before wrote them.
+        Whether nothing was computed, and the exports are those that the run before wrote.
     interrupted : bool
-        A signal ended it, or no worker came to life, before all was done.
+        Whether a signal ended it, or no worker was left, before all was done.
     lost : str
-        Why no worker came to life.
+        Why no worker was left.
     warned : list of Warned
         The warnings that methods gave, counted.
     seconds : float
@@ -62,7 +62,7 @@ class RunReport:
     started : str
         When it began (UTC, ISO 8601).
     clock : float
-        The same by a clock that nothing sets.
+        The same by the monotonic clock.
     """
 
     folder: Path
@@ -179,9 +179,10 @@ def _manifest(experiment: Experiment, plan: RunPlan, report: RunReport) -> dict[
 
 
 def _history(folder: Path, manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    """One entry for each run that computed trials of this folder and ended by itself, from the last that kept none on.
+    """One entry for each run that computed trials of this folder and was not killed.
 
-    What stands above it in the manifest is of the last run alone, which may have computed nothing.
+    The list begins with the last run that kept no earlier trials. The other facts of the manifest are of the last run
+    alone, which may have computed nothing.
     """
     try:
         earlier = read_manifest(folder)["computed_by"]
@@ -200,7 +201,7 @@ def _history(folder: Path, manifest: dict[str, Any]) -> list[dict[str, Any]]:
 
 @cache
 def installed_version(package: str) -> str | None:
-    """The version of a package when it is first asked for; None if it is not installed."""
+    """The version of a package, read once in a process; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Where a data set and its splits come from, and both of them once they have been read."""
+"""The source of a data set and its splits, and the data set and splits once they have been read."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from mlcdr.methods.contracts import as_dense
 
 @dataclass(frozen=True)
 class DataSource:
-    """Where any process gets a data set and its splits from.
+    """The source from which any process can read a data set and its splits.
 
-    `stamp` identifies what was found there when the run was planned; a process that finds something else refuses it.
+    `stamp` identifies the content when the run was planned; a process that reads other content raises an error.
     """
 
     name: str
@@ -102,7 +102,7 @@ class DividedData:
     def folds(self, n_folds: int, rows: Integers, name: str) -> Splits:
         """The folds of some rows by which a method is tuned: stratified, or of whole groups, where the splits are.
 
-        `name` is what they are drawn from, with the seed.
+        They are drawn from the seed and `name`.
 
         Raises
         ------

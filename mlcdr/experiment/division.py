@@ -1,6 +1,6 @@
-"""Which rows train and which rows test, and which of the former lose their labels, of one data set.
+"""The division of a data set's rows: which of them train, which test, and which training rows lose their labels.
 
-`make_splits` makes them of what a config asks for (`mlcdr.experiment.splits`).
+`make_splits` makes it from the `splits` of a config (`mlcdr.experiment.splits`).
 
 `labelled: 30%` hides the labels of all training rows but a random 30 %: methods that use rows without labels get them
 as such, others do not see them. `Splits.hiding` does it, for a share that is swept too (`sweep: {splits.labelled: …}`).
@@ -41,7 +41,7 @@ class Split:
         Plain data that determines this split of a given data set, and nothing else (not how many splits there are):
         made to be a part of a trial's key.
     unlabelled : ndarray of int64
-        The training rows whose labels are hidden, likewise; all three together are all rows.
+        The training rows whose labels are hidden, ascending; `train`, `test` and these together are all rows.
     """
 
     index: int
@@ -53,18 +53,18 @@ class Split:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Splits(Sequence[Split]):
-    """All splits of one data set, each made when asked for: `len(splits)`, `splits[i]`, iteration.
+    """All splits of one data set, each made when it is used: `len(splits)`, `splits[i]`, iteration.
 
     Attributes
     ----------
     identities : sequence of mapping
-        Of each split, `labelled` left out of account.
+        The identity of each split, without `labelled`.
     tested : sequence of int
-        The parts of a repeat that test, in turn.
+        The parts of a repeat that are test rows, one after another.
     parts : callable
         The part of each row in a repeat, by the repeat's number.
     hidden_by : (seed, data set's name)
-        What the rows that keep their labels are drawn from.
+        The source of randomness for the rows that keep their labels.
     labelled : float or int, optional
         How many training rows keep their labels, as a share or a number.
     """
@@ -100,7 +100,7 @@ class Splits(Sequence[Split]):
     def hiding(self, labelled: float | int | None) -> "Splits":
         """The same splits with the labels of all training rows hidden but those of a random part, `labelled` of them.
 
-        A share is rounded half up, to 1 row at least. The parts of one split are nested: they begin one random order.
+        A share is rounded half up, to 1 row at least. The parts of one split are nested beginnings of a random order.
         """
         return self if labelled is None else replace(self, labelled=labelled)
 
@@ -229,7 +229,7 @@ def _words(n: int, seed: int, *names: str | int) -> np.ndarray:
 
 
 def n_training_rows(train_size: float, n_instances: int) -> int:
-    """Training rows of `n_instances`: a fraction is taken of them and rounded half up, a whole number is meant as such.
+    """Training rows of `n_instances`: a fraction is taken of them and rounded half up, a whole number stays as it is.
 
     The fraction counts as the decimal that was written (0.145 of 100 rows are 14.5, hence 15, though the binary number
     0.145 is a little less).

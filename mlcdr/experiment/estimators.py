@@ -1,4 +1,4 @@
-"""From a method of the config to its estimator, and the facts of a fitted one that metrics show."""
+"""From a method of the config to its estimator, and the facts of a fitted estimator that metrics show."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from mlcdr.methods.contracts import declared, fitted_attribute, may_have_seed, s
 def build(spec: MethodSpec) -> ComposedClassifier:
     """The estimator of a method, whose parameters have been checked with the config.
 
-    An instance space is a classifier, and so a learner, that has the line as its own `classifier`; or the learner
-    alone, if that is a classifier and there is nothing else.
+    An instance space is a classifier, so it stands in the learner's place. Its `classifier` is the estimator made of
+    the other parts; or the learner itself, if that is a classifier and there are no other parts.
     """
     learner = spec.learner.build(check=False)
     line = ComposedClassifier(
@@ -54,8 +54,8 @@ def seeded(estimator: ComposedClassifier, seed: int, trial: Trial) -> ComposedCl
 
 
 def features_kept(estimator: ComposedClassifier) -> dict[str, Any]:
-    """The dimensions of the last step of the feature space, and how well it was fitted (a dual space is none: its code
-    is not kept); the dimensions and the clusters of an instance space.
+    """The dimensions of the last step of the feature space, and how well it was fitted (a dual space does not count as
+    a step: its code is not kept); the dimensions and the clusters of an instance space.
     """
     whole = estimator.learner_
     steps = [step for step in estimator.feature_steps_ if step is not estimator.label_space_]
@@ -71,4 +71,4 @@ _FACTS = {
     "cluster_instances": "cluster_sizes_",
     "cluster_labels": "cluster_n_labels_",
 }
-"""Of a metric that shows it: what fitting leaves in a part."""
+"""Metric → the fitted attribute of a part that it shows."""

@@ -14,10 +14,11 @@ from mlcdr.numerics.linalg import n_kept
 
 
 def families_of(specs: Sequence[MethodSpec], n_labels: int, rows: Sequence[Any] = ()) -> list[MethodSpec]:
-    """For each of a method's specs the one to fit in its stead: the same with the largest code, where one fit serves.
+    """For each of a method's specs the spec to fit in its place: that with the largest code, where one fit serves all.
 
-    That is so where the label space's directions are nested and the learner fits each output as if it were alone (see
-    `mlcdr.experiment.outputs`). `rows`: for each spec which labels are hidden; fits to other rows are kept apart.
+    One fit serves all if the label space's directions are nested and the learner fits each output as if it were alone
+    (see `mlcdr.experiment.outputs`). `rows`: for each spec which labels are hidden; specs that differ in this are
+    fitted separately.
     """
     largest: dict[str, MethodSpec] = {}
     names = []
@@ -67,10 +68,10 @@ def at_all_sizes(spec: MethodSpec, n_features: int, n_labels: int) -> list[Metho
 
 
 def code_part(spec: MethodSpec) -> Component | None:
-    """What gives the code its size: the dual space, or else the label space; nothing, where each part has its own."""
+    """The part that sets the code's size: the dual space, else the label space; None with an instance space."""
     return None if spec.instance_space else spec.dual_space or spec.label_space
 
 
 def size_parameter_of(space: Any) -> str:
-    """The parameter that says how large the code is, of a space's class, or of one that is made."""
+    """The parameter for the size of the code, of a space's class or instance."""
     return str(declared(space, "size_parameter", LabelSpace))

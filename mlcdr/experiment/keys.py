@@ -27,13 +27,13 @@ COMPUTING = (
     "experiment/stratification.py",
     "execution/computing.py",
 )
-"""The files of this package that decide every trial's scores, beside those that its components and metrics use."""
+"""The files of this package that decide every trial's scores, besides those that its components and metrics use."""
 
 _LENGTH = 32  # digits of a digest
 _write = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
 
 CHOOSING = ("experiment/tune.py", "execution/choose.py")
-"""Those that decide the scores of a trial that is tuned."""
+"""The files that also decide the scores of a tuned trial."""
 
 
 def _digest_of_files(*names: str) -> str:
@@ -100,7 +100,7 @@ def write_split(identity: Mapping[str, Any]) -> bytes:
 
 
 def codes(experiment: Experiment) -> dict[str, str]:
-    """Method → one digest of `code_of`; errors likewise."""
+    """Method → one digest of `code_of`, which may raise a UserError."""
     return {name: digest(code_of(experiment, spec)) for name, spec in experiment.methods.items()}
 
 

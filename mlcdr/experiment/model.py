@@ -24,13 +24,13 @@ from mlcdr.methods.component_changes import with_parameter
 from mlcdr.metrics import BY_LABEL
 
 FAMILIES = ("feature_space", "dual_space", "label_space", "learner", "threshold", "instance_space")
-"""What a method is made of, in the order of the line; and what wraps the line."""
+"""The parts of a method, in the order of the line; last the part that wraps the line."""
 
 LABELLED = "splits.labelled"
 """The one thing besides the parameters of methods that can be swept."""
 
 MAX_LABEL = 100
-"""Characters of what the user names: a method, a metric in the results."""
+"""The most characters of a name that the user gives: of a method, or of a metric in the results."""
 
 _FOLDER_NAME = re.compile(r"[^\W_][\w.\-]{0,99}")
 
@@ -146,7 +146,7 @@ class MethodSpec(_Spec):
 
     @property
     def shown(self) -> TuneSpec | None:
-        """The search of which every point is a result of its own (`tune: {scope: test}`)."""
+        """The search whose every point is a result of its own (`tune: {scope: test}`)."""
         return self.tune if self.tune is not None and self.tune.scope == "test" else None
 
     def with_value(self, swept: str, value: Any) -> "MethodSpec | None":
@@ -244,7 +244,7 @@ class LimitsSpec(_Spec):
 
 
 class _Places(dict[str, str]):
-    """Where the keys of an experiment were written, which is no part of what it is: any two are equal."""
+    """Where the keys of an experiment were written; any two are equal, so that this does not count in comparisons."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Places)
@@ -335,8 +335,8 @@ class Experiment(_Spec):
     def points(self, method: str) -> tuple[dict[str, Any], ...]:
         """The sweep of one method: a dict of swept key path → value as written, for each combination, in config order.
 
-        Only paths that are parameters of the method take part, and `splits.labelled`; `({},)` if none is. A search of
-        which every point is run (`tune: {scope: test}`) belongs to it.
+        Only paths that are parameters of the method take part, and `splits.labelled`; `({},)` if none is. The
+        points of a search with `tune: {scope: test}`, all of which are run, are part of the sweep.
         """
         spec, swept = self.methods[method], self._swept(method)
         points = [dict(zip(swept, values, strict=True)) for values in itertools.product(*swept.values())]

@@ -1,16 +1,16 @@
 """Which learners fit each output as if it were alone, so that one fit serves every number of nested dimensions.
 
-A learner of this bench, or a class of the user's own, says so by `independent_outputs = True`. scikit-learn's classes
-say nothing of the kind; those known to do so are listed here, with the values their parameters must have. The rule:
-what is fitted to one output depends on the features, the parameters and that output, and on no other. Of a class that
-is in the list it holds for that very class, not for what is derived from it.
+A learner of this bench, or a class of the user's own, declares this by `independent_outputs = True`. scikit-learn's
+classes declare nothing of the kind; those known to fit this way are listed here, with the values that their parameters
+must have. The rule: what is fitted to one output depends on the features, the parameters and that output, and on no
+other output. The list is for these classes only, not for classes derived from them.
 
 - `LinearRegression`, `Ridge`, `KernelRidge`: one matrix of the features, solved for each output; with one penalty, a
-  number. (Solvers that draw lots, "sag" and "saga", are left out.)
+  number. (The random solvers, "sag" and "saga", are left out.)
 - `RidgeCV`: only where each output chooses its own penalty (`alpha_per_target: true`).
 - `Lasso`, `ElasticNet`: coordinate descent, output by output, in fixed order. (Their multi-task variants select
-  features jointly, and are none.)
-- `KNeighborsRegressor`, `RadiusNeighborsRegressor`: neighbours are a matter of the features; an output is their mean.
+  features jointly, and do not belong here.)
+- `KNeighborsRegressor`, `RadiusNeighborsRegressor`: neighbours depend on the features alone; an output is their mean.
 - `DummyRegressor`: a mean, median or quantile for each output.
 - `MultiOutputRegressor`: a clone of its estimator for each output.
 
@@ -43,7 +43,7 @@ def independent_outputs(learner: Component) -> bool:
 
 @cache
 def _known() -> dict[type, dict[str, Condition]]:
-    """Class → the conditions on its parameters (what takes scikit-learn's time to import waits until it is asked)."""
+    """Class → the conditions on its parameters (a function, so that scikit-learn is imported only if needed)."""
     from sklearn.dummy import DummyRegressor
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge, RidgeCV

@@ -94,7 +94,7 @@ class _Spec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     def plain(self) -> dict[str, Any]:
-        """As a config writes it, defaults written out but for what is not asked for."""
+        """As a config writes it, defaults written out but for options that are off."""
         found = {key: value for key, value in self.model_dump(exclude_none=True).items() if value is not False}
         return {key: list(v) if isinstance(v, tuple) else v for key, v in found.items() if v != ()}
 
@@ -183,7 +183,7 @@ class FromFile(_Spec):
         return Path(os.path.expanduser(self.path.replace("{dataset}", dataset_name)))  # noqa: PTH111 (never raises)
 
     def beside(self, folder: Path) -> "FromFile":
-        """The same as a config in `folder` means it: its `folders` absolute, `folder` itself where it names none."""
+        """The same with `folders` made absolute, relative to `folder`, that of the config; without any, this folder."""
         return self.model_copy(update={"folders": tuple(str(folder / each) for each in self.folders or (".",))})
 
     def settled(self, folder: Path, dataset_names: Sequence[str]) -> "FromFile":

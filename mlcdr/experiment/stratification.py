@@ -77,9 +77,9 @@ def deal(counts: Any, sizes: Integers, shares: Sequence[int], words: NDArray[np.
     """The part of each item, by iterative stratification; an item is a row, or a group of rows.
 
     The label with the fewest rows left is dealt next (of equal ones the first): each of its items, in random order,
-    goes where most of that label is missing, of equal parts where most rows are missing, else at random; last those
-    without labels. Two things are not in the paper, so that sizes are what was asked for: a part that has its number
-    of rows takes no more, and none is left without an item.
+    goes to the part that lacks most of that label, of equal parts to that which lacks most rows, else to a random one.
+    Items without labels come last. Two rules are not in the paper, and keep the sizes that were asked for: a part that
+    has its number of rows takes no more, and no part is left without an item.
 
     Costs some 30 µs for an item, and 8 bytes for a label (or pair) and part. All numbers are whole: what is missing of
     a label in part j is m·sⱼ − Σs·(its rows there), for m rows with the label and shares sⱼ.

@@ -50,7 +50,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Score:
-    """What came of a trial: values by metric label, or the traceback of what went wrong.
+    """The result of a trial: values by metric label, or the traceback of its failure.
 
     `chosen`: the parameters that were tuned, as (path, text); `tried`: the points of the search, with the criterion.
     `of_labels`: metric → value of each label (NaN: not defined).
@@ -93,7 +93,7 @@ def by_family(trials: Iterable[Trial]) -> list[list[Trial]]:
 
 
 def group_by(trials: Iterable[Trial], kind: Callable[[Trial], Any]) -> list[list[Trial]]:
-    """The trials of each kind together, in the order in which kinds come first."""
+    """The trials of each kind together, in the order in which the kinds first appear."""
     kinds: dict[Any, list[Trial]] = {}
     for trial in trials:
         kinds.setdefault(kind(trial), []).append(trial)

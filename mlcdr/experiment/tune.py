@@ -1,4 +1,4 @@
-"""`tune:` of a method, as data: the points that are searched, and on which rows the search looks.
+"""`tune:` of a method, as data: the points that are searched, and the rows that the search uses.
 
     tune: {grid: {learner.alpha: {log2: [-10, 0, 1]}}, metric: hamming_loss, folds: 5, scope: split}
     tune: {search: random, points: 60, grid: {learner.alpha: {loguniform: [0.001, 100]}}}
@@ -19,7 +19,7 @@ a setting for that data set, and nothing is chosen).
 
 `split`     for each training set by itself, by cross-validation within it: nothing of the test set is seen;
 `dataset`   once for a data set, by cross-validation over all its rows: the test rows have been seen;
-`test`      not at all: every point is run, and a table shows for each metric the best *on the test rows*.
+`test`      no choice is made: every point is run, and a table shows for each metric the best *on the test rows*.
             Many papers report this; the numbers are too good, and every table states it.
 """
 
@@ -38,27 +38,27 @@ from mlcdr.metrics import METRICS, Metric, find, hint, resolve, target
 
 ALL_SIZES = "_all_dims"
 MAX_POINTS = 100_000
-"""Of a grid: each is fitted, and each is kept in memory."""
+"""The most points of a grid: each is fitted, and each is kept in memory."""
 
 MAX_DRAWN = 10_000
-"""Of `points`."""
+"""The largest value of `points`."""
 
 KEPT = 3
-"""Of so many points halving keeps one, on so many times the rows."""
+"""Halving keeps one in so many points, and measures it on so many times the rows."""
 
 Point = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """Numbers between two ends to draw from: `uniform`, or `loguniform`, of which the logarithm is uniform."""
+    """Numbers between two ends to draw from: `uniform`, or `loguniform`, whose logarithm is uniform."""
 
     name: str
     low: float
     high: float
 
     def quantile(self, share: float) -> float:
-        """The number that a share of all lie below, to six digits: a machine's logarithm may differ in the last."""
+        """The quantile at `share`, to six digits: the last digits of a logarithm may differ between machines."""
         if self.name == "uniform":
             value = self.low + share * (self.high - self.low)
         else:
@@ -104,7 +104,7 @@ SHORT_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "uniform": ("[from, to]` with numbers, from < to", _distribution),
     "loguniform": ("[from, to]` with numbers, 0 < from < to", _distribution),
 }
-"""Name → what stands after it, and what makes values of that."""
+"""Short form → the text of its arguments, and the function that makes values of them."""
 
 
 def _values(written: object) -> object:
@@ -225,7 +225,7 @@ class TuneSpec(BaseModel):
         return {path: own[path] for path in self.grid}
 
     def n_points(self, dataset: str = "") -> float:
-        """How many points are tried (at most, by optuna); infinite where that is not said."""
+        """How many points are tried (at most, by optuna); infinite where there is no limit."""
         return min(_size(self.grid_of(dataset)), self.points or math.inf)
 
     def point_at(self, shares: Sequence[float], dataset: str = "") -> Point:
@@ -254,7 +254,7 @@ class TuneSpec(BaseModel):
     def rungs(self, n: int, n_rows: int) -> list[tuple[int, int]]:
         """How many points are measured on how many of `n_rows` rows, one after another, beginning with `n` points.
 
-        As scikit-learn's HalvingGridSearchCV with `min_resources="exhaust"`, but that the last are on all rows always.
+        As scikit-learn's HalvingGridSearchCV with `min_resources="exhaust"`, but the last rung always uses all rows.
         """
         if self.search != "halving":
             return [(n, n_rows)]

@@ -53,7 +53,7 @@ def describe_laws(family: str) -> Mapping[str, str]:
 def group_by_cause(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:
     """The failures, those of one cause together, the cause of most failures first.
 
-    Where the same data give other scores each time, that is why they differ elsewhere, too.
+    If the same data give different scores each time, other laws that compare scores fail for this reason, too.
     """
     failed = [each for each in outcomes if each.verdict == "FAILED"]
     random = any(each.law == "repeatable" and each.cause.startswith(DIFFER) for each in failed)
@@ -78,7 +78,7 @@ def check(
     params : mapping
         Parameters of the instances of a class.
     family : str
-        What it is used as, `METRIC` for a metric; empty: what the methods of a class say.
+        What it is used as, `METRIC` for a metric; if empty, it follows from the methods of the class.
     without : names of laws
         Laws that are not checked.
 
@@ -195,7 +195,7 @@ _UNCHECKED = (
     "the input is not checked: `X, Y = validate_data(self, X, Y, multi_output=True)` in fit, `check_is_fitted(self)` "
     "and `X = validate_data(self, X, reset=False)` in what follows it (sklearn.utils.validation)"
 )
-"""What the failures of `_OF_INPUT` mostly come of."""
+"""The usual cause of the failures of `_OF_INPUT`."""
 
 _SPARSE_TAG = "check_estimator_sparse_tag"  # fails as well where input is checked, but sparse features have no tag
 _OF_INPUT = {

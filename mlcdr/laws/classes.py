@@ -1,4 +1,4 @@
-"""The classes and metrics of a Python file, or of a name in a config, that are put to the laws; their parameters."""
+"""The classes and metrics, of a Python file or a name in a config, that the laws are checked on; their parameters."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ def _has(cls: type, written: str) -> bool:
 
 @dataclass(frozen=True)
 class Candidate:
-    """What is put to the laws: a class, of the family that it is used in, or the function of a metric."""
+    """What is checked against the laws: a class, with the family that it is used in, or the function of a metric."""
 
     family: str
     target: Any
 
     @property
     def name(self) -> str:
-        """As a config writes it, if it is not installed: `my_method.Mine`."""
+        """Its name in a config, if it is not an installed component: `my_method.Mine`."""
         return f"{self.target.__module__}.{self.target.__qualname__}"
 
 

@@ -61,7 +61,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class NewMethod:
-    """A file to be written: its name, its text, what it has in it, and the lines of a config that use it."""
+    """A file to be written: its name, its text, the class or function in it, and the lines of a config that use it."""
 
     file: str
     text: str
@@ -70,7 +70,7 @@ class NewMethod:
 
 
 def draft_method(name: str, part: str) -> NewMethod:
-    """The file of a new method, whose class (or function) is called after it.
+    """The file of a new method, whose class (or function) is named after it.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class Subject:
 def make_multi_label(learner: Any) -> Any:
     """A learner as it stands in a method: a classifier of one label as the base of binary relevance.
 
-    A class that says nothing of it, by scikit-learn's tags, is one if it cannot be fitted to label sets.
+    A class whose scikit-learn tags do not show this counts as one if it cannot be fitted to label sets.
     """
     alone = is_classifier(learner) and not get_tags(learner).classifier_tags.multi_label
     return BinaryRelevance(learner) if alone and not _fits_label_sets(learner) else learner
@@ -78,7 +78,7 @@ def _fits_label_sets(classifier: Any) -> bool:
     X, Y = make_problem()
     try:
         return np.shape(clone(classifier).fit(X, Y).predict(X)) == Y.shape
-    except Exception:  # what it is, the laws report
+    except Exception:  # the laws report the exception
         return False
 
 
