@@ -1,7 +1,7 @@
 """mlcdr: a bench to reproduce, compare and extend multi-label dimension reduction.
 
-The public names are those of `__all__`, each loaded when it is asked for; the stub file next to this one says where
-they are from. What is not among them is private.
+The public names are those of `__all__`; each is imported at its first use. The stub file next to this one says which
+module defines each of them. All other names are private.
 """
 
 import lazy_loader

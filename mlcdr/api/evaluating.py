@@ -77,5 +77,5 @@ def evaluate(
 
 
 def _as_shares(scores: Any) -> Any:
-    """Scores that may be probabilities."""
+    """The scores if all of them are from 0 to 1, so that they may be probabilities; else None."""
     return scores if scores is not None and ((scores >= 0) & (scores <= 1)).all() else None

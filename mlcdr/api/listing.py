@@ -1,4 +1,4 @@
-"""What there is to name in a config: data sets, components of methods, metrics, published tables; as DataFrames."""
+"""The names that a config can use: data sets, components of methods, metrics, published tables; as DataFrames."""
 
 from __future__ import annotations
 

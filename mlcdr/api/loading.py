@@ -27,7 +27,7 @@ def load_experiment(
     announce: Callable[[str], None] | None = None,
     held: Mapping[str, str] | None = None,
 ) -> Experiment:
-    """Read and check an experiment, with its layouts looked up, so that nothing is found wrong after hours.
+    """Read and check an experiment, its layouts included, so that a mistake does not show after hours of computing.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def load_experiment(
     trust : bool
         Whether modules may be imported that are not below the config's folder.
     announce : callable, optional
-        Gets a line on each module of yours that is imported.
+        Called with a line about each module of yours that is imported.
     held : mapping, optional
         Data sets in memory (`mlcdr.config.loading.load_experiment`).
 
@@ -49,7 +49,7 @@ def load_experiment(
     Raises
     ------
     ConfigError
-        With all that is wrong, a line each.
+        With all mistakes, one line each.
     """
     from mlcdr.config import loading
     from mlcdr.config.imports import Imports
@@ -96,7 +96,7 @@ def _layout_problems(asked: Asked) -> Iterable[str]:
 
 
 def import_from_here() -> None:
-    """Let a dotted path lead to a module in the current folder, however new."""
+    """Let a dotted path lead to a module in the current folder, even one written after this process began."""
     importlib.invalidate_caches()
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))  # last: a file here must not stand in for a library's module

@@ -15,7 +15,7 @@ from mlcdr.execution.listener import Listener
 
 @contextmanager
 def make_listener(quiet: bool) -> Iterator[Listener]:
-    """The listener that fits a notebook, or where standard error leads: a terminal, a pipe, or none."""
+    """The listener for a notebook, a terminal, or standard error as a pipe; with `quiet`, one that shows nothing."""
     if quiet:
         yield Listener()
     elif _in_notebook():

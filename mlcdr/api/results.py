@@ -40,7 +40,7 @@ _Item = TypeVar("_Item", bound=Shown)
 
 
 class Several(Shown, tuple[_Item, ...]):
-    """Several tables, figures or comparisons in a row; a notebook shows all of them, and `print` does."""
+    """Several tables, figures or comparisons in a row; a notebook and `print` show all of them."""
 
     _stems: Sequence[str]
 
@@ -113,13 +113,13 @@ class Page(Shown):
 
 
 class Results:
-    """The results of a run: a results folder, whose numbers are read when they are asked for.
+    """The results of a run: a results folder, whose numbers are read when they are first used.
 
     Parameters
     ----------
     folder : path
     temporary : path, optional
-        A folder around it that is removed when the object is no longer used.
+        The temporary folder that contains it, which is removed when this object is no longer used.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Results:
 
     @cached_property
     def found(self) -> folders.Results:
-        """The numbers, as tables and figures are made of them (`mlcdr.results.results`).
+        """The numbers from which tables and figures are made (`mlcdr.results.results`).
 
         Raises
         ------
@@ -390,9 +390,9 @@ class Results:
 
 
 def _read_csv(path: Path, last: tuple[str, ...], texts: tuple[str, ...] = ()) -> pd.DataFrame:
-    """An export of the record; values of swept parameters are numbers if all are, else texts, as the config wrote them.
+    """Read an export of the record; values of a swept parameter become numbers if all of them are, else texts.
 
-    `texts`: columns that are texts.
+    `texts`: columns that are always read as texts.
     """
     import pandas as pd
 
@@ -415,7 +415,7 @@ def _read_csv(path: Path, last: tuple[str, ...], texts: tuple[str, ...] = ()) ->
 
 
 def _draw_labels(found: folders.Results) -> Iterator[Drawing]:
-    """A figure of each metric against how frequent the labels are, of a run with `by_label`."""
+    """For each metric of a run with `by_label`, a figure of its values against the frequencies of the labels."""
     from mlcdr.results.labels import read_label_scores
     from mlcdr.tables import label_figures
 

@@ -46,8 +46,8 @@ def run(
     config : path, mapping or Experiment
         The YAML file, or what it would hold.
     datasets : mapping, optional
-        Data in memory, name → `(X, Y)` or a `Dataset`; X and Y are arrays, sparse matrices or DataFrames. They take
-        the place of the config's data sets of these names; if it has none of these names, of all its data sets.
+        Data in memory, name → `(X, Y)` or a `Dataset`; X and Y are arrays, sparse matrices or DataFrames. They
+        replace the config's data sets of these names; if it has none of these names, they replace all its data sets.
         Data with the same content are the same data set: the same call computes nothing again.
     out : path or None
         The folder of results folders; the run writes `out/NAME/`. None keeps nothing: a temporary folder is removed
@@ -65,8 +65,8 @@ def run(
         `scheduler` ("dask").
     try_methods : bool
         First fit methods of your own, or of packages other than scikit-learn, to a few rows, and raise UserError before
-        anything is computed if one cannot work with any rows (a wrong shape, a missing method). Whatever else it raises
-        is recorded as a failed trial.
+        anything is computed if one fails in a way that other rows would not change (a wrong shape, a missing method).
+        After any other exception its trials are computed, and recorded as failed if they fail.
 
     Returns
     -------
@@ -131,12 +131,12 @@ def _as_mapping(datasets: Any) -> Mapping[str, Any]:
 
 
 def as_dataset(name: str, data: Any) -> Dataset:
-    """A data set of what was given, with the digest of its content."""
+    """The given data as a data set, with the digest of its content."""
     from mlcdr.data.dataset import Dataset
     from mlcdr.data.encoding import MissingValueError
     from mlcdr.data.synthetic import checksum
 
-    if isinstance(data, Dataset):  # that of another name, or some rows of another one
+    if isinstance(data, Dataset):  # it may have another name, or be some rows of another data set
         return replace(data, name=name, checksum=checksum(data.X, data.Y))
     if isinstance(data, tuple | list) and len(data) == 2:
         try:
@@ -151,7 +151,7 @@ def as_dataset(name: str, data: Any) -> Dataset:
 
 @contextmanager
 def _as_user_errors() -> Iterator[None]:
-    """What the command line reports in one line as one: a folder without permission, a full disk."""
+    """Raise ResultsError, a message of one line, for an error with a file (no permission, a full disk)."""
     try:
         yield
     except OSError as error:
@@ -161,7 +161,7 @@ def _as_user_errors() -> Iterator[None]:
 
 
 def compute(experiment: Experiment, out: Path, jobs: int = 0, quiet: bool = False, **options: Any) -> RunReport:
-    """`mlcdr.execution.runner.run`, which has the `options`, with its progress shown where standard error leads."""
+    """Call `mlcdr.execution.runner.run`, which takes the `options`, and show its progress on standard error."""
     from mlcdr.execution import runner
 
     with make_listener(quiet) as listener:
@@ -169,9 +169,9 @@ def compute(experiment: Experiment, out: Path, jobs: int = 0, quiet: bool = Fals
 
 
 def write_outputs(found: Found, report: RunReport) -> tuple[list[Path], str]:
-    """Write the tables and figures of a run that has results; returns the files.
+    """Write the tables and figures of a run that has results; returns the files, and why there is no table.
 
-    Where failed trials are the reason that there is no table, that is the second value.
+    The second value is empty unless a table cannot be made in a run with failed trials.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def write_outputs(found: Found, report: RunReport) -> tuple[list[Path], str]:
 
 
 def _write_whatever_there_is(experiment: Experiment, report: RunReport) -> None:
-    """`write_outputs` of a run that may have no result."""
+    """`write_outputs` for a run that may have no result."""
     from mlcdr.results.results import open_results
     from mlcdr.results.scores import NoResults
 

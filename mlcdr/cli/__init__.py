@@ -1,6 +1,6 @@
 """The command line: parse, call, print. The work of a command is done by the package that it calls.
 
-The commands are in `mlcdr.cli.commands`, which shell completion does without. The other packages are imported inside
+The commands are in `mlcdr.cli.commands`, which shell completion does not import. The other packages are imported inside
 the commands, so that `mlcdr --help` is fast.
 """
 
@@ -48,7 +48,7 @@ def _run_command(interrupts: list[int]) -> None:
         for line in str(error).split("\n"):
             print(f"error: {escape_control_characters(line)}", file=sys.stderr)
         sys.exit(2)
-    except MemoryError:  # of other work than reading, which names what it reads
+    except MemoryError:  # not while reading a file: `report_memory` names the file
         import shlex
 
         print(f"error: not enough memory for {shlex.join(['mlcdr', *sys.argv[1:]])}", file=sys.stderr)

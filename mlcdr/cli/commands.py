@@ -87,7 +87,7 @@ add_command(datasets_app, "plot", data_sets.datasets_plot, "Draw the labels of a
 
 
 def take_only(words: list[str]) -> typer.Typer:
-    """The app without other commands than the one named, if one is: to make all of them takes a while."""
+    """The app with only the command that the words name, if they name one: to make all commands takes a while."""
     only = copy.copy(app)
     if named := [each for each in app.registered_commands if each.name in words]:
         only.registered_commands, only.registered_groups = named, []

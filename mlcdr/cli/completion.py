@@ -1,9 +1,9 @@
-"""Shell completion: `mlcdr completion SHELL` prints a script, which asks this module at each press of the key.
+"""Shell completion: `mlcdr completion SHELL` prints a script, which runs this module at each press of the Tab key.
 
 The script sets `_MLCDR_COMPLETE` (the shell) and `_MLCDR_LINE` (what is typed up to the cursor) and runs `mlcdr`, which
-prints a line for each word that may come next and ends. What a word may be is known from the metavar of its parameter
-(`mlcdr.cli.help`). Nothing is imported that takes time: commands and names come from `words.json`, which `make docs`
-writes, and from the index of components. Whatever goes wrong, nothing is completed and nothing is printed.
+prints a line for each word that may come next and ends. The metavar of a parameter (`mlcdr.cli.help`) says which words
+it takes. Nothing is imported that takes time: commands and names come from `words.json`, which `make docs` writes, and
+from the index of components. After any error nothing is completed and nothing is printed.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from typing import Any
 from mlcdr.errors import UserError
 
 Item = tuple[str, str]
-"""What a word may become, and a description of it, which may be empty."""
+"""A completed word, and its description, which may be empty."""
 
 WORDS = Path(__file__).parent / "words.json"
 _INDEX = Path(__file__).parents[1] / "methods" / "index.json"
-_UNFINISHED = ("=", ".", "/", "[", ",", "+")  # ends of what is to be typed further
+_UNFINISHED = ("=", ".", "/", "[", ",", "+")  # ends of words that are not complete yet
 _DESCRIPTION = 60  # characters
 
 SHELLS = ("bash", "zsh", "fish")
-"""Those with a script, `completion.SHELL` next to this module."""
+"""The shells with a script, `completion.SHELL` next to this module."""
 
 
 def read_script(shell: str) -> str:
-    """The script that asks this module in a shell."""
+    """The script by which a shell runs this module."""
     return Path(__file__).with_suffix(f".{shell}").read_text(encoding="utf-8")
 
 
 def answer() -> None:
     """Print what may come next on the line of `_MLCDR_LINE`, as the shell's script reads it.
 
-    What is in the way of it, such as a folder that cannot be read or a broken config, means that nothing is printed.
+    After an error, such as a folder that cannot be read or a broken config, nothing is printed.
     """
     with contextlib.suppress(Exception, KeyboardInterrupt):
         shell = os.environ["_MLCDR_COMPLETE"]
@@ -71,7 +71,7 @@ def split_line(line: str) -> tuple[list[str], str, bool]:
 
 
 def format_items(items: Sequence[Item], shell: str, last: str, quoted: bool) -> Iterator[str]:
-    """The lines that a shell's script reads. A word that is finished ends with a space, but in fish, which adds it."""
+    """The lines that a shell's script reads. A complete word ends with a space, except for fish, which adds it."""
     breaks = "".join(set(os.environ.get("_MLCDR_BREAKS", "")) & set("=:@"))
     # bash replaces only what follows such a character, unless a quotation mark is open
     cut = max((last.rfind(each) + 1 for each in breaks), default=0) if shell == "bash" and not quoted else 0
@@ -154,7 +154,7 @@ def _words() -> dict[str, Any]:
 
 @cache
 def _components() -> dict[str, dict[str, Any]]:
-    """Family → component → what the index knows; those of other packages too, which it does not know."""
+    """Family → component → its facts in the index; also components of other packages, which have no facts there."""
     from importlib.metadata import distributions
 
     found = dict(json.loads(_INDEX.read_text(encoding="utf-8")))
@@ -178,7 +178,7 @@ def _complete_component(last: str, _: Sequence[str]) -> list[Item]:
 
 
 def _complete_metric(last: str, given: Sequence[str]) -> list[Item]:
-    """The metrics that the results folders among the arguments have; without such all that there are."""
+    """The metrics of the results folders among the arguments; all metrics if there is no such folder."""
     known = _words()["metrics"]
     measured: list[str] = []
     for folder in given:
@@ -197,7 +197,7 @@ def _complete_dataset(last: str, _: Sequence[str]) -> list[Item]:
 
 
 def _complete_results(last: str, _: Sequence[str]) -> list[Item]:
-    """Results folders: those of `results`, or those where the path leads; else the folders on the way."""
+    """Results folders: those in `results` that fit; else the folders that the path may go on with."""
     here = [(str(path), "") for path in sorted(Path("results").glob("*")) if _has_results(path)]
     found = _beginning_with(last, here)
     if found:
@@ -210,7 +210,7 @@ def _has_results(path: Path) -> bool:
 
 
 def _list_paths(last: str, wanted: Callable[[Path], bool] = lambda _: False) -> Iterator[Item]:
-    """The folders that the path may go on with, and the files that are wanted; hidden ones where a dot is typed."""
+    """The folders that the path may go on with, and the wanted files; hidden ones only after a typed dot."""
     written, slash, start = last.rpartition("/")
     folder = Path(written + slash).expanduser() if slash else Path()
     for path in sorted(folder.iterdir()):
@@ -245,7 +245,7 @@ def _complete_setting(last: str, given: Sequence[str]) -> list[Item]:
         if node is None:
             return []
         steps = [(f"{before}{step}", each) for step, each in node.get("keys", {}).items()]
-        # a step with keys of its own ends in a dot, and one that takes a value (perhaps as well) in `=`
+        # a key with keys below it ends in a dot, one that takes a value in `=`; a key may be offered in both forms
         ends = [(f"{step}.", e) for step, e in steps if "keys" in e or "family" in e]
         ends += [(f"{step}=", e) for step, e in steps if "keys" not in e or "family" in e]
         return _beginning_with(last, sorted((text, each.get("help", "")) for text, each in ends))
@@ -266,7 +266,7 @@ def _values_of(node: Mapping[str, Any], start: str) -> list[Item]:
 
 
 def _find_key(key: str, methods: Sequence[str]) -> dict[str, Any] | None:
-    """What is known of a key of a config; None of one that there is not."""
+    """The facts about a key of a config; None if there is no such key."""
     node: dict[str, Any] = {"keys": _top_keys(methods)}
     rest = key
     while rest:
@@ -299,7 +299,7 @@ def _top_keys(methods: Sequence[str]) -> dict[str, Any]:
 
 
 def _keys_of(node: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys below one; below a component, its name and below that its parameters."""
+    """The keys below a key; where a component stands, the names of components, with their parameters below."""
     if "family" not in node:
         return dict(node.get("keys", {}))
     return {
@@ -350,4 +350,4 @@ COMPLETERS: dict[str, Callable[[str, Sequence[str]], Iterable[Item]]] = {
     "MODEL": lambda last, _: _list_paths(last, lambda _: True),
     "DIR": lambda last, _: _list_paths(last),
 }
-"""What a parameter of a metavar may be, from what is typed of it and the arguments before it."""
+"""Metavar → the function that lists possible values, from the typed beginning and the arguments before it."""

@@ -38,7 +38,7 @@ def check(
     fails there is a mistake.
     """
     experiment = load_experiment(config, set_ or (), trust=trust)
-    # after the file, whose mistakes are reported without the cost of this import
+    # imported late, so that mistakes in the file are reported without the cost of this import
     from mlcdr.config.data_checks import compare_with_data
 
     _report(experiment, compare_with_data(experiment))
@@ -52,7 +52,7 @@ def check(
 
 
 def _report(experiment: Experiment, found: Findings) -> None:
-    """Print what is remarkable; raise ConfigError where there are mistakes."""
+    """Print the remarks; raise ConfigError if there are mistakes."""
     for remark in found.remarks:
         print_notice(f"remark: {experiment.placed(remark)}")
     if found.mistakes:
@@ -165,7 +165,7 @@ def new(
 
 
 def _ask_labels(table: str, how: str) -> str:
-    """Which columns of a table are labels; the table is read with the answer."""
+    """Ask which columns of a table are labels; the answer is checked by reading the table with it."""
     from mlcdr.data.dataset import load_dataset
 
     def check_labels(lines: list[str]) -> None:
@@ -175,7 +175,7 @@ def _ask_labels(table: str, how: str) -> str:
 
 
 def _read_labels(texts: Sequence[str] | None) -> Any:
-    """The option `labels` of a data set: a number, a name, or the names of several texts or of one with commas."""
+    """The option `labels` of a data set: a number, a name, or several names (several texts, or one with commas)."""
     from mlcdr.config.yaml_reader import read_yaml_text
 
     values = [read_yaml_text(text, "--labels", numbered=False).data for text in texts or ()]
@@ -193,7 +193,7 @@ def _refuse_present(out: Path) -> None:
 def _ask(
     what: str, default: Sequence[str], check_words: Callable[[list[str]], object], whole: bool = False
 ) -> list[str]:
-    """The words typed on the terminal (the line as one if `whole`), the default for none; asks again for wrong ones.
+    """Ask for words on the terminal (the line as one word if `whole`), again if they are wrong; the default for none.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def new_method(
 
 
 def _ask_part(known: dict[str, str]) -> str:
-    """One of some words, typed on the terminal, or its number."""
+    """Ask on the terminal for one of some words, or for its number."""
     width = max(map(len, known))
     for number, (word, about) in enumerate(known.items(), 1):
         print(f"  {number}  {word:<{width}}  {about}", file=sys.stderr)

@@ -1,7 +1,7 @@
 """The help of commands: plain text, broken at words, with what each argument and option takes.
 
-A parameter's `metavar` is its type: `N` is a number, `CONFIG` an experiment file, `a|b` one of two words. It is what
-help and `docs/commands.md` show, and what shell completion goes by (`mlcdr.cli.completion`).
+A parameter's `metavar` is its type: `N` is a number, `CONFIG` an experiment file, `a|b` one of two words. Help and
+`docs/commands.md` show it, and shell completion uses it (`mlcdr.cli.completion`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 NAMES = {"help_option_names": ["--help", "-h"]}
 """The settings of an app that answers to `-h` too; its groups and commands inherit them."""
 
-_TOGETHER = "\N{NO-BREAK SPACE}"  # within what is not to be broken
+_TOGETHER = "\N{NO-BREAK SPACE}"  # between words that must stay on one line
 _WIDTH, _NARROWEST, _COLUMN = 80, 40, 28
 
 
@@ -120,7 +120,7 @@ class Command(_OurHelp, TyperCommand):
     """A command with our help."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words; a number that is none is said as for a config."""
+        """Read the words; a word that should be a number and is none is reported as in a config."""
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:

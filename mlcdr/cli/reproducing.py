@@ -191,7 +191,7 @@ def make_record(
 
 
 def _print_plan(planned: list[Planned]) -> None:
-    """A row for each run: the CPU time it took, and what of it cannot be had."""
+    """Print a row for each run: the CPU time it took, and what it needs that is not available."""
     from mlcdr.results.record import duration
 
     known = [each.seconds for each in planned if each.seconds == each.seconds]

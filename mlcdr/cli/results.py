@@ -239,7 +239,7 @@ _EXCLUDED_BY_STUDY = {"--published": ("--baseline", "--bayes"), "--agreement": (
 
 
 def _refuse_combinations(of_study: bool, given: Mapping[str, object]) -> None:
-    """Refuse options of `compare` that do not go together, or are no numbers; `given` has them by their names."""
+    """Refuse options of `compare` that do not go together or are no numbers; `given`: name → value of those given."""
     excluded = _EXCLUDED | (_EXCLUDED_BY_STUDY if of_study else {})
     options = {f"--{name.replace('_', '-')}": value for name, value in given.items() if value not in (None, False, ())}
     for name, value in options.items():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mlcdr.results.record import Count, Failed
 
 
-_CAUSES, _ROWS = 10, 12  # that are shown of failures, and of a run's counts
+_CAUSES, _ROWS = 10, 12  # the most causes of failures, and the most rows of counts, that are shown
 
 
 def run(
@@ -42,7 +42,7 @@ def run(
     Methods of your own, or of packages other than scikit-learn, are first fitted to a few rows. If one fails there by
     a mistake in its code, nothing is computed, and the exit code is 2; what too few rows may explain is run.
     """
-    # before the runner is imported, which takes longer than to find a mistake
+    # before the runner is imported: that takes longer than to find a mistake
     experiments = [load_to_run(config, set_, quiet) for config in configs]
     all_different(configs, [experiment.name for experiment in experiments])
     from mlcdr.api.running import compute
@@ -58,7 +58,7 @@ def run(
 
 
 def load_to_run(config: Path, overrides: list[str] | None, quiet: bool = False) -> Experiment:
-    """The experiment of a file, to be run, whatever it names; each module is printed before it is imported."""
+    """The experiment of a file, to be run; modules from anywhere are trusted, and printed before they are imported."""
     from mlcdr.api.loading import load_experiment
 
     return load_experiment(config, overrides or (), announce=None if quiet else print_notice)
@@ -130,7 +130,7 @@ def conclude(experiment: Experiment, report: RunReport, quiet: bool) -> int:
     from mlcdr.tables.tables import list_entries
 
     if report.done:
-        # of the same numbers, the exports are read faster than the record
+        # the exports have the same numbers as the record, and are read faster
         found = (import_results if report.unchanged else open_results)(report.folder)
         written, problem = write_outputs(found, report)
         if problem:  # the failures below show why

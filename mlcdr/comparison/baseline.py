@@ -13,8 +13,8 @@ The effect size is the rank-biserial correlation of the splits' differences, 1 w
 A folder of the record (`mlcdr.reproduce.record`) has means only, of the same splits with the same seeds. A metric is
 then worse if its mean lost more than the margin, without a test; times are left out.
 
-What this cannot see: a machine that is slower on the day is a slower program; the times of a run share that. Hence the
-wide margin.
+A limitation: a machine that was slower on one day cannot be told from a slower program, since it affects all times of a
+run. Hence the wide margin of times.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class PairedCell:
     loss : float
         How much worse the new mean is, in the metric's unit; of a time, the logarithm of new over old.
     margin : float
-        What it may lose, in the same unit.
+        The loss that is allowed, in the same unit.
     effect : float
         Rank-biserial correlation, 1 where new is better in all splits.
     p_worse, p_better : float
@@ -331,7 +331,7 @@ def _corrected(cells: list[PairedCell]) -> tuple[PairedCell, ...]:
 
 
 def _place(paths: Sequence[str], values: Mapping[scores.Key, Mapping[int, float]]) -> dict[Key, Mapping[int, float]]:
-    """Cell → split → value. A grid stands with all its points."""
+    """Cell → split → value; all points of a grid are among the cells."""
 
     def named(point: Point) -> Setting:
         return tuple((path, value) for path, value in zip(paths, point, strict=True) if value)
@@ -340,12 +340,12 @@ def _place(paths: Sequence[str], values: Mapping[scores.Key, Mapping[int, float]
 
 
 def _means(results: Results) -> dict[scores.Key, Mapping[int, float]]:
-    """The mean of each cell, as of one split, to as many places as the record has."""
+    """The mean of each cell as the value of a single split, rounded as in the record."""
     return {key: {0: float(f"{cell.mean:.6g}")} for key, cell in results.cells.items()}
 
 
 def _refuse_unlike(old: Results, new: Results) -> None:
-    """The splits must be the same rows: the same spec but for how many there are, on the same data."""
+    """Refuse runs whose splits are not the same rows: other settings (but the number of repeats), or other data."""
     rows, new_rows = (
         {key: value for key, value in each.experiment.splits.plain().items() if key not in ("repeats", "folders")}
         for each in (old, new)
@@ -384,5 +384,5 @@ def _test_to_train(results: Results, dataset: str, cells: Mapping[Key, Mapping[i
     if not isinstance(spec, FromFile):
         return 1.0  # how many rows the train file has is not known here
     n_splits, repeats = 1 + max(max(found) for key, found in cells.items() if key[0] == dataset), spec.repeats
-    folds = n_splits // repeats if n_splits % repeats == 0 and n_splits > repeats else n_splits  # else: broken off
+    folds = n_splits // repeats if n_splits % repeats == 0 and n_splits > repeats else n_splits  # else interrupted
     return 1 / (folds - 1) if folds > 1 else 1.0

@@ -65,7 +65,7 @@ class Comparison(ShownSheet):
     label: str
 
     def terminal(self, width: int = 80, colour: bool = False) -> str:
-        """For a terminal of `width` characters; with the pairs where the Bayesian test was asked for."""
+        """For a terminal of `width` characters; with the pairs if the Bayesian test was requested."""
         shown = super().terminal(width, colour)
         if self.significance and self.significance.posteriors:
             shown += "\n" + self.pairs().terminal(width, colour)

@@ -34,7 +34,7 @@ WITHOUT_TESTS = (
     "a critical-difference diagram needs a metric of known direction, two methods, and two data sets or more (better "
     f"more than {FEW}) at which all of them have a result"
 )
-"""Why there is no diagram where there is none."""
+"""The message where there is no diagram."""
 
 _STEP = 0.17  # inches from one line of a diagram to the next
 _AXIS = 3.6  # inches of the axis of ranks
@@ -47,7 +47,7 @@ _FOOT = 0.55  # inches below the matrix, for two lines
 def write_all(comparison: Comparison, folder: Path, methods: Sequence[str] | None = None) -> list[Path]:
     """Both critical-difference diagrams and the matrix of a comparison, as SVG and PNG; none where there are no tests.
 
-    `methods`: all methods of the experiment in the config's order, which gives each its looks.
+    `methods`: all methods of the experiment in the config's order, which determines their colours and markers.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def write_all(comparison: Comparison, folder: Path, methods: Sequence[str] | Non
 
 
 def render_texts(compared: Iterable[Comparison], methods: Sequence[str]) -> dict[str, str]:
-    """What it shows → SVG text: the critical-difference diagram (Nemenyi) of every metric with tests, for a page."""
+    """Title → SVG text: the critical-difference diagram (Nemenyi) of every metric with tests, for a page."""
     found = {}
     for each in compared:
         if each.significance is not None:
@@ -86,7 +86,7 @@ def draw_critical_difference(
 ) -> Figure:
     """The critical-difference diagram by `nemenyi` or by `wilcoxon` (with Holm's correction); the title may be empty.
 
-    Each method has its colour and marker; `methods`, all of the experiment, gives which (`found.methods` if left out).
+    `methods`, all of the experiment in order, determines colours and markers (default: `found.methods`).
     """
     places = {method: k for k, method in enumerate(methods or found.methods)}
     nemenyi = test == "nemenyi"
@@ -168,7 +168,7 @@ def _levels(found: Significance, cliques: Sequence[tuple[int, ...]]) -> list[int
 
 
 def _draw_bar(ax: Axes, found: Significance, clique: tuple[int, ...], x: list[float], y: float) -> None:
-    """A bar; where it passes over a method that is not of it, dots mark those that are."""
+    """Draw the bar of a clique; where it passes over a method outside the clique, dots mark the members."""
     ax.plot([x[0] - 0.03, x[-1] + 0.03], [y, y], color="black", linewidth=2.4, solid_capstyle="butt")
     order = found.order
     first, last = order.index(clique[0]), order.index(clique[-1])

@@ -22,7 +22,7 @@ from mlcdr.tables.text_format import number
 
 ALPHA = 0.05
 FEW = 5
-_NAMED = 6  # pairs; beyond so many they are counted
+_NAMED = 6  # pairs that a note names; if there are more, it has their number
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Significance:
     ----------
     methods : tuple of str
     n_datasets : int
-        How many the N blocks come from: fewer than N where each has several points of a sweep.
+        How many data sets the N blocks come from: fewer than N where each has several points of a sweep.
     averages : ndarray
         Average ranks.
     friedman : Friedman
@@ -41,9 +41,9 @@ class Significance:
         Nemenyi's critical difference.
     pairs : Pairwise
     rope : float or None
-        Half the width of the region of practical equivalence, where the Bayesian test was asked for.
+        Half the width of the region of practical equivalence, if the Bayesian test was requested.
     posteriors : mapping of (i, j) → Posterior
-        For i < j, how method i does against j; empty where not asked for.
+        For i < j, how method i does against j; empty if it was not requested.
     """
 
     methods: tuple[str, ...]
@@ -165,7 +165,7 @@ class Significance:
         return list(itertools.combinations(self.order, 2))
 
     def _posterior(self, i: int, j: int) -> tuple[float, ...]:
-        """How likely method i is worse than, equal to and better than j; empty where that was not asked for."""
+        """How likely method i is worse than, equal to and better than j; empty if that test was not requested."""
         if not self.posteriors:
             return ()
         found = self.posteriors[min(i, j), max(i, j)]

@@ -13,7 +13,7 @@ resampled t test.
 The distributions, Friedman's ties and the ranks of differences are scipy's; its own tests refuse what occurs here
 (`friedmanchisquare` two methods, `wilcoxon` exact p-values of tied differences), and it has no Holm correction.
 
-Whatever is not defined (no block to rank, all differences zero, one split) is NaN, never a number that looks like one.
+Whatever is not defined (no block to rank, all differences zero, one split) is NaN.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Friedman:
     statistic, p : float
         χ²_F with `df` degrees of freedom, and its p-value.
     f, f_p, f_critical : float
-        F_F with `df` and `f_df` degrees of freedom, its p-value, and the value it must exceed at the level asked for.
+        F_F with `df` and `f_df` degrees of freedom, its p-value, and the critical value at the given level.
     """
 
     n_methods: int
@@ -118,7 +118,7 @@ class Pairwise:
 
 @dataclass(frozen=True)
 class Posterior:
-    """Probabilities that in a new block the first is worse, practically equal, or better."""
+    """Probabilities that in a new block the first method is worse, practically equal, or better than the second."""
 
     worse: float
     equal: float
@@ -175,7 +175,7 @@ def wins_ties_losses(values: np.ndarray, higher_is_better: bool) -> np.ndarray:
     ahead = (within[:, None, :] < within[None, :, :]).sum(axis=2)
     equal = (within[:, None, :] == within[None, :, :]).sum(axis=2)
     counts = np.stack([ahead, equal, ahead.T], axis=2)
-    counts[np.diag_indices(len(within))] = 0  # of a method and itself there is no record
+    counts[np.diag_indices(len(within))] = 0  # a method has no record against itself
     return counts
 
 
@@ -375,13 +375,13 @@ def bayesian_signed_rank(
         θ_better = Σᵢⱼ wᵢwⱼ 1[zᵢ + zⱼ > 2r],   θ_worse = Σᵢⱼ wᵢwⱼ 1[zᵢ + zⱼ < −2r],   θ_equal = 1 − the two,
 
     with (w₀, …, w_N) ~ Dirichlet(s, 1, …, 1); a sum of exactly ±2r counts half. A probability is the share of Monte
-    Carlo samples in which that θ is the largest of the three. With r = 0 nothing is practically equal: what ties is
-    shared out, and two probabilities remain.
+    Carlo samples in which that θ is the largest of the three. With r = 0 nothing is practically equal: a tie
+    counts half as better and half as worse, and two probabilities remain.
 
     Parameters
     ----------
     advantages : sequence of float
-        One for each block: how much better the first is.
+        One for each block: how much better the first method is.
     rope : float
         r, in the metric's own unit.
     prior : float

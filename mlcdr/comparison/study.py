@@ -5,12 +5,12 @@ The authors' public repository has one number for each method, data set and meas
 made them. What is known from there:
 
 - One hold-out of about 60 % of the rows for training, which is not published. So ranks are compared, not cells.
-- Parameters were chosen in three folds of the training rows, by Hamming loss, as far as 12 hours went.
+- Parameters were chosen in three folds of the training rows, by Hamming loss, within a limit of 12 hours.
 - A pair that failed has the worst value of each measure; it is left out.
 - The measures are scikit-learn's of that time: 0/0 counts as 0, but 1 in the accuracy (Jaccard) of two empty sets.
 - The scores of most methods are cut at one threshold for all labels, where label sets are as large as in training. LP,
-  CC and SSM have label sets of their own, and a one-error of 0 on most data sets, which that of no label set can be:
-  there they are left out.
+  CC and SSM have label sets of their own, and on most data sets a one-error of 0, which label sets cannot have: for
+  one-error these methods are left out.
 
 `read` takes the file of the repository (`index`, many columns of other facts, the 28 methods, `metric`), or a smaller
 one with `dataset`, `measure` and the 28 methods.
@@ -42,7 +42,7 @@ PLACES = 3
 """Decimal places of the study's values."""
 
 _OTHER_NAMES = {"langlog": "languagelog", "ng20": "20ng"}
-"""Names of its data sets that are other words in the catalogue; the others differ in punctuation at most."""
+"""The study's name of a data set → ours, where they differ in more than punctuation."""
 
 _MOST_BYTES = 16_000_000
 _COLUMNS = {"index": "dataset", "metric": "measure"}
@@ -50,7 +50,7 @@ _COLUMNS = {"index": "dataset", "metric": "measure"}
 
 @dataclass(frozen=True)
 class Measure:
-    """One of the study's measures, and the metric that it is.
+    """One of the study's measures, and the metric here that computes it.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
-"""One's own methods among those of a published study, measure by measure, and how well the study's ranks come out.
+"""One's own methods among those of a published study, by measure, and how well the study's ranks are reproduced.
 
 The study's division is not public, so ranks are compared, not cells: on each data set that both have, a method's mean
-here is ranked among the study's values there, both to the study's places. Each of one's own methods is placed by
-itself, among the study's methods and itself, so that its place does not depend on how many others are placed.
+here is ranked among the study's values there, both rounded to the study's decimal places. Each of one's own methods is
+ranked among the study's methods only, so that its place does not depend on one's other methods.
 
 A pair of method and data set that failed in the study is left out: of the k methods k′ are left on that data set, and
 rank r among these counts as 1 + (r − 1)(k − 1)/(k′ − 1), which is 1 for the best and k for the worst as elsewhere.
@@ -78,9 +78,9 @@ class Standing:
     ----------
     measure : Measure
     title : str
-        The metric for people, with its direction.
+        The metric's printed name, with its direction.
     datasets : tuple of str
-        Those that are common, by their names here.
+        The common data sets, by their names here.
     ranks : dict
         Method of the study → its average rank among the study's methods.
     placed : dict
@@ -152,7 +152,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How well the study's ranks come out for methods of its names, under one measure.
+    """How well the study's ranks are reproduced by methods of the same names, under one measure.
 
     Attributes
     ----------
@@ -250,7 +250,7 @@ class Yardstick:
         return [measure]
 
     def _values(self, measure: Measure) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """One's own means, to the study's places, and the study's values: common data sets × methods, NaN for none.
+        """One's own means, rounded as the study's values, and these values: common data sets × methods, NaN for none.
 
         The data sets have the study's names.
         """
@@ -339,7 +339,7 @@ class Yardstick:
         return tuple(notes)
 
     def agree(self, measure: Measure) -> Agreement:
-        """How well the study's ranks come out here for methods of its names, on the data sets that all of these have.
+        """How well the study's ranks are reproduced here by methods of the same names, on data sets with all of them.
 
         Raises
         ------
@@ -414,7 +414,7 @@ class Yardstick:
     def tabulate_ranks(self, found: Sequence[Agreement]) -> Sheet:
         """The average ranks of the common methods in the study and here, in the mean over the measures.
 
-        With how far the values are apart: the median over data sets and measures, but coverage, which counts labels.
+        Also how far the values are apart: the median over data sets and all measures but coverage, which counts labels.
         """
         means = pd.DataFrame(
             {
@@ -439,7 +439,7 @@ class Yardstick:
 
 
 def average_ranks(values: pd.DataFrame, higher_is_better: bool) -> pd.Series:
-    """Average ranks of k methods over data sets of which each may lack some.
+    """Average ranks of k methods over data sets, each of which may lack some of the methods.
 
     Rank r among k′ methods of a data set counts as 1 + (r − 1)(k − 1)/(k′ − 1).
 
@@ -462,7 +462,7 @@ def average_ranks(values: pd.DataFrame, higher_is_better: bool) -> pd.Series:
 
 
 def _count_wins(own: pd.Series, theirs: pd.DataFrame, higher_is_better: bool) -> dict[str, tuple[int, int, int]]:
-    """Wins, ties and losses of a method against each of the study's, over the data sets at which that has a value."""
+    """Wins, ties and losses of a method against each of the study's, where the latter has a value."""
     ahead = np.sign(-theirs.sub(own, axis="index") if higher_is_better else theirs.sub(own, axis="index"))
     counts = {method: tuple(int((ahead[method] == sign).sum()) for sign in (1, 0, -1)) for method in ahead}
     return {method: (wins, ties, losses) for method, (wins, ties, losses) in counts.items() if wins + ties + losses}

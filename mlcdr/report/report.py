@@ -5,10 +5,10 @@ asks for, average ranks, each data set with its curves, numbers and tuned parame
 tracebacks, the manifest, and the command to repeat it all. A folder of a run that was interrupted, failed in part, or
 has no number yet gets its page too, with a remark.
 
-The template escapes whatever it is given (names are the user's); only `Sheet.html` and `mlcdr.report.svg`, which
-escape for themselves, hand it markup. The page's policy allows its one script and its one style sheet, by their hashes,
-and `style` attributes, by which matplotlib's diagrams set their looks; under `default-src 'none'` these can load
-nothing. Pictures may only be within the page (`data:`), such as the cells of a matrix that matplotlib draws.
+The template escapes all text (names are the user's); only `Sheet.html` and `mlcdr.report.svg`, which escape their own
+text, pass markup to it. The page's policy allows its one script and its one style sheet, by their hashes, and `style`
+attributes, which matplotlib's diagrams use for colours and lines; under `default-src 'none'` these can load nothing.
+Pictures may only be within the page (`data:`), such as the cells of a matrix that matplotlib draws.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from mlcdr.whole_files import write_forms
 _TIMES = ("fit_seconds", "predict_seconds")
 _DIGITS = 4
 _MOST = 5  # values of a tuned parameter that are shown
-_TRACEBACKS = 100  # kinds of failure that are shown, so that a thousand different messages do not choke the page
+_TRACEBACKS = 100  # kinds of failure that are shown, so that very many different messages do not make the page huge
 
 
 _POLICY = (
@@ -399,7 +399,7 @@ def _tuned(found: Results) -> dict[str, Sheet]:
         When the choices cannot be read.
     """
     choices = found.choices
-    kept = [k for k in range(len(choices.paths)) if any(key[2][k] for key in choices.counts)]  # that a tuned method has
+    kept = [k for k in range(len(choices.paths)) if any(key[2][k] for key in choices.counts)]  # paths of a tuned method
     swept = [choices.paths[k] for k in kept]
     heads = ("Method", *(text_format.shorten_path(each, swept) for each in swept), "Parameter", "Chosen (how often)")
     rows: dict[str, list[tuple[str, ...]]] = {}
@@ -449,7 +449,7 @@ def _searches(found: Results, dataset: str) -> list[dict[str, Any]]:
 
 
 def _tried(found: Results, dataset: str) -> Iterator[tuple[str, str, Setting, Sequence[float]]]:
-    """(method, criterion, point, scores) of all that was tried: by the test rows the first metric with a best."""
+    """(method, criterion, point, scores) of all that was tried; on the test rows the first metric with a direction."""
     for method, spec in found.experiment.methods.items():
         for at, values in found.choices.tried.get((dataset, method), {}).items():
             yield method, (spec.tune and spec.tune.metric) or "", at, values

@@ -1,4 +1,4 @@
-"""SVG to stand inside an HTML page: charts drawn for it, and figures of matplotlib's made fit for it.
+"""SVG to stand inside an HTML page: charts drawn for it, and matplotlib's figures adapted to it.
 
 The curves of a page are drawn here and not by matplotlib, whose SVG has neither a tooltip for each point nor classes
 that a style sheet could colour, and is many times as large. What is to be drawn is shared (`mlcdr.tables.curves`).
@@ -42,7 +42,7 @@ def chart(
     Parameters
     ----------
     curves : sequence of (k, Curve)
-        `k` is the method's place in the experiment, which gives its looks. No curve is empty.
+        `k` is the method's place in the experiment, which sets its colour and marker. No curve is empty.
     ticks : sequence of (position, text)
         Of the horizontal axis; left out where there is no room.
     x_label : str
@@ -109,9 +109,9 @@ def inlined(drawn: str, prefix: str, label: str) -> str:
     """A diagram that matplotlib has written as SVG, as an element to stand inside a page.
 
     Every `id`, and every reference to one, begins with `prefix`, so that the figures of a page do not take each other's
-    clips and markers. The metadata go, and the style sheet, which would hold for the whole page; its declarations are
-    inherited from the root. Colours of methods, black, white and the greys of grid and remarks become the page's own,
-    which are others in the dark.
+    clips and markers. The metadata are removed, and so is the style sheet, which would apply to the whole page; its
+    declarations are put on the root element. Colours of methods, black, white and the greys of grid and remarks are
+    replaced by the page's own, which differ in dark mode.
     """
     root = ET.fromstring(drawn)
     everywhere = (root.findtext(f".//{_SVG}style") or "").strip("*{} \n")  # joins and caps

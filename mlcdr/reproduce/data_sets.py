@@ -1,4 +1,4 @@
-"""Tables of what the data sets are, counted on the data themselves; alone, or against a paper's table of the same.
+"""Tables of facts about data sets, counted on the data themselves; alone, or against a paper's table of such facts.
 
 A layout (`kind: datasets` in `mlcdr.tables.layouts`) names the facts of a table. The domain comes from
 the catalogue, all else from the files.
@@ -24,7 +24,7 @@ from mlcdr.tables.sheet import NOTHING, Sheet, Text, make_sheet, template, text
 from mlcdr.tables.tables import Table
 from mlcdr.tables.text_format import number
 
-# How the published tables call what `Dataset.statistics` calls otherwise.
+# The name of a fact in the published tables → its name in `Dataset.statistics`, where they differ.
 _CALLED = {
     "n_features_nominal": "nominal",
     "n_features_numeric": "numeric",
@@ -109,7 +109,7 @@ class FactsComparison:
         All its facts; ours is NaN where the data set is not compared, or the fact not counted.
     rules : Rules
     datasets : tuple of str
-        The data sets that were compared, as we call them.
+        The data sets that were compared, by our names.
     absent : tuple of str
         Those of the table that are not at hand.
     """
@@ -158,7 +158,7 @@ class FactsComparison:
 
 
 def compare(names: Sequence[str], table: str) -> FactsComparison:
-    """Every printed fact of a published table of data sets and ours; of all those at hand if `names` is empty.
+    """Compare a published table of data sets with the data; with all data sets of it at hand if `names` is empty.
 
     Raises
     ------

@@ -12,12 +12,13 @@ All keys are optional:
     not_reproducible:          # cells that are shown but not judged
       - {datasets: […], methods: […], metrics: […], why: …}     # a key left out means all
 
-`spread: printed` is for tables that say how far the splits lay apart, and no more than that is asked: z is the
-difference over the standard deviation that is printed.
+`spread: printed` is for tables that print a standard deviation over the splits: z is the difference over this standard
+deviation.
 
 `spread: repetitions` is for tables without a spread, whose every number is one run of a protocol: z is then the
-difference over the standard deviation of our repetitions of it. Below five repetitions that says little, and z is over
-the standard error of the mean over splits instead, which for k folds is larger: about twice, as we measured.
+difference over the standard deviation of our repetitions of it. With fewer than five repetitions this deviation is
+unreliable, and z is over the standard error of the mean over splits instead, which for k folds is larger: about twice,
+as we measured.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class NotReproducible(_Strict):
 
 
 class Rules(_Strict):
-    """The rules for one table; the module's text explains each key."""
+    """The rules for one table; the module's docstring explains each key."""
 
     spread: Literal["standard_error", "repetitions", "printed"] = "standard_error"
     std: Literal["standard_deviation", "standard_error"] = "standard_deviation"

@@ -38,13 +38,13 @@ class Planned:
     seconds : float
         The CPU time that it took; NaN if it is not known.
     estimated : bool
-        It is estimated from the time of the table in minutes.
+        Whether the time is estimated from that of the small variant of the table.
     timed : bool
-        It reports times, so that one trial runs at a time.
+        Whether it reports times, so that one trial runs at a time.
     lacks : tuple of str
-        What of it cannot be had here, and why.
+        What it needs that is not available here, and why.
     possible : bool
-        Whether anything is left to run.
+        Whether anything of it can be run here.
     """
 
     step: Step
@@ -66,7 +66,7 @@ class Planned:
 def plan(small: bool, out: Path) -> list[Planned]:
     """The runs of the record, the longest first: all tables in all readings; or `small`, what is judged in minutes.
 
-    `out` is the folder of the results folders, which may know what a run took.
+    `out` is the folder of the results folders, which may have the time of an earlier run.
     """
     known = recipes.recipes()
     took = {each.manifest.get("experiment"): each.cpu_seconds for each in record.read()}
@@ -110,7 +110,7 @@ def _planned(step: Step, took: dict[str | None, float], out: Path) -> Planned:
 
 
 def _estimate(recipe: Recipe, experiment: Experiment, took: Mapping[str | None, float], out: Path) -> float:
-    """The CPU time that a table may take, by that of the table in minutes and the sizes of both."""
+    """The CPU time that a table may take, estimated from that of its small variant and the sizes of both."""
     whole = recipes.recipes()[recipe.of]
     (small,) = recipes.steps(whole.name, small=True)
     reduced = recipes.experiment_of(small)
@@ -126,7 +126,7 @@ def _size(experiment: Experiment) -> float:
 
 
 def _took(folder: Path, took: Mapping[str | None, float]) -> float:
-    """What a results folder says of its CPU time, or else the record of the same experiment; NaN without either."""
+    """The CPU time in a results folder, or else in the record of the same experiment; NaN without either."""
     try:
         runs = read_manifest(folder).get("computed_by", [])
     except ResultsError:
@@ -136,7 +136,7 @@ def _took(folder: Path, took: Mapping[str | None, float]) -> float:
 
 
 def run(planned: Sequence[Planned], out: Path, jobs: int, ended: Callable[[Planned, str], None]) -> None:
-    """Run what is planned, two runs at a time, each with half of the workers; `ended` gets each, and what went wrong.
+    """Run what is planned, two runs at a time, each with half of the workers; `ended` is called with each and an error.
 
     A run that would still compute when all others have ended is given all workers, before the others.
     """

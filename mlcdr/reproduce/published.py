@@ -6,14 +6,14 @@ fixed in the method, was written `20%` or `0.2`.
 
 How a cell is judged. `difference` is ours − published, `z` = difference / √(se² + published se²). It *agrees* if
 |z| ≤ 3 or |difference| ≤ 0.0005, else it *differs*. A table may have rules of its own (`mlcdr.reproduce.judging`), and
-cells that are known to be *not reproducible*: these are shown, not judged. Three things bound what that can show:
+cells that are known to be *not reproducible*: these are shown, not judged. Three things limit what this can show:
 
 - A printed number is rounded: the mean is known to half a unit of its last place, and so is the difference. Nothing
   is shown to more places than the paper prints.
 - A standard error printed as 0.0000 only says that it is below 0.00005. It is taken as half of that, 0.000025: the
   middle of what it can be.
-- A printed standard deviation becomes a standard error by √n with *our* number of splits, the papers' own not being
-  part of the tables; right where the protocol is the same.
+- A printed standard deviation becomes a standard error by √n with *our* number of splits, since
+  the papers' tables do not give theirs; this is right if the protocol is the same.
 
 The cells of a data set come from the same splits, ours as theirs, so their z move together: ten cells at −2 are one
 deviation, not ten.
@@ -91,7 +91,7 @@ class PublishedCell:
 
 @dataclass(frozen=True)
 class ComparedCell:
-    """One row of a comparison. Numbers are NaN where there are none; `setting` is what ours took of a grid.
+    """One row of a comparison. Numbers are NaN where there are none; `setting` is the point of a grid that ours is of.
 
     `ours_se` is the standard error, or what the table's rules have in its place; `n` is how many splits ours is over.
     """
@@ -228,7 +228,7 @@ class PublishedComparison(ShownSheet):
         return [(why, len(cells), list(dict.fromkeys(cells))) for why, cells in found.items()]
 
     def _absent(self) -> list[str]:
-        """The data sets of which the results have no cell: a note stands for rows of dashes."""
+        """The data sets without a cell in the results: a note names them, in place of rows of dashes."""
         there = {row.published.dataset for row in self.rows if row.verdict not in ("not run", "n/a")}
         return [name for name in dict.fromkeys(row.published.dataset for row in self.rows) if name not in there]
 
@@ -246,7 +246,7 @@ def mark_cells(compared: PublishedComparison, results: Results) -> dict[Key, tup
 
 
 def plain_name(name: str) -> str:
-    """A name with `_` for `/` and `-`, and a paper that is named by its authors and year alone."""
+    """A name with `_` for `/` and `-`, and with only the authors and the year of the paper's name."""
     return re.sub(r"^([a-z_]+_\d{4})_(?:thesis|mvmd)_", r"\1_", f"{re.sub('[-/]', '_', name.strip('/'))}_")[:-1]
 
 
@@ -261,7 +261,7 @@ def names() -> list[str]:
 
 
 def tables_behind(experiment: Experiment) -> list[str]:
-    """The published tables that an experiment is one of by its name (`PAPER_TABLE[_VARIANT]`), or is laid out as."""
+    """The published tables that an experiment repeats, by its name (`PAPER_TABLE[_VARIANT]`) or its tables' layouts."""
     called = {name: f"{name.replace('/', '_')}_" for name in every_name()}
     named = [name for name, start in called.items() if f"{experiment.name}_".startswith(start)]
     longest = [max(named, key=len)] if named else []
@@ -340,7 +340,7 @@ class Finder:
         self.methods = {_key(name): name for name in results.methods}
 
     def find(self, cell: PublishedCell) -> Cell | None:
-        """Our cell, its `se` what the rules measure a difference by."""
+        """Our cell, with the spread that the table's rules prescribe as its `se`."""
         key = self.locate(cell)
         if key is None:
             return None
@@ -363,7 +363,7 @@ class Finder:
             points = tuple(p for p in points if self._fits(method, p, cell.settings))
         keys = [(dataset, method, point, metric) for point in points]
         found = [key for key in keys if key in self.results.cells]
-        # Without a setting in the table, or with further swept parameters, several may fit: then none is the one.
+        # Without a setting in the table, or with further swept parameters, several may fit: then none is taken.
         return found[0] if len(found) == 1 else None
 
     def _fits(self, method: str, point: Point, settings: Mapping[str, str]) -> bool:

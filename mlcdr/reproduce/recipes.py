@@ -6,9 +6,10 @@ The configs are found by their names, and nothing lists them twice:
     configs/PAPER/TABLE_VARIANT.yaml    the same in another way
 
 A file is a variant where its name begins with that of a published table, or of another config of its folder, and `_`.
-Two variants mean something: `small` is the table in minutes, and `large` holds the data sets that TABLE.yaml leaves
-out, so that the two together are the whole table. Any other (`as_stated`) is one more reading of the same table, asked
-for by its full name. A config's `name:` is `PAPER_TABLE` or `PAPER_TABLE_VARIANT`, so that its results are found again.
+Two variants have a meaning: `small` is a reduced version that runs in minutes, and `large` holds the data sets that
+TABLE.yaml leaves out, so that TABLE.yaml and `large` together are the whole table. Any other (`as_stated`) is one more
+reading of the same table, called by its full name. A config's `name:` is `PAPER_TABLE` or `PAPER_TABLE_VARIANT`, by
+which its results are found again.
 
 A table without a `small` config has a reduction instead: the data sets of at most a million values, and a fifth of the
 repeats (20 at most, one at least).
@@ -112,7 +113,7 @@ def recipes() -> dict[str, Recipe]:
 
 
 def _beginnings(name: str, known: Iterable[str]) -> list[str]:
-    """Those of the known names that a name is, or continues with `_`."""
+    """The known names that are a name, or its beginning before a `_`."""
     return [each for each in known if name == each or name.startswith(f"{each}_")]
 
 
@@ -147,7 +148,7 @@ def steps(target: str, small: bool = False, large: bool = False) -> list[Step]:
         after its year, and `-small` or `-large` may end it: `sun-2017-table3-2-large`. The beginning of several names
         means all of them, with the paper's year at least: `sun-2017-figures6`.
     small : bool
-        In minutes: TABLE_small.yaml, or the reduction.
+        The small variant: TABLE_small.yaml, or the reduction.
     large : bool
         With TABLE_large.yaml.
 
@@ -256,7 +257,7 @@ def missing_folds(experiments: Sequence[Experiment]) -> list[str]:
             except NotFetchedError as error:
                 names[error.name] = None
             except DataError:
-                pass  # the config's own check says so, with its line
+                pass  # the config's own check reports it, with its line
     return list(names)
 
 
@@ -308,7 +309,7 @@ def expected(recipe: Recipe, variant: str) -> Experiment:
 
 
 def changes(expected: Experiment, stored: Experiment) -> Iterator[str]:
-    """`key.path: 4 (config: 100)` for what bears on the numbers; where the folds were found does not."""
+    """`key.path: 4 (config: 100)` for what affects the numbers; the folders of the folds do not."""
     ours, theirs = (dict(_flat(_bearing(each))) for each in (stored, expected))
     for path in dict.fromkeys([*theirs, *ours]):
         if ours.get(path) != theirs.get(path):
@@ -317,7 +318,7 @@ def changes(expected: Experiment, stored: Experiment) -> Iterator[str]:
 
 
 def _bearing(experiment: Experiment) -> dict[str, Any]:
-    """What bears on the numbers, as plain data; data sets by the names that the catalogue gives them."""
+    """What affects the numbers, as plain data; data sets by the names that the catalogue gives them."""
     datasets = tuple(spec.model_copy(update={"name": spec.short_name()}) for spec in experiment.datasets)
     whole = experiment.model_copy(update={"datasets": datasets}).resolved()
     whole["splits"].pop("folders", None)

@@ -1,4 +1,4 @@
-"""The record: what comes of the published tables, as small text files that are kept with the source code.
+"""The record: our results for the published tables, as small text files that are kept with the source code.
 
     record/PAPER/CONFIG/
       summary.csv       every cell: mean, std, se, n (of a grid on the test folds, the best)
@@ -6,9 +6,9 @@
       experiment.yaml   the experiment, all defaults written out
       manifest.json     commit, code of each method, versions, machine, data sets, wall and CPU seconds
 
-CONFIG is the config's name, with `_small` for a table in minutes. `record/others/NAME/` has runs of no paper's config,
-which are rows of the leaderboard. A folder of the record is a results folder that has means only. Of a table of data
-sets there are `comparison.csv` and `manifest.json`.
+CONFIG is the config's name, with `_small` for the small variant. `record/others/NAME/` has runs that are not of a
+paper's config, which are rows of the leaderboard. A folder of the record is a results folder that has means only. For a
+table of data sets there are only `comparison.csv` and `manifest.json`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Entry:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is a table in minutes."""
+        """Whether it is the small variant of a table."""
         return self.name.endswith(f"_{recipes.SMALL}")
 
     @property
@@ -103,7 +103,7 @@ class Entry:
         return "" if variant == recipes.LARGE else variant
 
     def changes(self) -> list[str]:
-        """In what the experiment is not what its config gives now."""
+        """How the experiment differs from its present config."""
         recipe = recipes.recipes().get(self.manifest.get("config", ""))
         if recipe is None:
             return [] if self.counts_data or self.name.startswith(f"{OTHERS}/") else ["no config of this name"]
@@ -196,7 +196,7 @@ def store(source: Path, commit: str, to: Path | None = None) -> Path:
     facts = {key: manifest[key] for key in _KEPT if key in manifest}
     facts |= {"experiment": experiment.name, "config": recipe.name if recipe else "", "variant": variant}
     facts["commit"] = commit
-    if isinstance(experiment.splits, FromFile):  # where the folds were found is of this machine
+    if isinstance(experiment.splits, FromFile):  # the folders of the folds are specific to this machine
         experiment = experiment.model_copy(update={"splits": experiment.splits.model_copy(update={"folders": ()})})
     folder = (to or record_folder()) / name
     header = ["dataset", "method", *results.swept, "metric", "mean", "std", "se", "n"]
@@ -242,7 +242,7 @@ def _short(value: float) -> str:
 
 
 def commit_of_checkout(dirty: bool = False) -> str:
-    """The commit of the source checkout that this package is of; `dirty` allows changes, and says so behind it.
+    """The commit of the source checkout that this package is of; `dirty` allows changes, and marks the commit if any.
 
     Raises
     ------
@@ -269,11 +269,11 @@ def commit_of_checkout(dirty: bool = False) -> str:
     return f"{head} with changes" if changed else head
 
 
-# -------------------------------------------------------------------- whether it is of the code as it is
+# -------------------------------------------------------------------- whether it is up to date
 
 
 def outdated(entry: Entry) -> list[str]:
-    """In what an entry is not what its config gives now: methods with other code, settings that changed."""
+    """How an entry differs from what its config gives now: methods with other code, settings that changed."""
     if entry.counts_data:
         return []
     reasons = [each for each in entry.changes() if not each.startswith("datasets: ")]  # those at hand then
@@ -309,9 +309,9 @@ def comparisons(entries: Iterable[Entry]) -> dict[tuple[str, str], tuple[Publish
 
 
 def count_beyond(rows: Iterable[ComparedCell]) -> tuple[int, dict[int, int], dict[int, float]]:
-    """How many judged cells there are; of 2 and 3 standard errors, how many lie beyond, and how many would by chance.
+    """The number of judged cells; how many differ by over 2 and over 3 standard errors, and how many would by chance.
 
-    The standard error is that of the difference, which has that of the printed number's rounding.
+    The standard error is that of the difference, including the rounding of the printed number.
 
     By chance: Student's t, with the degrees of freedom of Welch's test. Where no spread is printed the printed number
     is one repetition, and z is over the standard deviation of ours. Cells that are not judged do not count.

@@ -57,7 +57,7 @@ class Reproduction:
         return duration(seconds) if seconds else DASH
 
     def notes(self) -> Iterator[str]:
-        """How the runs differ from their configs: data sets that could not be had, say."""
+        """How the runs differ from their configs: data sets that were not available, for example."""
         for each in self.entries:
             if changed := each.changes():
                 yield f"{each.name} differs from its config: {'; '.join(changed)}."
@@ -142,7 +142,7 @@ def _differences(results: Results, table: str) -> Iterator[str]:
 def _other_protocol(results: Results, table: str) -> str:
     """In which settings the splits differ from those of the config that is named after a table; empty if in none.
 
-    The config of the table's large data sets may have splits of its own, which are as right.
+    The config of the table's large data sets may have splits of its own, which are just as valid.
     """
     named = _named(table)
     ours = results.experiment.splits.model_dump()

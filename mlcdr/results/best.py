@@ -1,9 +1,9 @@
 """The best of a grid on the test rows, for methods with `tune: {scope: test}`.
 
-Every point of such a grid was run. For each data set, metric and point of the sweep one is taken: the best mean over
-the test folds, in each repetition of the protocol by itself (of a repeated k-fold cross-validation, each repeat; of
-other splits, all of them), since that is what an author does who runs the protocol once and prints the best. What it
-shows is better than a choice inside the training rows would give.
+Every point of such a grid was run. For each data set, metric and point of the sweep the point of the grid
+with the best mean over the test folds is taken, in each repetition of the protocol by itself (each repeat of a repeated
+k-fold cross-validation; all of any other splits). This is what an author does who runs the protocol once and prints the
+best. The resulting numbers are better than those of a choice inside the training rows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Repetitions:
-    """Of which repetition of a protocol a split is: of a k-fold's, each `folds` splits make one; else (None) all do."""
+    """Which repetition of the protocol a split belongs to: with k folds every `folds` splits, else (None) all."""
 
     folds: int | None = None
 
@@ -51,7 +51,7 @@ class Repetitions:
         return split // self.folds if self.folds else 0
 
     def is_whole(self, n_splits: int) -> bool:
-        """Whether so many splits are a whole repetition, and not one that was broken off."""
+        """Whether so many splits are a whole repetition, and not an interrupted one."""
         return self.folds is None or n_splits == self.folds
 
     def means(self, values: Mapping[int, float]) -> tuple[float, ...]:
@@ -69,7 +69,7 @@ def choose_best(
     experiment: Experiment,
     folder: Path,
 ) -> dict[Key, Best]:
-    """The best of each grid at each point of the other `swept` paths; of metrics that do not judge, none.
+    """The best of each grid at each point of the other `swept` paths; none for metrics without a direction.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def best_of(points: Mapping[Setting, Mapping[int, float]], higher: bool, repetit
     higher : bool
         Whether a larger value is better.
     repetitions : Repetitions
-        Which splits make a repetition. One that was broken off gives values, but is not one of the repetitions.
+        Which splits make a repetition. An interrupted one gives values, but does not count as a repetition.
     """
     parts: dict[int, dict[Setting, dict[int, float]]] = {}
     for setting, by_split in points.items():

@@ -40,9 +40,9 @@ def gather_failures(
 ) -> list[Kind]:
     """The failures of the experiment as it stands, those of one kind together, in the order of the config's methods.
 
-    A record also keeps trials that are of the experiment no more. Left out are those of other data sets, methods,
-    values of the sweep and splits than it has now, and failures at places that have scores (`scored`). Where its data
-    sets are not known (`datasets` is empty), all count; so do all splits where files have the folds.
+    A record also keeps trials that no longer belong to the experiment. Left out are those of other data sets, methods,
+    values of the sweep and splits than it has now, and failures at places that have scores (`scored`). If its data sets
+    are not known (`datasets` is empty), all data sets count; if the folds are in files, all splits count.
 
     Raises
     ------

@@ -113,7 +113,7 @@ def read_table(path: Path, last: tuple[str, ...]) -> tuple[tuple[str, ...], Iter
 
 
 def read_number(path: Path, line: int, column: str, text: str, gaps: bool = False) -> float:
-    """A column's number; with `gaps`, NaN where there is nothing, or that."""
+    """A column's number; with `gaps`, the text may also be empty or NaN, which gives NaN."""
     try:
         value = float(text or "nan")
     except ValueError:

@@ -1,10 +1,10 @@
 """Several results folders as one, so that their methods can be compared with one another.
 
-Joined are the metrics that all folders have; data sets, methods and points of the sweep are those of any. A method that
+The result has the metrics that all folders have, and every data set, method and point of the sweep. A method that
 several folders have under one name is one method if its config is the same and the numbers agree wherever two folders
 have the same cell (but for times, of which the first folder's are taken); else each has its folder's name too:
-`PLST (first)`, `PLST (second)`. A method keeps what it is: in a folder that sweeps nothing it has one number, which
-stands at all points that another folder swept.
+`PLST (first)`, `PLST (second)`. A method from a folder that sweeps nothing has one number,
+which stands at all points that another folder swept.
 """
 
 from __future__ import annotations

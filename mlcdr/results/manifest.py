@@ -75,7 +75,7 @@ class Manifest(_Part):
     @field_validator("datasets")
     @classmethod
     def _check_facts(cls, datasets: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Refuse facts that readers compute with, or go through, if they are not of their kind."""
+        """Refuse facts of a wrong type, where readers compute with them or iterate over them."""
         for name, facts in datasets.items():
             notices, size = facts.get("notices", []), facts.get("n_instances", 1)
             if not (isinstance(notices, list) and all(isinstance(each, str) for each in notices)):
@@ -102,7 +102,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         if is_regular_file(path) and path.stat().st_size > _LARGEST:
             raise ResultsError(f"{path}: cannot be read: larger than {_LARGEST // 2**20} MiB")
         content = json.loads(path.read_text(encoding="utf-8"))
-        json.dumps(content, ensure_ascii=False).encode()  # JSON can spell half a character, which no file can hold
+        json.dumps(content, ensure_ascii=False).encode()  # JSON can spell a lone surrogate, which no file can hold
         shallow = _depth(content) <= _DEEPEST
     except (OSError, ValueError) as error:
         raise ResultsError(f"{path}: cannot be read: {error}") from None

@@ -29,7 +29,7 @@ class MetricFacts:
     higher_is_better : bool or None
         None where mlcdr does not know the metric: then nothing is best.
     note : str
-        The options it was computed with, its 0/0 convention, or what a time is of; empty where there is nothing to say.
+        The options it was computed with, its 0/0 convention, or what a time measures; may be empty.
     is_time : bool
         Whether it is a time, of which ratios mean something and differences little.
     needs : str

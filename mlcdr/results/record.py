@@ -26,8 +26,8 @@ State = Literal["starting", "running", "finished", "interrupted", "crashed", "un
 class Run:
     """The last run that wrote a folder.
 
-    `state`: `starting` where it has no plan yet; `crashed` where an error ended it (`error`) or its process is gone,
-    which recorded nothing; `unknown` where it runs, or ran, on another machine (`host`).
+    `state`: `starting` where it has no plan yet; `crashed` where an error ended it (`error`) or its process is gone
+    and recorded no end; `unknown` where it runs, or ran, on another machine (`host`).
     """
 
     state: State
@@ -89,7 +89,7 @@ class Progress:
     failures: tuple[Failed, ...]
 
     def total(self, what: Literal["planned", "done", "failed", "crashed", "pending"]) -> int:
-        """Of all data sets and methods."""
+        """The number over all data sets and methods."""
         return sum(getattr(each, what) for each in self.counts)
 
     @property
@@ -115,7 +115,7 @@ def progress(folder: Path) -> Progress:
     """
     found = _progress(folder)
     if found.run.state == "crashed" and not found.run.error:
-        found = _progress(folder)  # it may have ended as it should after the record was read
+        found = _progress(folder)  # it may have ended normally after the record was read
     return found
 
 
@@ -173,13 +173,13 @@ def _lives(pid: int, start: str) -> bool:
     """Whether a process is there, and is the one that started at `start`, if that is known."""
     if start:
         return started(pid) == start
-    if os.name != "posix":  # elsewhere to ask would be to kill
+    if os.name != "posix":  # elsewhere `os.kill` would end the process
         return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # of another user
+    except OSError:  # the process exists, and belongs to another user
         return True
     return True
 
@@ -223,7 +223,7 @@ def _costs(db: sqlite3.Connection, path: Path) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Failure(Failed):
-    """A failed trial as it is on record, and when that was (UTC)."""
+    """A failed trial on record, and when it failed (UTC)."""
 
     recorded: str
 
@@ -231,8 +231,8 @@ class Failure(Failed):
 def read_failures(folder: Path) -> list[Failure]:
     """The failed trials on record, without the folder's lock and without writing anything: a run may be going on.
 
-    A method that was edited has trials of its own before and after; of those with the same data set, method, point and
-    split only the latest counts.
+    A method that was edited has different trials before and after; of failures with the same data set, method, point
+    and split only the latest counts.
 
     Raises
     ------

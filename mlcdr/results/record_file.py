@@ -121,7 +121,7 @@ def _made_here() -> dict[tuple[str, str], str]:
 
 
 _OURS = _made_here()
-_FIRST = ("trials", "scores")  # which the oldest records have
+_FIRST = ("trials", "scores")  # the tables that even the oldest records have
 
 
 class NoRecord(ResultsError):
@@ -249,12 +249,12 @@ def _journal(path: Path) -> Path:
 
 
 def _is_safe(path: Path) -> bool:
-    """Whether there is a file that SQLite may open, in which case it touches no other than it and its journal.
+    """Whether there is a file that SQLite may open: SQLite will touch no other file than it and its journal.
 
     Raises
     ------
     ResultsError
-        When it may not.
+        When there is a file that it may not open.
     """
     for ending in ("-wal", "-shm"):
         if os.path.lexists(path.with_name(path.name + ending)):
@@ -270,7 +270,7 @@ def _is_safe(path: Path) -> bool:
 
 
 def _guard(db: sqlite3.Connection) -> None:
-    """Let nothing of the file's schema call functions, distrust its pages, and end what takes too long."""
+    """Forbid functions in the file's schema, have its pages checked, and limit the time of reading."""
     end = time.monotonic() + _LONGEST
     db.set_progress_handler(lambda: time.monotonic() > end, 100_000)
     db.execute("PRAGMA trusted_schema = OFF")
@@ -332,7 +332,7 @@ def _rolled_back(path: Path, place: Path) -> Path:
     Raises
     ------
     ResultsError
-        When the journal names another file, or someone is writing one of them just now.
+        When the journal names another file, or a process is just writing one of them.
     FileNotFoundError
         When one of them is gone.
     """
@@ -359,7 +359,7 @@ def _rolled_back(path: Path, place: Path) -> Path:
 
 
 def _identity(path: Path) -> tuple[int, int, int] | None:
-    """What differs once a file has been written; None where there is none."""
+    """Facts of a file that change when it is written; None if there is no file."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -368,7 +368,7 @@ def _identity(path: Path) -> tuple[int, int, int] | None:
 
 
 def _mend(path: Path) -> None:
-    """Undo what a killed run has left half written; being killed in its midst changes nothing."""
+    """Undo what a killed run has left half written; being killed during this does no harm."""
     with tempfile.TemporaryDirectory(prefix=TEMPORARY_PREFIX, dir=path.parent) as place:
         copy = _rolled_back(path, Path(place))
         _is_safe(copy)
@@ -408,7 +408,7 @@ def rows(db: sqlite3.Connection, path: Path, table: str, query: str, *kinds: Any
     Raises
     ------
     ResultsError
-        When one is not: `table` is where it is from.
+        When a cell is not; the message names `table`.
     """
     try:
         return _type_of(kinds).validate_python(db.execute(query).fetchall(), strict=True)

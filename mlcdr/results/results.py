@@ -42,8 +42,8 @@ class Results:
     swept : tuple of str
         The swept config paths (`label_space.n_components`); not those of a grid of which only the best is shown.
     points : tuple of Point
-        The points of the sweep in the config's order; methods without a swept parameter have `""` there. Those of a
-        value at which nothing has a result are among them.
+        The points of the sweep in the config's order; methods without a swept parameter have `""` there. Values
+        at which nothing has a result are included.
     datasets, methods, metrics : tuple of str
         In the config's order; data sets and methods of the config that never got a result are among them, metrics not.
     cells : dict
@@ -52,7 +52,7 @@ class Results:
     grids : dict
         Method → the paths of its grid, for methods of which only the best of a grid is shown.
     best : dict
-        (data set, method, point, metric) → what was taken of a grid.
+        (data set, method, point, metric) → what was taken from a grid.
     remarks : tuple of str
         What a reader must know of several folders that were joined: which of them have other splits.
     joined : bool
@@ -217,7 +217,7 @@ class Results:
         return absent
 
     def comparable(self, cells: Iterable[Cell]) -> list[Cell]:
-        """The means that can be compared: of one plan those over all of its splits; those of several folders all."""
+        """The means that can be compared: those over all splits of the plan; in joined folders all."""
         return list(cells) if self.joined else over_all_splits(cells)
 
     def lacks(self, method: str, path: str) -> bool:
@@ -225,11 +225,11 @@ class Results:
         return path in self.swept and self.swept.index(path) in self._absent.get(method, ())
 
     def cell(self, dataset: str, method: str, point: Point, metric: str) -> Cell | None:
-        """The number there, or None. A method without a swept parameter has the same number at all its values."""
+        """The cell of a place, or None. A method without a swept parameter has the same cell at all values of it."""
         return self.cells.get(self.key(dataset, method, point, metric))
 
     def key(self, dataset: str, method: str, point: Point, metric: str) -> Key:
-        """Of `cells`: the point without the parameters that the method does not have."""
+        """The key in `cells`; its point is without the parameters that the method does not have."""
         return dataset, method, self._own_point(method, point), metric
 
     def _own_point(self, method: str, point: Point) -> Point:
@@ -278,8 +278,8 @@ def open_results(folder: str | Path) -> Results:
     Raises
     ------
     ResultsError
-        When the folder or one of its files is missing, or a file is not what it should be; `NoResults` when all that is
-        wrong is that there is no number in it.
+        When the folder or one of its files is missing, or a file is not what it should be; `NoResults` when the
+        folder is right, but has no numbers.
     """
     folder = Path(folder)
     experiment = read_experiment(folder)
@@ -375,7 +375,7 @@ def _replace_grids(
     swept: tuple[str, ...],
     best: Mapping[Key, Best],
 ) -> dict[Key, Cell]:
-    """The cells over the `swept` paths only: of each grid the best in place of all its points; none has no cell."""
+    """The cells over the `swept` paths only: each grid has one cell, its best, or none if there is no best."""
     kept = [paths.index(path) for path in swept]
     result: dict[Key, Cell] = {}
     for (dataset, method, point, metric), cell in cells.items():

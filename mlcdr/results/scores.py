@@ -47,7 +47,7 @@ class Cell:
 
 
 def summarise(values: Sequence[float]) -> Cell:
-    """The mean of the values of single splits; NaN is what is not defined, or is no number that a float can be."""
+    """The mean of the values of single splits; NaN stands for what is not defined or out of a float's range."""
     n = len(values)
     mean = std = math.nan
     try:
@@ -59,7 +59,7 @@ def summarise(values: Sequence[float]) -> Cell:
 
 
 def are_same(a: float, b: float) -> bool:
-    """Whether two means are one number that was computed or written along different ways."""
+    """Whether two means differ by rounding only."""
     return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
 
 
@@ -68,9 +68,9 @@ def is_among_best(
 ) -> bool:
     """Whether `cell` is the best of `rivals` (itself one of them), or within the best one's standard error of it.
 
-    With a single rival, or a metric of unknown direction, nothing is best. A best cell without a standard error (one
-    split) has none to spare. Of equally good ones with different errors the largest counts, so that the order of the
-    methods does not matter.
+    With a single rival, or a metric of unknown direction, nothing is best. If the best cell has no standard error (one
+    split), only equal means are as good. If several cells are the best, their largest standard error counts, so that
+    the order of the methods does not matter.
     """
     if higher_is_better is None or len(rivals) < 2:
         return False
@@ -83,7 +83,7 @@ def is_among_best(
 
 
 def over_all_splits(cells: Iterable[Cell]) -> list[Cell]:
-    """Those of the means of one plan that no split lacks: the splits where a method failed may be the hard ones."""
+    """The means over all splits of a plan: others are not comparable, since a method may fail on the hard splits."""
     found = list(cells)
     most = max((cell.n for cell in found), default=0)
     return [cell for cell in found if cell.n == most]

@@ -35,7 +35,7 @@ EXPORTS = ("scores.csv", "summary.csv", "chosen.csv", "manifest.json", "report.h
 """Files of a results folder that are made from the record."""
 
 Place = tuple[str, str, str, int]
-"""Of a trial, whatever its method's version: data set, method, point (JSON), split."""
+"""The place of a trial, the same for any version of its method: data set, method, point (JSON), split."""
 
 
 def place(trial: Trial) -> Place:
@@ -44,7 +44,7 @@ def place(trial: Trial) -> Place:
 
 
 def this_process() -> str:
-    """`HOST PID START`: what tells whether the process that wrote it still lives (`START` only where /proc says it)."""
+    """`HOST PID START`, from which others see whether this process still lives (`START` only where /proc has it)."""
     return f"{this_host()} {os.getpid()} {started(os.getpid())}".rstrip()
 
 
@@ -54,7 +54,7 @@ def this_host() -> str:
 
 
 def started(pid: int) -> str:
-    """When a process was started, in the system's own ticks, so that a number used again is not taken for it."""
+    """When a process was started, in the system's own ticks, to tell it from a later one with its number."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[19]
     except (OSError, IndexError):
@@ -102,7 +102,7 @@ class Store:
                 self.end("interrupted" if error is None else f"{kind.__name__ if kind else ''}: {error}")
         self._db.close()
         if fcntl is not None:
-            with contextlib.suppress(OSError):  # to close it is not enough where a child has it, too
+            with contextlib.suppress(OSError):  # closing it is not enough if a child process has it open, too
                 fcntl.flock(self._lock, fcntl.LOCK_UN)
         self._lock.close()
 
@@ -138,14 +138,14 @@ class Store:
             return same and self._db.execute(query, (self._run,)).fetchone() == ("finished",)
 
     def end(self, outcome: str) -> None:
-        """Write down how the run ended (`finished`, `interrupted`, or an error)."""
+        """Record how the run ended (`finished`, `interrupted`, or an error)."""
         when = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')"
         with self._explain("cannot record the end of the run"):
             self._db.execute(f"UPDATE runs SET ended = {when}, outcome = ? WHERE number = ?", (outcome, self._run))
         self._run = None
 
     def forget_run(self) -> None:
-        """Let the run before this one be the last; for a run that has nothing to compute."""
+        """Delete this run, so that the one before it is the last; for a run that has nothing to compute."""
         with self._explain("cannot be written"):
             self._db.execute("DELETE FROM runs WHERE number = ?", (self._run,))
         self._run = None
@@ -157,7 +157,7 @@ class Store:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ResultsError(f"{folder}: another run is writing this folder; wait for it or choose --out") from None
-        except OSError:  # a file system without locks is as a system without them
+        except OSError:  # treat a file system without locks like a system without locks
             pass
 
     def _explain(self, what: str) -> contextlib.AbstractContextManager[None]:
@@ -276,7 +276,7 @@ def _of_each(keys: Sequence[str], triples: Iterable[tuple[Any, ...]]) -> dict[st
 
 
 def _opened_lock(folder: Path) -> io.FileIO:
-    """The folder's lock file, opened as it is: not emptied, and not that which a link of its name leads to."""
+    """The folder's lock file, opened without emptying it, and without following a link of its name."""
     path = folder / ".lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)

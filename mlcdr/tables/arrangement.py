@@ -35,13 +35,13 @@ class Arrangement:
     Attributes
     ----------
     layout : TableLayout
-        Settled.
+        The settled layout.
     across : str
         What the columns are of: dataset, method, metric or a swept path.
     column_paths : tuple of str
         The swept paths along the columns: several where they mean one thing.
     stub : tuple of str
-        Of the layout's rows, what has a column of labels.
+        Those of the layout's `rows` that have a column of labels.
     domain : dict
         Name → its values, in order.
     facts : dict

@@ -44,7 +44,7 @@ def find_misfits(
     ----------
     layout : TableLayout or FigureLayout
     metrics, methods : sequence of str
-        What is measured, and of which methods.
+        The metrics that are measured, and the methods.
     sweep : mapping
         Swept path → number of values.
     """
@@ -71,7 +71,7 @@ def find_misfits(
 
 
 def _check_axes(layout: FigureLayout, sweep: Mapping[str, int]) -> list[str]:
-    """Axes for which there is nothing, and sweeps that have no place."""
+    """A line for axes for which nothing is swept or measured, or for swept parameters that have no axis."""
     if layout.draw == "scatter":
         return [] if layout.x != "auto" else [f"needs a time among the metrics: {' or '.join(TIMES[:2])}"]
     if "auto" in layout.paths:

@@ -1,4 +1,4 @@
-"""Curves over a swept parameter: where a method's points lie, whatever draws them."""
+"""Curves over a swept parameter: where a method's points lie, for any program that draws them."""
 
 from __future__ import annotations
 

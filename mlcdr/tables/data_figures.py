@@ -117,7 +117,7 @@ def _ordered(counts: Any, order: str) -> Any:
 
 
 def _draw_heat_map(ax: Axes, values: Array, names: Sequence[str], chance: float | None) -> None:
-    """One measure; `chance`: how large a signed one is of independent labels."""
+    """One measure; `chance`: how large a signed measure may be for independent labels."""
     np.fill_diagonal(values, np.nan)
     shown = np.abs(values[np.isfinite(values) & (values != 0)])
     most = float(shown.max(initial=0.0)) or 1.0
@@ -156,7 +156,7 @@ def _draw_heat_map(ax: Axes, values: Array, names: Sequence[str], chance: float 
 
 @mpl.rc_context(STYLE)
 def draw_imbalance(dataset: Dataset) -> Figure:
-    """How many instances have the most frequent labels, and how unlike in frequency all of them are."""
+    """How many instances have the most frequent labels, and how imbalanced all labels are."""
     counts = label_pairs.pair_counts(dataset.Y)
     own = np.diag(counts)
     order = np.argsort(-own, kind="stable")
@@ -238,7 +238,7 @@ def _draw_bars(ax: Axes, names: Sequence[str], counts: Any, n: int) -> None:
 
 
 def _set_name(labels: Sequence[int], names: Sequence[str]) -> str:
-    """A label set by its labels, those that have room; the number of the others."""
+    """The name of a label set: as many labels as there is room for, and the number of the others."""
     if not labels:
         return "no label"
     written = escape_control_characters(names[labels[0]])
@@ -267,7 +267,7 @@ def draw_projection(dataset: Dataset, projection: str = "opls") -> Figure:
     ax = figure.subplots()
     size = float(np.clip(9000 / max(dataset.n_instances, 1), 2.0, 16.0))
     several = len(found.sets) if len(found.sets) <= _COLOURED else int((found.counts > 1).sum())
-    coloured = min(_COLOURED, several)  # a colour for one point says nothing
+    coloured = min(_COLOURED, several)  # a colour for one point has no use
     legend: list[tuple[Any, str]] = []
     look: dict[str, Any]
     for k in range(coloured):

@@ -187,7 +187,7 @@ def choose_figures(results: Results) -> list[LayoutSpec]:
 
 def _settle(results: Results, entry: LayoutSpec) -> FigureLayout:
     layout = layouts.load_figure(entry).settle(results.sweep, results.metrics)
-    # what runs from the best to the fastest is no judgement, and is not drawn against itself
+    # times are the x axis of this figure, and are not drawn against themselves
     if layout.draw == "scatter" and layout.chosen_metrics is None:
         judged = tuple(m for m in results.metrics if not results.metric_facts(m).is_time)
         layout = layout.model_copy(update={"metrics": judged})

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _FOLDS = 5
-_FLAT = 1e-12  # of a label's own variance: what rounding leaves of residuals that are none
+_FLAT = 1e-12  # residuals of this share of a label's own variance are rounding errors
 
 
 def pair_counts(Y: Any) -> Counts:
@@ -50,10 +50,10 @@ def conditional(counts: Counts) -> Array:
 def residual_correlation(X: Any, Y: Any, seed: int = 0) -> Array:
     """Pearson's correlation of what a ridge regression on the features leaves of each pair of labels (K×K).
 
-    It is dependence given the features, as far as a linear model goes: labels that go together because the features say
-    so have none. Each instance is predicted by a model (α = 1) that has not seen it, five folds in all, so that more
-    features than instances do not explain everything away. NaN where nothing is left of a label, or there are fewer
-    than two instances.
+    It measures dependence given the features, within a linear model: labels that go together only because of the
+    features have none. Each instance is predicted by a model (α = 1) that was not fitted to it, with five folds in all,
+    so that more features than instances do not explain everything away. NaN where nothing is left of a label, or there
+    are fewer than two instances.
 
     X (n×d) and Y (n×K) may be sparse; of Y there is a dense copy of one fold at a time.
     """

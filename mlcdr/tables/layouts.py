@@ -111,7 +111,7 @@ Dimension = Literal["dataset", "metric", "method"]
 LINE_KINDS = {"methods": "method", "datasets": "dataset", "metrics": "metric"}
 """What a line may stand for, other than a swept path."""
 TIMES = ("execution_seconds", "fit_seconds", "predict_seconds")
-"""The metrics that are times, the fullest first."""
+"""The metrics that are times, the most complete first."""
 
 
 def _as_texts(written: object) -> object:
@@ -233,7 +233,7 @@ class FigureLayout(_Strict):
     def settle(self, swept: Mapping[str, int], measured: Sequence[str] = ()) -> FigureLayout:
         """The layout with its axes named, of `swept`, path → number of values, and the metrics that are measured.
 
-        Where nothing is there to be an axis, it stays `auto`.
+        An axis for which there is nothing stays `auto`.
         """
         several = [path for path, n in swept.items() if n > 1 and path not in self.at and path != self.lines]
         free = [path for path in swept if path not in self.at and path != self.lines]

@@ -25,7 +25,7 @@ from mlcdr.tables.curves import Curve, place_values, point, trace_curve
 from mlcdr.tables.layouts import FigureLayout
 from mlcdr.tables.text_format import shorten_name, shorten_path
 
-_LETTERS = 19  # an inch below a panel holds
+_LETTERS = 19  # letters per inch below a panel
 _NEAREST = 1 / 15  # of the axis: ticks nearer than this run into each other, and the later one is left out
 _GROUP = 0.8  # of the distance between two groups is filled with their boxes or bars
 _WRITTEN = 144  # cells of a heat map up to which each has its number
@@ -38,7 +38,7 @@ Legend = dict[str, Any]
 
 @dataclass(frozen=True)
 class Spot:
-    """What a panel is of. A dimension that its lines, or the places on its axis, stand for is empty."""
+    """The data set, metric and method of a panel; empty for a dimension that its lines or its axis show."""
 
     dataset: str = ""
     metric: str = ""
@@ -67,7 +67,7 @@ def draw(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, methods: 
 
 
 def name_metric(results: Results, metric: str) -> str:
-    """A metric's name for people; empty for none."""
+    """A metric's printed name; empty for no metric."""
     return shorten_name(results.metric_facts(metric).title) if metric else ""
 
 
@@ -120,7 +120,7 @@ def _draw_curves(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, m
 
 
 def _list_lines(results: Results, layout: FigureLayout, spot: Spot, methods: Sequence[str]) -> list[tuple[int, Curve]]:
-    """The lines of a panel, each with what gives it its looks: the method's place, or that among its kind."""
+    """The lines of a panel, each with the number that sets its colour and marker: the method's, or its own."""
 
     def along(label: str, dataset: str, method: str, metric: str, at: Mapping[str, str] = layout.at) -> Curve:
         return replace(trace_curve(results, layout.x, layout.band, dataset, method, metric, at), method=label)
@@ -233,7 +233,7 @@ def _draw_groups(ax: Axes, results: Results, layout: FigureLayout, spot: Spot, m
         names = [shorten_name(method) for method in methods]
         ax.set_xticks([(i - (len(methods) - 1) / 2) * width for i in range(len(methods))], names, parse_math=False)
         _set_slanted(ax, names)
-        legend = {}  # each stands at the axis
+        legend = {}  # the methods' names are on the axis
     else:
         names = [shorten_name(name) for name, _, _ in groups]
         ax.set_xticks(range(len(groups)), names, parse_math=False)

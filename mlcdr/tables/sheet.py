@@ -1,6 +1,6 @@
 """A sheet: a finished table of text, and how it looks in Markdown, in LaTeX, in HTML and on a terminal.
 
-A sheet knows nothing of results. `tables`, `published` and `comparison` decide what stands in it.
+A sheet does not depend on results. `tables`, `published` and `comparison` fill it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def escape_latex(text: str) -> str:
 
 
 def _no_argument(latex: str) -> str:
-    r"""The beginning of a line, which is no argument of the command before it: `[` and `*` would be of `\\`."""
+    r"""LaTeX for the beginning of a line; `[` and `*` there would be read as an argument of the `\\` before them."""
     return "{}" + latex if latex.lstrip().startswith(("[", "*")) else latex
 
 
@@ -83,7 +83,7 @@ def escape_markdown(text: str) -> str:
 class Text:
     """A piece of text in its two spellings: as people read it, and in LaTeX.
 
-    In HTML `mark` is the class of its cell, and `about` is shown where it is pointed at, and below it in print.
+    In HTML `mark` is the class of its cell; `about` is shown on pointing at the cell, and below it in print.
     """
 
     plain: str
@@ -216,7 +216,7 @@ class Sheet:
         """An HTML `table` in a box that scrolls sideways and can have the focus; its notes below. All text is escaped.
 
         Heads are `th` with a scope. A label that is left out in all rows of a group but the first is there in each, so
-        that each row says whose it is wherever it is sorted to, in a span of class `again` for a style sheet to hide.
+        that each row has all its labels when the rows are sorted, in a span of class `again` for a style sheet to hide.
         The class `sortable` is for a script; the head of the last column of labels, which a style sheet may want
         to keep in sight, is of the class `last-label`.
         """
@@ -395,9 +395,9 @@ class Shown:
 
 
 class ShownSheet(Shown):
-    """A table: a notebook shows it as one, and it can be had in several forms."""
+    """A table: a notebook shows it as one, and it can be written in several forms."""
 
-    if TYPE_CHECKING:  # fields of one class, and properties of another
+    if TYPE_CHECKING:  # fields in some subclasses, and properties in others
 
         @property
         def sheet(self) -> Sheet:

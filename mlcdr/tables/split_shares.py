@@ -18,7 +18,7 @@ from mlcdr.experiment.stratification import label_pairs
 from mlcdr.tables.sheet import Sheet, make_sheet
 
 KINDS: dict[str, bool | Literal["pairs"]] = {"blind": False, "labels": True, "pairs": "pairs"}
-"""What folds are stratified by, and how `splits.stratified` of a config says it."""
+"""What folds are stratified by → the value of `splits.stratified` for it in a config."""
 
 
 def draw_folds(name: str, folds: KFold) -> tuple[Dataset, dict[str, NDArray[np.int64]]]:
@@ -27,7 +27,7 @@ def draw_folds(name: str, folds: KFold) -> tuple[Dataset, dict[str, NDArray[np.i
     Raises
     ------
     UserError
-        When the data set cannot be had, or divided so.
+        When the data set is not available, or cannot be divided so.
     """
     source = DataSource.of(DatasetSpec(name=name), folds)
     dataset = source.load()

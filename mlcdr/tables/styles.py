@@ -1,11 +1,11 @@
-"""How methods look: the k-th method of an experiment has one colour, marker and line style, whatever shows it.
+"""How methods look: the k-th method of an experiment has one colour, marker and line style in all figures.
 
 k counts in the order of the config, over all its methods, so that a method which failed, or which a figure leaves out,
-changes no other's looks. Colours are those of Okabe & Ito (2008), which are distinct with any colour vision, without
+does not change the others. Colours are those of Okabe & Ito (2008), which are distinct with any colour vision, without
 their yellow, which is too light for a line, and with a darker orange. Seven colours, nine markers and three line styles
 have no common divisor but 1 and 3: colour and line style tell 21 methods apart, colour and marker 63.
 
-A page's style sheet has the colours as `--c0` … `--c6`, and others in their place in the dark.
+A page's style sheet has the colours as `--c0` … `--c6`, and other values for them in dark mode.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def list_entries(results: Results) -> tuple[LayoutSpec, ...]:
 
 
 Marks = Mapping[Key, tuple[str, str]]
-"""A cell of the results → its class in HTML, and what to say of it (`Text.mark`, `Text.about`)."""
+"""A cell of the results → its class in HTML, and a remark on it (`Text.mark`, `Text.about`)."""
 
 
 def render(results: Results, entry: LayoutSpec, marks: Marks | None = None) -> Table:
@@ -108,7 +108,7 @@ def _write(plan: Arrangement, marks: Marks) -> Table:
 
 
 def _choose_digits(plan: Arrangement) -> dict[str, int]:
-    """Decimal places of each metric: the layout's; or 4, and for times as many as show two of the shortest."""
+    """Decimal places of each metric: the layout's; or 4; for times as many as show two digits of the shortest."""
     if plan.layout.digits is not None:
         return dict.fromkeys(plan.facts, plan.layout.digits)
     digits = dict.fromkeys(plan.facts, 4)

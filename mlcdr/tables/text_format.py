@@ -49,12 +49,12 @@ def describe_splits(counts: Iterable[int]) -> str:
 
 
 def note_incomplete(results: Results, cells: Iterable[tuple[str, str, str, int]]) -> list[str]:
-    """Notes on what splits lack, of a single folder: `cells` are data set, metric, method and number of splits."""
+    """Notes on splits without results, for a single folder; `cells`: data set, metric, method and number of splits."""
     return [] if results.joined else [*_note_unfinished(results), *_note_fewer_splits(cells)]
 
 
 def _note_fewer_splits(cells: Iterable[tuple[str, str, str, int]]) -> list[str]:
-    """A note on means over fewer splits than others; of each its data set, metric, method and number of splits."""
+    """A note on means over fewer splits than others; `cells`: data set, metric, method and number of splits."""
     found = list(cells)
     most: dict[tuple[str, str], int] = {}
     for dataset, metric, _, n in found:
