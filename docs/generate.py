@@ -282,10 +282,10 @@ def _signature(found: Any) -> str:
 def methods() -> str:
     """Every component with its formula, parameters and source."""
     parts = [
-        "A method is a line of components, each of which may be missing but the learner:\n",
+        "A method is a pipeline of components, of which only the learner is required:\n",
         "    x ─ feature_space ─▶ x' ─ learner ─▶ code ─ label_space (decode) ─▶ scores ─ threshold ─▶ label set\n",
         "This page is `mlcdr methods NAME` for all of them. A component is written as `name`, as `{name: {parameter: "
-        "value}}`, or as a dotted path to a class; [config.md](config.md) has the whole of a config.\n",
+        "value}}`, or as a dotted path to a class; [config.md](config.md) describes a whole config.\n",
     ]
     for family in registry.BUILT_IN:
         names = [name for name in registry.names(family) if _is_ours(registry.resolve(family, name))]
@@ -359,11 +359,12 @@ def metrics() -> str:
     """Every metric with its direction and what 0/0 counts as."""
     better = {True: "higher", False: "lower", None: "neither way"}
     parts = [
-        "Y and P are the n×K matrices of true and predicted labels, scores the real numbers that the label sets are "
-        "cut from. In a config a metric is its name, or `{name: "
-        "{option: value, as: label}}`; the label is what it is called in the results. Other names are understood "
-        "(`subset_accuracy`, `lrap`, `p@3`). Every method gives scores but for classifiers of other packages that have "
-        "none; `mlcdr methods` says which give probabilities. Of a method without them a metric has no value.\n",
+        "Y and P are the n×K matrices of true and predicted labels; scores are the real numbers from which label sets "
+        "are made by a threshold. In a config a metric is its name, or `{name: "
+        "{option: value, as: label}}`; the label is its name in the results. Other usual names are accepted "
+        "(`subset_accuracy`, `lrap`, `p@3`). Every method gives scores, except classifiers of other packages that have "
+        "none; `mlcdr methods` lists which give probabilities. A metric has no value for a method that does not give "
+        "what the metric needs.\n",
         "A metric of your own is a function, named by its dotted path or by a package's entry point in the group "
         "`mlcdr.metric`:\n",
         "```python\ndef share_of_predicted(Y, labels, scores):  # n×K of {0, 1}, likewise, n×K of numbers or None\n"
@@ -375,8 +376,8 @@ def metrics() -> str:
         ),
         "",
         "## Conventions\n",
-        "Where a denominator is 0, or scores are equal, papers differ, and some results move by a factor of two with "
-        "it. So each convention is an option, and tables say which one they show. With the option `beta`, F1 is F_β = "
+        "Papers treat a denominator of 0 and equal scores differently, which changes some results by a factor of two. "
+        "So each convention is an option, and tables state which one they use. With the option `beta`, F1 is F_β = "
         "(1+β²)TP / (β²|Y|+|P|).\n",
     ]
     for metric in METRICS.values():
@@ -402,7 +403,7 @@ def metrics() -> str:
     parts += [f"- `{each.name}`: {each.description}" for each in BY_LABEL.values()]
     parts += [
         "\n## The same elsewhere\n",
-        "What the metrics of other programs are called here, or why they are missing.\n",
+        "The names that metrics of other programs have here, or why they are missing.\n",
     ]
     with (FOLDER / "metrics_elsewhere.csv").open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
@@ -424,12 +425,13 @@ def _sentence(text: str) -> str:
 
 SPLITS = """[Choose splits](how-to/splits.md) has examples, and compares stratified folds with others.
 
-**Seeds.** Whatever is drawn is drawn from the `seed` (0 for `predefined` and `file`), the data set's name and what it
-is for: the rows of a repeat from (seed, data set, number of the repeat), those that keep their labels from (seed, data
-set, `labelled`, number of the split), the folds of `tune` from (seed, data set and number of the split), and what a
-method draws from (seed, data set, number of the split, name of the method, parameter). So a split is the same however
-many repeats, data sets and methods there are, in any order and on any number of workers; the same data under another
-name are divided differently. `mlcdr datasets splits NAME --to FILE` writes folds for `kind: file` and other programs.
+**Seeds.** Every random choice has a seed of its own, made from the `seed` (0 for `predefined` and `file`), the data
+set's name and the purpose of the choice: the rows of a repeat from (seed, data set, number of the repeat), those that
+keep their labels from (seed, data set, `labelled`, number of the split), the folds of `tune` from (seed, data set and
+number of the split), and what a method draws from (seed, data set, number of the split, name of the method, parameter).
+So a split is the same however many repeats, data sets and methods there are, in any order and on any number of workers;
+the same data under another name are divided differently. `mlcdr datasets splits NAME --to FILE` writes folds for `kind:
+file` and other programs.
 """
 
 
@@ -439,8 +441,8 @@ def config() -> str:
     known = whole["$defs"]
     required = set(whole["required"])
     parts = [
-        "An experiment is one YAML file. `mlcdr check FILE` finds all that is wrong with it, each with its line; "
-        "`mlcdr schema` prints the JSON schema that this page is made of, for an editor; `mlcdr new` writes a first "
+        "An experiment is one YAML file. `mlcdr check FILE` reports all mistakes in it, each with its line; "
+        "`mlcdr schema` prints the JSON schema that this page is made from, for an editor; `mlcdr new` writes a first "
         "file.\n",
         "YAML is read strictly: a key given twice is a mistake, `1e-3` is a number, `no` is a text. What is written "
         "more than once can be given a name and repeated: `alpha: &weights [0.1, 1]`, then `*weights`, or `<<: *name` "
@@ -466,8 +468,9 @@ def config() -> str:
     parts += ["[Data in and out](data.md) has the forms of files, and what is made of them.\n"]
     parts += ["## methods\n", f"{known['MethodSpec']['description']}\n"]
     parts.append(
-        "What several methods have in common stands under `defaults:` once: each method has the parts that it does not "
-        "write itself, and the keys of `tune:` likewise; `threshold: null` in a method means none.\n"
+        "What several methods have in common can be written once, under `defaults:`. A method takes from there each "
+        "part that it does not state itself, and each key of `tune:` likewise; `threshold: null` in a method means "
+        "none.\n"
     )
     rows = ["| part | what may stand there |", "| --- | --- |"]
     for part, spec in known["MethodSpec"]["properties"].items():
@@ -486,7 +489,7 @@ def config() -> str:
     parts.append(
         f"{whole['properties']['sweep']['description']} A path begins with a part of a method: `learner.alpha`,\n"
         "`feature_space.1.n_components` (the second of several steps), `learner.estimator.alpha` (of a component in a\n"
-        "component). Methods without that parameter have one number, which stands at every value.\n"
+        "component). A method without that parameter has one result, which is shown at every value.\n"
     )
     parts += ["## metrics\n", "Names of [metrics.md](metrics.md), or `{name: {option: value, as: label}}`.\n"]
     parts.append(

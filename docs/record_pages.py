@@ -42,8 +42,8 @@ _FACTS = making.facts_tables()
 _LEGEND = (
     'Colours: <span class="agrees">agrees</span> with the printed number, <span class="differs">differs</span>, '
     '<span class="undecided">undecided</span> (no standard error), <span class="unjudged">not reproducible</span> by '
-    "any reading of the paper, and not judged. The printed number and z appear where a cell is pointed at, and in "
-    "print.\n"
+    "any reading of the paper, and not judged. The printed number and z appear when the pointer is on a cell, and on "
+    "paper.\n"
 )
 
 
@@ -73,7 +73,7 @@ def gallery() -> str:
     """What the record has of each paper, and the commands of all figures and tables of data sets."""
     status = _status()
     parts = [
-        "What comes of every published table: a page for each paper has its tables in the paper's layout, each cell "
+        "The results for every published table: a page for each paper has its tables in the paper's layout, each cell "
         "coloured by whether it agrees. The numbers are those of the record (`results/record`), made by `make record` "
         "from one commit; [what the papers say](papers.md) has the findings, and the [leaderboard](leaderboard.md) all "
         "methods. The papers' data sets come from `mlcdr datasets fetch --all --folds`.\n",
@@ -98,8 +98,8 @@ def gallery() -> str:
     parts += ["", "## Tables of data sets\n", "Counted on the data, not computed by methods:\n"]
     parts += [f"- `mlcdr reproduce {name}`" for name in _FACTS]
     parts += [
-        "\nFurther there are `mlcdr reproduce mlc_toolbox/ridge_5fold`, with the settings of MLC Toolbox on its folds, "
-        "every score of which is the toolbox's own, and a [study of 28 methods](yardstick.md), compared with by ranks."
+        "\nTwo other comparisons: `mlcdr reproduce mlc_toolbox/ridge_5fold` has the settings of MLC Toolbox on its "
+        "folds, and gives the toolbox's scores. With a [study of 28 methods](yardstick.md), ranks are compared."
     ]
     return "\n".join(parts)
 
@@ -148,7 +148,7 @@ def paper_page(paper: str) -> str:
     parts += _pictures(each for name, each in known.items() if name.startswith(f"{paper}/"))
     others = [_named(name) for name in names if not _is_shown(name) and name in _tested(paper)]
     if others:
-        parts.append(f"Of tests over the tables above, and not computed by a config: {', '.join(others)}.\n")
+        parts.append(f"Tests over the tables above, not computed by a config: {', '.join(others)}.\n")
     return "\n".join(parts)
 
 
@@ -269,10 +269,10 @@ def papers() -> str:
     """The findings, by weight."""
     status = {(each.table, each.variant): each for each in _status().found}
     parts = [
-        "Five minutes on four works: the findings by weight, each with the command that shows it and the counts of the "
-        "[record](gallery.md). The pages of the [gallery](gallery.md) have every cell, with the rule by which it is "
-        "judged. What decides a number and is not in the text was found in the authors' programs, or by the one "
-        "protocol that gives a whole table; no setting was chosen for a single cell.\n",
+        "The findings on four works, the most important first: to be read in five minutes. Each has the command that "
+        "shows it, and the counts of the [record](gallery.md). The pages of the [gallery](gallery.md) have every cell, "
+        "with the rule by which it is judged. Settings that a paper does not state were found in the authors' "
+        "programs, or as the one protocol that gives a whole table; no setting was chosen for a single cell.\n",
         *_commits(_entries()),
     ]
     for k, each in enumerate(read_yaml(FOLDER / "findings.yaml").data, 1):
@@ -314,15 +314,15 @@ def leaderboard() -> str:
     parts = [
         "All methods of the [record](gallery.md) on the same splits of the same data sets, by metric: the average rank "
         "over the data sets on which all of them have a result, the critical difference of Nemenyi's test, and the "
-        "mean on each data set, bold within one standard error of the best. Methods of one name and different settings "
-        "are followed by the name of their table.\n",
+        "mean on each data set, bold within one standard error of the best. Where methods with different settings have "
+        "one name, the name of their table follows.\n",
         "## Add a row\n",
         "1. Copy the `splits` and the data sets of a board below into a config of your own, with your method in it "
         "([write a method](how-to/method.md)); your data sets may be fewer.\n"
         "2. `mlcdr run my_method.yaml`, then `mlcdr record results/my_method`: it stores the means, and the commit and "
         "digest of the code that gave them, in `results/record/others/my_method`.\n"
         "3. `make docs` writes this page. Open a pull request with the config, the method and the folder of the "
-        "record; it is accepted when the run gives the same numbers again.\n",
+        "record; it is accepted if the run gives the same numbers again.\n",
     ]
     boards: dict[str, list[Entry]] = {}
     stored = [each for each in _entries() if not each.counts_data]

@@ -1,7 +1,7 @@
 """Two methods of one's own: a learner and a label space.
 
-In the folder of this file, `mlcdr test my_method.py` puts them to the laws of the bench, and `mlcdr run my_method.yaml`
-makes them rows of a table.
+In the folder of this file, `mlcdr test my_method.py` checks that they have the properties required of every method, and
+`mlcdr run my_method.yaml` makes them rows of a table.
 """
 
 import numpy as np

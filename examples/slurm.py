@@ -4,7 +4,7 @@
     python slurm.py --jobs 20 --partition short chen_lin_2012/table3
 
 Needs `pip install 'mlcdr[dask]' dask-jobqueue`, here and (by a shared file system) on the nodes. Start it where a
-process may live for long, in `tmux` or in a job of its own. When it is stopped, the jobs end; run it again to go on.
+process may live for long, in `tmux` or in a job of its own. When it is stopped, the jobs end; run it again to continue.
 `--show` prints the job's script and asks for nothing.
 """
 
