@@ -476,7 +476,7 @@ def compare(
         return Several(reproduction.compare_protocols(found, published))
     if baseline is not None:
         if len(found) != 1 or rope is not None:
-            raise ResultsError("baseline: is compared with one other run, without rope")
+            raise ResultsError("baseline: give exactly one other run, and no rope")
         old = baseline if isinstance(baseline, Results) else open_results(baseline)
         return baselines.compare(old.found, found[0], metric, margin, time_margin)
     joined = joining.join(found)

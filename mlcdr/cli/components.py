@@ -30,7 +30,11 @@ def methods(
     if name is None:
         width = max(len(each) for family in registry.BUILT_IN for each in registry.names(family))
         for family in registry.BUILT_IN:
-            print(f"{family}:" if registry.names(family) else f"{family}: none yet (a dotted path to your own class)")
+            print(
+                f"{family}:"
+                if registry.names(family)
+                else f"{family}: none built in; give a dotted path to your own class"
+            )
             for each in registry.names(family):
                 declared = registry.declared(family, each)
                 print(f"  {each:<{width}} {declared.summary}" + (f" [{declared.gives}]" if declared.gives else ""))

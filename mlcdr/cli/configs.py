@@ -104,7 +104,7 @@ def new(
         list[str] | None, option("COMPONENT", "A component, or several: pca+plst+ridge. Repeatable.", "--method", "-m")
     ] = None,
     metrics: Annotated[list[str] | None, option("METRIC", "A metric. Repeatable.", "--metric")] = None,
-    name: Annotated[str | None, option("NAME", "Of the experiment; else that of the file.")] = None,
+    name: Annotated[str | None, option("NAME", "The experiment's name; default: the file's.")] = None,
     out: Annotated[Path | None, option("FILE", "Write the config to this file.")] = None,
 ) -> None:
     """Write a first config with comments; asks for what is left out, on a terminal.

@@ -150,7 +150,7 @@ def make_record(
     folders: Annotated[
         list[Path] | None, argument("RESULTS", "Store these results folders; default: run and store all tables.")
     ] = None,
-    small: Annotated[bool, switch("What is judged of every table, in minutes.", "--small")] = False,
+    small: Annotated[bool, switch("A small variant of each table, in minutes.", "--small")] = False,
     plan: Annotated[bool, switch("Show what would run and how long it took, and stop.", "--plan")] = False,
     dirty: Annotated[bool, switch("Store results of code that differs from its commit.", "--dirty")] = False,
     jobs: Jobs = 0,
@@ -195,13 +195,13 @@ def _print_plan(planned: list[Planned]) -> None:
     from mlcdr.results.record import duration
 
     known = [each.seconds for each in planned if each.seconds == each.seconds]
-    rows: list[tuple[str, ...]] = [("run", "CPU time", "cannot be had")]
+    rows: list[tuple[str, ...]] = [("run", "CPU time", "not available")]
     for each in planned:
         about = "about " if each.estimated else ""
         time = f"{about}{duration(each.seconds)}" if each.seconds == each.seconds else "?"
         rows.append((each.name, time, "; ".join(each.lacks)))
     print_columns(rows)
     print_notice(
-        f"{len(planned)} runs, {duration(sum(known))} of CPU time: as the last runs took, or estimated from small ones"
+        f"{len(planned)} runs, {duration(sum(known))} of CPU time, of earlier runs or estimated from small ones"
         f"{f'; {len(planned) - len(known)} are not known (?)' if len(known) < len(planned) else ''}"
     )

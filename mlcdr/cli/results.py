@@ -105,7 +105,7 @@ def compare(
         option("PAPER/TABLE", "Compare also with the record of this table, on your data sets. Repeatable."),
     ] = None,
     agreement: Annotated[
-        bool, switch("With a study: how well its ranks come out for methods of the same name.", "--agreement")
+        bool, switch("With a study: how well its ranks are reproduced by methods of the same name.", "--agreement")
     ] = False,
     metric: Annotated[str | None, option("METRIC", "Show this metric only.")] = None,
     bayes: Annotated[

@@ -104,7 +104,7 @@ def retry(
         raise ResultsError(f"{folder}: no such results folder; `mlcdr run CONFIG` creates one")
     experiment = load_to_run(config, None, quiet)
     if experiment.name != folder.resolve().name:
-        raise ResultsError(f"{config}: name: is {experiment.name!r}; rename the folder to it")
+        raise ResultsError(f"{config}: name: is {experiment.name!r}; rename the folder to this name")
     # prefer the relative path that was given, such as `results/long`, to the absolute one
     out = folder.parent if folder.name == experiment.name else folder.resolve().parent
     report = compute(experiment, out, jobs, quiet, failed_only=failed, try_methods=not no_try)
@@ -205,7 +205,7 @@ def status(
         "interrupted": f"interrupted at {last.ended}; run the same command again to continue",
         "crashed": f"ended by an error at {last.ended}: {last.error}"
         if last.error
-        else f"crashed: started at {last.started}, its process does not exist; run the same command again to continue",
+        else f"crashed: started at {last.started}, its process has ended; run the same command again to continue",
         "unknown": f"started at {last.started} on {last.host}, not ended; `mlcdr status` on that host shows more",
     }
     print(escape_control_characters(f"{folder}: {states[last.state]}"))

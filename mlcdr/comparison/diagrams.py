@@ -147,7 +147,7 @@ def _footnote(found: Significance, nemenyi: bool, any_clique: bool) -> list[str]
     bar = "Bar: no significant difference." if any_clique else ""
     lines = [f"Average ranks over {blocks}; {test}, level {ALPHA:g}. {bar}"]
     if n > found.n_datasets:
-        lines.append("The points of a data set are not independent: differences look surer than they are.")
+        lines.append("The points of a data set are not independent: differences seem more significant than they are.")
     if found.few:
         lines.append(f"{found.n_datasets} data sets are too few for a verdict; more than {FEW} are needed.")
     elif nemenyi and len(found.methods) > 2 and not found.shown:

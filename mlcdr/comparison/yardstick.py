@@ -317,7 +317,7 @@ class Yardstick:
         label = self.labels[measure.name]
         params = next((spec.params for spec in self.results.experiment.metrics if spec.label == label), {})
         notes = [
-            f"{option} is {ours} here and {theirs} there, which moves values on data sets where it matters: write "
+            f"{option} is {ours} here and {theirs} there, which changes the values on some data sets: write "
             f"{measure.written()}."
             for option, (ours, theirs) in _differing(measure, params).items()
         ]

@@ -190,7 +190,7 @@ def check_size(experiment: Experiment, problems: Problems) -> None:
     trials = len(experiment.datasets) * points * splits
     if trials > MAX_TRIALS:
         path: KeyPath = ("splits",) if splits > points else ("sweep",)
-        problems.add(path, f"the plan would have {trials:,} trials; {MAX_TRIALS:,} are the most")
+        problems.add(path, f"the plan would have {trials:,} trials; at most {MAX_TRIALS:,} are allowed")
 
 
 def check_scopes(methods: Any, hidden: bool, problems: Problems) -> None:

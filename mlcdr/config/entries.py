@@ -158,7 +158,7 @@ def read_metric(written: Any, path: KeyPath, problems: Problems) -> MetricSpec:
 def _own_metric(name: str, options: Any, path: KeyPath, problems: Problems) -> MetricSpec:
     """A metric of one's own, which is imported when all else is right (`settle_metric`)."""
     if not isinstance(options, dict) or options.keys() - {"as", "higher_is_better"}:
-        problems.add(path, f"a metric of your own has no option but `as: label`, found {describe(options)}")
+        problems.add(path, f"the only option of a metric of your own is `as: label`, found {describe(options)}")
         options = {}
     params = {key: value for key, value in options.items() if key != "as"}
     label = options.get("as", name.rpartition(".")[2])

@@ -220,7 +220,7 @@ def _put_held(document: Document, held: Mapping[str, str], problems: Problems) -
             own = ", ".join(f"{key}={value!r}" for key, value in options.items() if key not in SOURCES)
             if own:
                 right = f"datasets={{{name!r}: mlcdr.Dataset.of(X, Y, {own})}}"
-                problems.add(("datasets", i, name), f"data given in memory bring their options along: {right}")
+                problems.add(("datasets", i, name), f"options cannot be set for data given in memory: {right}")
             items[i] = {name: {MEMORY: held[name]}}
 
 
@@ -278,7 +278,7 @@ def _write_out_defaults(problems: Problems) -> None:
         problems.add(("defaults",), f"must be a mapping of a method's parts, found {describe(defaults)}")
     elif len(json.dumps(defaults)) * len(methods) > MAX_BYTES:
         most = f"{MAX_BYTES // 1024} KiB at most"
-        problems.add(("defaults",), f"written out for {len(methods)} methods they are too much: {most}")
+        problems.add(("defaults",), f"copied into {len(methods)} methods they are too large: {most}")
     problems.raise_any()
     below = {key: [path for path in places if path[:2] == ("defaults", key)] for key in defaults}
     for name, written in methods.items():

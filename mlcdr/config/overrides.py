@@ -81,7 +81,7 @@ def _put(root: Any, key: str, value: Any) -> KeyPath:
             where = ".".join(map(str, path))
             hint = ""
             if isinstance(child, str) and len(path) == 3 and path[0] == "methods":
-                hint = f"; its parameters are at {where}.{child}, and for another component set {where} itself"
+                hint = f"; its parameters are at {where}.{child}; to choose another component, set {where}"
             raise _NowhereError(f"{where} is {child!r}, which has no key {rest!r}{hint}")
         node[step] = child
         node = child

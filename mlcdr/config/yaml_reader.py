@@ -287,7 +287,7 @@ class _Composer:
         self.repeated += size
         if self.repeated > MAX_BYTES:
             self.stop(
-                place, f"the alias *{anchor} is too much: written out, aliases make {MAX_BYTES // 1024} KiB at most"
+                place, f"the alias *{anchor} makes the file too large: aliases may add up to {MAX_BYTES // 1024} KiB"
             )
         return self.copy(data, written, path, place)
 

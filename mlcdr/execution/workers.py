@@ -159,7 +159,7 @@ class LocalWorkers:
 
     def __init__(self, jobs: int, limits: LimitsSpec):
         if limits.memory is not None and _resident(os.getpid()) is None:
-            raise UserError("limits.memory: cannot be held here; it needs /proc or psutil (pip install psutil)")
+            raise UserError("limits.memory: cannot be enforced here; it needs /proc or psutil (pip install psutil)")
         self._jobs, self._limits = jobs, limits
         self._workers: list[_Worker] = []
         self._stillborn = 0
@@ -227,7 +227,7 @@ class LocalWorkers:
             elif not worker.ready:
                 self._stillborn += 1
                 if self._stillborn == _STARTS:
-                    raise ExecutorLost(f"worker processes die as they start ({cause})") from None
+                    raise ExecutorLost(f"worker processes end while they start ({cause})") from None
             return
         self._stillborn = 0
         if message == _BEGUN:

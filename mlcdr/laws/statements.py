@@ -64,7 +64,7 @@ def _check_parameters(subject: Subject) -> None:
             raise Violation(f"a clone has {name}={value!r} instead of {params[name]!r}")
 
 
-@_law("predicts", "as part of a method (a single-label classifier: in binary relevance), it predicts label sets")
+@_law("predicts", "as part of a method (a single-label classifier in binary relevance), it predicts label sets")
 def _check_predictions(subject: Subject) -> None:
     X, Y = make_problem()
     _check_labels(subject, X, Y, "plain data")

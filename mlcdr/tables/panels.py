@@ -162,7 +162,7 @@ def _unit(means: Sequence[float], layout: FigureLayout, what: str) -> float:
     """
     unit = max(means) if layout.normalise == "max" else min(means)
     if unit == 0:
-        raise ResultsError(f"normalise: {layout.normalise}: that of {what} is 0, by which nothing can be divided")
+        raise ResultsError(f"normalise: {layout.normalise}: the value of {what} to divide by is 0")
     return unit
 
 

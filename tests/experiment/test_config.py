@@ -798,8 +798,8 @@ def test_the_longest_key_wins(load):
         (
             "methods.PLST.learner.alpha=1",
             "--set methods.PLST.learner.alpha: methods.PLST.learner is 'least_squares', which has no key 'alpha'; "
-            "its parameters are at methods.PLST.learner.least_squares, and for another component set "
-            "methods.PLST.learner itself",
+            "its parameters are at methods.PLST.learner.least_squares; to choose another component, set "
+            "methods.PLST.learner",
         ),
         (
             "methods.Ridge.learner.ridge.alpha=-1",
@@ -1032,4 +1032,4 @@ def test_a_mistake_in_defaults_is_reported_where_it_stands(problems, old, new, e
 def test_defaults_cannot_grow_with_the_methods(problems):
     text = DEFAULTS.replace("ridge", f"{{ridge: {{alpha: [{'1, ' * 3000}1]}}}}")
     text += "".join(f"  A{k}: {{}}\n" for k in range(100))
-    assert problems(text) == ["f.yaml:5: defaults: written out for 104 methods they are too much: 256 KiB at most"]
+    assert problems(text) == ["f.yaml:5: defaults: copied into 104 methods they are too large: 256 KiB at most"]

@@ -116,7 +116,7 @@ LAUGHS = "\n".join(["a0: &a0 [ha, ha]", *(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}
 def test_what_aliases_stand_for_is_bounded(text, line, alias):
     with pytest.raises(ConfigError) as caught:
         read(text)
-    message = f"f.yaml:{line}: the alias *{alias} is too much: written out, aliases make 256 KiB at most"
+    message = f"f.yaml:{line}: the alias *{alias} makes the file too large: aliases may add up to 256 KiB"
     assert caught.value.problems == [message]
 
 
