@@ -1,4 +1,4 @@
-"""Work that several methods share: done once, and charged in full to each who uses it."""
+"""Work that several methods share: done once, and charged in full to each method that uses it."""
 
 from __future__ import annotations
 
