@@ -28,7 +28,7 @@ _ALONE = threading.RLock()
 def build(cls: type, parameters: Mapping[str, Any]) -> Any:
     """An object of a class of any origin as an estimator: itself, or `Adapted` where scikit-learn cannot tell its kind.
 
-    It is `Adapted` for a class which scikit-learn cannot clone (no `get_params`) or which has no tags; and of a
+    It is `Adapted` for a class which scikit-learn cannot clone (no `get_params`) or which has no tags; and for a
     classifier that derives from `BaseEstimator` first and from `ClassifierMixin` behind it (scikit-multilearn's,
     BOOMER's), so that its tags are those of no classifier.
     """

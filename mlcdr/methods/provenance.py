@@ -1,4 +1,4 @@
-"""Where a class comes from: of which package it is, and all source that its results depend on."""
+"""The origin of a class: its package, and all source that its results depend on."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def _f1(hits: Scores) -> Scores:
 
 
 def _jointly_best(hits: Scores, cuts: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """How many instances to predict each label for (K,), for a great 2PR/(P+R): see `Maximise`."""
+    """How many instances to predict each label for (K,), for a large 2PR/(P+R): see `Maximise`."""
     best = np.zeros(hits.shape[1], dtype=np.intp)
     learned = np.flatnonzero(hits[-1])  # of the others nothing is to be had, and precision to be lost
     if not len(learned):

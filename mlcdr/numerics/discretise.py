@@ -71,8 +71,8 @@ def equal_frequency(X: Any, n_intervals: int = 5) -> Any:
 
 
 def _coded(X: Any, edges: Array, stays: NDArray[np.bool_], middle: int) -> Any:
-    """The number of edges at or below each value, less `middle` (sparse: less that of 0); the features `stays` are not
-    coded.
+    """The number of edges at or below each value, less `middle` (sparse: less that of 0); features in `stays` keep
+    their values.
     """
     if not sp.issparse(X):
         codes = np.zeros(X.shape)

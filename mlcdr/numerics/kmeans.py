@@ -135,7 +135,7 @@ def _nearest(X: Any, centres: Array) -> tuple[Index, Array]:
 
 
 def without_empty(labels: Index, distances: Array, n_clusters: int) -> Index:
-    """The clusters (n,), of which each empty one takes the row farthest from its own centre, not alone there."""
+    """The clusters (n,); each empty one takes the row farthest from its own centre, but none alone in its cluster."""
     counts = np.bincount(labels, minlength=n_clusters)
     empty = np.flatnonzero(counts == 0).tolist()
     if empty:

@@ -90,7 +90,7 @@ class Cholesky:
 
     Constant features have D = 0: they get coefficient 0, as the minimum-norm solution gives them. Features known to
     depend on the others are left out of L in the same way, and the solution is then projected on the complement of the
-    null space they span: see `PivotedCholesky`, of which this is the fast form where the dependent features are known.
+    null space they span: this is the fast form of `PivotedCholesky` for known dependent features.
     """
 
     lower: Array
@@ -286,8 +286,8 @@ class Dual:
     """The n×n side, for d > n: XXᵀ of rank r, with pivots first, is [L₁; L₂][L₁; L₂]ᵀ. Cost n²r, and n·min(r, n−r)².
 
     Its range, on which H projects, is that of [I; T] with T = L₂L₁⁻¹, and [−Tᵀ; I] spans the complement: the narrower
-    one is made orthonormal. B is HZ (n×K), and W = Xᵀa with XXᵀa = B, of which every solution gives the same W: the one
-    that is 0 but for the pivots. For α = 0; `Spectral.of_outer` serves a ridge.
+    one is made orthonormal. B is HZ (n×K), and W = Xᵀa, where all solutions a of XXᵀa = B give the same W: the one that
+    is 0 except at the pivots is used. For α = 0; `Spectral.of_outer` serves a ridge.
     """
 
     lower: Array
@@ -432,9 +432,9 @@ class Diagonal:
 def leading_eigenvectors(matrix: Array, n: int) -> tuple[Array, Array]:
     """The `n` algebraically largest eigenvalues of a symmetric matrix, descending, and their eigenvectors as *rows*.
 
-    The sign of each vector makes its (first) entry of largest magnitude positive. Where few of many are wanted (size ≥
-    1000, n ≤ size/10), Lanczos' iteration with a fixed start is used; if it does not converge soon, or misses some
-    (clustered or multiple eigenvalues), LAPACK's solver for a part of the spectrum.
+    The sign of each vector makes its (first) entry of largest magnitude positive. Where few of many are wanted
+    (size ≥ 1000, n ≤ size/10), Lanczos' iteration with a fixed start is used; if it does not converge soon, or misses
+    some (clustered or multiple eigenvalues), LAPACK's solver for a part of the spectrum.
 
     Returns
     -------

@@ -95,7 +95,7 @@ _thread = _Thread()
 
 @contextmanager
 def metered() -> Iterator[Meter]:
-    """Measure a block, whoever computed the memoised values that it uses."""
+    """Measure a block, no matter which method computed the memoised values that it uses."""
     meter, start = Meter(), time.perf_counter()
     _thread.frames.append(meter)
     try:

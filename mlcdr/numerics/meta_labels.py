@@ -26,7 +26,7 @@ def label_affinity(X: Any, Y: Array, alpha: float, threshold: float = 0.0, varia
     """A (K×K) = αA⁽ᴸ⁾ + (1 − α)A⁽ᴵ⁾ where that exceeds the threshold, else 0; 0 on the diagonal ((6.1)-(6.3), (8.10)).
 
     A⁽ᴸ⁾_jk is the Jaccard index of the labels j and k, A⁽ᴵ⁾_jk = exp(−‖μ_j − μ_k‖²) with μ_j the mean of the rows of X
-    (n×d, dense or CSR) that have j. A label that no row of Y (n×K of {0, 1}) has has affinity 0 to all. The author's
+    (n×d, dense or CSR) that have j. The affinity is 0 for a label that no row of Y (n×K of {0, 1}) has. The author's
     programs (`published_code`) do not square the distance. Cost: K²(n + d), K·nnz(X).
     """
     counts = Y.sum(axis=0)

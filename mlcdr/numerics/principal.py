@@ -28,7 +28,7 @@ class RankCoordinates:
     lift: Callable[[Array], Array]
 
     def rows(self) -> tuple[Any, Array]:
-        """The rows (n×r) less an origin that is 0 but for large offsets (see `sums.less_offsets`), and their mean."""
+        """The rows (n×r) less an origin, 0 except for large offsets (see `sums.less_offsets`), and their mean."""
         X, origin = self.moments.rows_less_offsets()
         return X, self.moments.mean_x - origin
 
@@ -63,8 +63,8 @@ def principal_directions(moments: Moments, n: int) -> tuple[Array, Array]:
 
     Eigenvalues of a Gram matrix are accurate to about 1e-16 of the largest. Where those requested reach below 1e-10 of
     it, or d ≥ n, they come from an SVD of the centred rows (if at hand), which is accurate to the square of that. One
-    decomposition serves every n, except where few of very many are wanted: these come from Lanczos iterations, for d ≥
-    n with the rows alone (about 50 products with them for one).
+    decomposition serves every n, except where few of very many are wanted: these come from Lanczos iterations, for
+    d ≥ n with the rows alone (about 50 products with them for one).
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """ℓ2,1 norms by reweighted squares: the inner problems of the feature selectors with row-sparse coefficients.
 
 ‖A‖₂,₁ = Σ‖A_i‖₂ over rows. For any A₀ it is at most ½Σ(‖A_i‖²/‖A₀_i‖ + ‖A₀_i‖), with equality at A = A₀. So a step from
-A₀ that decreases Σ H_ii‖A_i‖², H_ii = 1/(2‖A₀_i‖), decreases the norm. A row of zeros has no such weight; with H_ii =
-½/√(‖A₀_i‖² + ε) the same holds for Σ√(‖A_i‖² + ε), which is within √ε = 1.5e-8 a row of the norm. (The programs of Sun
-2017 do so.)
+A₀ that decreases Σ H_ii‖A_i‖², H_ii = 1/(2‖A₀_i‖), decreases the norm. A row of zeros has no such weight; with
+H_ii = ½/√(‖A₀_i‖² + ε) the same holds for Σ√(‖A_i‖² + ε), which is within √ε = 1.5e-8 a row of the norm. (The programs
+of Sun 2017 do so.)
 """
 
 from __future__ import annotations

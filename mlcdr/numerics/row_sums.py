@@ -1,4 +1,4 @@
-"""The centred sums S, C and T (see `Moments`) from rows: of all of them, of those left over, of weighted ones.
+"""The centred sums S, C and T (see `Moments`) from rows: of all rows, of the rest after a removal, of weighted rows.
 
 Each class has the means, and functions that compute a sum when it is needed. Sums that suffer cancellation are computed
 again from the rows (`sums.ExactColumns`), so that constant columns give exact zeros.

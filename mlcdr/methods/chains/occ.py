@@ -36,7 +36,7 @@ class OCC(KDependenceChain):
 
     The author's program (`variant: published_code`) takes one principal component of the centred features in the place
     of all X_m and leaves the second term off; rounds .8 K to the nearest integer instead of up; and selects features
-    differently (see `LocalMLFS`). A label without positives is predicted 0 and is never a parent, there as here.
+    differently (see `LocalMLFS`). In both variants a label without positives is predicted 0 and is never a parent.
 
     Parameters
     ----------

@@ -42,10 +42,10 @@ class PolytreeChain(DirectedChain):
 
     Its skeleton is the spanning tree with the largest sum of mutual information. Two neighbours of a label that are
     independent of one another, (3.4), are its parents. These directions are propagated along the tree; where there are
-    none, it is directed away from a root (`chains.trees.polytree` has the details that the thesis leaves open). I(Y_a;
-    Y_b) = 0 is tested by G = 2n I (in nats), which is χ² with one degree of freedom if it holds. The links are fitted
-    with the true parents; a new instance gets the most probable label set, by the max-sum algorithm, which is exact in
-    a polytree. Without edges between the labels this is binary relevance.
+    none, it is directed away from a root (`chains.trees.polytree` has the details that the thesis leaves open).
+    I(Y_a; Y_b) = 0 is tested by G = 2n I (in nats), which is χ² with one degree of freedom if it holds. The links are
+    fitted with the true parents; a new instance gets the most probable label set, by the max-sum algorithm, which is
+    exact in a polytree. Without edges between the labels this is binary relevance.
 
     `predict_proba` gives the marginal probability of each label, and the score is its log-odds. The most probable label
     set need not be the set of the labels with probability above ½.

@@ -36,8 +36,8 @@ class AdaBoostMH(MultilabelClassifier):
     n_rounds : int
         Number of stumps.
     n_thresholds : int
-        Thresholds of a feature, midpoints of neighbouring values: all where there are no more, else those that cut the
-        rows into parts as equal as can be.
+        Thresholds of a feature, midpoints of neighbouring values: all if there are no more, else those that cut the
+        rows into parts as equal as possible.
 
     Attributes
     ----------

@@ -108,10 +108,10 @@ def dependence_weights(Y: Array, X: Any, most: int = 1000) -> Array:
     """W (n×K) that maximises tr(WᵀQW), Q = HXXᵀH: the dependence (HSIC) of weighted labels on features.
 
     Over w_i ≥ 0 with Σ_k w_ik = 1 on the labels of i, 0 elsewhere. In each single row the function is convex, so that a
-    vertex of that simplex is best: the label k of y_i with the greatest Σ_{j≠i} Q_ij w_jk. Coordinate ascent from w_i =
-    y_i/|y_i|, instance by instance in the order of rows (Xu's program: in random order), ties going to the present
-    label, then to the first. It ends with a pass without change (each change increases tr(WᵀQW)), or after `most`
-    passes. The result is a local maximum, which depends on the order of the rows.
+    vertex of that simplex is best: the label k of y_i with the greatest Σ_{j≠i} Q_ij w_jk. Coordinate ascent from
+    w_i = y_i/|y_i|, instance by instance in the order of rows (Xu's program: in random order), ties going to the
+    present label, then to the first. It ends with a pass without change (each change increases tr(WᵀQW)), or after
+    `most` passes. The result is a local maximum, which depends on the order of the rows.
 
     Q is never formed: Σ_j Q_ij w_jk = (x_i − x̄)ᵀm_k with M = (X − x̄)ᵀW (d×K) kept up to date. Cost of a pass: nnz(Y)·d,
     over blocks of rows made dense where X is sparse.

@@ -27,8 +27,8 @@ class MLHSL(ScaledFeatureSpace):
 
     W (n×n) has the cosine of the label sets of i and j where one of the two is among the k neighbours of the other, D
     its row sums. Neighbours are the nearest by number of labels that differ; ties go to the first rows. All instances
-    with the same label set share one list of k + 1 neighbours, from which an instance is removed for itself if it is on
-    it. So the order of rows matters where label sets repeat. An instance without labels has cosine 0 with all, and no
+    with the same label set share one list of k + 1 neighbours; an instance on this list is not its own neighbour. So
+    the order of rows matters where label sets repeat. An instance without labels has cosine 0 with all, and no
     influence. G is indefinite; directions with λ > 0 are kept. Solved in the coordinates of PCA's axes. Cost: u²K + un
     for the neighbours among u distinct label sets, nkd (sparse: k·nnz(X)) + nd² for G, and, beside PCA's (shared),
     13d³; where d > n a thin SVD of X, and the same in the coordinates of its axes. No n×n matrix is made dense.

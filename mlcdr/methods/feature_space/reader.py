@@ -34,12 +34,12 @@ class READER(RowSparseSelector):
     Laplacians of their graphs of p neighbours (`heat_graph`, (6.13); `label_graph`, (6.16)).
 
     algorithm "constrained" (Algorithm 12): U = [W; V] are the k eigenvectors of E u = λ F u with the largest λ, (6.25);
-    then F is reweighted. With the E-orthonormal U of the text, UᵀEU = I, each step decreases Tr(UᵀFU), so that Σ√(‖·‖²
-    + ε), which is the objective up to 1.5e-8 a row (`numerics.row_sparse`), does not rise after the first iteration
-    (Theorem 5). The author's program scales U to UᵀFU = I (`variant`): as F changes, this is not a fixed constraint,
-    and its objective rises at times. Neither is known to converge to the global optimum: UᵀEU = I is not a convex set.
-    It is also weaker than (6.17), where W and V have constraints of their own. An instance without neighbours in the
-    label graph, such as one without labels, is not constrained.
+    then F is reweighted. With the E-orthonormal U of the text, UᵀEU = I, each step decreases Tr(UᵀFU), so that
+    Σ√(‖·‖² + ε), which is the objective up to 1.5e-8 a row (`numerics.row_sparse`), does not rise after the first
+    iteration (Theorem 5). The author's program scales U to UᵀFU = I (`variant`): as F changes, this is not a fixed
+    constraint, and its objective rises at times. Neither is known to converge to the global optimum: UᵀEU = I is not a
+    convex set. It is also weaker than (6.17), where W and V have constraints of their own. An instance without
+    neighbours in the label graph, such as one without labels, is not constrained.
 
     algorithm "alternating" (Algorithm 13) has no constraint: V and then W are solved for in turn, (6.37), and
     reweighted. The optimum is W = V = 0; the result found before it depends on the start, W uniform in [0, 1], and on

@@ -27,8 +27,8 @@ class CLMLC(ClusteredClassifier):
     eigenpairs, U = U₁U_H Λ^(-½), which solves CCᵀu = λ(S + γI)u (8.6): the feature step `opls`. Directions with λ = 0,
     from labels that no row has, are left out (they are NaN in the author's program). In each cluster labels are grouped
     into meta-labels, which form a chain (`mlcdr.methods.classifiers.meta_label_chain`). Cost: d³/3 + d²K + 9K³ for U,
-    shared with other methods' moments; nKm an iteration of k-means; a cluster with N^c rows and L^c labels (m +
-    L^c)²N^c for the sums that all its models share, and (m + L^c)³ for the models, where they are linear. Nothing
+    shared with other methods' moments; nKm an iteration of k-means; a cluster with N^c rows and L^c labels
+    (m + L^c)²N^c for the sums that all its models share, and (m + L^c)³ for the models, where they are linear. Nothing
     larger than X, Y, n×m and K×d is held.
 
     Parameters
@@ -50,8 +50,8 @@ class CLMLC(ClusteredClassifier):
     n_members : int
         How many classifiers vote in a meta-label.
     variant : {"text", "published_code"}
-        Details of the meta-labels (see `MetaLabelChain`). The author's program is `published_code` with `meta_labels:
-        label_rows`.
+        Details of the meta-labels (see `MetaLabelChain`). The author's program is `published_code` with
+        `meta_labels: label_rows`.
 
     Attributes
     ----------

@@ -149,7 +149,7 @@ def _below(child: Node | int) -> list[int]:
 
 
 def clusters(gram: Array, start: Indices, balanced: bool, steps: int) -> list[Indices]:
-    """Label numbers by cluster: k-means from the labels `start`, on columns of which only the products are known."""
+    """Label numbers by cluster: k-means from the labels `start`, from the inner products of the columns only."""
     k, n = len(start), len(gram)
     weights = np.zeros((k, n))
     weights[np.arange(k), start] = 1.0
@@ -174,8 +174,7 @@ def _assign_nearest(distances: Array) -> Indices:
 def _assign_balanced(distances: Array) -> Indices:
     """The cheapest assignment to clusters of ⌊n/k⌋ or ⌈n/k⌉ labels.
 
-    Each cluster has ⌊n/k⌋ + 1 places. With r = n − k⌊n/k⌋, the last place stays empty in k − r clusters: dummy rows
-    take it.
+    Each cluster has ⌊n/k⌋ + 1 places. With r = n − k⌊n/k⌋, dummy rows take the last place of k − r clusters.
     """
     k, n = distances.shape
     size, more = divmod(n, k)

@@ -61,11 +61,11 @@ class ReaderLE(EmbeddingParameters, LinearLabelSpace):
     never positive, copies of others) are left out, as they would come first and hold no information. With k < K results
     are poor.
 
-    The constraint is on W and P jointly, so P itself is not an isometry. For round-based decoding it is made one: P =
-    VᵀSBᵀ, `directions_` are V, and `coef_` is WBS⁺, so that XW ≈ YP reads X coef_ ≈ YVᵀ. The text's inverse divides the
-    regression's errors by the values of S, the smallest of which are next to 0 where k = K: on the training labels, the
-    Hamming loss was 34 % on emotions and 49 % on 1,500 rows of yeast, while predicting no label at all gives 31 % on
-    both. So values below `cut` times the largest count as 0, and so does their part of `coef_`: 22 % and 32 % by
+    The constraint is on W and P jointly, so P itself is not an isometry. For round-based decoding it is made one:
+    P = VᵀSBᵀ, `directions_` are V, and `coef_` is WBS⁺, so that XW ≈ YP reads X coef_ ≈ YVᵀ. The text's inverse divides
+    the regression's errors by the values of S, the smallest of which are next to 0 where k = K: on the training labels,
+    the Hamming loss was 34 % on emotions and 49 % on 1,500 rows of yeast, while predicting no label at all gives 31 %
+    on both. So values below `cut` times the largest count as 0, and so does their part of `coef_`: 22 % and 32 % by
     default, and no change where P is well conditioned. `cut=0` is the text's formula, and warns where P is nearly
     singular.
 

@@ -21,8 +21,8 @@ def orthogonal_matching_pursuit(gram: Array, correlations: Array, sparsity: int)
     """Orthogonal matching pursuit (Pati, Rezaiifar & Krishnaprasad 1993; Davis, Mallat & Zhang 1994), in batches.
 
     The support S of each s starts empty; the column most correlated with the residual, argmax |a_jᵀ(t − As)|, joins it
-    (the first of equals), and s_S is the least-squares solution on S, `sparsity` times over. It ends early if the
-    column depends linearly on those in S: no column can then explain more of t.
+    (ties: the first), and s_S is the least-squares solution on S, `sparsity` times over. It ends early if the column
+    depends linearly on those in S: no column can then explain more of t.
 
     Parameters
     ----------

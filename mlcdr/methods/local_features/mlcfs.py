@@ -142,10 +142,10 @@ class Subset:
 
 
 def best_first(start: Subset, relevance: Array, row: Callable[[int], Array], patience: int) -> frozenset[int]:
-    """The candidates of the best subset that a best-first search from `start` sees.
+    """The candidates of the best subset that a best-first search from `start` visits.
 
-    `relevance` (m,) is SU(y, c) of each candidate c, and `row(c)` (m,) that of c with all. Of subsets with equal merit
-    the one seen first counts as the better.
+    `relevance` (m,) is SU(y, c) of each candidate c, and `row(c)` (m,) that of c with all. Ties go to the subset
+    visited first.
     """
     best, best_merit, failures = start.members, start.merit, 0
     seen: set[frozenset[int]] = {start.members}
