@@ -47,9 +47,9 @@ class MetaLabelChain(MultilabelClassifier):
     n_members : int
         How many classifiers vote in a group.
     variant : {"text", "published_code"}
-        The author's program has one member where there are fewer than six labels in all, or two in a group; and does
-        not square the distance in A, takes eigenvalues by magnitude and leaves out the first eigenvector (where its
-        spectral clustering is switched on).
+        The author's program has one member where there are fewer than six labels in all, or at most two in a group; and
+        does not square the distance in A, takes eigenvalues by magnitude and leaves out the first eigenvector (where
+        its spectral clustering is switched on).
     random_state : int, RandomState or None
         Seed of the groups' k-means and of the members.
 

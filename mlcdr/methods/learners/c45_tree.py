@@ -257,7 +257,7 @@ def _errors(y: NDArray[np.int64]) -> int:
 
 def _prune(tree: ClassTree, X: Any, y: NDArray[np.int64], rows_of: list[Indices], confidence: float) -> None:
     """Collapse subtrees with no fewer training errors than a leaf; then, bottom up, replace a subtree by a leaf, or by
-    its larger child, if its expected errors are not fewer.
+    its larger child, if that adds at most `PRUNING_SLACK` to the expected errors.
     """
     feature, threshold, left, right = tree.feature, tree.threshold, tree.left, tree.right
     errors = [_errors(y[rows]) for rows in rows_of]
