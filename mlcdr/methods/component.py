@@ -19,9 +19,10 @@ from mlcdr.methods.registry import declared, look_up, resolve
 class Component:
     """One component of a method as a config names it: a family, a name and the parameters written out.
 
-    `params` hold the values as written (`"20%"` stays text there); `build` turns percentages into fractions, and texts
-    into estimators where the class says, in `component_parameters` (parameter → family), that a parameter is itself a
-    component; and, but for our own classes, mappings with one dotted key, in lists and mappings as well.
+    `params` hold the values as written (`"20%"` stays text there); `build` turns percentages into fractions, and names
+    into estimators where the class declares, in `component_parameters` (parameter → family), that a parameter is itself
+    a component. For classes of other packages, it turns mappings with one dotted key into estimators, also inside lists
+    and mappings.
     """
 
     family: str
@@ -35,7 +36,7 @@ class Component:
         Raises
         ------
         UserError
-            When `written` has none of these forms, or the name or a parameter is unknown. Values are not judged.
+            When `written` has none of these forms, or the name or a parameter is unknown. Values are not checked.
         """
         name, params = _read_form(written)
         component, _, problems = _name_parameters(family, name, params, declared(family, name))
@@ -48,11 +49,11 @@ class Component:
         return {self.name: dict(self.params)} if self.params else self.name
 
     def declaration(self) -> Declaration:
-        """What it declares."""
+        """The declaration of the component."""
         return declared(self.family, self.name)
 
     def part(self, parameter: str) -> Component | None:
-        """The component that a parameter is given as; None if it is no component, or has its default."""
+        """The component given for a parameter; None if its value is not a component, or its default is used."""
         written = self.params.get(parameter)
         family = nested.part_family(self.declaration(), parameter, written)
         return Component.parse(family, written) if family else None
@@ -60,7 +61,7 @@ class Component:
     def parts(self) -> dict[str, Component]:
         """Parameter → component, of those that are given as components.
 
-        One in a list or mapping has the parameter's name and its own, or its number: `steps.scale`.
+        A component in a list or mapping is named by the parameter and its own name or number: `steps.scale`.
         """
         declaration, found = self.declaration(), {}
         for key in dict.fromkeys((*declaration.components, *self.params)):
@@ -75,7 +76,7 @@ class Component:
         return self.declaration().parameters[parameter].default
 
     def build(self, check: bool = True) -> Any:
-        """The estimator; `check` compares its parameters with the constraints it declares (a config's have been).
+        """The estimator; `check` compares its parameters with its declared constraints (done already for a config).
 
         Raises
         ------
@@ -136,8 +137,8 @@ class Component:
 
 
 def _filled(written: Any, declaration: Declaration, parameter: str, check: bool) -> Any:
-    """The value of a parameter, with the components in it built, and named estimators and tuples as scikit-learn has
-    them.
+    """The value of a parameter, with the components in it built, and named estimators and tuples in scikit-learn's
+    form.
     """
     if declaration.is_ours or isinstance(written, str):
         return as_number(written)
@@ -158,18 +159,18 @@ def _filled(written: Any, declaration: Declaration, parameter: str, check: bool)
 
 @dataclass
 class Reading:
-    """What came of reading a component as a config writes it.
+    """The result of reading a component as a config writes it.
 
     Attributes
     ----------
     component, declaration : Component and Declaration or None
-        None if something is wrong, or can only be known by a class that may not be imported.
+        None if something is wrong, or can only be checked with a class that may not be imported.
     problems : list of Problem
         All that is wrong.
     complete : bool
-        Whether everything was judged; False where only classes that may not be imported can do so.
+        Whether everything was checked; False where that needs classes that may not be imported.
     lacks : bool
-        Whether a parameter that it needs, or that a component in it needs, has its values elsewhere.
+        Whether a required parameter, of it or of a component in it, gets its values elsewhere.
     """
 
     component: Component | None = None
@@ -189,9 +190,9 @@ def read_component(family: str, written: Any, importing: bool = True, swept: Col
     written : object
         `name`, `{name: {parameter: value}}`, or `{name: value}` (for the first parameter).
     importing : bool
-        Whether classes may be imported, and components be built, to judge what the index does not know.
+        Whether classes may be imported, and components be built, to check what the index does not contain.
     swept : collection of str, or None
-        Paths of parameters that have their values elsewhere (`estimator.C`); None: any that is missing.
+        Paths of parameters that get their values elsewhere (`estimator.C`); None: any that is missing.
     """
     inner: Keys = ()
     try:
@@ -272,7 +273,9 @@ _BLAMED = re.compile(r"The '(\w+)' parameter of")
 
 
 def _find_problems_of_instance(component: Component, places: Mapping[str, Keys], inner: Keys) -> Iterator[Problem]:
-    """Why the component cannot be built: as scikit-learn names one wrong parameter at a time, try again without it."""
+    """Why the component cannot be built. scikit-learn reports one wrong parameter at a time, so it is removed for a
+    retry.
+    """
     params = dict(component.params)
     while True:
         try:

@@ -11,7 +11,7 @@ from mlcdr.methods.nested import NESTED, Keys, entries
 
 
 def separated(learner: Component) -> Component:
-    """The learner with every output fitted by itself: a regressor, or those that a classifier is made of, wrapped.
+    """The learner with every output fitted by itself: a regressor, or the regressors in a classifier, are wrapped.
 
     A classifier that has no such part stays what it is.
     """
@@ -49,7 +49,7 @@ _NOTHING = object()
 
 
 def _changed(written: Any, keys: tuple[str, ...], value: Any) -> Any:
-    """What is written of a parameter with something in it changed; _NOTHING if that is not there."""
+    """The written value of a parameter with one entry in it changed; _NOTHING if there is no such entry."""
     if not keys:
         return value
     if not isinstance(written, Component) and is_component(written):
@@ -65,7 +65,7 @@ def _changed(written: Any, keys: tuple[str, ...], value: Any) -> Any:
 
 
 def _put(written: Any, places: Keys, value: Any) -> Any:
-    """A list or mapping with something in it replaced."""
+    """A list or mapping with one entry replaced."""
     if not places:
         return value
     changed: Any = dict(written) if isinstance(written, Mapping) else list(written)

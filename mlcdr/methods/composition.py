@@ -3,10 +3,10 @@ together.
 
     x ─ feature space ─▶ x' ─ learner ─▶ code ─ label space (decode) ─▶ scores ─ threshold ─▶ label set
 
-Any part may be missing but the learner. A part that can be fitted from `Moments` (it has `fit_moments`) is; any other
+All parts but the learner are optional. A part is fitted from `Moments` if it can be (it has `fit_moments`); any other
 gets the rows, so that a scikit-learn transformer, regressor or multi-label classifier can stand in each place. Training
-rows without labels come with the moments (`Moments.unlabelled`): a part with `uses_unlabelled = True` learns from
-them, any other does not get them.
+rows without labels come with the moments (`Moments.unlabelled`): a part with `uses_unlabelled = True` learns from them,
+any other does not get them.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class ComposedClassifier(Parts, LabelSetClassifier):
     hands_on_unlabelled: ClassVar[bool] = True
 
     def _checked(self, X: Any, reset: bool = True) -> Any:
-        """Rows as the first part takes them: texts, or numbers with gaps or without."""
+        """Rows as the first part takes them: texts, or numbers, with or without missing values."""
         first = self.first_part
         if contracts.takes_texts(first):
             return as_texts(X)
@@ -133,9 +133,9 @@ class ComposedClassifier(Parts, LabelSetClassifier):
         self._leading, self._decided = None, None
 
     def output_left_out(self, moments: Moments) -> Array | None:
-        """The `output` for the rows that `moments` was made `without`, of which the learner need not be fitted.
+        """The `output` for the rows `without` which `moments` was made; the learner need not be fitted for it.
 
-        Fits the other parts (themselves, not clones). None where that cannot be had, and `fit_moments` is the way.
+        Fits the other parts (themselves, not clones). None where this is not possible; then use `fit_moments`.
         """
         learner, space = self.learner, Identity() if self.label_space is None else self.label_space
         learned = contracts.is_fitted_to_scores(self.threshold)
@@ -162,8 +162,8 @@ class ComposedClassifier(Parts, LabelSetClassifier):
     def threshold_of(self, n_components: float | int | None = None) -> Any:
         """The threshold (None: a classifier's own decision) for scores decoded from `n_components` of the dimensions.
 
-        One that is fitted is so for each number of dimensions again: the scores differ. The codes of the training
-        instances, and what was fitted, are kept.
+        A threshold with a `fit` is fitted again for each number of dimensions, since the scores differ. The codes of
+        the training instances, and the fitted thresholds, are kept.
         """
         if self._decided is not None:
             return self._decided
@@ -192,7 +192,7 @@ class ComposedClassifier(Parts, LabelSetClassifier):
     def decision_function(self, X: Any) -> Array:
         """How far each label's score lies above the threshold (n×K, or n where y was a vector), for X (n×d).
 
-        Positive where the label is predicted (but for what a threshold falls back on).
+        Positive where the label is predicted (except for a label that a threshold predicts as its fallback).
         """
         check_is_fitted(self, "learner_")
         X = self._checked(X, reset=False)
@@ -243,7 +243,7 @@ class ComposedClassifier(Parts, LabelSetClassifier):
         return own or self.label_space_ is not None
 
     def settled(self, n_components: float | int | None = None) -> ComposedClassifier:
-        """The fitted classifier for good, which predicts from the leading dimensions of the code (see `labels_of`).
+        """The final fitted classifier, which predicts from the leading dimensions of the code (see `labels_of`).
 
         The predictions for the training rows, needed for the thresholds of other numbers of dimensions, are dropped.
         """
@@ -259,7 +259,9 @@ class ComposedClassifier(Parts, LabelSetClassifier):
         return self._output(self._transform(X))
 
     def _output(self, X: Any) -> Array:
-        """`output` of features that have gone through the feature space (but for a dual space that is folded in)."""
+        """`output` of features already transformed by the feature space (except by a dual space folded into the
+        weights).
+        """
         if self._folded is not None:
             return X @ self._folded[0] + self._folded[1]
         if self.label_space_ is None and self.threshold is not None:

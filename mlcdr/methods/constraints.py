@@ -34,9 +34,10 @@ def parameter(
 ) -> Any:
     """Declare a parameter of the constructor, in the body of a class.
 
-    In `alpha: float = parameter(1.0, POSITIVE)` stands all there is to say of it. The constructor has the parameters of
-    the base classes before those of the class. One that is declared again stands where that is done; one to which a
-    derived class gives a plain value is no parameter there. A class with an `__init__` of its own keeps it.
+    `alpha: float = parameter(1.0, POSITIVE)` is a complete declaration. The constructor has the parameters of the base
+    classes before those of the class. A parameter declared again takes its place from the later declaration; one to
+    which a derived class assigns a plain value is not a parameter of that class. A class with an `__init__` of its own
+    keeps it.
 
     Parameters
     ----------
@@ -45,16 +46,16 @@ def parameter(
     constraints : list
         What it may be, in scikit-learn's terms (`_parameter_constraints`); None: anything.
     last : bool
-        Whether it stands behind the parameters of derived classes.
+        Whether it comes after the parameters of derived classes.
     family, at_most, check : str, str, function
-        What `Part.component_parameters`, `at_most` and `checks_of_labels` have for it.
+        The parameter's entries in `Part.component_parameters`, `at_most` and `checks_of_labels`.
     """
     notes = {"component_parameters": family, "at_most": at_most, "checks_of_labels": check}
     return Declared(default, constraints or [], last, notes)
 
 
 def one_of(*words: str) -> list[Any]:
-    """The constraint of a parameter that is one of some words."""
+    """The constraint of a parameter that is one of some strings."""
     return [StrOptions(set(words))]
 
 

@@ -39,8 +39,8 @@ class Part(BaseEstimator):
     component_parameters : mapping
         Parameters that are components themselves → the family of that component (`estimator` → `learner`).
     checks_of_labels : mapping
-        Parameters that only the number of labels K shows to be wrong → a function of the value and K that raises
-        ValueError then.
+        Parameters whose validity depends on the number of labels K → a function of the value and K that raises
+        ValueError where it is invalid.
     at_most : mapping
         Parameters that count "rows" of the training set or "labels", and mean all of them where there are fewer.
     sizes_of_labels : sequence
@@ -80,7 +80,7 @@ class Part(BaseEstimator):
 
     @classmethod
     def warm_up(cls) -> None:
-        """Load or compile machine code, so that it is no part of the first fit's time; nothing to do by default."""
+        """Load or compile machine code, so that the first fit's time does not include it; nothing to do by default."""
 
     def _training_set(self, X: Any, Y: Any, X_unlabelled: Any = None) -> Moments:
         """The moments of checked rows X (n×d) and Y (n×K), with rows without labels (u×d), which are checked here."""
@@ -94,7 +94,7 @@ class Part(BaseEstimator):
         return moments.with_unlabelled(checked(self, X_unlabelled, reset=False, ensure_min_samples=0))
 
     def _takes_unlabelled(self) -> bool:
-        """Whether there is a use for rows without labels."""
+        """Whether this part, or a part in it, may use rows without labels."""
         return self.uses_unlabelled or self.hands_on_unlabelled
 
     def __sklearn_tags__(self) -> Any:
@@ -162,7 +162,9 @@ class LabelSpace(Part):
         return self
 
     def unreduced(self, weights: Array) -> Array | None:
-        """Of a dual space: the weights (d×q) on the features that `weights` (D×q) are on the reduced ones."""
+        """For a dual space: the weights (d×q) on the features that are equivalent to `weights` (D×q) on the reduced
+        ones.
+        """
         return None
 
     def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array] | None:
@@ -192,7 +194,7 @@ class Learner(Part):
     one_label: ClassVar[bool] = False
 
     def fit_alone(self, X: Any, z: Array) -> Any:
-        """Fit to rows X (n×d, dense or CSR) and one output z (n,), with nothing kept for another."""
+        """Fit to rows X (n×d, dense or CSR) and one output z (n,), without shared results kept for other outputs."""
         return fit(self, Moments.from_arrays(X, z[:, None]))
 
     def predict_valid(self, X: Any) -> Array:
@@ -211,7 +213,7 @@ class Learner(Part):
 class Threshold(Part):
     """From scores to label sets: `apply(scores)` gives the sets, `margin(scores)` the distance above the threshold.
 
-    One that is learned has `fit(scores, Y)`, with the scores (n×K) of the training rows and their label sets.
+    A learned threshold has `fit(scores, Y)`, with the scores (n×K) of the training rows and their label sets.
     """
 
 
@@ -230,7 +232,8 @@ def seed_name(part: Any, path: str) -> str:
 def may_have_seed(part: Any) -> bool:
     """Whether a part, or an estimator among its parameters, may have a `random_state`.
 
-    A parameter of ours is an attribute, and `get_params` takes far longer; elsewhere one may be a list of steps.
+    Parameters of our classes are read as attributes, since `get_params` takes far longer; in other packages a parameter
+    may be a list of steps.
     """
     if not isinstance(part, Part):
         return hasattr(part, "get_params")
@@ -238,7 +241,7 @@ def may_have_seed(part: Any) -> bool:
 
 
 def fitted_attribute(part: Any, name: str) -> Any:
-    """What fitting gave a part (`n_components_`): a number, or an array; None if it gave no such thing."""
+    """A fitted attribute of a part (`n_components_`), a number or an array; None if the part does not have it."""
     value = getattr(part, name, None)
     return value if value is None or np.ndim(value) else float(value)
 
@@ -257,7 +260,7 @@ def declared(part: Any, name: str, contract: type[Part] = Part) -> Any:
 def fit(part: Any, moments: Moments, dtype: Any = None) -> Any:
     """Fit a part to a training set: from its moments, or else from its rows (and those without labels if it uses them).
 
-    `dtype`: of the labels, where it gets rows; None leaves it.
+    `dtype`: that of the labels, where the part gets rows; None: unchanged.
 
     Raises
     ------
@@ -279,8 +282,8 @@ def fit(part: Any, moments: Moments, dtype: Any = None) -> Any:
 def fit_step(step: Any, moments: Moments) -> tuple[Any, Moments]:
     """A step fitted to a training set, and the moments of what it makes of it.
 
-    To texts, and to numbers with gaps, steps of the same class with the same parameters are fitted once: what follows
-    shares the moments, too.
+    To texts, and to numbers with missing values, steps of the same class with the same parameters are fitted once, so
+    that the parts that follow share the moments, too.
     """
 
     def compute() -> tuple[Any, Moments]:
@@ -337,7 +340,7 @@ def takes_gaps(part: Any) -> bool:
 
 
 def _first_step(part: Any) -> Any:
-    """What a pipeline of scikit-learn gives its features to; any other part itself."""
+    """The step of a scikit-learn pipeline that receives the features; any other part itself."""
     steps = part.steps if any(base.__name__ == "Pipeline" for base in type(part).__mro__) else ()
     return _first_step(steps[0][1]) if steps else part
 
@@ -368,7 +371,7 @@ def takes_moments(part: Any) -> bool:
 
 
 def fit_label_space(space: Any, learner: Any, moments: Moments) -> None:
-    """Fit a label space to a training set; one of this package may take something from the learner of its codes."""
+    """Fit a label space to a training set; one of this package may depend on the learner of its codes."""
     if isinstance(space, LabelSpace):
         space.fit_moments_for(learner, moments)
     else:
@@ -385,10 +388,10 @@ def fit_codes(learner: Any, space: Any, moments: Moments) -> None:
 
 
 def transform(step: Any, X: Any) -> Any:
-    """The features (n×m) that a step makes of X (n×d); one that is 0 throughout where it leaves none.
+    """The features (n×m) that a step makes of X (n×d); one feature of zeros if the step keeps none.
 
-    So what follows needs no case for n×0 matrices: it learns from the labels alone. A DataFrame (scikit-learn's
-    `set_output`) becomes an array.
+    So the parts that follow need no special case for n×0 matrices: they learn from the labels alone. A DataFrame
+    (scikit-learn's `set_output`) becomes an array.
     """
     reduced = check_shape(step, "transform", step.transform(as_taken(X)), X.shape[0], None, "features")
     reduced = as_csr(reduced.to_numpy() if hasattr(reduced, "to_numpy") else reduced)
@@ -439,8 +442,8 @@ def has_tags(estimator: Any) -> bool:
 def fits_one_label(learner: Any) -> bool:
     """Whether a learner is a classifier that takes one label only: as it declares or, of scikit-learn, by its tags.
 
-    Tags of other classes are mostly what `BaseEstimator` and the mixins say of every class, which means nothing. What a
-    pipeline, or a search of parameters, fits is what its own estimator does.
+    Tags of other classes are mostly the defaults of `BaseEstimator` and the mixins, and carry no information. For a
+    pipeline, or a search over parameters, its own estimator decides.
     """
     if isinstance(learner, Part):
         return bool(declared(learner, "one_label", Learner))

@@ -1,8 +1,8 @@
 """What a component declares: its parameters with their constraints, and the class attributes of `contracts`.
 
-To import a method is to import SciPy and scikit-learn, which takes a second. So the declarations of all built-in
-components are kept in `index.json`, which `make docs` writes from the classes, and which configs, the schema and the
-list of methods are judged and made by. Of any other component the class itself is looked at.
+Importing a method imports SciPy and scikit-learn, which takes a second. So the declarations of all built-in components
+are kept in `index.json`, which `make docs` writes from the classes. Configs are checked against it; the schema and the
+list of methods are made from it. For any other component the class itself is inspected.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a component: its default (or REQUIRED), and what it may be (nothing: that is not known)."""
+    """A parameter of a component: its default (or REQUIRED), and what it may be (empty: not known)."""
 
     default: Any = REQUIRED
     constraints: tuple[Constraint, ...] = ()
@@ -167,7 +167,7 @@ class Parameter:
         return self.default is REQUIRED
 
     def to_plain(self) -> dict[str, Any]:
-        """As the index has it."""
+        """In the form that the index stores."""
         default = {} if self.required else {"default": self.default}
         return default | {"constraints": [[each.kind, each.text, *each.details] for each in self.constraints]}
 
@@ -198,7 +198,7 @@ class Declaration:
     sizes_members : bool
         Whether it has `sizes_of_a_member(n, d)`: how many of n rows and d features a member of it gets.
     methods : tuple of str
-        Which it has of those that other components ask their parts for.
+        Those of its methods that other components require of their parts.
     is_classifier : bool
         Whether it is a classifier (None: an instance must tell).
     judges_learner : bool
@@ -206,7 +206,7 @@ class Declaration:
     checks_itself : bool
         Whether only an instance can tell that all parameters are right: the class has checks beyond its constraints.
     is_indexed, is_foreign : bool
-        Whether this is of the index; whether the class is of another installed package, with other conventions.
+        Whether this is from the index; whether the class is of another installed package, with other conventions.
     steps : str
         The parameter that lists named estimators (`steps` of scikit-learn's `Pipeline`); empty where there is none.
     """
@@ -241,19 +241,21 @@ class Declaration:
 
     @property
     def name(self) -> str:
-        """Of the class."""
+        """The name of the class."""
         return self.target.rpartition(":")[2].rpartition(".")[2]
 
     @property
     def gives(self) -> str:
-        """What a multi-label classifier gives beside label sets; empty of anything else (codes decode to scores)."""
+        """What a multi-label classifier gives beside label sets; empty for any other component (codes decode to
+        scores).
+        """
         if not self.is_classifier or self.one_label:
             return ""
         own = "" if "estimator" not in self.components else ", if its estimator does"
         return f"scores, and probabilities{own}" if "predict_proba" in self.methods else "scores"
 
     def to_plain(self) -> dict[str, Any]:
-        """As the index has it: what differs from the defaults."""
+        """In the form that the index stores: what differs from the defaults."""
         plain = {}
         for each in fields(self):
             value = getattr(self, each.name)
@@ -291,7 +293,7 @@ class Declaration:
     def find_problem(self, parameter: str, written: Any) -> str | None:
         """Why a parameter cannot have a plain value, in scikit-learn's words; None if it can, or nothing is known.
 
-        A percentage is a share, and nothing to a parameter whose numbers go beyond 1; true and false are no numbers.
+        A percentage is a fraction, and wrong for a parameter whose numbers go beyond 1; true and false are not numbers.
         """
         value = as_number(written)
         if self.is_foreign and value is not written:
@@ -312,12 +314,12 @@ class Declaration:
         return f"The {parameter!r} parameter of {self.name} must be {listed}. Got {shown} instead."
 
     def _find_place(self, parameter: str, written: Any, inner: str = "") -> str | None:
-        """Why another package's class may not be given a value: it could name a place to load from, as some load
-        pickles, and a config is no program.
+        """Why a class of another package may not be given a value: it could name a file to load (some classes load
+        pickles), and a config must not run code.
 
-        Of such a class we cannot know what it does with its parameters. So one whose name means a place gets no text
-        and no list; any other gets numbers, true, false, null, words, lists and mappings of these, and components,
-        which are judged by themselves. `inner`: the key of the mapping that the value stands in.
+        What such a class does with its parameters is not known. So a parameter whose name means a place (a path) may
+        not be a text or a list; any other gets numbers, true, false, null, words, lists and mappings of these, and
+        components, which are checked by themselves. `inner`: the key of the mapping that the value stands in.
         """
         shown = f"The {parameter!r} parameter of {self.name}"
         if written is None or isinstance(written, bool | int | float):

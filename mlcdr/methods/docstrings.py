@@ -1,4 +1,4 @@
-"""Docstrings of parts: what the bases say of a parameter or a fitted attribute stands in the derived class's, too."""
+"""Docstrings of parts: a class inherits the descriptions of parameters and fitted attributes from its bases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where classes of other packages, and a user's that derive from nothing, become estimators that clone and tell their
+"""Adapts classes of other packages, and user classes without a base, to estimators that can be cloned and declare their
 kind.
 """
 
@@ -28,9 +28,9 @@ _ALONE = threading.RLock()
 def build(cls: type, parameters: Mapping[str, Any]) -> Any:
     """An object of a class of any origin as an estimator: itself, or `Adapted` where scikit-learn cannot tell its kind.
 
-    That is so of a class which scikit-learn cannot clone (no `get_params`) or which has no tags; and of a classifier
-    that derives from `BaseEstimator` first and from `ClassifierMixin` behind it (scikit-multilearn's, BOOMER's), so
-    that its tags are those of no classifier.
+    It is `Adapted` for a class which scikit-learn cannot clone (no `get_params`) or which has no tags; and for a
+    classifier that derives from `BaseEstimator` first and from `ClassifierMixin` behind it (scikit-multilearn's,
+    BOOMER's), so that its tags are those of no classifier.
     """
     if issubclass(cls, Part):
         return cls(**parameters)
@@ -69,11 +69,11 @@ def adapted(estimator: Any) -> Any:
 
 
 class Adapted(BaseEstimator):
-    """An estimator that makes an object of a class for each fit, and hands on to it what it is asked for.
+    """An estimator that makes an object of a class for each fit, and delegates calls to it.
 
-    The object is made of copies of the parameters. Matrices that it gives are dense. A class that is no `BaseEstimator`
-    gets dense ones as well. Where the class draws from Python's or NumPy's own generators, these have the seed
-    `random_state` in the meantime, so that the numbers are the same for any number of jobs.
+    The object is made of copies of the parameters. Matrices that it returns are made dense. A class that is not a
+    `BaseEstimator` also receives dense ones. Where the class draws from the global generators of Python or NumPy, these
+    are seeded by `random_state` during the call, so that the numbers are the same for any number of jobs.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Adapted(BaseEstimator):
     Attributes
     ----------
     model_ : object
-        The one that was fitted.
+        The fitted object.
     """
 
     model_: Any
@@ -185,7 +185,7 @@ def is_of_unknown_kind(part: Any) -> bool:
 
 
 def _bare(value: Any) -> Any:
-    """What a parameter is to a class that does not clone: an object of the class that was named, not `Adapted`."""
+    """The value of a parameter for a class that cannot be cloned: an object of the named class, not `Adapted`."""
     if isinstance(value, Adapted):
         return value.make()
     if isinstance(value, list | tuple):
@@ -211,7 +211,7 @@ def _arguments(cls: Any) -> dict[str, Any]:
 
 @contextmanager
 def seeded_generators(seed: int | None) -> Iterator[None]:
-    """Give Python's and NumPy's own generators a seed, and their state back after that."""
+    """Seed the global generators of Python and NumPy, and restore their state afterwards."""
     if seed is None:
         yield
         return
@@ -223,7 +223,7 @@ def seeded_generators(seed: int | None) -> Iterator[None]:
 
 @contextmanager
 def kept_generators() -> Iterator[None]:
-    """Leave Python's and NumPy's own generators as they are."""
+    """Leave the global generators of Python and NumPy as they are."""
     numpys = check_random_state(None)  # what `np.random.rand` draws from
     states = random.getstate(), numpys.get_state()
     try:

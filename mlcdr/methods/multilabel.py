@@ -54,8 +54,8 @@ class LabelSetClassifier(ClassifierMixin, Part):
         return self
 
     def _checked(self, X: Any, reset: bool = True) -> Any:
-        """Rows (n×d) that are handed in, checked: those of the training set, which say how many features there are
-        (`reset`), or others.
+        """The given rows (n×d), checked: those of a training set, which set the number of features (`reset`), or
+        others.
         """
         return checked(self, X, reset=reset)
 
@@ -96,7 +96,7 @@ class MultilabelClassifier(LabelSetClassifier):
         Raises
         ------
         ValueError
-            When a part would learn from the rows without labels that there are, and this method hands it none.
+            When there are rows without labels, and a part would learn from them but does not get them from this method.
         """
         if not self.hands_on_unlabelled and not _learns(self) and moments.unlabelled is not None:
             nested = [p for part in self._handed_none().values() for p in (part if isinstance(part, list) else [part])]
@@ -109,7 +109,7 @@ class MultilabelClassifier(LabelSetClassifier):
         self.classes_, self._is_vector = np.array([0, 1], dtype=np.uint8), False
 
     def _handed_none(self) -> dict[str, Any]:
-        """The parts, and theirs, by the names of the parameters, that get none of the rows without labels."""
+        """The parts (and their parts), by the names of the parameters, that do not get the rows without labels."""
         return self.get_params()
 
     def _fit_rows(self, X: Any, Y: Array) -> None:
@@ -165,7 +165,9 @@ class MetaClassifier(MultilabelClassifier):
 
 
 def seeded(estimator: Any, rng: Any) -> Any:
-    """The estimator with every `random_state` in it, open or not, drawn from `rng`: so that clones of one differ."""
+    """The estimator with every `random_state` in it, set or not, drawn from `rng`, so that clones of one estimator
+    differ.
+    """
     if has_parameters(estimator):
         names = sorted(name for name in estimator.get_params() if name.rpartition("__")[2] == "random_state")
         estimator.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max)) for name in names})

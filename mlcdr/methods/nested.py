@@ -23,7 +23,7 @@ Problem = tuple[Keys, str]
 
 
 def part_family(declaration: Declaration, parameter: str, written: Any) -> str | None:
-    """The family of the component that a parameter is given as; None if what is written is none."""
+    """The family of the component that a parameter is given as; None if the written value is not a component."""
     family = declaration.components.get(parameter)
     if family:
         return family if isinstance(written, str | Mapping) else None
@@ -33,9 +33,9 @@ def part_family(declaration: Declaration, parameter: str, written: Any) -> str |
 def parts_of(
     declaration: Declaration, parameter: str, written: Any
 ) -> Iterator[tuple[tuple[str, ...], Keys, str, Any]]:
-    """The components that a parameter is given as, or that what it is given holds.
+    """The components that a parameter is given as, or that its value contains.
 
-    Of each the names and the keys that lead from the parameter to it, its family, and what is written.
+    For each the names and the keys that lead from the parameter to it, its family, and what is written.
     """
     if family := part_family(declaration, parameter, written):
         yield (), (), family, written

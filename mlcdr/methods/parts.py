@@ -32,8 +32,8 @@ class Parts(Part):
         A label-space reducer. None: the labels are the code.
     feature_space : estimator, list of estimators, or None
         A transformer of the features, or several, applied in order; the parameters of the first one of a list are
-        `feature_space__0__n_components` and so on. Where one leaves no feature, there is one of zeros after it, so that
-        what follows learns from the labels alone.
+        `feature_space__0__n_components` and so on. Where a step keeps no feature, it gives one feature of zeros, so
+        that the parts after it learn from the labels alone.
     dual_space : estimator or None
         A feature step, after those of `feature_space`, and a label space, fitted together; it takes the place of a
         `label_space`.

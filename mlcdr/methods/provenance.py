@@ -1,4 +1,4 @@
-"""Where a class comes from: of which package it is, and all source that its results depend on."""
+"""The origin of a class: its package, and all source that its results depend on."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def code_of_text(source: str) -> bytes:
 
 
 def _version(package: str) -> str:
-    """The version of an installed package: its own word, or else that of what it was installed by."""
+    """The version of an installed package: its `__version__`, or else that of the distributions that provide it."""
     own = getattr(sys.modules[package], "__version__", None)
     distributions = () if own else packages_distributions().get(package, ())
     return str(own) if own else " ".join(f"{name} {version(name)}" for name in sorted(set(distributions)))
@@ -130,7 +130,7 @@ def _find_public(source: str) -> Iterator[str]:
 
 
 def is_foreign(cls: type) -> bool:
-    """Whether a class is from an installed package, which does not know our conventions."""
+    """Whether a class is from an installed package, which does not follow our conventions."""
     package = cls.__module__.partition(".")[0]
     module = sys.modules.get(cls.__module__)  # none of a class that misnames its module
     return package != "mlcdr" and (module is None or _is_installed(module))

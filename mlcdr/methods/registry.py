@@ -1,8 +1,8 @@
 """From a name in a config to the class that does the work, imported only when asked for.
 
-Five families fill in a method's line (see `mlcdr.methods.composition`), a sixth, the instance spaces, wraps it, and
-parameters of some of these are of two more, the clusterers and the selectors of features for one label. A built-in
-component is one line of `BUILT_IN`; a package installed beside mlcdr adds its own through the entry-point groups
+Five families are the parts of a method (see `mlcdr.methods.composition`); a sixth, the instance spaces, wraps a method;
+two more, the clusterers and the selectors of features for one label, are parameters of these. A built-in component is
+one line of `BUILT_IN`; a package installed beside mlcdr adds its own through the entry-point groups
 `mlcdr.feature_space`, `mlcdr.dual_space`, `mlcdr.label_space`, `mlcdr.learner`, `mlcdr.threshold`,
 `mlcdr.instance_space`, `mlcdr.clusterer` and `mlcdr.local_features`; and any importable class can be named by its
 dotted path (`learner: my_package.MyRegressor`).
@@ -160,7 +160,7 @@ def names(family: str) -> list[str]:
 
 @contextmanager
 def judging_imports(judge: Callable[[str, str], None]) -> Iterator[None]:
-    """Have `judge` look at each dotted path to a module beyond mlcdr, scikit-learn and plug-ins before it is imported.
+    """Let `judge` check each dotted path to a module outside mlcdr, scikit-learn and plug-ins before it is imported.
 
     It gets what was written (`learner 'my_package.Mine'`) and the module, and raises UnknownComponent to refuse it.
     """
@@ -172,7 +172,7 @@ def judging_imports(judge: Callable[[str, str], None]) -> Iterator[None]:
 
 
 def judge_import(written: str, module: str) -> None:
-    """Have the judge, if there is one, look at a module that is imported elsewhere, whatever it is.
+    """Let the judge, if there is one, check any module that is imported elsewhere.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def judge_import(written: str, module: str) -> None:
 
 
 def _is_known_module(module: str) -> bool:
-    """Whether a module may be imported whatever names it: mlcdr's, scikit-learn's, or a plug-in's entry point."""
+    """Whether a module may always be imported: mlcdr's, scikit-learn's, or a plug-in's entry point."""
     if module.partition(".")[0] in ("mlcdr", "sklearn"):
         return True
     from mlcdr.metrics.names import offered  # the list of names does without the metrics
@@ -235,7 +235,7 @@ def resolve(family: str, name: str) -> type:
 
 
 def import_target(written: str, target: str) -> Any:
-    """What stands at `module:name`, which `written` (`learner 'my_package.Mine'`) leads to.
+    """The object at `module:name`, which `written` (`learner 'my_package.Mine'`) leads to.
 
     Raises
     ------
@@ -287,11 +287,11 @@ _MEANINGS = {
     "svd": "label_space: plst, or feature_space: pca",
     "ig": "feature_space: information_gain",
 }
-"""How what a name means in the literature is written in a method."""
+"""A name in the literature → how its meaning is written in a method."""
 
 
 def describe_elsewhere(name: str, family: str = "") -> str:
-    """`; 'ridge' is a learner` if the name is one of other families, or how what it means is written; else nothing."""
+    """`; 'ridge' is a learner` if the name is in other families, or how its meaning is written; else empty."""
     if meant := _MEANINGS.get(name.casefold()):
         return f"; write `{meant}`"
     others = [other for other in BUILT_IN if other != family and name in _known(other)]
@@ -314,7 +314,7 @@ def _find_in_sklearn(name: str) -> str:
 
 
 def look_up(family: str, name: str) -> Declaration | None:
-    """What a built-in component declares, by the index; None of any other, whose class takes long to import.
+    """The declaration of a built-in component, from the index; None for any other, whose class takes long to import.
 
     Raises
     ------
@@ -327,7 +327,7 @@ def look_up(family: str, name: str) -> Declaration | None:
 
 
 def declared(family: str, name: str) -> Declaration:
-    """What a component declares: by the index, or else by its class.
+    """The declaration of a component: from the index, or else from its class.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What parts of a method return, compared with what they must: a class of the user's own may return anything.
+"""Checks of what parts of a method return: a user's own class may return anything.
 
 Without this, a wrong shape comes to light in the arithmetic of another part, if at all.
 """
@@ -16,7 +16,7 @@ class ReturnedWrong(ValueError):
 
 
 def hint(message: str) -> str:
-    """The end of a message on what a method of the user's own raised: what is behind it, where that is known.
+    """The end of a message about an error that a user's method raised: its cause, if known.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def hint(message: str) -> str:
 def check_shape(part: Any, method: str, value: Any, n: int, width: int | None, meaning: str) -> Any:
     """The value that a method of a part returned, if it is a matrix (n×width); None: of any width.
 
-    A class of this package keeps its contract, and is not examined.
+    Classes of this package are not checked.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def check_shape(part: Any, method: str, value: Any, n: int, width: int | None, m
 
 
 def check_matrix(part: Any, method: str, value: Any, n: int, width: int | None, meaning: str) -> Any:
-    """The same of numbers, of which none is missing; errors as `check_shape`."""
+    """The same for matrices of numbers without NaN; errors as `check_shape`."""
     if type(part).__module__.startswith("mlcdr."):
         return value
     name, value = f"{type(part).__name__}.{method}", check_shape(part, method, value, n, width, meaning)
@@ -65,7 +65,7 @@ def check_matrix(part: Any, method: str, value: Any, n: int, width: int | None, 
 
 
 def check_label_sets(part: Any, method: str, value: Any, shape: tuple[int, ...]) -> Any:
-    """The same of label sets (n×K of {0, 1}); errors as `check_matrix`."""
+    """The same for label sets (n×K of {0, 1}); errors as `check_matrix`."""
     if type(part).__module__.startswith("mlcdr."):
         return value
     value = check_matrix(part, method, value, shape[0], shape[1], "label sets")

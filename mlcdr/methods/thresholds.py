@@ -3,8 +3,8 @@
 A threshold that has `fit(scores, Y)` is learned, from the scores of the training instances and their label sets. The
 three families of Yang 2001 (A study of thresholding strategies for text categorization, SIGIR) are here: SCut, a
 threshold for each label (`Fixed`, `Zero`, `Round`; learned, `Maximise`); RCut, a number of labels for each instance
-(`RCut`); PCut, a share of the instances for each label (`PCut`). A margin is positive where the label is predicted, but
-for what a threshold falls back on.
+(`RCut`); PCut, a share of the instances for each label (`PCut`). A margin is positive where the label is predicted,
+except by a threshold's fallback.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Fixed(Cut):
     value : float
         The threshold.
     fallback : {"none", "top"}
-        What an instance gets whose scores all fail: no label, or the one with the highest score (the first of equals).
+        What an instance without a score above the threshold gets: no label, or the one with the highest score (ties:
+        the first).
     ties : {"absent", "present"}
         What a score equal to the threshold predicts.
     """
@@ -91,8 +92,8 @@ class Zero(Fixed):
 class RCut(Threshold):
     """Rank-based cut: every instance gets the n labels with its highest scores (Yang 2001, RCut).
 
-    Of labels with equal scores the first of the data set's order comes first. No score is too low, so that label sets
-    differ in nothing but which labels they hold. Cost: K log K for each instance.
+    Ties go to the first label in the data set's order. Every instance gets n labels, however low their scores are.
+    Cost: K log K for each instance.
 
     Parameters
     ----------
@@ -109,10 +110,10 @@ class RCut(Threshold):
         return labels
 
     def margin(self, scores: Scores) -> Scores:
-        """How far scores (n×K) lie above the middle between the last that is in and the first that is not.
+        """How far scores (n×K) lie above the midpoint between the lowest predicted and the highest not predicted.
 
-        Of equal scores about the cut, those that are in have the least positive number, the others 0. Infinite where
-        all labels are in.
+        If these two are equal, predicted labels get the least positive number, the others 0. Infinite where all labels
+        are predicted.
         """
         if self.n >= scores.shape[1]:
             return np.full(scores.shape, np.inf)
@@ -130,18 +131,19 @@ class PCut(Cut):
     """Proportional cut: a label gets the share of the instances it is given that it had in training (Yang 2001, PCut).
 
     With a share p_k of the training instances positive, the round(p_k·n) highest of the n scores of label k are
-    predicted, a half going to the even number. Equal scores (or such as `Maximise` takes for equal) stand or fall
-    together: they are predicted if the number with them is as near as without them, or nearer; but a label without
-    positives never is. So a prediction depends on the *batch* that it is made with, and one instance alone gets the
-    labels that most instances have, whatever its scores. (Yang's shares are multiplied by a number to be tuned; here it
-    is the one that keeps them.) Cost: n log n for each label.
+    predicted, a half going to the even number. Equal scores (up to rounding, as in `Maximise`) are predicted all or
+    none: they are predicted if the number with them is at least as near to round(p_k·n) as without them. A label
+    without positives is never predicted. So a prediction depends on the *batch* that it is made with, and one instance
+    alone gets the labels that most instances have, whatever its scores. (Yang multiplies the shares by a factor to be
+    tuned; here it is 1.) Cost: n log n for each label.
 
     Parameters
     ----------
     single : bool
         One cut for all labels, so that round(Σ_k p_k n) of the nK scores are above it and label sets are as large, on
         average, as in training: MEKA's PCut1, which its evaluation applies to all scores by default
-        (Read, Pfahringer, Holmes & Frank 2011, section 4.2). Scores are to be comparable, as probabilities are.
+        (Read, Pfahringer, Holmes & Frank 2011, section 4.2). Scores must be comparable between labels, as probabilities
+        are.
 
     Attributes
     ----------
@@ -188,20 +190,20 @@ class Maximise(Cut):
     """For each label the threshold that serves the training instances best (SCut of Yang 2001).
 
     The training scores of a label are sorted in descending order, and each place where two of them differ is tried as
-    the cut, the instances above it being predicted; so are all instances, and none (Pacharawongsakda & Theeramunkong
-    2012, section 3.3). Of equally good cuts the first is taken, which predicts least. A label without positives is
-    never predicted. Scores that differ by less than 1e-12 of the label's largest are equal: no cut parts them, so
-    rounding decides nothing. Cost: n log n for each label.
+    the cut, above which instances are predicted; so is predicting all instances, and none (Pacharawongsakda &
+    Theeramunkong 2012, section 3.3). Of equally good cuts the first is taken, which predicts the fewest instances. A
+    label without positives is never predicted. Scores that differ by less than 1e-12 of the label's largest are treated
+    as equal: no cut separates them, so rounding errors have no influence. Cost: n log n for each label.
 
     The macro-averaged F that the paper reports, 2PR/(P+R) of the labels' mean precision P (of those predicted) and mean
-    recall R (of those with positives), is no sum over labels. Its cuts are found by coordinate ascent: label by label,
-    all others held, the cut is moved to where the F of all is greatest, until no move of a single label raises it. It
-    is done from 16 starts, of which the best end is taken (the first of equals): the cuts of the labels' own F1, and
-    those that maximise wP + (1−w)R, which labels do each for itself, for w = 1/16, …, 15/16. (F is concave in P and R,
-    so over mixtures of cuts some w would be exact.) What is found is never below the F of the labels' own F1, and no
-    move of one label betters it; but it need not be the greatest of all. With least squares, and every label predicted,
-    no cuts could exceed it by more than 1.4e-4 on yeast, 5e-5 on bibtex, 6e-3 on enron. Cost: about 50 to 100 passes
-    over the n×K scores.
+    recall R (of those with positives), is not a sum over labels. Its cuts are found by coordinate ascent: label by
+    label, all others held, the cut is moved to where the F of all is greatest, until no move of a single label raises
+    it. It is done from 16 starts, and the best result is taken (ties: the first): the cuts that maximise each label's
+    own F1, and those that maximise wP + (1−w)R, label by label, for w = 1/16, …, 15/16. (F is concave in P and R, so
+    over mixtures of cuts some w would be exact.) The result is never below the F of the cuts for the labels' own F1,
+    and no move of one label improves it; but it need not be the global maximum. With least squares, and every label
+    predicted, no cuts could exceed it by more than 1.4e-4 on yeast, 5e-5 on bibtex, 6e-3 on enron. Cost: about 50 to
+    100 passes over the n×K scores.
 
     Parameters
     ----------
@@ -261,7 +263,7 @@ def _f1(hits: Scores) -> Scores:
 
 
 def _jointly_best(hits: Scores, cuts: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """How many instances to predict each label for (K,), for a great 2PR/(P+R): see `Maximise`."""
+    """How many instances to predict each label for (K,), for a large 2PR/(P+R): see `Maximise`."""
     best = np.zeros(hits.shape[1], dtype=np.intp)
     learned = np.flatnonzero(hits[-1])  # of the others nothing is to be had, and precision to be lost
     if not len(learned):

@@ -26,7 +26,7 @@ from mlcdr.metrics.outcome import Scores as Scores
 
 
 def evaluate(outcome: Outcome, metrics: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict[str, float]:
-    """All `metrics` of one outcome: label → value, NaN where the method does not give what one is computed from.
+    """All `metrics` of one outcome: label → value, NaN where the method does not give a metric's input.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def evaluate(outcome: Outcome, metrics: Mapping[str, tuple[str, Mapping[str, Any
 def evaluate_labels(outcome: Outcome, names: Iterable[str]) -> dict[str, Array]:
     """Metrics of each label by itself: name → values (K,), NaN where one is not defined.
 
-    One that the method does not give what it is computed from is left out.
+    A metric whose input the method does not give is left out.
     """
     metrics = (BY_LABEL[name] for name in names)
     return {each.name: each.compute(outcome) for each in metrics if outcome.gives(each.needs)}

@@ -80,7 +80,7 @@ class Metric:
     instead: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, outcome: Outcome, options: Mapping[str, Any]) -> float:
-        """Its value; NaN where it is not defined, or the method does not give what it is computed from."""
+        """Its value; NaN where it is not defined, or the method does not give its input."""
         if not outcome.gives(self.needs):
             return float("nan")
         return float(self.compute(outcome, **{**self.parameters, **options}))
@@ -110,7 +110,7 @@ class Metric:
         return [str(allowed)] if isinstance(allowed, Numbers) else [str(each) for each in allowed]
 
     def label_of(self, options: Mapping[str, Any]) -> str:
-        """What it is called in the results where the config does not say: `precision_at_3` for `precision_at_k`."""
+        """Its label in the results where the config gives none: `precision_at_3` for `precision_at_k`."""
         if not self.name.endswith("_at_k"):
             return self.name
         return f"{self.name[:-1]}{options.get('k', self.parameters['k'])}"

@@ -231,7 +231,7 @@ LOSSES_OF_PAIRS: tuple[str, ...] = (
     "precision",
     "recall",
 )
-"""The metrics that `losses_of_pairs` knows."""
+"""The metrics that `losses_of_pairs` accepts."""
 
 
 def losses_of_pairs(metric: str, true: NDArray[Any], predicted: NDArray[Any]) -> Array:

@@ -1,6 +1,6 @@
-"""From a name in a config to the metric: its own name, another name of it, or the dotted path of a function.
+"""From a name in a config to the metric: its own name, an alias, or the dotted path of a function.
 
-A metric of one's own is a function `(Y, labels, scores) → float` with an attribute `higher_is_better` (True or False).
+A user-defined metric is a function `(Y, labels, scores) → float` with an attribute `higher_is_better` (True or False).
 It gets the true and the predicted label sets (n×K of {0, 1}) and the scores (n×K; None where the method gives none) of
 the test rows. It is named by its dotted path (`my_package.my_metric`), or by the name under which an installed package
 offers it in the entry-point group `mlcdr.metric`. A function of NumPy or scikit-learn needs such a wrapper.
@@ -80,9 +80,9 @@ MEANINGS: dict[str, str] = {
 
 
 def resolve(written: str) -> tuple[str, dict[str, Any]]:
-    """The name of a metric and the options that another name of it stands for: `p@3` is `precision_at_k` with k = 3.
+    """The name of a metric and the options that an alias stands for: `p@3` is `precision_at_k` with k = 3.
 
-    A name that is none comes back as it is.
+    An unknown name is returned unchanged.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def resolve(written: str) -> tuple[str, dict[str, Any]]:
 
 
 def label_of(written: str) -> str:
-    """The label that a metric of this name, or of another name for it, has in results; a name that is none as it is."""
+    """The label in results of the metric with this name or alias; an unknown name is returned unchanged."""
     name, options = resolve(written)
     return METRICS[name].label_of(options) if name in METRICS else written
 
@@ -116,7 +116,7 @@ def offered() -> dict[str, str]:
 
 
 def target(name: str) -> str | None:
-    """`module:function` of a metric of one's own; None of any other."""
+    """`module:function` of a user-defined metric; None for any other."""
     if name in METRICS:
         return None
     if "." in name and all(part.isidentifier() for part in name.split(".")):
@@ -125,12 +125,12 @@ def target(name: str) -> str | None:
 
 
 def find(name: str) -> Metric:
-    """The metric of a name; a function of one's own is imported.
+    """The metric of a name; a user-defined function is imported.
 
     Raises
     ------
     UserError
-        When it is no function, or has no `higher_is_better`.
+        When it is not a function, or has no `higher_is_better`.
     """
     own = target(name)
     if own is None:
@@ -140,9 +140,9 @@ def find(name: str) -> Metric:
 
 
 def of_function(name: str, function: Any) -> Metric:
-    """The metric that a function of one's own is; errors as `find`.
+    """The metric of a user-defined function; errors as `find`.
 
-    Its option `higher_is_better` has one value, and is there to be recorded with the results.
+    Its option `higher_is_better` has one value, and exists to be recorded with the results.
     """
     if not callable(function) or isinstance(function, type):
         raise UserError(f"metric {name!r} is no function")

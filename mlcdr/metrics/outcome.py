@@ -63,7 +63,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Ranks:
-    """Where the relevant entries of m lists of scores stand, each list ranked by itself.
+    """The ranks of the relevant entries in m lists of scores, each list ranked by itself.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Ranks:
     relevant_above, relevant_at_least : arrays of int of shape (P,)
         Of these, the relevant ones.
     place : array of int of shape (P,)
-        How many entries come before it where, of equal scores, the first of the list comes first.
+        How many entries come before it if ties go to the first of the list.
     n_relevant : array of int of shape (m,)
     length : int
         Entries of a list.
@@ -92,7 +92,8 @@ class Ranks:
 
     @classmethod
     def of_lists(cls, scores: Array, relevant: NDArray[np.bool_], places: bool = True) -> Ranks:
-        """Of scores (m×L) and which are relevant (m×L). Cost: m L log L for sorting, P L for the places of ties.
+        """From scores (m×L) and a mask of the relevant ones (m×L). Cost: m L log L for sorting, P L for the places of
+        ties.
 
         `places`: whether `place` is wanted; else it is `above`.
         """
@@ -144,13 +145,13 @@ class Scores:
     values : array of shape (n, K)
         The higher, the more likely is the label; comparable between labels for what ranks the labels of an instance.
     keep_top : int or None
-        Only so many of the highest of each instance are kept (of equal scores at the end, the first); with them only
-        what needs no other is defined.
+        Only this number of highest scores of each instance is kept (ties: the first); metrics that need others are
+        undefined.
 
     Raises
     ------
     ValueError
-        When a score is no number, or the shapes differ.
+        When a score is NaN, or the shapes differ.
     """
 
     def __init__(self, truth: NDArray[Any], values: NDArray[Any], keep_top: int | None = None):
@@ -189,7 +190,9 @@ class Scores:
 
 
 def highest(scores: Array, n: int) -> tuple[Index, Array]:
-    """The labels (m×n) of the n highest scores of each row (m×K), highest first (of equals the first), and they."""
+    """The labels (m×n) of the n highest scores of each row (m×K), highest first (ties: the first label), and these
+    scores.
+    """
     labels = np.argsort(-scores, axis=1, kind="stable")[:, :n]
     return labels, np.take_along_axis(scores, labels, axis=1)
 

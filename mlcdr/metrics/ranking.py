@@ -1,6 +1,6 @@
 """Metrics of real scores, from one sorting of them by instance, by label and over all cells (`Ranks`).
 
-Where equal scores count together, a label stands behind all that have its score; so do average precision and coverage
+Where equal scores count together, a label ranks behind all labels with its score; so do average precision and coverage
 in scikit-learn. With r_ij the number of labels with a score of at least s_ij (all for instance i), R_i the relevant
 labels of i and Ī_i the others:
 
@@ -97,7 +97,7 @@ def _where_relevant(values: Array, n_relevant: Any) -> Array:
 
 
 def _known(values: Array, zero_division: float | str, n_relevant: Any) -> float:
-    """The mean, with instances without labels as told; NaN where another is not known."""
+    """The mean, `zero_division` for instances without labels; NaN where the value of another one is not known."""
     if np.isnan(values[n_relevant > 0]).any():
         return float("nan")
     return mean(_where_relevant(values, n_relevant), zero_division)

@@ -24,9 +24,9 @@ RULES = ("mean_std", "published_code", "equal_frequency")
 def discretised(X: Any, rule: str | None) -> Any:
     """X (n×d, dense or sparse) by a rule's name, as methods take it for a parameter.
 
-    "mean_std": in three at x̄ ± σ, as the text of Sun 2017 has it (section 4.3.1). "published_code": in three at
-    x̄ ± σ/2, edges rounded to three decimals, as the author's program does. "equal_frequency": in five of about as many
-    rows each. None: X holds discrete values already, and comes back as it is.
+    "mean_std": in three at x̄ ± σ, as in the text of Sun 2017 (section 4.3.1). "published_code": in three at x̄ ± σ/2,
+    edges rounded to three decimals, as the author's program does. "equal_frequency": in five of about as many rows
+    each. None: X holds discrete values already, and is returned unchanged.
     """
     if rule is None:
         return X
@@ -63,7 +63,7 @@ def at_deviations(X: Any, widths: Sequence[float] = (1.0,), decimals: int | None
 def equal_frequency(X: Any, n_intervals: int = 5) -> Any:
     """Cut each feature at its quantiles 1/b, …, (b − 1)/b; a value on an edge goes to the lower interval.
 
-    Equal values are never parted, so a feature with many of them has fewer intervals. Features of two values stay.
+    Equal values are never separated, so a feature with many of them has fewer intervals. Features of two values stay.
     """
     shares = np.arange(1, n_intervals) / n_intervals
     edges = _over_columns(X, lambda some: np.quantile(some, shares, axis=0, method="inverted_cdf"))
@@ -71,7 +71,9 @@ def equal_frequency(X: Any, n_intervals: int = 5) -> Any:
 
 
 def _coded(X: Any, edges: Array, stays: NDArray[np.bool_], middle: int) -> Any:
-    """The number of edges at or below each value, less `middle` (sparse: less that of 0); features that stay do."""
+    """The number of edges at or below each value, less `middle` (sparse: less that of 0); features in `stays` keep
+    their values.
+    """
     if not sp.issparse(X):
         codes = np.zeros(X.shape)
         for edge in edges:
@@ -103,7 +105,7 @@ def _ternary(X: Any) -> NDArray[np.bool_]:
 
 
 def _over_columns(X: Any, compute: Callable[[Array], Any]) -> NDArray[Any]:
-    """What is computed of each column of X (n×d), of which a sparse one is made dense in blocks of columns."""
+    """The result of a function of each column of X (n×d); a sparse X is made dense in blocks of columns."""
     if not sp.issparse(X):
         return np.asarray(compute(X))
     columns = sp.csc_array(X)

@@ -1,8 +1,8 @@
-"""What is handed in, made what all that follows expects: checked, in doubles, dense or CSR.
+"""Inputs in the form that all later code expects: checked, in doubles, dense or CSR.
 
-scikit-learn's checks let every sparse format of a kind through. A `csr_matrix` multiplies otherwise than a `csr_array`
-(`X * X` is a product of matrices), entries that are stored twice are counted twice by what squares them, and an index
-that points outside is read and written outside by compiled loops. So one class comes in, here, and nowhere else.
+scikit-learn's checks accept every sparse class. A `csr_matrix` multiplies differently from a `csr_array` (`X * X` is a
+matrix product), the squares of duplicate entries are wrong, and with an index out of range compiled loops read and
+write outside the array. So all input is converted to one class, here and nowhere else.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def checked(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) ->
 
 
 def as_csr(a: Any) -> Any:
-    """A sparse matrix of any class as a `csr_array` whose rows are sorted, nothing twice and no zero; else `a` itself.
+    """A sparse matrix of any class as a `csr_array` with sorted rows, without duplicates or stored zeros; else `a`
+    itself.
 
     Raises
     ------
@@ -56,7 +57,7 @@ def as_texts(X: Any) -> NDArray[np.object_]:
     Raises
     ------
     ValueError
-        When X has another shape, or something else in it.
+        When X has another shape, or values that are not texts.
     """
     texts = np.asarray(X, dtype=object)
     if texts.ndim == 1:
@@ -143,7 +144,7 @@ def _refuse_names(y: Any) -> None:
 
 
 def check_index(X: Any, y: Any) -> None:
-    """Refuse a DataFrame X and a y whose rows are named otherwise: they would be paired by their position.
+    """Refuse a DataFrame X and a y with other row names: their rows would be paired by position.
 
     Raises
     ------

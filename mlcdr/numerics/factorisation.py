@@ -23,7 +23,7 @@ Index = NDArray[np.intp]
 
 
 def factor(moments: Moments, ridge: float = 0.0) -> linalg.Factor:
-    """That of S + αI, whose solutions have the minimum norm; computed once.
+    """The factorisation of S + αI with minimum-norm solutions; computed once.
 
     Raises
     ------
@@ -98,11 +98,11 @@ def _dual(moments: Moments, ridge: float) -> linalg.Factor:
 
 
 def basic_factor(moments: Moments) -> linalg.Factor:
-    """That of S by the rule of R's `lm`: features that depend on those before them are left out; computed once.
+    """The factorisation of S by the rule of R's `lm`: features that depend on those before them are left out; computed
+    once.
 
-    Where S shows clearly which do, a Cholesky factorisation of the others decides, of which that of the larger set of
-    rows that these are a part of may be known beforehand; elsewhere a QR factorisation of the rows (see
-    `numerics.file_order`).
+    Where S shows clearly which do (those of the larger set that these rows are a part of may be known beforehand), it
+    is a Cholesky factorisation for the others; elsewhere a QR factorisation of the rows (see `numerics.file_order`).
 
     Raises
     ------
@@ -149,8 +149,8 @@ def _sizes(moments: Moments) -> Array:
 def known_aliased(moments: Moments) -> Index:
     """Features known beforehand to be aliased: those that are in the larger set these rows are a part of.
 
-    What the features before it leave of one is no larger in a part of the rows. There it was less than 1e-8 of its
-    norm, so it is less than 1e-7 here, unless little of the feature itself is left.
+    The residual of a feature given those before it is no larger on a part of the rows. On the larger set it was below
+    1e-8 of the feature's norm, so here it is below 1e-7, unless the feature's norm is much smaller here.
     """
     whole = moments.part_of
     if whole is None:
@@ -160,7 +160,7 @@ def known_aliased(moments: Moments) -> Index:
 
 
 def _clearly_aliased(moments: Moments) -> Index:
-    """Features of which the intercept and those before them leave next to nothing."""
+    """Features whose residual given the intercept and the features before them is next to 0."""
     found = basic_factor(moments)
     if isinstance(found, file_order.FileOrder):
         return np.flatnonzero(found.left < 1e-2 * file_order.TOLERANCE)

@@ -2,8 +2,8 @@
 
 The intercept comes first. A column is *aliased*, and gets coefficient 0, where the intercept and the columns kept
 before it leave less than 1e-7 of its norm (LINPACK's dqrdc2 as R changed it; the norm is that before centring). Two
-`Factor`s (see `numerics.linalg`) go by that rule: `FileOrderCholesky` from second moments, which sees what is left
-*squared* and so refuses all but clear cases, and `FileOrder` from the rows, a QR factorisation that decides every case.
+`Factor`s (see `numerics.linalg`) go by that rule: `FileOrderCholesky` from second moments, which works with *squared*
+residuals and so refuses all but clear cases, and `FileOrder` from the rows, a QR factorisation that decides every case.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ class FileOrderCholesky:
     kept : array of int of shape (r,)
         The columns kept, ascending.
     aliased : array of int of shape (a,)
-        The columns found to depend on kept ones before them, which is for the rows to confirm. Constant columns and
-        those known beforehand to be aliased are not among them.
+        The columns found to depend on kept ones before them, to be confirmed on the rows. Constant columns and those
+        known beforehand to be aliased are not among them.
     lower : array of shape (r, r)
         L.
     shares : array of shape (r, a)
-        L⁻¹D⁻¹ of the aliased columns of S: what each, at unit size, has of the kept columns before it.
+        L⁻¹D⁻¹ of the aliased columns of S: for each, scaled to unit length, its components along the kept columns
+        before it.
     inverse_scale : array of shape (d,)
         1/D; 0 for constant columns.
     """
@@ -60,8 +61,8 @@ class FileOrderCholesky:
         Parameters
         ----------
         spread : array of shape (d,)
-            The columns' sums of squares about their means: the diagonal of `gram`, or, where `gram` is what other
-            columns left of these, what it was before. A 0 says that the column is constant.
+            The columns' sums of squares about their means: the diagonal of `gram`, or, where `gram` is that of
+            residuals given other columns, the diagonal before that. 0 means a constant column.
         raw : array of shape (d,)
             Their sums of squares about 0.
         known : array of int, or None
@@ -70,7 +71,7 @@ class FileOrderCholesky:
         Raises
         ------
         IllConditioned
-            When a pivot leaves it open whether its column is aliased, or the kept columns are nearly dependent.
+            When a pivot does not show whether its column is aliased, or the kept columns are nearly dependent.
         """
         inverse = inverse_root(spread)
         wanted = inverse > 0
@@ -96,11 +97,13 @@ class FileOrderCholesky:
         return len(self.kept)
 
     def combinations(self) -> Array:
-        """For each aliased column its coefficients on the kept ones (r×a), all at unit size; 0 on those behind it."""
+        """For each aliased column its coefficients on the kept ones (r×a), all at unit length; 0 on later ones."""
         return blas.dtrsm(1.0, self.lower, self.shares, lower=1, trans_a=1) if self.shares.size else self.shares
 
     def probe(self) -> Array:
-        """Random sums of what must be 0 if the aliased columns are (d×4); each of them enters at unit size."""
+        """Random combinations (d×4) of the columns that are 0 if the aliased ones are dependent; each enters at unit
+        length.
+        """
         signs = random_signs(len(self.aliased))
         probe = np.zeros((len(self.inverse_scale), signs.shape[1]))
         probe[self.aliased] = signs * self.inverse_scale[self.aliased, None]
@@ -124,14 +127,14 @@ class FileOrderCholesky:
 def _factorise(scaled: Array, enough: Array) -> tuple[Index, Array]:
     """Cholesky in the given order, columns whose pivots are not `enough` left out: those kept, and the factor (m×r).
 
-    By blocks of columns, each by LAPACK where it keeps all its columns. Above the kept rows' diagonal the factor is
-    clean; a row left out holds L⁻¹ of its column, and anything at kept columns behind it. Only the lower triangle of
-    `scaled` (m×m) is looked at.
+    By blocks of columns, each by LAPACK where it keeps all its columns. Above the kept rows' diagonal the factor is 0;
+    a row left out holds L⁻¹ of its column, and undefined values at later kept columns. Only the lower triangle of
+    `scaled` (m×m) is read.
 
     Raises
     ------
     IllConditioned
-        When a pivot is neither enough nor nothing.
+        When a pivot is neither `enough` nor clearly 0.
     """
     m = len(scaled)
     factor = np.zeros((m, m), order="F")
@@ -175,8 +178,8 @@ def _choose_columns(square: Array, enough: Array) -> Index:
 class FileOrder:
     """X = QR on the kept columns. Cost about 4ndr.
 
-    Q is found by Gram-Schmidt, twice for each block of columns, and once more for a column of which the block itself
-    left little, which keeps it orthonormal to rounding (Giraud, Langou & Rozložník 2005).
+    Q is found by Gram-Schmidt, twice for each block of columns, and once more for a column with a small residual given
+    its own block, which keeps Q orthonormal to rounding (Giraud, Langou & Rozložník 2005).
 
     Attributes
     ----------
@@ -248,7 +251,7 @@ class FileOrder:
 
 
 def _take_off(q: Array, columns: Array) -> Array:
-    """Take off the columns, in place, what of them lies in the range of q; returns the shares qᵀcolumns."""
+    """Subtract from the columns, in place, their projection on the range of q; returns the coefficients qᵀcolumns."""
     shares = q.T @ columns
     columns -= q @ shares
     return shares

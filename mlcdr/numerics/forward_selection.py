@@ -31,13 +31,13 @@ def forward_selection(
     Parameters
     ----------
     relevance : array of shape (m,)
-        What a candidate is worth by itself.
+        The relevance of each candidate.
     related : function
-        From a chosen candidate's number to what it adds to each candidate (m,).
+        From a chosen candidate's number to its contribution to the score of each candidate (m,).
     weight : float or None
         w; None: 1/|S|.
     first_by : array of shape (m,), or None
-        By what the first one is chosen, where that is not its relevance.
+        The scores for the choice of the first one; None: the relevance.
     """
     chosen: list[int] = []
     added = np.zeros(len(relevance))
@@ -51,7 +51,7 @@ def forward_selection(
 
 
 def most_relevant(relevance: Array, n: int) -> list[int]:
-    """The numbers of the n largest (all, if there are fewer), descending; equal but for rounding, the first first."""
+    """The numbers of the n largest (all, if there are fewer), descending; ties (up to rounding) go to the first."""
     return np.argsort(-np.round(relevance, 12), kind="stable")[:n].tolist()
 
 
@@ -60,7 +60,7 @@ def parents_in_order(
 ) -> list[list[int]]:
     """For each label up to n parents among those before it in an order, by (4.31), in the order of choice; by label.
 
-    A label that is the same in all rows has no parents, and is none. `informative`: I(Y_j; Y_k) (K×K), if known.
+    A constant label has no parents, and is never a parent. `informative`: I(Y_j; Y_k) (K×K), if known.
     """
     informative = mutual_information(labels, labels) if informative is None else informative
     live = (labels.counts > 0) & (labels.counts < labels.n)

@@ -49,8 +49,8 @@ def _squared_distances(X: Any, i: NDArray[np.intp], j: NDArray[np.intp]) -> Arra
 def label_graph(Y: Any, p: int) -> sp.csr_array:
     """S_ij = cos(y_i, y_j) where one label set of Y (N×K of {0, 1}) is among the p nearest of the other; (6.16).
 
-    Nearest by Euclidean distance, that is by the number of labels in which two sets differ; of sets equally near, and
-    there are many, the first in the order of the rows. An instance without labels has cosine 0 with all: it is alone.
+    Nearest by Euclidean distance, that is by the number of labels in which two sets differ; ties, which are frequent,
+    go to the first in the order of the rows. An instance without labels has cosine 0 with all, and so no edge.
     """
     Y = sp.csr_array(Y).astype(np.float64)
     Y.eliminate_zeros()

@@ -2,8 +2,8 @@
 
 Probabilities are shares of the rows (Sun 2017, (4.42)). All pairs of two sets of columns come from products of their
 indicator matrices: of each column one value, the *reference* (0 where the matrix is sparse), has no indicator, since
-its counts are what the others leave. So a sparse matrix stays sparse, and pairs cost a sparse product and a look-up of
-each count, without a loop over pairs.
+its counts follow from those of the others. So a sparse matrix stays sparse, and pairs cost a sparse product and a
+look-up of each count, without a loop over pairs.
 
 Notation: A and B are sets of variables (columns), y and z single ones.
 
@@ -13,7 +13,7 @@ Notation: A and B are sets of variables (columns), y and z single ones.
     conditional_on(A, B, z)_ij              I(A_i; B_j | z)
     conditional_on_each(A, y, B)_ij         I(A_i; y | B_j)
 
-What rounding leaves below 0 of an information is 0.
+Values of information that rounding makes negative are set to 0.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 TIE = 1e-12
-"""Informations that differ by no more are equal: what decides between them is rounding."""
+"""Values of information that differ by no more are treated as equal: the difference is rounding error."""
 
 _CELLS = 2**18  # of a table of counts, computed at a time
 
@@ -54,7 +54,7 @@ class Variables:
 
     @classmethod
     def from_values(cls, values: Any) -> Variables:
-        """The columns of a matrix (n×d, dense or sparse) of numbers; any number is a value of its own.
+        """The columns of a matrix (n×d, dense or sparse) of numbers; each distinct number is a value.
 
         Cost: a sort of the entries (of a sparse matrix: those that are not 0).
         """
@@ -100,7 +100,7 @@ class Variables:
 
     @cached_property
     def _by_column(self) -> Any:
-        """The indicators, quick to take columns from and to multiply from the left by."""
+        """The indicators in a format fast to take columns from and to multiply from the left by."""
         return sp.csc_array(self.indicators) if sp.issparse(self.indicators) else self.indicators
 
     @cached_property
@@ -192,12 +192,12 @@ def conditional_on_each(a: Any, y: Any, b: Any, joint: Array | None = None) -> A
 
 
 def first_best(scores: Array) -> int:
-    """The first of those that are the best but for rounding."""
+    """The first index with the largest score up to rounding."""
     return int(np.argmax(scores >= np.max(scores) - TIE))
 
 
 def _joint_with(a: Variables, b: Variables, y: Variables) -> Array:
-    """H(A_i, B_j, y) (d_A × d_B), by the rows of each value of y; those of its reference are what is left."""
+    """H(A_i, B_j, y) (d_A × d_B), by the rows of each value of y; those of its reference follow by subtraction."""
     terms = _terms(a.n)
     found = np.zeros((len(a), len(b)))
     parts = [(index, b.rows(index)) for index in y.values_of(0)]
@@ -229,7 +229,7 @@ class _Table:
 
     @classmethod
     def count(cls, a: Variables, b: Variables) -> _Table:
-        """Of all rows that the variables have."""
+        """The counts on all rows that the variables have."""
         left = a.indicators.T
         if sp.issparse(left):
             left = sp.csr_array(left)  # or else it is the right one, often much the larger, that SciPy would convert
@@ -237,7 +237,7 @@ class _Table:
         return cls(both, a.counts, b.counts, a.n)
 
     def __sub__(self, other: _Table) -> _Table:
-        """On the other rows."""
+        """The counts on the other rows."""
         return _Table(self.both - other.both, self.of_a - other.of_a, self.of_b - other.of_b, self.n - other.n)
 
     def entropies(self, a: Variables, b: Variables, terms: Array) -> Array:
@@ -254,7 +254,7 @@ class _Table:
         return found
 
     def _of_rare(self, terms: Array) -> Array:
-        """The same of variables of two values: as if no row had both, and put right where some have."""
+        """The same for binary variables: computed as if no row had both values, and corrected where some have."""
         neither = self.n - self.of_a[:, None] - self.of_b  # may be below 0 where it is put right
         found = terms[neither]
         found += terms[self.of_a][:, None]

@@ -54,9 +54,9 @@ class Kernel:
     ----------
     name : str
         "gaussian", exp(−γ‖x − x'‖²), which scikit-learn calls "rbf"; or any name that scikit-learn's
-        `pairwise_kernels` knows: "linear", "poly", "laplacian", "cosine", …
+        `pairwise_kernels` accepts: "linear", "poly", "laplacian", "cosine", …
     gamma : float or None
-        γ; None: what scikit-learn takes (1 over the number of features, but 1 for "chi2").
+        γ; None: scikit-learn's default (1 over the number of features, but 1 for "chi2").
     degree, coef0 : float
         Of "poly", (γxᵀx' + coef0)^degree, and "sigmoid", tanh(γxᵀx' + coef0).
     """

@@ -28,9 +28,8 @@ class SingleStartKMeans(ClusterMixin, BaseEstimator):
 
     Each row to the nearest centre, each centre to its rows' mean, until no row moves or `max_iter` times.
 
-    A cluster left empty takes the row farthest from its own centre (of equally far ones the first), none that is its
-    cluster's only one. Of equally near centres (but for rounding) the first counts. Cost of an iteration: nKd, or
-    K·nnz(X).
+    A cluster left empty takes the row farthest from its own centre (ties: the first), but not a row that is alone in
+    its cluster. Ties between centres (up to rounding) go to the first. Cost of an iteration: nKd, or K·nnz(X).
 
     Parameters
     ----------
@@ -41,7 +40,7 @@ class SingleStartKMeans(ClusterMixin, BaseEstimator):
     max_iter : int
         The most iterations.
     random_state : int, RandomState or None
-        Of the rows drawn.
+        Seed of the draw of the first centres.
 
     Attributes
     ----------
@@ -70,7 +69,7 @@ class SingleStartKMeans(ClusterMixin, BaseEstimator):
         return self.fit_valid(checked(self, X))
 
     def fit_valid(self, X: Any) -> SingleStartKMeans:
-        """`fit` to rows of float64 that have been checked already, without a look at the parameters."""
+        """`fit` to rows of float64 that have been checked already, without checks of the parameters."""
         self.n_features_in_ = X.shape[1]
         centres = self._start(X)
         labels = np.full(X.shape[0], -1)
@@ -136,7 +135,7 @@ def _nearest(X: Any, centres: Array) -> tuple[Index, Array]:
 
 
 def without_empty(labels: Index, distances: Array, n_clusters: int) -> Index:
-    """The clusters (n,), of which each empty one takes the row farthest from its own centre, not alone there."""
+    """The clusters (n,); each empty one takes the row farthest from its own centre, but none alone in its cluster."""
     counts = np.bincount(labels, minlength=n_clusters)
     empty = np.flatnonzero(counts == 0).tolist()
     if empty:

@@ -1,7 +1,9 @@
-"""Linear regression without some rows, seen from all rows: what is left out is predicted without a fit to the others.
+"""Linear regression without some rows, computed from all rows: those left out are predicted without a fit to the
+others.
 
 With H the hat matrix of [1, X] over all rows (of a ridge regression too, the intercept free), R = Y − HY
-and T the rows held out, the regression on the others misses their labels by B, and leaves E of their scatter:
+and T the rows held out, the regression on the other rows has residuals B on T and, on the other rows themselves,
+residual scatter E:
 
     B = (I − H_TT)⁻¹R_T,    E = Yᵀ(I − H)Y − R_TᵀB,    so ZᵀHZ of the training rows is ZᵀZ − E
 
@@ -33,7 +35,7 @@ _ORTHONORMAL = 1e-12
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The linear regression on the rows that are left to train on, of m rows left out.
+    """The linear regression on the training rows, for m rows left out.
 
     Attributes
     ----------

@@ -2,16 +2,16 @@
 
 The papers write W = X⁺Z, with the Moore-Penrose inverse: for rank-deficient X that is the *minimum-norm* solution, and
 it decides the predictions on new instances. Each factorisation here stands for the centred X (n×d, S = XᵀX, C = XᵀZ,
-Z of shape n×q) and answers two questions:
+Z of shape n×q) and computes two things:
 
 `whiten`        B (r×q) with BᵀB = ZᵀHZ, H = XX⁺ the hat matrix: B = QᵀZ for an orthonormal basis Q of the range of X
                 (or HZ itself, n×q);
 `coefficients`  W (d×q) = X⁺Z = S⁺C, from that B.
 
-A Gram matrix squares the condition number: what is left of a feature after the others have explained it shows there
-squared, and is lost in rounding if it is below a millionth. So those that start from one raise `IllConditioned` when
-they cannot tell the rank, and hand out a `probe` by which the rows X can confirm it; where they do not, the caller
-takes `Spectral`, which starts from X itself. Costs are in flops for K codes, and do not include S.
+A Gram matrix squares the condition number: the residual of a feature given the others appears there squared, and is
+lost in rounding if it is below a millionth. So those that start from one raise `IllConditioned` when they cannot tell
+the rank, and give a `probe` by which the rank can be checked on the rows X; if the check fails, the caller uses
+`Spectral`, which starts from X itself. Costs are in flops for K codes, and do not include S.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def random_signs(n: int) -> Array:
 
 
 def confirmed(residual: Array, size: float) -> bool:
-    """Whether a residual is nothing but rounding beside `size`."""
+    """Whether a residual is only rounding error relative to `size`."""
     return bool(np.linalg.norm(residual) <= _CONFIRMED * size)
 
 
@@ -90,7 +90,7 @@ class Cholesky:
 
     Constant features have D = 0: they get coefficient 0, as the minimum-norm solution gives them. Features known to
     depend on the others are left out of L in the same way, and the solution is then projected on the complement of the
-    null space they span: see `PivotedCholesky`, of which this is the fast form where the dependent features are known.
+    null space they span: this is the fast form of `PivotedCholesky` for known dependent features.
     """
 
     lower: Array
@@ -169,7 +169,7 @@ class Tridiagonal:
 
     @classmethod
     def of(cls, s: Array) -> Tridiagonal:
-        """Of a symmetric matrix, by its lower triangle."""
+        """From a symmetric matrix, by its lower triangle."""
         work = int(lapack.dsytrd_lwork(len(s), lower=1)[0])
         packed, diagonal, off, factors, _ = lapack.dsytrd(s, lower=1, lwork=work)
         return cls(diagonal, off, np.asfortranarray(packed[1:, :-1]), factors)
@@ -286,8 +286,8 @@ class Dual:
     """The n×n side, for d > n: XXᵀ of rank r, with pivots first, is [L₁; L₂][L₁; L₂]ᵀ. Cost n²r, and n·min(r, n−r)².
 
     Its range, on which H projects, is that of [I; T] with T = L₂L₁⁻¹, and [−Tᵀ; I] spans the complement: the narrower
-    one is made orthonormal. B is HZ (n×K), and W = Xᵀa with XXᵀa = B, of which every solution gives the same W: the one
-    that is 0 but for the pivots. For α = 0; `Spectral.of_outer` serves a ridge.
+    one is made orthonormal. B is HZ (n×K), and W = Xᵀa, where all solutions a of XXᵀa = B give the same W: the one that
+    is 0 except at the pivots is used. For α = 0; `Spectral.of_outer` serves a ridge.
     """
 
     lower: Array
@@ -360,8 +360,8 @@ class Spectral:
     def of_rows(cls, rows: Array, offset: float = 0.0) -> Spectral:
         """From the centred rows X (n×d, dense).
 
-        Singular values below max(n, d)·ε·max(s₁, `offset`) count as 0: NumPy's rule, but for the size of what was
-        taken off in centring, since rounding is relative to that, too.
+        Singular values below max(n, d)·ε·max(s₁, `offset`) count as 0: NumPy's rule, with the size of the means
+        subtracted in centring added, since rounding is relative to that, too.
         """
         left, s, right = scipy.linalg.svd(rows, full_matrices=False, check_finite=False)
         largest = max(np.max(s, initial=0.0), offset)
@@ -408,7 +408,7 @@ class Spectral:
 class Diagonal:
     """S + αI, diagonal: of uncorrelated features. Cost dK.
 
-    A feature without variance gets coefficient 0, as the minimum norm has it.
+    A feature without variance gets coefficient 0, as in the minimum-norm solution.
     """
 
     inverse_scale: Array  # 1/√(s + α); 0 where that is 0
@@ -432,9 +432,9 @@ class Diagonal:
 def leading_eigenvectors(matrix: Array, n: int) -> tuple[Array, Array]:
     """The `n` algebraically largest eigenvalues of a symmetric matrix, descending, and their eigenvectors as *rows*.
 
-    The sign of each vector makes its (first) entry of largest magnitude positive. Large matrices of which a small part
-    is wanted (size ≥ 1000, n ≤ size/10) go to Lanczos with a fixed start; should it not converge soon, or overlook
-    some, as where eigenvalues cluster or repeat, to LAPACK's solver for a part of the spectrum.
+    The sign of each vector makes its (first) entry of largest magnitude positive. Where few of many are wanted
+    (size ≥ 1000, n ≤ size/10), Lanczos' iteration with a fixed start is used; if it does not converge soon, or misses
+    some (clustered or multiple eigenvalues), LAPACK's solver for a part of the spectrum.
 
     Returns
     -------
@@ -461,12 +461,13 @@ def leading_eigenvectors(matrix: Array, n: int) -> tuple[Array, Array]:
 
 
 def overlooked(times: Callable[[Array], Array], values: Array, vectors: Array, scale: float) -> bool:
-    """Whether a symmetric operator has an eigenvalue above the least of `values` beside these, its largest as found.
+    """Whether a symmetric operator has an eigenvalue above the least of `values`, the largest found, that is not among
+    them.
 
-    One Krylov space holds one direction of each eigenspace, and only rounding brings in the others: so Lanczos may miss
-    some of an eigenvalue that repeats, and yet converge. Another, from a second start and with the pairs found moved
-    below the others, has them in front. `scale` is the operator's size; what differs by 1e-10 of it is equal. Cost: as
-    for one more eigenvalue.
+    A Krylov space contains one direction of each eigenspace; others enter only by rounding. So Lanczos' iteration may
+    converge and yet miss copies of a multiple eigenvalue. A second one, from another start and with the pairs found
+    shifted below the others, finds the missed ones first. `scale` is the operator's size; what differs by 1e-10 of it
+    is equal. Cost: as for one more eigenvalue.
 
     Raises
     ------
@@ -500,9 +501,9 @@ def n_kept(n_components: float | int | None, size: int, rounding: str = "floor",
     """How many dimensions `n_components` means: None all, an int itself, a fraction p about p·size, but 1 at least.
 
     `rounding` says which of the whole numbers about p·size: "floor", as the tables of Chen & Lin 2012 show (20 % of
-    yeast's 14 labels are 2); "nearest", a half going to the even number, as Pacharawongsakda & Theeramunkong 2012 have
-    it (20 % of 14 are 3); or "ceiling". To nine digits p·size is what it should be: 0.6 · 5 = 3 in spite of binary
-    fractions. `name` is what the parameter is called where it is wrong.
+    yeast's 14 labels are 2); "nearest", a half going to the even number, as in Pacharawongsakda & Theeramunkong 2012
+    (20 % of 14 are 3); or "ceiling". p·size is first rounded to nine digits: 0.6 · 5 = 3 in spite of binary fractions.
+    `name`: the parameter's name in errors.
 
     Raises
     ------

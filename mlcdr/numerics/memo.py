@@ -1,4 +1,4 @@
-"""Work that several methods share: done once, and charged in full to each who uses it."""
+"""Work that several methods share: done once, and charged in full to each method that uses it."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ _thread = _Thread()
 
 @contextmanager
 def metered() -> Iterator[Meter]:
-    """Measure a block, whoever computed the memoised values that it uses."""
+    """Measure a block, no matter which method computed the memoised values that it uses."""
     meter, start = Meter(), time.perf_counter()
     _thread.frames.append(meter)
     try:

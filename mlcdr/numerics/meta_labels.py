@@ -26,7 +26,7 @@ def label_affinity(X: Any, Y: Array, alpha: float, threshold: float = 0.0, varia
     """A (K×K) = αA⁽ᴸ⁾ + (1 − α)A⁽ᴵ⁾ where that exceeds the threshold, else 0; 0 on the diagonal ((6.1)-(6.3), (8.10)).
 
     A⁽ᴸ⁾_jk is the Jaccard index of the labels j and k, A⁽ᴵ⁾_jk = exp(−‖μ_j − μ_k‖²) with μ_j the mean of the rows of X
-    (n×d, dense or CSR) that have j. A label that no row of Y (n×K of {0, 1}) has is like no other. The author's
+    (n×d, dense or CSR) that have j. The affinity is 0 for a label that no row of Y (n×K of {0, 1}) has. The author's
     programs (`published_code`) do not square the distance. Cost: K²(n + d), K·nnz(X).
     """
     counts = Y.sum(axis=0)
@@ -52,10 +52,12 @@ def normalised_affinity(A: Array) -> Array:
 
 
 def spectral_coordinates(A: Array, n: int, variant: str = "text") -> tuple[Array, Array]:
-    """The n eigenvalues, and what they say of each label (K×n): the eigenvectors' rows at length 1 (or 0).
+    """The n eigenvalues, and the spectral coordinates of each label (K×n): the eigenvectors' rows, scaled to length 1
+    (or 0).
 
-    D^(½) between the eigenvectors of D^(-½)AD^(-½) and those of the generalised problem goes with the rows' length. The
-    largest eigenvalues; in the author's programs (`published_code`) those of largest magnitude, negative ones too.
+    The factor D^(½) between the eigenvectors of D^(-½)AD^(-½) and those of the generalised problem cancels in this
+    scaling. The largest eigenvalues; in the author's programs (`published_code`) those of largest magnitude, negative
+    ones too.
     """
     values, vectors = np.linalg.eigh(normalised_affinity(A))
     order = np.argsort(-values if variant == "text" else -np.abs(values), kind="stable")[:n]
@@ -68,8 +70,8 @@ def spectral_coordinates(A: Array, n: int, variant: str = "text") -> tuple[Array
 def spectral_groups(A: Array, n: int, random_state: Any, variant: str = "text", skip: int = 0) -> list[Index]:
     """The labels (indices) of n meta-labels, by k-means on their spectral coordinates; in the order of its clusters.
 
-    Labels without affinity to any other are no part of the graph, and one group more. `skip`: so many of the leading
-    coordinates are left out.
+    Labels without affinity to any other are not in the graph, and form one additional group. `skip`: the number of
+    leading coordinates that are left out.
     """
     linked = np.flatnonzero(A.any(axis=1))
     alone = np.flatnonzero(~A.any(axis=1))

@@ -1,4 +1,4 @@
-"""Second moments of a data set: what nearly every linear method of these papers sees of the data.
+"""Second moments of a data set: what nearly every linear method of these papers needs of the data.
 
 With X (n×d) the features and Y (n×K) the labels, `Moments` holds n, the means x̄ and ȳ, and the centred sums
 
@@ -74,7 +74,7 @@ class Moments:
     def from_arrays(cls, X: Any, Y: Any, memo: Memo | None = None) -> Moments:
         """Moments of X (n×d) and Y (n×K), dense or sparse, keeping the rows. Cost of S: nd², or Σ nnz(row)² if sparse.
 
-        Of texts (n×1) and of features with NaN they are `UnsummedMoments`.
+        For texts (n×1) and features with NaN the result is `UnsummedMoments`.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class Moments:
         return total
 
     def settled(self) -> Moments:
-        """The same moments with every sum computed and the rows let go, ready to be sent or added up."""
+        """The same moments with every sum computed and the rows released, ready to be sent or added up."""
         xx, xy, yy = self.xx_lower, self.xy, self.yy
         return Moments(self.n, self.mean_x, self.mean_y, lambda: xx, lambda: xy, lambda: yy, centred=self.centred)
 
@@ -216,12 +216,12 @@ class Moments:
     def unlabelled(self) -> Any:
         """The rows (u×d) of the training set that came without labels; None where there are none.
 
-        No sum here has them in it: only a method that asks for them learns from them.
+        They enter no sum here: only a method that asks for them learns from them.
         """
         return None if self._unlabelled is None else self.memo.get("unlabelled", self._unlabelled)
 
     def with_unlabelled(self, rows: Any) -> Moments:
-        """The same moments with rows (u×d, or a function that returns them) that have no labels at hand."""
+        """The same moments, with `unlabelled` rows (u×d, or a function that returns them)."""
         return replace(self, _unlabelled=rows if callable(rows) else lambda: rows, memo=Memo())
 
     def whole(self) -> tuple[Moments, NDArray[np.intp] | None]:
@@ -298,7 +298,7 @@ class Moments:
     def without(self, index: NDArray[np.intp]) -> Moments:
         """The moments of the rows not in `index` (distinct row numbers): a training set, at the price of the test rows.
 
-        How, and at what cost, stands in `numerics.row_sums.RowsLeft`.
+        For the method and its cost see `numerics.row_sums.RowsLeft`.
 
         Raises
         ------
@@ -334,10 +334,11 @@ class Moments:
         return self
 
     def source(self) -> tuple[Moments, Array | None]:
-        """The moments of the labels, and the matrix (K×M) that makes these codes of them; (self, None) if none does.
+        """The moments of the labels, and the matrix (K×M) that makes these codes of them; (self, None) if there is
+        none.
 
-        What is linear in the labels, as the coefficients of a regression are, is best computed (`once`) for the labels,
-        and times the matrix it is that of the codes.
+        A result that is linear in the labels, such as regression coefficients, is best computed (`once`) for the
+        labels; multiplied by the matrix, it is that of the codes.
         """
         return self, None
 
@@ -448,7 +449,7 @@ class Moments:
     def standardised(self) -> Moments:
         """The moments of the features at unit scatter, x_j/√S_jj: S is their correlation matrix. Cost: d².
 
-        A constant feature becomes 0: it has no correlation, with itself neither. Sparse rows stay sparse.
+        A constant feature becomes 0: it has no correlation, not even with itself. Sparse rows stay sparse.
         """
         self._check_plain("standardise centred features, before the labels are mapped")
         return self.memo.get("standardised", self._standardised)
@@ -465,7 +466,7 @@ class Moments:
 
     @property
     def _forms_scatter(self) -> bool:
-        """Whether S is what to compute with: where it is no larger than the rows at hand, or they are not."""
+        """Whether to compute with S: if it is no larger than the rows, or these are not at hand."""
         return (self.n_features <= self.n and not self.both_large) or self._rows is None
 
     def _times_xx(self, matrix: Array) -> Array:
@@ -503,7 +504,7 @@ class Moments:
         )
 
     def _changed(self, **changes: Any) -> Moments:
-        """The same but for these attributes; what is known of S alone is forgotten."""
+        """The same except for these attributes; stored results on S alone are dropped."""
         return replace(self, memo=Memo(), part_of=None, variances=None, **changes)
 
 
@@ -517,7 +518,7 @@ class UnsummedMoments(Moments):
 
     @classmethod
     def of(cls, X: Any, Y: Any, memo: Memo | None = None) -> UnsummedMoments:
-        """Those of X (n×d) and Y (n×K)."""
+        """The moments of X (n×d) and Y (n×K)."""
 
         def refuse() -> Array:
             what = "texts" if X.dtype == object else "numbers of which some are missing"
@@ -539,7 +540,7 @@ class UnsummedMoments(Moments):
 
     @property
     def are_texts(self) -> bool:
-        """Whether the features are texts, not numbers with gaps."""
+        """Whether the features are texts, not numbers with missing values."""
         return bool(self.rows()[0].dtype == object)
 
     def without(self, index: NDArray[np.intp]) -> Moments:
@@ -591,7 +592,7 @@ class CodeMoments(Moments):
         return (self._labels, self._matrix) if shares else (self, None)
 
     def once(self, key: Any, compute: Callable[[], T]) -> T:
-        """`compute()`: of codes nothing is kept."""
+        """`compute()`: for codes nothing is kept."""
         return compute()
 
     def label_spread(self) -> Array:

@@ -1,10 +1,9 @@
 """Nearest rows by Euclidean distance, among dense or sparse rows, with a rule for ties.
 
 Squared distances come a block of queries at a time, by ‖a‖² + ‖b‖² − 2ab, which rounds to about 1e-16 of the squared
-lengths. That decides all but the rows that lie, as far as it can tell, as far away as the k-th: of these the distance
-is computed again, as Σ(a−b)², and where it is still the same to 12 digits, the rows that come first are taken. Whole
-numbers are exact in the first place. So a query's neighbours do not depend on blocks, nor on whether the rows are
-sparse.
+lengths. That decides all rows except those whose distance equals the k-th up to rounding: for these the distance is
+computed again, as Σ(a−b)², and where it is still equal to 12 digits, the first rows are taken. For whole numbers
+distances are exact. So a query's neighbours do not depend on blocks, nor on whether the rows are sparse.
 """
 
 from __future__ import annotations
@@ -110,9 +109,9 @@ def mark_nearest(distances: Array, k: int) -> NDArray[np.bool_]:
 def nearest_label_sets(Y: Any, k: int) -> tuple[Index, Index]:
     """The k ≤ n nearest rows of each distinct one of n label sets, and which of these each row is (n,).
 
-    Nearest by the number of labels that differ; of those as near the first, so that of the rows with the same label
-    set only the first k are searched. Y (n×K of {0, 1}) is dense or CSR. Cost: the products of the distinct label sets
-    with as many times k rows at most.
+    Nearest by the number of labels that differ; ties go to the first, so that of the rows with the same label set only
+    the first k are searched. Y (n×K of {0, 1}) is dense or CSR. Cost: the products of the distinct label sets with as
+    many times k rows at most.
     """
     member = _group_equal_rows(Y)
     order = np.argsort(member, kind="stable")

@@ -1,7 +1,7 @@
-"""Symmetric matrices seen only through their products: eigenvectors and solutions without forming them.
+"""Symmetric matrices used only through their products: eigenvectors and solutions without forming them.
 
-Where n and d are both large, no square matrix of either size is wanted: `lanczos` and `conjugate_gradients` see S as
-v ↦ Xᵀ(Xv) only.
+Where n and d are both large, no square matrix of either size is wanted: `lanczos` and `conjugate_gradients` use S only
+as v ↦ Xᵀ(Xv).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Cross:
 
     @classmethod
     def from_rows(cls, X: Any, mean_x: Array, Y: Any, mean_y: Array) -> Cross:
-        """Of CSR matrices X (n×d) and Y (n×K). Cost: Σ nnz(x)·nnz(y), and as many entries at most."""
+        """From CSR matrices X (n×d) and Y (n×K). Cost: Σ nnz(x)·nnz(y), and as many entries at most."""
         product = sp.csr_array(X.T.astype(np.float64) @ Y.astype(np.float64))
         return cls(product, X.shape[0] * mean_x, mean_y)
 
@@ -65,12 +65,12 @@ def lanczos(times: Operator, size: int, n: int) -> tuple[Array, Array]:
     """The `n` < `size` algebraically largest eigenvalues of a symmetric operator, descending, with columns of vectors.
 
     To rounding, by ARPACK's implicitly restarted Lanczos iteration from a fixed start. Cost: some multiple of n
-    products with the operator, and size·n² for each restart; a fraction of it more to see that none is overlooked.
+    products with the operator, and size·n² for each restart; a fraction of it more to check that none is missed.
 
     Raises
     ------
     linalg.IllConditioned
-        When it does not converge, as where eigenvalues cluster, or overlooks some, as where they repeat.
+        When it does not converge, as with clustered eigenvalues, or misses some, as with multiple ones.
     """
 
     def apply(v: Array) -> Array:

@@ -28,13 +28,13 @@ class RankCoordinates:
     lift: Callable[[Array], Array]
 
     def rows(self) -> tuple[Any, Array]:
-        """The rows (n×r) less an origin that is 0 but for large offsets (see `sums.less_offsets`), and their mean."""
+        """The rows (n×r) less an origin, 0 except for large offsets (see `sums.less_offsets`), and their mean."""
         X, origin = self.moments.rows_less_offsets()
         return X, self.moments.mean_x - origin
 
 
 def rank_coordinates(moments: Moments) -> RankCoordinates:
-    """S and C in coordinates of the features in which they are no larger than need be.
+    """S and C in coordinates of the features that keep them as small as possible.
 
     They are the features themselves where d ≤ n (or the rows are not at hand), and else the r principal axes of the
     rows, from a thin SVD of X: what a method finds in the range of Xᵀ it finds there exactly. Cost where d > n:
@@ -59,11 +59,11 @@ def rank_coordinates(moments: Moments) -> RankCoordinates:
 
 
 def principal_directions(moments: Moments, n: int) -> tuple[Array, Array]:
-    """The `n` largest eigenvalues of S, descending, and their eigenvectors as rows; fewer if S has not that rank.
+    """The `n` largest eigenvalues of S, descending, and their eigenvectors as rows; fewer if the rank of S is lower.
 
-    A Gram matrix knows an eigenvalue to about 1e-16 of the largest. Where those asked for reach below 1e-10 of it,
-    or d ≥ n, they come from an SVD of the centred rows (if at hand), which knows them to the square of that. One
-    decomposition serves every n, but where few of very many are wanted: these come from Lanczos iterations, for
+    Eigenvalues of a Gram matrix are accurate to about 1e-16 of the largest. Where those requested reach below 1e-10 of
+    it, or d ≥ n, they come from an SVD of the centred rows (if at hand), which is accurate to the square of that. One
+    decomposition serves every n, except where few of very many are wanted: these come from Lanczos iterations, for
     d ≥ n with the rows alone (about 50 products with them for one).
 
     Raises
@@ -160,7 +160,7 @@ def outer_products(moments: Moments) -> tuple[Array, operators.Operator]:
     Raises
     ------
     linalg.IllConditioned
-        When taking the origin off cancels too much of a sparse matrix's products of raw rows.
+        When subtracting the origin cancels too much of a sparse matrix's products of raw rows.
     """
     X, origin = moments.rows()[0], moments.origin
     outer = sums.outer(X, origin)

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 def coefficients(moments: Moments, ridge: float = 0.0) -> Array:
     """W (d×K): coefficients of the centred labels on the features, least squares of minimum norm, or ridge.
 
-    A ridge regression on many features (from 15,000) of more rows yet is solved by conjugate gradients, which form
+    A ridge regression on many features (from 15,000) with even more rows is solved by conjugate gradients, which form
     no d×d matrix; if they converge.
 
     Raises
@@ -65,7 +65,7 @@ def explained_scatter(moments: Moments, ridge: float = 0.0) -> Array:
 def basic_coefficients(moments: Moments) -> Array:
     """W (d×K): least squares by the rule of R's `lm`: features that depend on those before them get 0.
 
-    How these are found stands in `factorisation.basic_factor`.
+    For how these are found see `factorisation.basic_factor`.
 
     Raises
     ------
@@ -109,6 +109,6 @@ def solve_by_gradients(moments: Moments, right: Array, ridge: float, tolerance: 
 
 
 def _of_codes(moments: Moments, key: Any, compute: Callable[[Moments], Array]) -> Array:
-    """What is linear in the labels: computed once for these, and times the matrix of the codes, if these are codes."""
+    """A result linear in the labels: computed once for these, and multiplied by the codes' matrix for codes."""
     labels, matrix = moments.source()
     return moments.once(key, lambda: compute(moments)) if matrix is None else _of_codes(labels, key, compute) @ matrix

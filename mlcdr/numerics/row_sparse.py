@@ -1,8 +1,9 @@
 """ℓ2,1 norms by reweighted squares: the inner problems of the feature selectors with row-sparse coefficients.
 
-‖A‖₂,₁ = Σ‖A_i‖₂ over rows. At A₀ it lies below ½Σ(‖A_i‖²/‖A₀_i‖ + ‖A₀_i‖), and touches it there: so whoever lowers
-Σ H_ii‖A_i‖² with H_ii = 1/(2‖A₀_i‖) lowers the norm. A row of zeros has no weight; with H_ii = ½/√(‖A₀_i‖² + ε) the
-same holds of Σ√(‖A_i‖² + ε), which is within √ε = 1.5e-8 a row of the norm. (So do the programs of Sun 2017.)
+‖A‖₂,₁ = Σ‖A_i‖₂ over rows. For any A₀ it is at most ½Σ(‖A_i‖²/‖A₀_i‖ + ‖A₀_i‖), with equality at A = A₀. So a step from
+A₀ that decreases Σ H_ii‖A_i‖², H_ii = 1/(2‖A₀_i‖), decreases the norm. A row of zeros has no such weight; with
+H_ii = ½/√(‖A₀_i‖² + ε) the same holds for Σ√(‖A_i‖² + ε), which is within √ε = 1.5e-8 a row of the norm. (The programs
+of Sun 2017 do so.)
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _SPARSE = 0.03  # of entries that are there, from which on a sparse product take
 
 
 def pair_of_weights(given: Any) -> tuple[float, float] | None:
-    """Two finite numbers, if that is what was given: the weights of labelled and of unlabelled rows."""
+    """The weights of labelled and of unlabelled rows; None unless `given` is two finite numbers."""
     numbers = list(given)
     if len(numbers) != 2 or not all(isinstance(x, Real) and not isinstance(x, bool) for x in numbers):
         return None
@@ -112,7 +113,7 @@ def penalised(X: Any, h: Array, penalty: Array, target: Array, quadratic: Array 
 def positive_solver(matrix: Array) -> Operator:
     """B ↦ A⁻¹B of a positive definite matrix, which is written over; equilibrated, since weights differ widely.
 
-    Only its lower triangle is looked at.
+    Only its lower triangle is read.
     """
     unit = 1 / np.sqrt(np.diag(matrix))
     matrix *= unit
@@ -157,12 +158,13 @@ def coupled_eigenvectors(
 
     from X (n×d), H = diag(h), Q = `quadratic` (d×d) or 0, C = `codes` (n×q; None: the identity), B = `coupling` (q×q,
     positive semi-definite, sparse where C is None), G = `of_features` (N×d) and R = `of_codes` (·×q). F must be
-    definite. `scaled_by`: "constraint", UᵀEU = I; "objective", UᵀFU = I. Where E has fewer than k positive eigenvalues
-    there are so many columns.
+    definite. `scaled_by`: "constraint", UᵀEU = I; "objective", UᵀFU = I. Where E has fewer than k positive eigenvalues,
+    their number is the number of columns.
 
-    These are the eigenvectors of M F⁻¹Mᵀ, M = diag(G, R), by Lanczos' iteration. F is solved by elimination of v. With
-    C the identity what is left for w is Xᵀ B(H + B)⁻¹H X + …, in which nothing cancels, be entries of H ever so large.
-    Cost: n·d products with a factor of H + B, d³/3, and some multiple of k products.
+    These are the eigenvectors of M F⁻¹Mᵀ, M = diag(G, R), by Lanczos' iteration. Systems with F are solved by
+    elimination of v. With C the identity, the Schur complement for w is Xᵀ B(H + B)⁻¹H X + …, in which nothing cancels,
+    however large the entries of H are. Cost: n·d products with a factor of H + B, d³/3, and some multiple of k
+    products.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The centred sums S, C and T (see `Moments`) from rows: of all of them, of those left over, of weighted ones.
+"""The centred sums S, C and T (see `Moments`) from rows: of all rows, of the rest after a removal, of weighted rows.
 
-Each class has the means, and functions that compute a sum when it is needed. What cancels in a quick sum is summed
-again from the rows (`sums.ExactColumns`), so that what is constant leaves exact zeros.
+Each class has the means, and functions that compute a sum when it is needed. Sums that suffer cancellation are computed
+again from the rows (`sums.ExactColumns`), so that constant columns give exact zeros.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CANCELLED = 1e-4
 
 
 class AllRows:
-    """Of X (n×d) and Y (n×K), dense or sparse. Cost of S: nd², or Σ nnz(row)² if sparse.
+    """From X (n×d) and Y (n×K), dense or sparse. Cost of S: nd², or Σ nnz(row)² if sparse.
 
     The means are exact where a feature or label is constant.
     """
@@ -65,18 +65,19 @@ class AllRows:
 
 
 class RowsLeft:
-    """Of the rows of X (n×d) and Y (n×K) that stay when others go, from the sums of all rows and the rows that go.
+    """Sums over the rows of X (n×d) and Y (n×K) that stay when others are removed, from the sums of all rows and these
+    others.
 
     With A the left-out rows less x̄ and one row more, their sum over √(n − |index|), S becomes S − AᵀA, and C and T
-    likewise; the extra row moves the centre to the new mean. Features of which little is left by that are summed again
+    likewise; the extra row moves the centre to the new mean. Features whose remaining sum is small are summed again
     over the rows that stay; labels that are constant there get exact zeros. Cost: |index|·d² and a copy for S.
 
     Parameters
     ----------
     index : array of int
-        The rows that go.
+        The rows to remove.
     means, spread, label_spread
-        Of all rows: x̄ and ȳ, and the diagonals of S and T.
+        x̄ and ȳ of all rows, and the diagonals of S and T.
     entries : function
         The number of stored entries of each column of X, if it is sparse.
 
@@ -140,7 +141,7 @@ class RowsLeft:
 
 
 def rows_left(n: int, index: Index) -> NDArray[np.bool_]:
-    """Which of n rows stay when those of `index` go.
+    """Which of n rows stay when those of `index` are removed.
 
     Raises
     ------
@@ -159,14 +160,14 @@ def rows_left(n: int, index: Index) -> NDArray[np.bool_]:
 def _find_constant_labels(
     Y: Any, Y_out: Any, mean: Array, shift: Array, spread: Array, keep: NDArray[np.bool_]
 ) -> Index:
-    """The labels that are constant on the rows kept: those are compared where T's diagonal keeps next to nothing."""
+    """The labels that are constant on the rows kept: the rows are compared where T's diagonal is next to 0."""
     gone = sums.squares(Y_out) - mean * (2 * sums.total(Y_out) - Y_out.shape[0] * mean) + shift**2
     weak = np.flatnonzero((spread == 0) | (spread - gone <= 1e-8 * spread))
     return weak[sums.constant(Y[:, weak][keep])]
 
 
 def _subtract_spread(X_out: Any, mean: Array, shift: Array, spread: Array) -> Array:
-    """Σ(x−x̄)² of each feature when the rows `X_out` go, but for what rounding leaves of those that become weak."""
+    """Σ(x−x̄)² of each feature when the rows `X_out` are removed; inaccurate where little of it is left."""
     if sp.issparse(X_out):
         gone = sums.squares(X_out) - mean * (2 * sums.total(X_out) - X_out.shape[0] * mean) + shift**2
     else:  # of the squares of x themselves nothing is left where the mean is large
@@ -177,7 +178,7 @@ def _subtract_spread(X_out: Any, mean: Array, shift: Array, spread: Array) -> Ar
 def _find_weakened(
     X: Any, X_out: Any, left: Array, spread: Array, keep: NDArray[np.bool_], entries: Callable[[], Index]
 ) -> ExactColumns:
-    """The features to sum again when the rows `X_out` go: little or nothing of them is left in the others."""
+    """The features to sum again when the rows `X_out` are removed: their remaining variation is small or 0."""
     weak = left < _CANCELLED * spread
     if not sp.issparse(X):
         return ExactColumns(X, np.flatnonzero(weak), np.zeros(0, dtype=np.intp), keep)
@@ -192,7 +193,7 @@ def stored_entries(X: Any) -> Index:
 
 
 def after_subtraction(lower: Array, before: Array) -> Array:
-    """Exact zeros for features that a subtraction left constant but for rounding (a share of 1e-14, or nothing).
+    """Set features to exactly 0 that are constant up to rounding after a subtraction (a share of 1e-14, or none).
 
     Raises
     ------

@@ -64,7 +64,7 @@ class MappedRows:
 
     @classmethod
     def write(cls, folder: Path, blocks: Iterable[Any], n_columns: int) -> MappedRows:
-        """Write the rows of CSR blocks one after another; `matrix.json` last, so that half a matrix is none.
+        """Write the rows of CSR blocks one after another; `matrix.json` last, so that an incomplete matrix is not read.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class MappedRows:
         return sp.csr_array((data, indices, indptr - first), shape=(stop - start, self.shape[1]))
 
     def _read(self, name: str, data_type: str, start: int, stop: int) -> NDArray[Any]:
-        """Part of one file: mapped, copied, and the map let go, or the pages read would stay and count as memory."""
+        """Part of one file: mapped, copied, and the map released: the pages read would count as memory."""
         kind = np.dtype(data_type)
         if start == stop:
             return np.zeros(0, dtype=kind)
@@ -124,7 +124,7 @@ class MappedRows:
 
 @dataclass(frozen=True)
 class Sums:
-    """What a block leaves, as plain arrays that can be sent; it adds up (Chan, Golub & LeVeque 1983)."""
+    """The sums of a block, as plain arrays that can be sent; they add up (Chan, Golub & LeVeque 1983)."""
 
     n: int
     mean_x: Array
@@ -135,7 +135,7 @@ class Sums:
 
     @classmethod
     def from_rows(cls, X: Any, Y: Any) -> Sums:
-        """Those of some rows."""
+        """The sums of some rows."""
         return cls._from(Moments.from_arrays(X, Y))
 
     @classmethod
@@ -143,7 +143,7 @@ class Sums:
         return cls(m.n, m.mean_x, m.mean_y, m.xx_lower, m.xy, m.yy)
 
     def plus(self, other: Sums) -> Sums:
-        """Those of both blocks' rows."""
+        """The sums of both blocks' rows."""
         return self._from(self.moments() + other.moments())
 
     def moments(self) -> Moments:

@@ -1,8 +1,8 @@
 """Sums over the rows of a dense or sparse matrix: means, scatter and cross products, safe against cancellation.
 
-Σ(a−ā)(a−ā)ᵀ of a sparse matrix is its raw product less n āāᵀ, so that it stays sparse; where that, or taking rows away,
-leaves little of a column, the column is summed again (`ExactColumns`). All sums are in double precision, whatever the
-matrix holds.
+Σ(a−ā)(a−ā)ᵀ of a sparse matrix is its raw product less n āāᵀ, so that it stays sparse; where that, or the removal of
+rows, leaves little of a column, the column is summed again (`ExactColumns`). All sums are in double precision, whatever
+the matrix holds.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def dense(a: Any) -> Array:
 
 
 def frozen(a: Any) -> Any:
-    """`a`, dense or sparse, made read-only: what several methods share none of them may change."""
+    """`a`, dense or sparse, made read-only, since several methods share it."""
     for array in (a.data, a.indices, a.indptr) if sp.issparse(a) else (a,):
         array.flags.writeable = False
     return a
@@ -131,7 +131,7 @@ def outer(a: Any, mean: Array) -> Array:
 class ExactColumns:
     """Columns of `a` (n×d) to be summed again over the rows of `keep` (all: None): rounding hides them in quick sums.
 
-    A column that is constant on those rows gets exact zeros, so that its rounding error does not pass for a feature.
+    A column that is constant on those rows gets exact zeros, so that its rounding error is not taken for variation.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ def less_offsets(a: Any, mean: Array) -> tuple[Any, Array]:
     """`a` (n×d) less an origin (d,): the mean of each column whose offset hides its spread, 0 for the others.
 
     Where sparse, such a column has next to no zeros to lose. One that is constant becomes exactly 0, if its mean is
-    exact (where sparse, in any case). A matrix without such columns is handed back as it is.
+    exact (where sparse, in any case). A matrix without such columns is returned unchanged.
     """
     origin = np.zeros(a.shape[1])
     if not sp.issparse(a):

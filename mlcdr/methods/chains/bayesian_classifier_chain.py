@@ -18,7 +18,7 @@ from mlcdr.numerics.moments import Moments
 
 
 def check_root(root: str | int, n_labels: int) -> None:
-    """Raise a ValueError where a label that is given as the root is none of so many."""
+    """Raise a ValueError where the given root is not one of `n_labels` labels."""
     if not isinstance(root, str) and root >= n_labels:
         raise ValueError(f"root {root} is none of the {n_labels} labels")
 
@@ -30,18 +30,18 @@ class BayesianClassifierChain(DirectedChain):
 
     h_k(x, y_p(k)), p(k) the parent of k in the spanning tree with the largest sum of mutual information (`mi`).
 
-    The tree is directed away from a root (Chow & Liu 1968); a new instance gets what was predicted of the parent,
-    {0, 1}. Labels that are independent of all others in the training set have no parent. Cost: K fits of the
+    The tree is directed away from a root (Chow & Liu 1968); for a new instance, the parent's predicted value, {0, 1},
+    is used. Labels that are independent of all others in the training set have no parent. Cost: K fits of the
     estimator, to d + 1 features; the information of all pairs of labels.
 
     Parameters
     ----------
     mi : {"marginal", "normalised"}
-        The weight of an edge: I(Y_j; Y_k), or 2 I / (H(Y_j) + H(Y_k)), which the experiments of the thesis have.
+        The weight of an edge: I(Y_j; Y_k), or 2 I / (H(Y_j) + H(Y_k)), which the experiments of the thesis use.
     root : "random", "strongest" or int
         The root: a label drawn by `random_state` (the sources), or the one with the largest sum of weights to its
-        neighbours in the tree (of equals the first). A number is that of a label; trees that it is not in have their
-        lowest label for a root.
+        neighbours in the tree (ties: the first). A number: that label; in trees without it, the lowest label is the
+        root.
     random_state : int, RandomState instance or None
         The seed of a random root.
 
@@ -50,7 +50,7 @@ class BayesianClassifierChain(DirectedChain):
     order_ : list of int
         The labels, a parent before its children.
     parents_ : list of lists of int
-        The parent of each label, by label; none for a root.
+        For each label the list of its parent; empty for a root.
     links_ : list of Link
         The models, in the chain's order; the parent follows the features.
     """
@@ -79,7 +79,7 @@ class BayesianClassifierChain(DirectedChain):
 
 
 def dependence(Y: Any, mi: str) -> Array:
-    """I(Y_j; Y_k) in bits (K×K), or its share 2 I / (H(Y_j) + H(Y_k)) where it is "normalised"; to 12 decimals."""
+    """I(Y_j; Y_k) in bits (K×K), or 2 I / (H(Y_j) + H(Y_k)) where `mi` is "normalised"; to 12 decimals."""
     information = mutual_information(Y, Y)
     if mi == "normalised":
         each = entropy(Y)

@@ -18,7 +18,7 @@ class BinaryRelevance(LinkedClassifier):
 
     h_k(x) for each label k = 1, …, K, fitted to the features alone (Tsoumakas, Katakis & Vlahavas 2010).
 
-    Cost: K fits of the estimator; with least squares, or ridge, one for all.
+    Cost: K fits of the estimator; with least squares, or ridge, one fit for all labels.
 
     Attributes
     ----------
@@ -43,14 +43,14 @@ class BinaryRelevance(LinkedClassifier):
 
 
 def of_single_labels(learner: Any) -> Any:
-    """The learner, or binary relevance of it if it is a classifier of one label."""
+    """The learner itself, or binary relevance with it if it fits one label only."""
     return BinaryRelevance(learner) if contracts.fits_one_label(learner) else learner
 
 
 def of_label_sets(estimator: Any) -> Any:
-    """The estimator, if it may fit label sets; binary relevance of it, if it is a regressor or a binary classifier.
+    """The estimator itself, or binary relevance with it if it is a regressor or a single-label classifier.
 
-    A regressor fitted to label sets would predict real numbers, which are no label sets.
+    A regressor fitted to label sets would predict real numbers, which are not label sets.
     """
     if not contracts.has_tags(estimator):
         return estimator

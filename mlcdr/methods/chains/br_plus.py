@@ -18,9 +18,9 @@ class BRPlus(LinkedClassifier):
 
     h_k(x, y_1, …, y_(k−1), y_(k+1), …, y_K), trained on the true other labels.
 
-    A new instance gets the other labels from plain binary relevance, as a set of {0, 1}; they are not updated by what
-    the second models predict (Cherman's "no update"). Cost: K fits of the estimator to d features and K to d + K − 1;
-    with least squares, or ridge, one fit to d features and about K³ + dK² (`mlcdr.methods.chains.linear`).
+    For a new instance, plain binary relevance predicts the other labels, {0, 1}; they are not updated with the
+    predictions of the second models (Cherman's "no update"). Cost: K fits of the estimator to d features and K to
+    d + K − 1; with least squares, or ridge, one fit to d features and about K³ + dK² (`mlcdr.methods.chains.linear`).
 
     Attributes
     ----------

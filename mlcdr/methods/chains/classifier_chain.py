@@ -22,7 +22,8 @@ class ClassifierChain(DirectedChain):
 
     Source: Read, Pfahringer, Holmes & Frank 2011.
 
-    h_k(x, y_1, …, y_(k−1)), trained on the true labels before it; a new instance gets what was predicted, {0, 1}.
+    h_k(x, y_1, …, y_(k−1)), trained on the true labels before it; for a new instance, the predicted labels, {0, 1}, are
+    used.
 
     Cost: K fits of the estimator, to d, …, d + K − 1 features; with least squares, or ridge, one fit
     to d features and about K³ + dK² (`mlcdr.methods.chains.linear`).
@@ -52,12 +53,12 @@ class ClassifierChain(DirectedChain):
         return cls(Ridge(0.1, "penalised"), order="random")
 
     def order_of(self, n_labels: int) -> list[int]:
-        """The chain's order of so many labels.
+        """The chain's order of `n_labels` labels.
 
         Raises
         ------
         ValueError
-            When the order that was given is none of them.
+            When the given order is not a permutation of them.
         """
         return order_of(self.order, n_labels, self.random_state)
 

@@ -1,4 +1,4 @@
-"""I(Y_j; Y_k | X) of labels, estimated with classifiers on instances that they were not fitted to (Sun 2017, (3.3))."""
+"""I(Y_j; Y_k | X) of labels, estimated with classifiers on held-out instances (Sun 2017, (3.3))."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def conditional_information(
 
         I_jk = mean over the held-out x of Σ_v p(y_k = v | x) KL(p(y_j | y_k = v, x) ‖ p(y_j | x)),
 
-    never negative; here the mean of I_jk and I_kj, which estimate the same. A label that is the same in all rows that
-    are fitted to has none. Cost: K² fits of the estimator; logistic regression starts f_(j|k) from f_j.
+    never negative; here the mean of I_jk and I_kj, which estimate the same. A label that is constant in the rows of the
+    fit has information 0. Cost: K² fits of the estimator; logistic regression starts f_(j|k) from f_j.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Chains in which each label's model uses parents of its own among the labels before it.
 
 Classifier chains (all labels before it), Bayesian chains (one parent), polytrees and k-dependence chains differ in
-their parents, and in how a label set is found; fitting the links and predicting along the chain stand here.
+their parents, and in how a label set is found; this module fits the links and predicts along the chain.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Structure = tuple[list[int], list[list[int]]]  # the labels, parents first, and 
 
 
 class DirectedChain(LinkedClassifier):
-    """Base of chains h_k(x, pa_k), trained on the true parents; a new instance gets what was predicted, {0, 1}.
+    """Base of chains h_k(x, pa_k), trained on the true parents; for a new instance, predicted ones, {0, 1}, are used.
 
     Cost: K fits of the estimator, to d + |Pa_k| features, and what the structure costs.
 
@@ -37,7 +37,7 @@ class DirectedChain(LinkedClassifier):
     links_: list[Link]
 
     def _structure(self, estimator: Any, moments: Moments, selector: LocalSelector) -> Structure:
-        """`order_` and `parents_`, from the features that are used before parents are known: the method itself."""
+        """`order_` and `parents_`; `selector` gives the features used before parents are known. The method itself."""
         raise NotImplementedError
 
     def _fit_links(self, estimator: Any, moments: Moments) -> None:

@@ -27,7 +27,7 @@ class KDependenceChain(DirectedChain):
         I(Y_l; Y_j) + α Σ_(Y_k ∈ Pa_j) I(Y_j; Y_k | Y_l)        (4.31)
 
     until there are k, or no label is left. k = 0 is binary relevance, k = K − 1 a classifier chain. Links are trained
-    on the true parents; a new instance gets what was predicted. A label that is the same in all training rows has
+    on the true parents; for a new instance, predicted ones are used. A label that is constant in the training set has
     no information, and is never a parent. Cost: K fits of the estimator, and about K²·k look-ups of counts.
 
     Parameters
@@ -39,7 +39,7 @@ class KDependenceChain(DirectedChain):
     alpha : float or None
         α. None: 1/|Pa_j|.
     rounding : {"ceiling", "nearest"}
-        What a share of K means: ⌈pK⌉, as the text has it, or the nearest number, as the author's program does.
+        How a share of K is rounded: up, ⌈pK⌉ (the text), or to the nearest number (the author's program).
     random_state : int, RandomState instance or None
         Seed of a random order.
 

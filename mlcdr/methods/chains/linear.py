@@ -1,17 +1,17 @@
 """All links of a chain of linear models at once, from one regression on the features.
 
 A link regresses a label on the features and some of the other labels. Its coefficients on the labels are those of the
-regression among what the features leave of the labels, and its coefficients on the features follow (Frisch & Waugh
+regression among the residuals of the labels given the features; its coefficients on the features follow (Frisch & Waugh
 1933; Lovell 1963): with W (d×K) the regression of every label on the features alone, T = Σ(y−ȳ)(y−ȳ)ᵀ and
 
     M = T − BᵀB    (K×K), BᵀB the part of T that the features explain,
 
 the label k has coefficients a_k = (M_II + αI)⁻¹M_Ik on the labels I and W_k − W_I a_k on the features. Least squares is
-α = 0; ridge penalises all coefficients alike. Where the intercept is one of them, or there is none, T = Σyyᵀ, and the
-features are as they came, with a constant one for the intercept. So K links cost d²K + dK² + K³ beside the
-factorisation for the features.
-This is the minimum-norm solution, or that of R's `lm`, also where *features* depend on one another; where labels do, it
-is refused, or found by the rule of `lm`, and never mistaken for another.
+α = 0; ridge penalises all coefficients alike. Where the intercept is penalised, too, or absent, T = Σyyᵀ, and the
+features are not centred; a constant feature stands for a penalised intercept. So K links cost d²K + dK² + K³ beside the
+factorisation for the features. This is the minimum-norm solution, or that of R's `lm`, also where *features* are
+linearly dependent. Where labels are, the solution is either found by the rule of `lm`, or marked as not known, and the
+link is then fitted by itself.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SHARE = 1e-9
 
 @dataclass(frozen=True)
 class Regression:
-    """All labels on the features alone, by an estimator of which chains have the form above.
+    """The regression of all labels on the features alone, by an estimator whose chains have the form above.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Regression:
     ridge : float
         α.
     drops : bool
-        Whether the estimator goes by the rule of R's `lm`.
+        Whether the estimator follows the rule of R's `lm`.
     scatter : array of shape (K, K)
         T.
     intercepts : array of shape (K,), or None
@@ -74,7 +74,7 @@ class Regression:
 
     @classmethod
     def of(cls, estimator: Any, moments: Moments) -> Regression | None:
-        """None for an estimator that has not this form; a subclass has not, since it may solve otherwise."""
+        """None for an estimator without this form, or of a subclass, which may solve the problem differently."""
         if type(estimator) not in (LeastSquares, Ridge):
             return None
         return moments.once(
@@ -99,7 +99,7 @@ class Regression:
 
     @classmethod
     def _about_zero(cls, moments: Moments, alpha: float, constant: bool) -> Regression:
-        """Of labels and features that are not centred: those of Y − ȳ and of 1 on the features, put together."""
+        """For uncentred labels and features: the regressions of Y − ȳ and of 1 on the features, combined."""
         raw = (moments.with_constant() if constant else moments).uncentred()
         mean = moments.mean_y
         centred, of_one = regression.coefficients(raw, alpha), regression.constant_coefficients(raw, alpha)
@@ -123,15 +123,15 @@ class Regression:
 
 @dataclass(frozen=True)
 class Partialled:
-    """What the features leave of the labels, in the order of a chain.
+    """The residuals of the labels given the features, in the order of a chain.
 
     Attributes
     ----------
     factor : FileOrderCholesky
         Of M + αI; constant labels are neither kept nor aliased.
     drops : bool
-        Whether aliased labels get coefficient 0, which the rows have confirmed. Otherwise links
-        that use one are not known.
+        Whether aliased labels get coefficient 0 (checked on the rows). Otherwise links that use an aliased label are
+        not known.
     """
 
     factor: FileOrderCholesky
@@ -197,7 +197,7 @@ class Partialled:
         return found, known
 
     def _scaled(self, coefficients: Array, targets: NDArray[np.intp]) -> Array:
-        """Coefficients of `targets` on the kept labels, from those of labels at unit size."""
+        """Coefficients of `targets` on the kept labels, from those of labels scaled to unit length."""
         scale = self.factor.inverse_scale
         return coefficients * scale[self.factor.kept, None] / scale[targets]
 
@@ -222,7 +222,7 @@ class LinearLinks:
 
     @classmethod
     def alone(cls, estimator: Any, moments: Moments) -> LinearLinks | None:
-        """Links that use no label; None if the estimator has not the form for it."""
+        """Links that use no label; None if the estimator does not have the linear form."""
         regression = Regression.of(estimator, moments)
         if regression is None:
             return None
@@ -231,9 +231,9 @@ class LinearLinks:
 
     @classmethod
     def chained(cls, estimator: Any, moments: Moments, order: Sequence[int]) -> LinearLinks | None:
-        """Links that use the labels before theirs in `order`; None if the estimator has not the form for it.
+        """Links that use the labels before theirs in `order`; None if the estimator does not have the linear form.
 
-        Ridge regressions that are to be `separate` are solved each by itself.
+        Ridge regressions in `separate` are solved one by one.
         """
         if (
             type(estimator) is Separate
@@ -254,7 +254,7 @@ class LinearLinks:
 
     @classmethod
     def _one_by_one(cls, ridge: Ridge, moments: Moments, order: list[int]) -> LinearLinks:
-        """A chain as a program has it that solves each link again, from the rows."""
+        """A chain each link of which is solved anew from the rows, as a program without shared sums does."""
         X, Y = moments.rows()
         rows, Y = ridge.rows(X), dense(Y)[:, order]
         width, d = rows.shape[1], X.shape[1]
@@ -276,7 +276,7 @@ class LinearLinks:
 
     @classmethod
     def mutual(cls, estimator: Any, moments: Moments) -> LinearLinks | None:
-        """Links that use all other labels; None if the estimator has not the form for it."""
+        """Links that use all other labels; None if the estimator does not have the linear form."""
         regression = Regression.of(estimator, moments)
         if regression is None:
             return None
@@ -307,7 +307,7 @@ class LinearLinks:
         return cls(weights, on_labels, intercepts)
 
     def on_features(self, X: Any) -> Array:
-        """x·w_k + b_k − ½ (n×K): the scores, but for what the labels add."""
+        """x·w_k + b_k − ½ (n×K): the scores without the contribution of the labels."""
         return X @ self.weights + (self.intercepts - 0.5)
 
     def link(self, estimator: Any, label: int, inputs: Sequence[int] = ()) -> Link:
@@ -320,8 +320,9 @@ class LinearLinks:
 
 
 def follow(alone: Array, on_labels: Array) -> Array:
-    """Scores (n×m) of a chain's labels, in its order, from those of the features alone and a column of each on those
-    before it (m×m, in Fortran order): what is predicted of one is given to the next.
+    """Scores (n×m) of a chain's labels, in its order, from the scores by the features alone and the coefficients on the
+    labels before (m×m, a column for each label, in Fortran order). Each label's prediction enters the scores of the
+    later ones.
     """
     scores, predicted = np.asfortranarray(alone), np.zeros(alone.shape, order="F")
     for i in range(alone.shape[1]):

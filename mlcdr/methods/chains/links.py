@@ -1,8 +1,8 @@
 """What binary relevance and the chains share: links, which are models of one label each, and the estimator's contract.
 
-A link's estimator is a regressor, which decides at ½, or a binary classifier, which a multi-label one is where y is a
-vector. It is fitted from the moments of the features and the labels it uses, which are blocks of those of [X, Y],
-if it can be; from the rows otherwise.
+A link's estimator is a regressor, which decides at ½, or a binary classifier (also a multi-label one, with a vector y).
+If it can, it is fitted from the moments of the features and the labels it uses, which are blocks of those of [X, Y];
+otherwise from the rows.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from mlcdr.methods.multilabel import Array, MetaClassifier, MultilabelClassifier
 from mlcdr.numerics.moments import Moments, beside
 
 Inputs = Sequence[Sequence[int]]
-"""Of each label the other labels that its model uses."""
+"""For each label the other labels that its model uses."""
 
 
 def with_labels(moments: Moments, inputs: Sequence[int], targets: Sequence[int]) -> Moments:
     """The moments of the labels `targets`, with the labels `inputs` as features behind the others.
 
-    They are blocks of S, C and T: nothing is summed again. Of an input that is constant on these rows exact zeros are
-    left, not rounding.
+    They are blocks of S, C and T: nothing is summed again. The centred sums of an input that is constant on these rows
+    are exactly 0, without rounding error.
 
     Raises
     ------
@@ -81,7 +81,7 @@ class Link:
     model : estimator or None
         None where a classifier's label was the same in all training rows.
     constant : float
-        ½ where it was always present then, −½ where never.
+        Without a model, the score: ½ for a label always present in training, −½ for one never present. With a model, 0.
     columns : array of int, or None
         The features that it uses; None: all.
     """
@@ -124,7 +124,7 @@ class Link:
     def fitted_each(
         cls, estimator: Any, moments: Moments, selector: LocalSelector, labels: Sequence[int], inputs: Inputs
     ) -> list[Link]:
-        """The links of some labels, each with its `inputs` by label; logistic regressions at once."""
+        """The links of some labels, each with its `inputs` by label; logistic regressions are all fitted at once."""
         if type(estimator) is LogisticRegression and type(selector) is LocalSelector and moments.unlabelled is None:
             X, Y = moments.rows()
             models = estimator.fit_each(X, as_dense(Y).astype(np.float64), inputs)
@@ -145,7 +145,7 @@ class Link:
         return np.asarray(self.model.predict(seen), dtype=np.float64).reshape(X.shape[0]) - 0.5
 
     def log_odds(self, X: Any, values: Array | None = None) -> Array:
-        """Log p(label) − log p(no label) (n,), within ±700; of an estimator that has `predict_proba`."""
+        """Log p(label) − log p(no label) (n,), within ±700; the estimator must have `predict_proba`."""
         if self.model is None:
             return np.full(X.shape[0], np.copysign(CERTAIN, self.constant))
         seen = self._seen(X, values)
@@ -190,8 +190,8 @@ class LinkedClassifier(MetaClassifier):
     Parameters
     ----------
     estimator : estimator or None
-        The model of a label: a regressor, of which a prediction above ½ means that the label is there, or a binary
-        classifier. None: least squares.
+        The model of a label: a regressor (a prediction above ½ means that the label is present) or a binary classifier.
+        None: least squares.
     features : estimator or None
         A selector of the features that a label's model uses (`mlcdr.methods.local_features`). None: all features.
     """
@@ -216,7 +216,7 @@ class LinkedClassifier(MetaClassifier):
         return parts
 
     def _selector(self, moments: Moments) -> LocalSelector:
-        """The selector of features, fitted; one that leaves them all, if there is none."""
+        """The fitted selector of features; one that keeps all of them if `features` is None."""
         if self.features is None:
             return LocalSelector()
         fitted: LocalSelector = fit_selector(clone(self.features), moments)
@@ -227,8 +227,8 @@ class LinkedClassifier(MetaClassifier):
         raise NotImplementedError
 
     def _walk(self, X: Any, of: Of) -> Array:
-        """What `of` gives (n×K) of each link on checked rows X (n×d), and on the labels that it uses as predicted
-        by those before it: the method itself.
+        """The value (n×K) of `of` for each link, on checked rows X (n×d) and the predictions of the labels that the
+        link uses: the method itself.
         """
         raise NotImplementedError
 
@@ -239,7 +239,7 @@ class LinkedClassifier(MetaClassifier):
     def predict_proba(self, X: Any) -> Array:
         """The probability of each label (n×K; n×2, absent and present, where y was a vector), if the estimator has one.
 
-        Where a link uses other labels, it is conditional on these as predicted, unless the method differs.
+        Where a link uses other labels, it is conditional on their predictions, unless the method differs.
         """
         check_is_fitted(self, "classes_")
         present = self._probabilities(self._valid(X))

@@ -1,7 +1,7 @@
 """Exact inference in a polytree of labels, for many instances at once: the max-sum and the sum-product algorithm.
 
-The joint distribution is Π_k p(y_k | pa_k, x). Labels and the tables log p(y_k | pa_k, x), each joined to the labels in
-it, are a tree of their own (a factor graph), since the labels are a polytree. Messages go from its leaves to a root,
+The joint distribution is Π_k p(y_k | pa_k, x). The labels and the tables log p(y_k | pa_k, x), each table joined to its
+labels, form a factor graph, which is a tree since the labels form a polytree. Messages go from its leaves to a root,
 and back (Pearl 1988; Kschischang, Frey & Loeliger 2001).
 """
 
@@ -38,7 +38,7 @@ class FactorTree:
 
     @classmethod
     def of(cls, parents: Sequence[Sequence[int]]) -> FactorTree:
-        """Of the parents of each label, in a polytree."""
+        """From the parents of each label in a polytree."""
         tree = cls([[k, *each] for k, each in enumerate(parents)])
         tables_of: list[list[int]] = [[] for _ in parents]
         for k, scope in enumerate(tree.scopes):

@@ -25,7 +25,7 @@ class OCC(KDependenceChain):
 
     Source: Sun 2017, chapter 4: Algorithms 3 and 4.
 
-    kCC (4.31) with features of their own for each label by local MLFS (4.41), in a chosen order of labels (4.45).
+    kCC (4.31) with features selected for each label by local MLFS (4.41), in a chosen order of labels (4.45).
 
     The order is greedy: first the label with the largest Σ_k C_jk, then the one that maximises, over those placed,
 
@@ -35,14 +35,14 @@ class OCC(KDependenceChain):
     fits: dK² look-ups of counts for C, K³ for the order, and that of kCC and local MLFS.
 
     The author's program (`variant: published_code`) takes one principal component of the centred features in the place
-    of all X_m and leaves the second term off; rounds .8 K instead of ⌈.8 K⌉; and selects features in a way of its own
-    (see `LocalMLFS`). A label without positives is predicted 0 and is never a parent, there as here.
+    of all X_m and leaves the second term off; rounds .8 K to the nearest integer instead of up; and selects features
+    differently (see `LocalMLFS`). In both variants a label without positives is predicted 0 and is never a parent.
 
     Parameters
     ----------
     estimator : estimator or None
-        The model of a label: a regressor, of which a prediction above ½ means that the label is there, or a binary
-        classifier. None: least squares; the thesis takes `linear_svm`.
+        The model of a label: a regressor (a prediction above ½ means that the label is present) or a binary classifier.
+        None: least squares; the thesis takes `linear_svm`.
     n_parents : int, float or None
         k: a number of labels (all before, where there are fewer), a share of the K labels, or all before.
     n_features : int, float or None
@@ -52,9 +52,9 @@ class OCC(KDependenceChain):
     alpha, beta, gamma : float or None
         The weights in (4.31) and (4.41). None: 1/|Pa_j|, 1/|Pa_j| and 1/|X_θ|.
     variant : {"text", "published_code"}
-        As the text has it, or the author's program.
+        The text, or the author's program.
     discretise : {"mean_std", "published_code", "equal_frequency", "none"} or None
-        How numeric features are cut (`LocalMLFS`). None: as `variant` has it.
+        How numeric features are cut (`LocalMLFS`). None: as in `variant`.
     random_state : int, RandomState instance or None
         Seed of a random order.
     """
@@ -110,7 +110,9 @@ def on_components(moments: Moments, n: int, rule: str) -> list[int]:
 
 
 def selected_order(labels: Variables, given: Variables, second_term: bool = True) -> list[int]:
-    """The labels in the order of (4.45), with informations given each of some variables; ties go to the first label."""
+    """The labels in the order of (4.45), with the information conditional on each of `given`; ties go to the first
+    label.
+    """
     n_labels = len(labels)
     mean: Array = np.zeros((n_labels, n_labels))
     if len(given) < n_labels:

@@ -10,12 +10,12 @@ from sklearn.utils import check_random_state
 
 
 def order_of(order: Sequence[int] | str | None, n_labels: int, random_state: Any = None) -> list[int]:
-    """That of so many labels: as given, at random (any text), or that of the data set (None).
+    """The order of `n_labels` labels: as given, random (any text), or that of the data set (None).
 
     Raises
     ------
     ValueError
-        When the order that is given is none of them.
+        When the given order is not a permutation of them.
     """
     if isinstance(order, str):
         return check_random_state(random_state).permutation(n_labels).tolist()

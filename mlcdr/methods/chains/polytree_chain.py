@@ -41,36 +41,36 @@ class PolytreeChain(DirectedChain):
     there is one path at most.
 
     Its skeleton is the spanning tree with the largest sum of mutual information. Two neighbours of a label that are
-    independent of one another, (3.4), are its parents; where that gives directions they flow on, and where it does not
-    the tree is directed away from a root (`chains.trees.polytree` has the details that the thesis leaves open).
+    independent of one another, (3.4), are its parents. These directions are propagated along the tree; where there are
+    none, it is directed away from a root (`chains.trees.polytree` has the details that the thesis leaves open).
     I(Y_a; Y_b) = 0 is tested by G = 2n I (in nats), which is χ² with one degree of freedom if it holds. The links are
     fitted with the true parents; a new instance gets the most probable label set, by the max-sum algorithm, which is
     exact in a polytree. Without edges between the labels this is binary relevance.
 
-    The probability of a label (`predict_proba`), of which its score is the log-odds, is that whatever the others are;
-    the most probable label set need not be that of the most probable labels.
+    `predict_proba` gives the marginal probability of each label, and the score is its log-odds. The most probable label
+    set need not be the set of the labels with probability above ½.
 
     Cost: K fits of the estimator, to d + |Pa_k| features; the information of all pairs of labels, from counts, or, if
-    it is conditional, K² fits of the estimator to the instances that are not held out. For a new instance
-    Σ_k 2^(|Pa_k| + 1) by the text.
+    conditional, K² fits of the estimator to the instances that are not held out. For a new instance Σ_k 2^(|Pa_k| + 1)
+    by the text.
 
-    The author's program (`variant: published_code`) differs in much. Neighbours of a label are independent where their
-    weight is less than a fifth of that of any of the label's edges; the polytree gives the order, in which every
+    The author's program (`variant: published_code`) differs in many points. Neighbours of a label are independent where
+    their weight is less than a fifth of that of any of the label's edges; the polytree gives the order, in which every
     earlier label with a weight above 0.0005 becomes a parent, too, so that the chain is hardly sparser than a
     classifier chain; and it predicts greedily, one label after the other, so that scores and probabilities are
-    conditional on the labels as predicted. Its weights are normalised, which is `mi: normalised` here.
-    Tables 3.2 and 3.3 were made like that, to judge by their numbers. In which order it takes neighbours, which it
-    keeps where they are more than `max_parents`, and its order among labels of one depth are its own.
+    conditional on the labels as predicted. Its weights are normalised, which is `mi: normalised` here. To judge by
+    their numbers, Tables 3.2 and 3.3 come from it. It also has its own order of neighbours, choice among more than
+    `max_parents` of them, and order among labels of equal depth.
 
     Parameters
     ----------
     estimator : estimator or None
         A binary classifier that has `predict_proba`. None: logistic regression.
     mi : {"conditional", "normalised", "marginal"}
-        The weight of an edge: I(Y_j; Y_k | X), by (3.3); 2 I(Y_j; Y_k) / (H(Y_j) + H(Y_k)), which the thesis has for
+        The weight of an edge: I(Y_j; Y_k | X), by (3.3); 2 I(Y_j; Y_k) / (H(Y_j) + H(Y_k)), which the thesis uses for
         large sets; or I(Y_j; Y_k).
     level : float
-        That of the text's test: neighbours whose independence is not refused at this level are parents.
+        Significance level of the text's test: neighbours whose independence is not rejected at it are parents.
     max_parents : int
         How many parents a label has at most in the polytree; 1 is the tree of a Bayesian chain.
     held_out : float

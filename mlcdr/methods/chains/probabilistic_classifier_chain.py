@@ -20,7 +20,7 @@ _MOST_NODES = 2**18
 
 
 def check_search(search: str, n_labels: int) -> None:
-    """Raise a ValueError where an exact search is set for too many labels."""
+    """Raise a ValueError where an exact search is requested for too many labels."""
     if search == "exact" and n_labels > _MOST_EXACT:
         raise ValueError(
             f"an exact search is for {_MOST_EXACT} labels at most, found {n_labels}; take a beam or epsilon"
@@ -35,13 +35,12 @@ class ProbabilisticClassifierChain(ClassifierChain):
 
     ŷ = argmax_y p(y | x) with p(y | x) = Π_k p(y_k | x, y_1, …, y_(k−1)), (2.5) and (2.7); the links are a chain's.
 
-    Label sets are grown label by label, along the chain, for all instances at once, and a search determines which of
-    them are grown on. "exact": all 2^K. "beam": the `width` most probable of each instance. "epsilon": those of
-    probability ε at least; where none of an instance's can be grown so, each goes on to its more probable end alone. It
-    finds the most probable label set if that has probability ε, and grows 2/ε label sets of an instance at most.
+    Label sets are grown label by label, along the chain, for all instances at once, and the search determines which of
+    them are extended further. "exact": all 2^K. "beam": the `width` most probable of each instance. "epsilon": the
+    extensions of probability at least ε; a label set that has none keeps its more probable extension only. It finds the
+    most probable label set if this has at least probability ε, and grows at most 2/ε label sets per instance.
 
-    The probability of a label is that whatever the others are; of a search that is not exact, among the label sets that
-    it ends with.
+    The probability of a label is its marginal; for an inexact search, the marginal over the label sets found.
 
     Cost: K fits of the estimator, to d, …, d + K − 1 features; for a new instance the label sets that are grown, 2^K,
     `width` or 2/ε, times K²/2 (with logistic regression; K predictions for each with another estimator).
@@ -55,8 +54,8 @@ class ProbabilisticClassifierChain(ClassifierChain):
     search : {"auto", "exact", "beam", "epsilon"}
         "auto": exact for 15 labels at most, a beam for more.
     minimise : {"subset_zero_one", "hamming"}
-        The loss of which the expectation is least: the label set is the most probable one, or that of all labels more
-        probable than not. (Of a search that is not exact: among the label sets that it ends with.)
+        The loss whose expectation is minimised: the most probable label set, or the labels with probability above ½.
+        (For an inexact search: among the label sets found.)
     width : int
         How many label sets a beam holds, at most.
     epsilon : float
@@ -115,7 +114,8 @@ class ProbabilisticClassifierChain(ClassifierChain):
     def _grown(self, X: Any, search: str) -> tuple[NDArray[np.intp], Array, Array]:
         """The label sets at which a search ends: the row of X (m,), the labels (m×K) in the chain's order, log p (m,).
 
-        Those of a row stand together, in the order of the rows; of equals, one without the label goes first.
+        Sorted by row; within a row, label sets without a label come before those with it, by the first label that
+        differs.
         """
         rows, predicted, logs = np.arange(X.shape[0]), np.empty((X.shape[0], 0)), np.zeros(X.shape[0])
         for link in self.links_:
@@ -136,7 +136,7 @@ class ProbabilisticClassifierChain(ClassifierChain):
         return rows, predicted, logs
 
     def _grows(self, pairs: Array) -> NDArray[np.bool_]:
-        """Which of the two ends (m×2) of each label set the ε-approximate search grows on."""
+        """Which of the two extensions (m×2) of each label set the ε-approximate search keeps."""
         probable = pairs >= np.log(self.epsilon)
         dead = ~probable.any(axis=1)
         probable[dead, np.argmax(pairs[dead], axis=1)] = True

@@ -20,9 +20,9 @@ Triplet = tuple[int, int, int]
 def spanning_forest(weights: Array) -> Neighbours:
     """The neighbours of each label in the spanning tree with the largest sum of weights (K×K, symmetric, ≥ 0).
 
-    Edges of weight 0 carry no information and are left out, so there may be several trees. Of edges that are equal but
-    for rounding the one between the lower numbers goes first, the lower of the lower numbers deciding (Kruskal 1956).
-    Cost: K² log K.
+    Edges of weight 0 carry no information and are left out, so there may be several trees. Among edges of equal weight
+    (up to rounding) the one with the smaller lower label goes first, then the one with the smaller higher label
+    (Kruskal 1956). Cost: K² log K.
     """
     first, second = np.triu_indices_from(weights, 1)
     heavy = weights[first, second]
@@ -80,13 +80,13 @@ def rooted(neighbours: Neighbours, roots: list[int]) -> Neighbours:
 
 
 def independent_pairs(neighbours: Neighbours, p_values: Array, level: float) -> list[Triplet]:
-    """Label j and two neighbours a, b of it whose independence is not refused (p > `level`, K×K); by falling p."""
+    """Label j and two neighbours a, b of it whose independence is not rejected (p > `level`, K×K); by descending p."""
     triplets = [(-p_values[a, b], j, a, b) for j in range(len(neighbours)) for a, b in combinations(neighbours[j], 2)]
     return [(j, a, b) for negative, j, a, b in sorted(triplets) if -negative > level]
 
 
 def weakly_bound_pairs(neighbours: Neighbours, weights: Array, share: float) -> list[Triplet]:
-    """Label j and two neighbours a, b of it with less weight between them than that share of any of j's edges."""
+    """Label j and two neighbours a, b of it with less weight between them than this share of each of j's edges."""
     return [
         (j, a, b)
         for j, near in enumerate(neighbours)
@@ -100,11 +100,11 @@ def polytree(neighbours: Neighbours, weights: Array, independent: list[Triplet],
 
     1. Two neighbours a, b of a label j that are `independent`, as triplets (j, a, b), are its parents, (3.4): one pair
        after the other, as long as no edge is directed already the other way and no label has more than `most` parents.
-    2. Of a label that has a parent, the other neighbours are children: were they parents, a test would have found it.
-       That goes on from label to label. Where it would give a label more than `most` parents, the edge is turned if
-       that can be, and left out otherwise.
+    2. The other neighbours of a label with a parent become its children: the tests did not make them parents. This is
+       repeated from label to label. Where it would give a label more than `most` parents, the edge is reversed if
+       possible, and left out otherwise.
     3. A part without directions is directed away from the label with the largest sum of weights to its neighbours
-       there (of equals the first), which represents the same distribution as any other root.
+       there (ties: the first), which represents the same distribution as any other root.
     """
     K = len(neighbours)
     parents: list[set[int]] = [set() for _ in range(K)]

@@ -27,17 +27,17 @@ class AdaBoostMH(MultilabelClassifier):
         Z = 2 Σ_j Σ_l √(W₊^jl W₋^jl),        c^jl = ½ ln((W₊^jl + ε)/(W₋^jl + ε)),    ε = 1/(nK),
 
     and D is multiplied by exp(−(2y − 1)h_t(x)) and divided by its sum. The Hamming loss on the training rows is at most
-    the product of the Z. Of thresholds equally good the first counts, by features, then ascending. A label's score is
-    f_l(x). Cost of a round: 4K for each entry that is not in its feature's first bin (sparse: that is not 0), and 10K
-    for each threshold. Sparse rows stay sparse.
+    the product of the Z. Among equally good thresholds the first is taken, by feature, then ascending. A label's score
+    is f_l(x). Cost of a round: 4K for each entry that is not in its feature's first bin (sparse: that is not 0), and
+    10K for each threshold. Sparse rows stay sparse.
 
     Parameters
     ----------
     n_rounds : int
         Number of stumps.
     n_thresholds : int
-        Thresholds of a feature, midpoints of neighbouring values: all where there are no more, else those that cut the
-        rows into parts as equal as can be.
+        Thresholds of a feature, midpoints of neighbouring values: all if there are no more, else those that cut the
+        rows into parts as equal as possible.
 
     Attributes
     ----------
@@ -86,13 +86,13 @@ class AdaBoostMH(MultilabelClassifier):
 
 
 class _Bins:
-    """The features cut at their thresholds: of each row and feature the number of thresholds below the value.
+    """The binned features: for each row and feature the number of thresholds below the value.
 
-    One more threshold, infinite, of the first feature comes last: it has all rows below it.
+    An infinite threshold of the first feature is appended; all rows are below it.
     """
 
     def __init__(self, X: Any, most: int):
-        """From rows X (n×d, dense or sparse). Above each threshold is one bin, to which `member` is confined."""
+        """From rows X (n×d, dense or sparse). There is one bin above each threshold, and `member` holds these only."""
         n, d = X.shape
         by_column = sp.csc_array(X) if sp.issparse(X) else X
         rows, places, cuts, size = [], [], [], 0

@@ -22,10 +22,10 @@ class DiSMEC(MultilabelClassifier):
 
     ŷ_l = [w_lᵀx + b_l > 0], w_l from ½‖w‖² + ½b² + C Σ max(0, 1 − y(wᵀx + b))², with entries |w| < Δ made 0.
 
-    Each label by itself (`linear_svm`), to LIBLINEAR's own tolerance; the weights of all are kept as a sparse matrix,
-    without which many labels with many features could not be. The paper predicts the k labels with the largest scores,
-    which is `threshold: {r_cut: k}`; it distributes labels over machines, which is left out here. Labels stay sparse,
-    and are fitted one after the other. Cost: K times some tens of passes over X.
+    Each label is fitted by itself (`linear_svm`), to LIBLINEAR's default tolerance; all weights are kept as a sparse
+    matrix, since a dense one would be too large for many labels and many features. The paper predicts the k labels with
+    the largest scores, which is `threshold: {r_cut: k}`; it distributes labels over machines, which is left out here.
+    Labels stay sparse, and are fitted one after the other. Cost: K times some tens of passes over X.
 
     Parameters
     ----------

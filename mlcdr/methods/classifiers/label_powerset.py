@@ -21,8 +21,8 @@ class LabelPowerset(MetaClassifier):
     ŷ = the label set c ∈ {distinct y_i} of the largest f_c(x), with f fitted to one class for each label set.
 
     Label sets that were never seen are never predicted. Classes are numbered in the order of the label sets read as
-    binary numbers, first label first, and of equal scores the estimator's first wins. A label's score is the best
-    of the sets with it less the best of those without it, positive exactly where it is predicted (±½ where all sets
+    binary numbers, first label first; ties go to the estimator's first class. A label's score is the largest score of
+    the sets with it minus the largest of those without it, positive exactly where it is predicted (±½ where all sets
     agree on the label). Cost: one fit of the estimator to C ≤ min(n, 2^K) classes.
 
     Parameters

@@ -21,30 +21,30 @@ class LibMultiLabelLinear(MultilabelClassifier):
     Source: Parambath, Usunier & Grandvalet 2014, "Optimizing F-measures by cost-sensitive classification"; Khandagale,
     Xiao & Babbar 2020, "Bonsai: diverse and shallow trees for extreme multi-label classification".
 
-    A linear classifier of each label, with or without costs of its own; or a tree of labels.
+    A linear classifier for each label, with or without misclassification costs of its own; or a tree of labels.
 
-    Squared hinge loss (LIBLINEAR's solver 2, which draws nothing), a constant feature of 1. Its `thresholding` is left
-    out: version 0.10.0 fails there with today's SciPy. Cost: K linear classifiers; the cost-sensitive ones try values
-    by cross-validation, tens of times as many.
+    Squared hinge loss (LIBLINEAR's solver 2, which is deterministic), a constant feature of 1. Its `thresholding` is
+    left out: version 0.10.0 fails there with today's SciPy. Cost: K linear classifiers; tens of times as many for the
+    cost-sensitive ones, which choose the costs by cross-validation.
 
     Parameters
     ----------
     technique : {"1vsrest", "cost_sensitive", "cost_sensitive_micro", "tree"}
-        "1vsrest": each label alone. "cost_sensitive": the rows that have it weigh what gives the best macro (or micro)
-        F1 in cross-validation. "tree": Bonsai's, for labels by the thousand, with probabilities.
+        "1vsrest": each label alone. "cost_sensitive" (or "…_micro"): the positive rows get the weight with the best
+        macro (or micro) F1 in cross-validation. "tree": Bonsai's, for labels by the thousand, with probabilities.
     C : float
         The weight of the loss against the penalty.
     arity : int
-        Of a tree: into how many clusters labels are divided at most; no more labels than these have no tree.
+        Of a tree: the largest number of clusters that labels are divided into; with no more labels than this, no tree.
     beam_width : int
         Of a tree: how many nodes of each level are followed in prediction.
     random_state : int or None
-        Of the folds, and of the clusters of a tree.
+        Seed of the folds, and of the clusters of a tree.
 
     Attributes
     ----------
     model_ : object
-        The package's.
+        The package's fitted model.
     """
 
     model_: Any

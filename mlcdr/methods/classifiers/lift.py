@@ -26,9 +26,9 @@ class LIFT(MetaClassifier):
     φ_k(x) = [d(x, p_1), …, d(x, p_m), d(x, n_1), …, d(x, n_m)] for label k, and a model of the label on φ_k(x).
 
     p_1, …, p_m are the centres of m clusters of the label's positive instances P, n_1, …, n_m those of its negative
-    ones N, by k-means, one run of each, and m = ⌈r min(|P|, |N|)⌉. d is Euclid's. A label that is the same in all
-    training instances is predicted so. Cost: 2K runs of k-means, and nd·2m for the distances of a label, of which the
-    centres are kept (2m×d).
+    ones N, by k-means, one run of each, and m = ⌈r min(|P|, |N|)⌉. d is the Euclidean distance. A label that is
+    constant in the training set is predicted with that value. Cost: 2K runs of k-means, and nd·2m for the distances of
+    a label; its centres are kept (2m×d).
 
     Parameters
     ----------

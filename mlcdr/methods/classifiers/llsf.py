@@ -40,8 +40,8 @@ class LLSF(MetaClassifier):
     ----------
     estimator : estimator or None
         The model of a label, fitted to its features: a regressor, which decides at ½, or a binary classifier. None:
-        XW itself, which decides at ½. A label without features is predicted where more than half of the training
-        instances have it, and one that is the same in all of them as it was there.
+        XW itself, which decides at ½. A label without features is predicted if more than half of the training instances
+        have it; a label that is constant in the training set is predicted with that value.
     alpha : float
         The weight of the term that makes the coefficients of similar labels alike.
     beta : float
@@ -51,7 +51,7 @@ class LLSF(MetaClassifier):
     max_iter : int
         Steps at most.
     tol : float
-        The steps end where the objective changes by this share of itself or less.
+        Relative change of the objective at which to stop.
 
     Attributes
     ----------

@@ -30,10 +30,10 @@ class MetaLabelChain(MultilabelClassifier):
 
     There are ⌈K/size⌉ groups (8.11): k-means on the rows of the leading eigenvectors of D^(-½)AD^(-½), where A is the
     mean of the labels' Jaccard index and exp(−‖μ_j − μ_k‖²), μ_j the mean of the rows with label j
-    (`numerics.meta_labels`). A new instance gets the groups before as they were predicted; members of a group vote, and
-    a label is predicted where half of them predict it. Cost: the classifier's, for each group and member; a classifier
-    chain of linear links costs d²K + dK² + K³ a member, whatever the groups, beside one factorisation for the features
-    (`mlcdr.methods.chains.linear`).
+    (`numerics.meta_labels`). For a new instance, the predicted labels of the groups before are used; the members of a
+    group vote, and a label is predicted where at least half of them predict it. Cost: the classifier's, for each group
+    and member; a classifier chain of linear links costs d²K + dK² + K³ a member, whatever the groups, beside one
+    factorisation for the features (`mlcdr.methods.chains.linear`).
 
     Parameters
     ----------
@@ -41,26 +41,26 @@ class MetaLabelChain(MultilabelClassifier):
         A multi-label classifier for each group; binary relevance is made of a regressor or a binary classifier. None: a
         classifier chain in random order, of ridge regressions with α = 0.1 and a penalised intercept.
     meta_labels : {"spectral", "label_rows"}
-        "spectral": as above; "label_rows": k-means on the columns of Y, as the author's program has it.
+        "spectral": as above; "label_rows": k-means on the columns of Y, as in the author's program.
     size : int
         How many labels are a group, on average (all, where there are fewer).
     n_members : int
         How many classifiers vote in a group.
     variant : {"text", "published_code"}
-        The author's program has one member where there are fewer than six labels in all, or two in a group; and does
-        not square the distance in A, takes eigenvalues by magnitude and leaves out the first eigenvector (where its
-        spectral clustering is switched on).
+        The author's program has one member where there are fewer than six labels in all, or at most two in a group; and
+        does not square the distance in A, takes eigenvalues by magnitude and leaves out the first eigenvector (where
+        its spectral clustering is switched on).
     random_state : int, RandomState or None
-        Of the groups' k-means and the members' own randomness.
+        Seed of the groups' k-means and of the members.
 
     Attributes
     ----------
     groups_ : list of arrays of int
         The labels of each group, in the chain's order.
     members_ : list of lists of estimators, or None
-        The members of each group. None: the links are linear, and stand in matrices.
+        The members of each group. None: the links are linear, and kept as matrices.
     orders_ : list of lists of int, or None
-        Where the links are linear, each member's order of all labels. None: they are not.
+        Each member's order of all labels if the links are linear; otherwise None.
     """
 
     members_: Any
@@ -105,7 +105,9 @@ class MetaLabelChain(MultilabelClassifier):
         return 1 if single else self.n_members
 
     def _linear_members(self, classifier: Any, moments: Moments, rng: Any) -> list[_Member] | None:
-        """Each member's links of all labels at once, as of one long chain; None if the classifier has not the form."""
+        """Each member's links of all labels at once, as of one long chain; None if the classifier is not a chain of
+        linear links.
+        """
         plain = type(classifier) is ClassifierChain and classifier.features is None
         if not plain or (classifier.order is not None and classifier.order != "random"):
             return None

@@ -24,11 +24,11 @@ class MLkNN(MultilabelClassifier):
 
         P(H_1) = (s + Σ_i y_il) / (2s + n),        P(E_j | H_b) = (s + c_b[j]) / (s(k + 1) + Σ_j' c_b[j']).
 
-    Euclidean distance; of training instances equally far away those that come first (`numerics.neighbours`). A label as
-    likely present as absent is predicted, as in the authors' program, and its score is a rounding error above 0. Of n ≤
-    k training instances the n − 1 others are the neighbours; a single one has none, and the prior decides. Cost: by
-    brute force, in blocks, n²d for training and n·n_test·d for testing (sparse: the products of non-zeros); and k label
-    sets a row.
+    Euclidean distance; among equally distant training instances the first are taken (`numerics.neighbours`). A label
+    with equal probabilities of presence and absence is predicted, as in the authors' program; its score is the machine
+    epsilon. With n ≤ k training instances the n − 1 others are the neighbours; with n = 1 there is none, and the prior
+    decides. Cost: by brute force, in blocks, n²d for training and n·n_test·d for testing (sparse: the products of
+    non-zeros); and k label sets a row.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class MLkNN(MultilabelClassifier):
         The smoothing; 1 is Laplace's.
     include_itself : bool
         Whether a training instance is among its own neighbours, as in scikit-multilearn (by default);
-        the paper's are others.
+        in the paper it is not.
     normalise : bool
         Whether each feature is divided by its range in the training set first (one that is constant there is left out),
         as WEKA's Euclidean distance does it, and so Mulan's MLkNN, which the thesis used. Sparse rows stay sparse.
@@ -46,7 +46,7 @@ class MLkNN(MultilabelClassifier):
     Attributes
     ----------
     k_ : int
-        The number of neighbours there are.
+        The number of neighbours used.
     prior_ : array of shape (K,)
         P(H_1).
     likelihood_ : array of shape (2, K, k_ + 1)

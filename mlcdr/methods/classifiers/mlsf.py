@@ -24,7 +24,7 @@ from mlcdr.numerics.moments import Moments
 
 
 def check_groups(groups: Any, n_labels: int) -> None:
-    """Raise a ValueError where groups (lists of labels, none twice) do not hold so many."""
+    """Raise a ValueError where the groups (disjoint lists of labels) do not hold `n_labels` labels."""
     if groups is not None and sum(map(len, groups)) != n_labels:
         raise ValueError(f"groups must hold each of the {n_labels} labels 0, 1, … once, found {groups}")
 
@@ -35,15 +35,15 @@ class MLSF(MultilabelClassifier):
 
     Source: Sun 2017, section 6.2 and Algorithms 9-11 (Sun, Kudo & Kimura 2016).
 
-    h_g(x_F) for each meta-label g of ⌈K/min(size, K)⌉, F = {j : v_jg ≠ 0} the features that a LASSO gives it.
+    h_g(x_F) for each meta-label g of ⌈K/min(size, K)⌉, F = {j : v_jg ≠ 0} the features that a LASSO selects for it.
 
     Meta-labels: k-means on the rows of the leading eigenvectors of D^(-½)AD^(-½), A = αA⁽ᴸ⁾ + (1 − α)A⁽ᴵ⁾ where that
-    exceeds ε ((6.1)-(6.4), `numerics.meta_labels`); labels without affinity are one meta-label more. Features: V (d×q)
-    minimises ½‖XV − Z‖² + γ‖V‖₁ (6.5), by ADMM (`numerics.admm`). Z (n×q): a meta-label's label set, read as a binary
-    number with the first label as its lowest digit, replaced by its rank among the numbers that occur, at a scale of
-    [0, 1]. (The text has the number itself, 2^l large; its LASSO would be one of scale.) A meta-label without a feature
-    is predicted by its labels' frequencies.
-    Cost: K²(n + d) + K³ for the meta-labels, the LASSO's, and a classifier's for each meta-label.
+    exceeds ε ((6.1)-(6.4), `numerics.meta_labels`); labels without affinity form an additional meta-label. Features: V
+    (d×q) minimises ½‖XV − Z‖² + γ‖V‖₁ (6.5), by ADMM (`numerics.admm`). Z (n×q): a meta-label's label set, read as a
+    binary number with the first label as its lowest digit, replaced by its rank among the numbers that occur, scaled to
+    [0, 1]. (The text takes the number itself, which is of order 2^l, so that its scale would decide the LASSO.) A
+    meta-label without a feature is predicted by its labels' frequencies. Cost: K²(n + d) + K³ for the meta-labels, the
+    LASSO's, and a classifier's for each meta-label.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ class MLSF(MultilabelClassifier):
     rho : float
         ADMM's ρ > 0.
     max_iter, tol : int, float
-        Of ADMM: the most iterations, and when it has converged.
+        Of ADMM: the maximum number of iterations, and the tolerance for convergence.
     groups : list of lists of int, or None
-        The meta-labels' labels, counted from 0, if they are known. None: learned.
+        The labels of each meta-label, counted from 0, if known. None: learned.
     variant : {"text", "published_code"}
         The author's program does not square the distance in A⁽ᴵ⁾, takes eigenvalues by magnitude (so that negative ones
         slip in), never predicts a label without affinity, and always runs 100 iterations of ADMM.
     random_state : int, RandomState or None
-        Of k-means and the classifiers' own randomness.
+        Seed of k-means and of the classifiers.
 
     Attributes
     ----------
@@ -157,14 +157,16 @@ def _is_partition(groups: Any) -> bool:
 
 
 def encoded(Y: Array) -> Array:
-    """The z (n,) of label sets Y (n×l): each one's rank, as a binary number, among those there are, over the last."""
+    """The z (n,) of label sets Y (n×l): the rank of each, as a binary number, among those that occur, divided by the
+    largest rank.
+    """
     _, rank = np.unique(Y[:, ::-1], axis=0, return_inverse=True)
     rank = rank.ravel().astype(np.float64)
     return rank / max(rank.max(), 1.0) if Y.shape[1] > 1 else Y[:, 0]
 
 
 def _features(X: Any, coefficients: Array) -> Any:
-    """The features with a coefficient, or a constant one if none has."""
+    """The features with a non-zero coefficient; one constant feature if there are none."""
     kept = np.flatnonzero(coefficients)
     if len(kept):
         return X[:, kept]

@@ -1,7 +1,7 @@
 """One of several classes, by any kind of model: shared by the methods that turn a label set into one class.
 
-An estimator is a classifier of several classes; a binary one, of which one against the rest is made for each class; or
-a regressor, which fits the classes' indicators (a column for each class), the largest of which decides.
+An estimator is a multi-class classifier; a binary classifier, used one against the rest for each class; or a regressor,
+which fits the classes' indicators (a column for each class), where the largest prediction decides.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class MultiClass:
     def fitted_each(
         cls, estimator: Any, X: Any, codes: Sequence[NDArray[np.intp]], sizes: Sequence[int]
     ) -> list[MultiClass]:
-        """Several models of the same rows, as `fitted`; all logistic regressions at once."""
+        """Several models of the same rows, as `fitted`; logistic regressions are all fitted at once."""
         if type(estimator) is not LogisticRegression:
             return [cls.fitted(estimator, X, each, size) for each, size in zip(codes, sizes, strict=True)]
         indicators = [

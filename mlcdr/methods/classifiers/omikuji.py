@@ -26,10 +26,10 @@ class Omikuji(MultilabelClassifier):
 
     For labels by the thousand: each tree divides them by k-means of their centroids, down to leaves of a few.
 
-    A label's score is the mean over the trees of the product of what the classifiers on the way to it give, between 0
-    and 1; 0 for a label that the search by beam leaves out. A label is predicted where it is above ½; such a score is
-    no probability, and made to rank labels: with a `threshold` it is decided elsewhere. omikuji takes no seed: another
-    fit to the same rows gives slightly different scores, as two runs do. Cost: about n_trees·log K linear models a row.
+    A label's score is the mean over the trees of the product of the outputs of the classifiers on the path to it,
+    between 0 and 1; 0 for a label that the beam search leaves out. A label is predicted where its score is above ½. The
+    score is not a probability but is meant for ranking; a `threshold` can set another cut. omikuji takes no seed: two
+    fits to the same rows give slightly different scores. Cost: about n_trees·log K linear models a row.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Omikuji(MultilabelClassifier):
     arity : int
         Into how many clusters labels are divided; 2 is Parabel's, 100 Bonsai's (which are not of equal size).
     min_branch_size : int
-        Fewer labels than these are not divided: with more than there are labels each has a classifier of its own.
+        Nodes with fewer labels than this are not divided; if it exceeds K, each label has a classifier of its own.
     max_depth : int
         The largest depth of a tree.
     loss : {"hinge", "log"}
@@ -121,7 +121,7 @@ def _write(path: Path, X: Any, Y: Array) -> None:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Drop what omikuji, which is no Python, writes to the terminal: its log and a bar of progress."""
+    """Suppress what omikuji's compiled code writes to the terminal: its log and a progress bar."""
     kept = {number: os.dup(number) for number in (1, 2)}
     try:
         with Path(os.devnull).open("w") as sink:

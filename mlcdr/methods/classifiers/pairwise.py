@@ -22,10 +22,10 @@ class CalibratedLabelRanking(MetaClassifier):
 
     ŷ_k = 1 where label k gets more votes than the virtual label 0, with a vote for the winner of each pair.
 
-    The model of the pair j < k is fitted to the instances that have just one of the two; it votes for j or for k. That
-    of the pair (k, 0) is binary relevance's model of k, on all instances. A pair that no instance tells apart gives
-    half a vote to each. As many votes as the virtual label's are not enough. Scores are the difference of the votes,
-    by K. Cost: K(K + 1)/2 fits of the estimator, to Σ_i |y_i|(K − |y_i|) + nK rows together.
+    The model of the pair j < k is fitted to the instances that have just one of the two; it votes for j or for k. The
+    model of the pair (k, 0) is binary relevance's model of k, on all instances. A pair without such instances gives
+    half a vote to each. A label with as many votes as the virtual label is not predicted. A score is the difference of
+    the votes, divided by K. Cost: K(K + 1)/2 fits of the estimator, to Σ_i |y_i|(K − |y_i|) + nK rows together.
 
     Parameters
     ----------

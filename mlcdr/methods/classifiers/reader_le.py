@@ -20,7 +20,7 @@ class ReaderLEClassifier(EmbeddingParameters, MultilabelClassifier):
 
     ŷ = round(PWᵀx): scores X coef_ V − ½ of the `coef_` (d×M) and `directions_` V (M×K) of `ReaderLE`.
 
-    A label that is the same in all labelled rows takes no part in that, and is predicted as it is there.
+    A label that is constant in the labelled rows is left out of the fit, and predicted with that value.
 
     Parameters
     ----------

@@ -41,17 +41,17 @@ class SLEEC(MultilabelClassifier):
     1. Ω holds the pairs (i, j) with y_j among the k̄ label sets of largest y_iᵀy_j (i itself among them; of equally
        large ones the first), and their mirror images;
     2. codes Z (n×M) minimise Σ_Ω (y_iᵀy_j − z_iᵀz_j)² by singular value projection: M ← the projection of
-       M + P_Ω(YYᵀ − M) on the positive semidefinite matrices of rank M, until that sum falls by less than `tol` of
-       what it is for M = 0; it never rises;
+       M + P_Ω(YYᵀ − M) on the positive semidefinite matrices of rank M, until that sum falls by less than `tol` times
+       its value at M = 0; it never rises;
     3. V minimises ‖Z − XV‖² + α‖V‖² (d×M).
 
     A new row goes to the nearest cluster of each learner, and its k nearest rows there by codes Vx vote; learners are
     averaged. A label is predicted where more than half vote for it; the paper ranks, which is `threshold: {r_cut: k}`.
 
-    Simplified: step 3 lacks the paper's ‖XV‖₁, which makes codes sparse (so its ADMM is a ridge regression here; in the
-    authors' program, too, whose two rounds of ADMM leave nothing of codes below 10), and steps of step 2 have length 1.
-    The paper has clusters of about 6000 rows, and 5 to 20 learners; where all rows are in one cluster the learners
-    would be the same, and there is one. The authors' program also divides each row by its length: put
+    Simplified: step 3 lacks the paper's ‖XV‖₁, which makes codes sparse (so its ADMM is a ridge regression here, as in
+    effect in the authors' program, whose two rounds of ADMM set sparse codes below 10 to 0), and steps of step 2 have
+    length 1. The paper has clusters of about 6000 rows, and 5 to 20 learners; where all rows are in one cluster the
+    learners would be the same, and there is one. The authors' program also divides each row by its length: put
     `sklearn.preprocessing.Normalizer` before. Its settings for bibtex are n_components 100, n_neighbors 250, k 25 and
     cost 0.2, which is alpha 2.5.
 
@@ -65,7 +65,7 @@ class SLEEC(MultilabelClassifier):
     n_neighbors : int
         k̄, in Ω (all rows of a cluster, where there are fewer).
     k : int
-        k, that vote (all, where there are fewer).
+        k, the rows that vote (all, where there are fewer).
     cluster_size : int
         Rows of a cluster on average: there are max(1, ⌊n/cluster_size⌋) clusters.
     n_learners : int
@@ -77,7 +77,7 @@ class SLEEC(MultilabelClassifier):
     max_iter : int
         The most rounds of step 2.
     random_state : int, RandomState instance or None
-        Of the clusters.
+        Seed of the clusters.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class _Cluster:
 def nearest_by_labels(Y: Any, k: int) -> Any:
     """The k rows of largest inner product with each row of Y (n×K, CSR), and mirrored: CSR (n×n) of the products.
 
-    A product that is 0 is stored, too. Of equally large ones the first count, but each row itself comes before others.
+    Products that are 0 are stored, too. Ties go to the first rows, but each row itself comes before all others.
     """
     n = Y.shape[0]
     k, found = min(k, n), []
@@ -186,7 +186,7 @@ def embed(Y: Any, size: int, k: int, tol: float, most: int) -> tuple[Array, Arra
 
 
 def _project(left: Any, codes: Array, size: int) -> Array:
-    """The Z (n×M) of which ZZᵀ is nearest to `left` + ZZᵀ of the codes."""
+    """The Z (n×M) whose ZZᵀ is nearest to `left` + CCᵀ, C the `codes`."""
     n = len(codes)
     if n <= _DENSE or 2 * size >= n:
         values, vectors = scipy.linalg.eigh(left.toarray() + codes @ codes.T, subset_by_index=[n - size, n - 1])

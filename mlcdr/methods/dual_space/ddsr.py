@@ -20,9 +20,9 @@ class DDSR(DualSpace):
     UΣV = C (d×K), C = Σ(x−x̄)(y−ȳ)ᵀ; the m leading columns of U and rows of V reduce features and labels alike.
 
     x' = Uᵀx and t = Vy both have m ≤ min(d, K) dimensions. A direction without covariance (a singular value that is
-    nothing but rounding) still serves the labels, but is left out of the features, where rounding would choose it.
-    The directions are nested; all m of a split share one decomposition. Cost, beside C: about 6dK² + 20K³ for d ≥ K;
-    and d²m, beside S, for the reduced moments (2ndm, without S, where d > n).
+    only rounding error) is kept for the labels, but left out for the features, where it would be arbitrary. The
+    directions are nested; all m of a split share one decomposition. Cost, beside C: about 6dK² + 20K³ for d ≥ K; and
+    d²m, beside S, for the reduced moments (2ndm, without S, where d > n).
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class DDSR(DualSpace):
         return left[:, : max(1, min(m, rank))], right[:m]
 
     def _matrix(self, moments: Moments) -> tuple[Array, float]:
-        """C (d×K), and a bound of its rounding: ε√n ‖X‖‖Y‖ of the rows before anything was taken off them."""
+        """C (d×K), and a bound of its rounding: ε√n ‖X‖‖Y‖ of the rows before centring."""
         spread = moments.spread()
         squares = spread + moments.n * moments.mean_x**2
         label_squares = np.diag(moments.yy) + moments.n * moments.mean_y**2

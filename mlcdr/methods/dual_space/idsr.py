@@ -21,11 +21,11 @@ class IDSR(DualSpace):
 
     U: the D leading eigenvectors of S (d×d), the features' covariance; V: the K' leading of T (K×K), the labels'.
 
-    x' = Uᵀx and t = Vy. D stops at the rank of the centred features: what lies beyond has no variance. Both are
-    nested: all D of a split share one decomposition of S, and all K' one fit of a learner of independent outputs.
-    Cost, beside S: 9d³ for the eigenvectors (for d > n a thin SVD of the rows, shared with PCA and MVMD; where rounding
-    in S hides the small ones, an SVD of the dense rows), 9K³, and d·D·K' for a linear learner, which sees no reduced
-    row (any other: ndr for these, r the rank); a truncated solver takes over for D ≤ d/10, d ≥ 1000.
+    x' = Uᵀx and t = Vy. D is at most the rank of the centred features: further directions have no variance. Both are
+    nested: all D of a split share one decomposition of S, and all K' one fit of a learner of independent outputs. Cost,
+    beside S: 9d³ for the eigenvectors (for d > n a thin SVD of the rows, shared with PCA and MVMD; where rounding in S
+    hides the small ones, an SVD of the dense rows), 9K³, and d·D·K' for a linear learner, which needs no reduced rows
+    (any other: ndr for these, r the rank); a truncated solver takes over for D ≤ d/10, d ≥ 1000.
 
     Parameters
     ----------

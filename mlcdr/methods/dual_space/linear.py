@@ -29,9 +29,9 @@ class DualSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearLabelSp
     ----------
     dependency : {"covariance", "correlation"}
         What the decomposed matrices hold: covariances, as in the paper; or correlations, the covariances of features
-        and labels at unit variance, so that the features' scales do not choose the directions. It is the directions
-        only that differ: what is projected are X and Y as they are, neither centred nor standardised, as in the paper.
-        A constant feature or label has correlation 0 with all, itself included.
+        and labels at unit variance, so that the features' scales do not choose the directions. Only the directions
+        differ: X and Y are projected as they are, neither centred nor standardised, as in the paper. A constant feature
+        or label has correlation 0 with all, itself included.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class DualSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearLabelSp
         return int(self.feature_directions_.shape[1])
 
     def unreduced(self, weights: Array) -> Array:
-        """The weights UW (d×q) that do on the features what `weights` (D×q) do on the reduced ones."""
+        """The weights UW (d×q) on the features that are equivalent to `weights` (D×q) on the reduced ones."""
         return self.feature_directions_ @ weights
 
     def transform_moments(self, moments: Moments) -> Moments:
@@ -83,8 +83,8 @@ class DualSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearLabelSp
 def unit_labels(moments: Moments) -> Array:
     """1/√T_kk of each label (K,), 0 where it is constant.
 
-    T keeps rounding of labels that became constant when rows were taken away: 1e-12 of the largest sum of squares, at
-    most, which no label that varies comes near.
+    For labels that became constant when rows were removed, T keeps a rounding error of at most 1e-12 of the largest sum
+    of squares. Labels that vary are far above that.
     """
     spread = np.diag(moments.yy)
     return inverse_root(spread, 1e-12 * float(np.max(spread + moments.n * moments.mean_y**2, initial=0.0)))

@@ -25,7 +25,7 @@ _SEEDS = np.iinfo(np.int32).max
 class Ensemble(MetaClassifier):
     """Bagging ensemble of any multi-label classifier, by majority vote: ECC, EBCC and EOCC are ensembles of chains.
 
-    Source: Read, Pfahringer, Holmes & Frank 2011, as Sun 2017 has it (section 4.3.3).
+    Source: Read, Pfahringer, Holmes & Frank 2011, as in Sun 2017 (section 4.3.3).
 
     m members, each a clone of one classifier, fitted to some of the instances and some of the features.
 

@@ -18,7 +18,7 @@ from mlcdr.numerics.moments import Moments
 
 
 def check_labelsets(labelsets: Any, n_labels: int) -> None:
-    """Raise a ValueError where sets that are given are not of so many labels."""
+    """Raise a ValueError where the given sets are not sets of the labels 0, …, `n_labels` − 1."""
     if labelsets is None:
         return
     labels = set(range(n_labels))
@@ -48,7 +48,7 @@ class RAkEL(MetaClassifier):
     k : int
         The labels of a set (all, where there are fewer).
     n_models : int or None
-        m, of overlapping sets; None: 2K. As many as there are different sets, at most.
+        m, for overlapping sets; None: 2K. At most the number of different sets.
     disjoint : bool
         Whether the sets are disjoint, so that n_models does not matter.
     labelsets : list of lists of int, or None

@@ -33,7 +33,7 @@ class LabelCCA(DependenceFeatureSpace):
     label_alpha: float | None = parameter(None, [*NOT_NEGATIVE, None])
 
     def _label_codes(self, moments: Moments) -> Array:
-        """L (K×k) = 2(4T + r′I)^(-½), T of {0, 1} labels: in the axes of T, of which those that vary."""
+        """L (K×k) = 2(4T + r′I)^(-½), T of {0, 1} labels, on those axes of T along which the labels vary."""
         values, vectors = eigen(4 * moments.yy)
         kept = values > 8 * len(values) * np.finfo(float).eps * np.max(values, initial=0.0)
         ridge = self.alpha if self.label_alpha is None else self.label_alpha

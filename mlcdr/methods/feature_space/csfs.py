@@ -23,7 +23,7 @@ class CSFS(RowSparseSelector):
     Scores ‖W_j‖₂ of the W (d×K) of min Σ_i c_i‖Wᵀx_i − ỹ_i‖² + α‖W‖₂,₁ over W and 0 ≤ ỹ_i ≤ 1.
 
     The sum is over labelled rows, with c_i = 1 and ỹ_i = y_i, and unlabelled ones, with c_i = s and ỹ_i free: in turn
-    ỹ_i is Wᵀx_i cut off at 0 and 1, and W a weighted ridge regression on X̃ (N×d, not centred). Jointly convex; the
+    ỹ_i is Wᵀx_i clipped to [0, 1], and W a weighted ridge regression on X̃ (N×d, not centred). Jointly convex; the
     objective, with Σ√(‖·‖² + ε) for the norm, does not rise (`numerics.row_sparse`). The unlabelled begin at ỹ = 0.
     Cost of an iteration: d³/3 (or N³/3 if smaller) and NdK; the scatter of X̃ is made once.
 

@@ -17,9 +17,9 @@ class D2F(GreedySelector):
 
     Greedy: the next feature maximises Σ_j I(f; Y_j) − Σ_(s ∈ S) Σ_j I(f; X_s; Y_j), S those chosen.
 
-    The interaction information of three variables is I(f; s; Y) = I(f; Y) − I(f; Y | s): positive where s has
-    some of it already. With a single label, and two features, the sum of the two steps is I(X_1, X_2; Y) exactly.
-    Cost: about d²K look-ups of counts.
+    The interaction information of three variables is I(f; s; Y) = I(f; Y) − I(f; Y | s): positive where s already holds
+    a part of that information. With a single label and two features, the scores of the two steps sum to I(X_1, X_2; Y)
+    exactly. Cost: about d²K look-ups of counts.
     """
 
     def _added(self, moments: Moments) -> Callable[[int], Array]:

@@ -18,7 +18,7 @@ class ScaledFeatureSpace(LinearFeatureSpace):
     Parameters
     ----------
     norm : {"metric", "unit"}
-        Length of the directions: "metric", PᵀMP = I, as the optimisation problems have it (new features of like
+        Length of the directions: "metric", PᵀMP = I, as in the optimisation problems (new features of similar
         variance); "unit", each of Euclidean length 1. It matters to learners that penalise coefficients.
     """
 
@@ -32,7 +32,7 @@ class ScaledFeatureSpace(LinearFeatureSpace):
 
 
 class DependenceFeatureSpace(ScaledFeatureSpace):
-    """Base of the methods that see dependence on at most K label codes, and regularise by a ridge.
+    """Base of the methods that measure dependence on at most K label codes, regularised by a ridge.
 
     With codes Z = Y_c L (L K×k) and H = X(S + rI)⁻¹Xᵀ, the eigenvectors u of ZᵀHZ (k×k) give all directions there are:
     p = (S + rI)⁻¹XᵀZu/√λ. So the d×d eigenproblem never arises: the cost is that of a ridge regression of the labels

@@ -25,11 +25,11 @@ class DMLDA(ScaledFeatureSpace):
         S_w = Σ_kΣ_i w_ik (x_i − m_k)(x_i − m_k)ᵀ,    S_b = Σ_kΣ_i (x_i − m_k)(x_i − m_k)ᵀ − S_w,
 
     i and k running over all instances and all labels that have one: so S_b = Σ_kΣ_i (1 − w_ik)(x_i − m_k)(x_i − m_k)ᵀ,
-    of which MLDA's has only the means, and there are rank(S_b) ≤ rank(X) positive eigenvalues instead of K − 1 (those
-    below about 1e-15·d are lost in rounding). By moments,
-    S_b + S_w = KS + nΣ_k(m_k − x̄)(m_k − x̄)ᵀ; S_w as in MLDA, so the rows must be at hand. Solved as
-    (S_w + rI)p = ν(S_b + S_w + rI)p with λ = (1 − ν)/ν, in the coordinates of PCA's axes. Cost: nd² for S_w and, beside
-    PCA's (shared), 18d³; where d > n a thin SVD of X, and the same in the coordinates of its axes.
+    where MLDA's S_b has the means only, and there are rank(S_b) ≤ rank(X) positive eigenvalues instead of K − 1 (those
+    below about 1e-15·d are lost in rounding). By moments, S_b + S_w = KS + nΣ_k(m_k − x̄)(m_k − x̄)ᵀ; S_w as in MLDA,
+    so the rows must be at hand. Solved as (S_w + rI)p = ν(S_b + S_w + rI)p with λ = (1 − ν)/ν, in the coordinates of
+    PCA's axes. Cost: nd² for S_w and, beside PCA's (shared), 18d³; where d > n a thin SVD of X, and the same in the
+    coordinates of its axes.
 
     Parameters
     ----------

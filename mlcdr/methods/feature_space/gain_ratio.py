@@ -20,7 +20,7 @@ class GainRatio(InformationGain):
     Parameters
     ----------
     over : {"mean", "max"}
-        How the labels' ratios make one score.
+        How the labels' ratios are combined into one score.
     """
 
     def _gains(self, moments: Moments) -> Array:

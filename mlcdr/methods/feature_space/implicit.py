@@ -22,11 +22,11 @@ class ImplicitFeatureSpace(LinearFeatureSpace):
 
     Two solvers. "dense" finds all eigenvectors, of G or, where d > n, of its image in coordinates of the rows' axes:
     9·min(n, d)³ and the square matrix. "implicit" finds the m wanted by Lanczos' iteration on v ↦ Gv, with
-    4nd (or 4 nnz(X)) for a product and a few times m products; to the same accuracy, but for clusters. "auto" is
-    implicit where min(n, d) ≥ 5000, the rows are at hand, and n_components is a number that means at most a tenth of
-    min(n, d) dimensions; and dense wherever implicit does not converge, or overlooks some of an eigenvalue that repeats
-    ("implicit" raises then). The implicit solver iterates for each m again; `eigenvalues_` are the m found then, and
-    `n_positive_` counts these, but `eigenvalue_share_` is of all there are, since tr G is known.
+    4nd (or 4 nnz(X)) for a product and a few times m products; to the same accuracy, except for clustered eigenvalues.
+    "auto" is implicit where min(n, d) ≥ 5000, the rows are at hand, and n_components is a number that means at most a
+    tenth of min(n, d) dimensions; and dense wherever implicit does not converge, or misses some copies of a multiple
+    eigenvalue ("implicit" raises then). The implicit solver iterates anew for each m; `eigenvalues_` and `n_positive_`
+    are then those of the m found, but `eigenvalue_share_` refers to all, since tr G is known.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class ImplicitFeatureSpace(LinearFeatureSpace):
         return super()._spectrum(moments, key)
 
     def _number(self, moments: Moments) -> int | None:
-        """How many directions the implicit solver is to find; None: it is not for this."""
+        """How many directions the implicit solver is to find; None: it is not used."""
         numeric = isinstance(self.n_components, int | float | np.number)
         wanted = n_kept(self.n_components, moments.n_features) if numeric else moments.n_features
         if self.solver == "implicit":

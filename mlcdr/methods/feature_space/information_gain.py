@@ -24,7 +24,7 @@ class InformationGain(InformationSelector):
     Parameters
     ----------
     over : {"mean", "max"}
-        How the labels' gains make one score.
+        How the labels' gains are combined into one score.
     """
 
     over: str = parameter("mean", one_of("mean", "max"))

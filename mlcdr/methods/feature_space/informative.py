@@ -1,4 +1,4 @@
-"""The base of the selectors by information: features made discrete, their informations, and greedy choice."""
+"""The base of the selectors by information: discretised features, their mutual information, and greedy selection."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class InformationSelector(FeatureSelector):
 class GreedySelector(InformationSelector):
     """Base: the next feature f maximises relevance(f) + w Σ_(s ∈ S) added(s)(f), S those chosen, w = 1 or 1/|S|.
 
-    A method of this kind is its `_added`, and its `_relevance` if that is not Σ_j I(f; Y_j).
+    A method defines `_added`, and `_relevance` if that is not Σ_j I(f; Y_j).
 
     Attributes
     ----------
@@ -58,11 +58,13 @@ class GreedySelector(InformationSelector):
         return by_place(forward_selection(len(relevance), relevance, self._added(moments), self.weight)), {}
 
     def _relevance(self, moments: Moments) -> Array:
-        """What each feature (d,) is worth by itself."""
+        """The relevance (d,) of each feature."""
         return self._information(moments).sum(axis=1)
 
     def _added(self, moments: Moments) -> Callable[[int], Array]:
-        """From a chosen feature's number to what it adds to the score of each feature (d,): the method itself."""
+        """The function from a chosen feature's number to its contribution to each feature's score (d,): the method
+        itself.
+        """
         raise NotImplementedError
 
     def _given(self, moments: Moments) -> Callable[[int], Array]:

@@ -52,9 +52,10 @@ def instance_weights(kind: str, Y: Array, X: Any) -> Array:
 
 
 def fuzzy_weights(Y: Array, X: Any, tolerance: float = 0.01, most: int = 100) -> Array:
-    """Fuzzy c-means (fuzzifier 2) with a cluster for each label, of which only an instance's own labels can be its.
+    """Fuzzy c-means (fuzzifier 2) with a cluster for each label, where an instance can belong to the clusters of its
+    own labels only.
 
-    In turn, with c_k the centre of label k,
+    Alternately, with c_k the centre of label k,
 
         w_ik = y_ik‖x_i − c_k‖⁻² / Σ_l y_il‖x_i − c_l‖⁻²,    c_k = Σ_i w_ik² x_i / Σ_i w_ik²,
 
@@ -106,11 +107,11 @@ def _memberships(X: Any, members: list[NDArray[np.intp]], centres: Array, length
 def dependence_weights(Y: Array, X: Any, most: int = 1000) -> Array:
     """W (n×K) that maximises tr(WᵀQW), Q = HXXᵀH: the dependence (HSIC) of weighted labels on features.
 
-    Over w_i ≥ 0 with Σ_k w_ik = 1 on the labels of i, 0 elsewhere. With all rows but one given it is convex in that
-    row, so that a corner is best: the label k of y_i with the greatest Σ_{j≠i} Q_ij w_jk. Coordinate ascent from
-    w_i = y_i/|y_i|, instance by instance in the order of rows (Xu's program: in random order), the first of equals, but
-    only away from a label for a greater gain; it ends with a pass without change, since tr(WᵀQW) grows with each, or
-    after `most`. A local maximum, which depends on the order of the rows.
+    Over w_i ≥ 0 with Σ_k w_ik = 1 on the labels of i, 0 elsewhere. In each single row the function is convex, so that a
+    vertex of that simplex is best: the label k of y_i with the greatest Σ_{j≠i} Q_ij w_jk. Coordinate ascent from
+    w_i = y_i/|y_i|, instance by instance in the order of rows (Xu's program: in random order), ties going to the
+    present label, then to the first. It ends with a pass without change (each change increases tr(WᵀQW)), or after
+    `most` passes. The result is a local maximum, which depends on the order of the rows.
 
     Q is never formed: Σ_j Q_ij w_jk = (x_i − x̄)ᵀm_k with M = (X − x̄)ᵀW (d×K) kept up to date. Cost of a pass: nnz(Y)·d,
     over blocks of rows made dense where X is sparse.

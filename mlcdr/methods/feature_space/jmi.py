@@ -18,8 +18,8 @@ class JMI(GreedySelector):
 
     Greedy: the next feature maximises Σ_j ( I(X_m; Y_j) + 1/|θ| Σ_(n ∈ θ) I(Y_j; X_n | X_m) ), θ those chosen.
 
-    That is (4.40) with β = 0 and γ = 1/|θ|; with a single label, that of Yang and Moody. Cost: about d²K look-ups of
-    counts.
+    That is (4.40) with β = 0 and γ = 1/|θ|; with a single label, the criterion of Yang and Moody. Cost: about d²K
+    look-ups of counts.
     """
 
     weight: ClassVar[float | None] = None

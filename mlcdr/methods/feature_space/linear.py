@@ -1,6 +1,6 @@
 """The base of the linear feature extractors: x' = Pᵀ(x − x̄), with P's columns in the order of their eigenvalues.
 
-A method of this kind is its directions P; its file holds how they are found.
+A method is defined by its directions P; its file shows how they are found.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Supe
     """Base of the extractors whose directions solve an eigenproblem G p = λ M p, G and M made of moments.
 
     S (d×d), C (d×K) and T (K×K) are the centred sums of `Moments`, with labels coded ±1 as in Xu et al. 2016. The
-    methods see to that themselves: the C of ±1 labels is twice that of {0, 1} labels, and T four times.
+    methods take the coding into account themselves: the C of ±1 labels is twice that of {0, 1} labels, and T four
+    times.
 
     Directions with a positive eigenvalue only are kept (above rounding, about 1e-15·d of the largest): beyond them any
     direction is as good as any other. They are linearly independent, in descending order of eigenvalue, with
@@ -49,8 +50,8 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Supe
     components_ : array of shape (m, d)
         Pᵀ: the directions, as rows.
     eigenvalues_ : array of shape (n_positive_,)
-        All positive eigenvalues λ that were computed, descending; the first m are those of the directions. Where a
-        method does not differ, these are all there are.
+        All positive eigenvalues λ that were computed, descending; the first m are those of the directions. Unless a
+        method differs, these are all positive eigenvalues.
     n_positive_ : int
         Their number.
     eigenvalue_share_ : float
@@ -102,7 +103,7 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Supe
 
     @staticmethod
     def _floor(moments: Moments, values: Array) -> float:
-        """What rounding may leave of an eigenvalue that is 0."""
+        """A bound of the rounding error of an eigenvalue that is 0."""
         return rounding(moments) * float(np.max(np.abs(values), initial=0.0))
 
     def _size(self, values: Array) -> int:
@@ -133,12 +134,12 @@ class LinearFeatureSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Supe
 
 
 def rounding(moments: Moments) -> float:
-    """The share of its largest eigenvalue that rounding may leave of another, in a matrix made of S (d×d)."""
+    """A bound of the rounding errors of eigenvalues, relative to the largest, in a matrix made of S (d×d)."""
     return float(8 * max(moments.n_features, 8) * np.finfo(float).eps)
 
 
 def dependence(moments: Moments) -> Array:
-    """C (d×K), exactly 0 where it is nothing but rounding: of features and labels uncorrelated by design."""
+    """C (d×K), exactly 0 if it is only rounding error, as for features and labels uncorrelated by design."""
     c = moments.xy
     return c if dependent(c, moments.spread(), moments.label_spread()) else np.zeros_like(c)
 

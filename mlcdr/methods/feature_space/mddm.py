@@ -25,21 +25,21 @@ class MDDM(ScaledFeatureSpace):
 
     B p = λMp, B = CCᵀ (d×d), C = XᵀY_c (d×K): P (d×m) maximises tr(PᵀBP), the dependence (HSIC), with PᵀMP = I.
 
-    MDDMp: M = I, orthonormal projections (18). MDDMf: M = βS + (1 − β)I, features of like variance (20).
-    At most K positive eigenvalues, as many as C has independent columns. Cost: MDDMp, a thin SVD of C, dK²; MDDMf, that
-    of a ridge regression of the labels with r = (1 − β)/β (d³/3 + d²K), and 9K³.
+    MDDMp: M = I, orthonormal projections (18). MDDMf: M = βS + (1 − β)I, features of similar variance (20). At most K
+    positive eigenvalues, as many as C has independent columns. Cost: MDDMp, a thin SVD of C, dK²; MDDMf, that of a
+    ridge regression of the labels with r = (1 − β)/β (d³/3 + d²K), and 9K³.
 
-    With another kernel, B = XᵀHLHX, where L_ij is the kernel of the label sets of i and j. These repeat, so with L now
-    over the u distinct ones and F (d×u) the sums of x − x̄ over the instances that have each, B = FLFᵀ exactly. The rows
-    must be at hand. Cost, beside nd (or nnz(X)) for F and u²K for L: with q = min(u, d), MDDMp 2duq + 2u²q + 9q³; MDDMf
-    d²u more, and d³/3.
+    With another kernel, B = XᵀHLHX, where L_ij is the kernel of the label sets of i and j. Label sets repeat: with L
+    over the u distinct ones and F (d×u) the sums of x − x̄ over the instances of each, B = FLFᵀ exactly. The rows must
+    be at hand. Cost, beside nd (or nnz(X)) for F and u²K for L: with q = min(u, d), MDDMp 2duq + 2u²q + 9q³; MDDMf d²u
+    more, and d³/3.
 
     Parameters
     ----------
     orthogonality : {"p", "f"}
-        What is orthonormal: "p", the projection directions; "f", the projected features (but for the regularisation).
+        What is orthonormal: "p", the projection directions; "f", the projected features (up to the regularisation).
     beta : float
-        β of MDDMf, from 0 to 1; with 1 the metric is S alone, and p lies in the range of Xᵀ. No part of MDDMp.
+        β of MDDMf, from 0 to 1; with 1 the metric is S alone, and p lies in the range of Xᵀ. Not used by MDDMp.
     kernel : {"linear", "polynomial", "rbf", "laplacian", "sigmoid", "cosine"}
         The kernel of scikit-learn's `pairwise_kernels` on label sets, coded ±1. (On these "cosine" is "linear"/K.)
     gamma : float or None
@@ -55,7 +55,7 @@ class MDDM(ScaledFeatureSpace):
     centred : bool
         Whether features and labels are taken about their means. False leaves the centring H out, as if the means were
         0: C = XᵀY, with labels of 0 and 1, and XᵀX in the place of S. (The linear kernel only, without the implicit
-        solver. With it come numbers of Tables 4.2 to 4.5 of Sun 2017.)
+        solver. It gives numbers of Tables 4.2 to 4.5 of Sun 2017.)
     """
 
     orthogonality: str = parameter("p", one_of("p", "f"))

@@ -25,12 +25,12 @@ class MIFS(RowSparseSelector):
     Scores ‖W_j‖₂ of min ‖XW − V‖² + α‖W‖₂,₁ + β‖Y − VPᵀ‖² + γTr(VᵀL_xV) over W (d×k), V (n×k) and P (K×k).
 
     L_x is the Laplacian of the graph of neighbours of the labelled rows X (n×d, not centred). W, V and P are solved for
-    in turn: V's equations V + γL_xV + βVPᵀP = XW + βYP part into one sparse system for each eigenvector of PᵀP. The
-    objective, with Σ√(‖·‖² + ε) for the norm, does not rise (`numerics.row_sparse`). But it has no minimum worth
-    having: with V shrinking to 0 and P growing all terms but the third go to 0, so that what is found depends on the
-    start, the k leading singular vectors of Y, V = U_k S_k, and on `tol`. (The papers descend along gradients, from a
-    random start.) Cost of an iteration: min(n, d)³/3, a scatter where n < d, and some ten to a hundred products of L_x
-    with V, for V by conjugate gradients.
+    in turn: V's equations V + γL_xV + βVPᵀP = XW + βYP decompose into one sparse system for each eigenvector of PᵀP.
+    The objective, with Σ√(‖·‖² + ε) for the norm, does not rise (`numerics.row_sparse`). But it has no useful minimum:
+    as V shrinks to 0 and P grows, all terms but the third go to 0. So the result depends on the start, the k leading
+    singular vectors of Y, V = U_k S_k, and on `tol`. (The papers use gradient descent from a random start.) Cost of an
+    iteration: min(n, d)³/3, a scatter where n < d, and some ten to a hundred products of L_x with V, for V by conjugate
+    gradients.
 
     Parameters
     ----------

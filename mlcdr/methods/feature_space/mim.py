@@ -16,7 +16,7 @@ class MIM(InformationSelector):
 
     Source: Lewis 1992; Sechidis, Nikolaou & Brown 2014; Sun 2017, Table 4.1.
 
-    Scores Σ_j I(X_m; Y_j): (4.40) with β = γ = 0. With a single label, that of Lewis.
+    Scores Σ_j I(X_m; Y_j): (4.40) with β = γ = 0. With a single label, Lewis' criterion.
 
     Cost: the counts of all pairs of a feature and a label.
     """

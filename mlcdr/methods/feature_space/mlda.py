@@ -26,8 +26,8 @@ class MLDA(ScaledFeatureSpace):
         S_b = A diag(1/n_k) Aᵀ,    S_w = Σ s_i (x_i − m)(x_i − m)ᵀ − S_b;    at most K − 1 positive eigenvalues.
 
     Instances without labels, and labels without instances, do not count. Solved as S_b p = μ(S_w + S_b + rI)p with
-    λ = μ/(1 − μ), a problem of size K. S_w is no sum that `Moments` holds, so the rows must be at hand. Cost: nd² for
-    S_w, d³/3 + d²K, and 9K³; where d > n a thin SVD of X, and the same in the coordinates of its axes.
+    λ = μ/(1 − μ), a problem of size K. S_w is not among the sums of `Moments`, so the rows must be at hand. Cost: nd²
+    for S_w, d³/3 + d²K, and 9K³; where d > n a thin SVD of X, and the same in the coordinates of its axes.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ class MLDA(ScaledFeatureSpace):
         w_k ∝ y_k‖x − c_k‖⁻² in fuzzy c-means clusters, c_k = Σw_k²x/Σw_k²; "dependence", 1 for the one of its labels
         that coordinate ascent on tr(WᵀHXXᵀHW) chooses, row by row until none changes (so it depends on the order of
         rows). The last two depend on X and iterate: 2ndK a round, at most 100, until the centres move by less than .01
-        together; nnz(Y)·d a pass. Start and end exactly: `mlcdr.methods.feature_space.instance_weights`.
+        together; nnz(Y)·d a pass. Start and stopping rule: see `mlcdr.methods.feature_space.instance_weights`.
     alpha : float
         The ridge r > 0.
     variant : {"text", "mlc_toolbox"}
         "mlc_toolbox": as the program of MLC Toolbox, which weighs instances by |y_i|s_i in m and subtracts m, not x̄,
-        from the features. S_w stays what it is; S_b, about another m, then has up to K positive eigenvalues.
+        from the features. S_w is unchanged; S_b, about another m, then has up to K positive eigenvalues.
     """
 
     weights: str = parameter("correlation", one_of(*KINDS))

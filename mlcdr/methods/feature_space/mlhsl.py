@@ -26,13 +26,12 @@ class MLHSL(ScaledFeatureSpace):
     G p = λ(S + rI)p, G = X_cᵀLX_c (d×d), L = D^(-½)WD^(-½) (n×n, sparse): neighbours by label set come close.
 
     W (n×n) has the cosine of the label sets of i and j where one of the two is among the k neighbours of the other, D
-    its row sums. Neighbours are the nearest by number of labels that differ; of equally near ones the first rows, among
-    which an instance may or may not find itself: the list of k + 1 is one for all that have a label set, and the
-    instance, if on it, is struck off. So the order of rows matters where label sets repeat. An instance without labels
-    has cosine 0 with all, and does not count. G is indefinite; directions with λ > 0 are kept.
-    Solved in the coordinates of PCA's axes. Cost: u²K + un for the neighbours among u distinct label sets, nkd (sparse:
-    k·nnz(X)) + nd² for G, and, beside PCA's (shared), 13d³; where d > n a thin SVD of X, and the same in the
-    coordinates of its axes. No n×n matrix is made dense.
+    its row sums. Neighbours are the nearest by number of labels that differ; ties go to the first rows. All instances
+    with the same label set share one list of k + 1 neighbours; an instance on this list is not its own neighbour. So
+    the order of rows matters where label sets repeat. An instance without labels has cosine 0 with all, and no
+    influence. G is indefinite; directions with λ > 0 are kept. Solved in the coordinates of PCA's axes. Cost: u²K + un
+    for the neighbours among u distinct label sets, nkd (sparse: k·nnz(X)) + nd² for G, and, beside PCA's (shared),
+    13d³; where d > n a thin SVD of X, and the same in the coordinates of its axes. No n×n matrix is made dense.
 
     Parameters
     ----------

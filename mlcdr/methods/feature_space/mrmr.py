@@ -19,7 +19,7 @@ class MRMR(GreedySelector):
     Greedy: the next feature maximises Σ_j ( I(X_m; Y_j) − 1/|θ| Σ_(n ∈ θ) I(X_m; X_n) ), θ those chosen.
 
     That is (4.40) with β = 0 and γ = 1/|θ|, without the conditional redundancy I(X_m; X_n | Y_j) of (4.39). With a
-    single label, that of Peng, Long and Ding. Cost: the counts of all pairs of features.
+    single label, the criterion of Peng, Long and Ding. Cost: the counts of all pairs of features.
     """
 
     weight: ClassVar[float | None] = None

@@ -30,11 +30,12 @@ class MVMD(ImplicitFeatureSpace):
         Number of dimensions m: an int, a fraction of the d features, the fewest whose eigenvalues sum to a share of all
         (the paper's is `{eigenvalues: 0.999}`), or None for all with a positive eigenvalue.
     beta : float
-        β, from 0 (variance alone) to 1 (dependence alone). The two are weighed as they are: CCᵀ is the larger by far
-        (its trace is 97 times that of S on yeast). A program that codes labels as {0, 1} with β₀ does what this one
-        does with β = β₀/(4 − 3β₀).
+        β, from 0 (variance alone) to 1 (dependence alone). The two are not scaled: CCᵀ is by far the larger (its trace
+        is 97 times that of S on yeast). A program with labels coded {0, 1} and weight β₀ is equivalent to this one with
+        β = β₀/(4 − 3β₀).
     normalise : bool
-        G = (1 − β)S/tr S + βCCᵀ/tr CCᵀ, so that the two weigh the same at β = ½. Not the paper's, nor (30).
+        G = (1 − β)S/tr S + βCCᵀ/tr CCᵀ, so that the two weigh the same at β = ½. This is not in the paper, and (30)
+        does not hold for it.
     """
 
     beta: float = parameter(0.5, UNIT_INTERVAL)

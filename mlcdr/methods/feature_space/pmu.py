@@ -18,7 +18,7 @@ class PMU(D2F):
 
     Greedy: D2F's score less Σ_({i,j}) I(f; Y_i; Y_j), I(f; Y_i; Y_j) = I(f; Y_i) − I(f; Y_i | Y_j).
 
-    The terms of three variables in the expansion of I(S; Y_1, …, Y_K) by interactions are those of sets, so each pair
+    In the expansion of I(S; Y_1, …, Y_K) by interactions, the terms of three variables are sums over sets, so each pair
     of labels counts once; with one feature and two labels the score is I(f; Y_1, Y_2) exactly. Programs that sum over
     all (i, j), equal ones included, count each pair twice and subtract the relevance. Cost: D2F's, and K² d look-ups of
     counts, once.

@@ -34,22 +34,22 @@ class READER(RowSparseSelector):
     Laplacians of their graphs of p neighbours (`heat_graph`, (6.13); `label_graph`, (6.16)).
 
     algorithm "constrained" (Algorithm 12): U = [W; V] are the k eigenvectors of E u = λ F u with the largest λ, (6.25);
-    then F is weighted again. The E-orthonormal U of the text, UᵀEU = I, lower Tr(UᵀFU), so that Σ√(‖·‖² + ε), which is
-    the objective but for 1.5e-8 a row (`numerics.row_sparse`), does not rise after the first iteration (Theorem 5). The
-    author's program scales U to UᵀFU = I (`variant`): an F that changes is no constraint, and its objective does rise
-    at times. Neither converges to *the* optimum: UᵀEU = I is no convex set. It is less than (6.17) requires, too, where
-    W and V have constraints of their own; an instance without a neighbour of labels, such as one without labels, is in
-    none.
+    then F is reweighted. With the E-orthonormal U of the text, UᵀEU = I, each step decreases Tr(UᵀFU), so that
+    Σ√(‖·‖² + ε), which is the objective up to 1.5e-8 a row (`numerics.row_sparse`), does not rise after the first
+    iteration (Theorem 5). The author's program scales U to UᵀFU = I (`variant`): as F changes, this is not a fixed
+    constraint, and its objective rises at times. Neither is known to converge to the global optimum: UᵀEU = I is not a
+    convex set. It is also weaker than (6.17), where W and V have constraints of their own. An instance without
+    neighbours in the label graph, such as one without labels, is not constrained.
 
-    algorithm "alternating" (Algorithm 13) has no constraint: V and then W are solved for in turn, (6.37), and weighted
-    again. The optimum of that is W = V = 0. What is found on the way there depends on the start, W uniform in [0, 1],
-    and on `tol`. The objective does not rise from the first iteration on (in the sense above); the first one may raise
-    it, since the weights begin at 1. The printed algorithm has XW − Y (of other widths) where (6.37) has XW − V, and α
-    where that has α²: with H_M of the rows of αW, as Theorem 4 has it, the latter is α/2‖W_j‖, and is taken. An
-    instance without a neighbour of labels, such as one without labels, is fitted exactly from the first iteration on,
-    by a V_i that nothing else holds; it has a weight of 3e7 then, and keeps W where it is along x_i. With d such
-    instances W can hardly move any more, and rounding influences the scores. So it does where there are few features to
-    many labels and the objective runs to nothing, a fiftieth and less of the first.
+    algorithm "alternating" (Algorithm 13) has no constraint: V and then W are solved for in turn, (6.37), and
+    reweighted. The optimum is W = V = 0; the result found before it depends on the start, W uniform in [0, 1], and on
+    `tol`. The objective does not rise from the first iteration on (in the sense above); the first one may raise it,
+    since the weights begin at 1. The printed algorithm has XW − Y (of different widths) where (6.37) has XW − V, and α
+    where (6.37) has α². The latter is used: with H_M of the rows of αW, as in Theorem 4, it is α/2‖W_j‖. An instance
+    without neighbours in the label graph is fitted exactly from the first iteration on, since no other term restricts
+    its V_i; it then has a weight of 3e7, and W hardly changes along x_i. With d such instances W hardly changes at all,
+    and rounding errors influence the scores. They also do where few features meet many labels and the objective falls
+    to a fiftieth of its first value or less.
 
     Without embedding (γ = 0) V is Y, and both algorithms are the iteration for W, which is convex. version "improved"
     (6.43) has N rows in the first norm, with weights c_a and c_b for labelled and unlabelled ones, and an L_Y of them
@@ -57,14 +57,14 @@ class READER(RowSparseSelector):
     labelled and unlabelled rows and is indefinite: the objective would have no lower bound.
 
     Cost of an iteration: a sparse factorisation of H_n + γL_y and d³/3 + nd² (nnz(row)² for a sparse row); constrained,
-    nd products with the factor besides, and products for Lanczos' iteration. No matrix over the rows is dense, but of
-    the constrained problem's where N + n is 500 at most (4,000 if Lanczos' iteration fails).
+    nd products with the factor besides, and products for Lanczos' iteration. No matrix over the rows is dense, except
+    in the constrained problem where N + n is 500 at most (4,000 if Lanczos' iteration fails).
 
     Parameters
     ----------
     alpha, beta, gamma : float
-        α > 0, β ≥ 0 and γ ≥ 0: row sparsity; manifold term (0: none, and unlabelled rows are of use to the constraint
-        alone); label embedding (0: none).
+        α > 0, β ≥ 0 and γ ≥ 0: row sparsity; manifold term (0: none; unlabelled rows then enter the constraint only);
+        label embedding (0: none).
     n_components : int, float or None
         k: an int, a fraction of the labels (max(1, ⌊pK⌋)), or None for as many as labels. Without embedding k is K.
     algorithm : {"auto", "constrained", "alternating"}
@@ -201,7 +201,7 @@ Find = Callable[[Array, Array, Array], tuple[Array, Array]]
 
 
 def reweighted(problem: Problem, find: Find, start: Array, tol: float, max_iter: int) -> tuple[Array, Array, Array]:
-    """W and V, found for the weights that the last ones give, over and over, and the objectives."""
+    """W and V by iterative reweighting, and the objectives."""
     W, V = start, np.zeros((0, 0))
     h, penalty = problem.row_weights(None), problem.feature_weights(None)
 
@@ -238,7 +238,7 @@ def alternating(problem: Problem, start: Array, tol: float, max_iter: int) -> tu
 
 
 def constrained(problem: Problem, k: int, variant: str, tol: float, max_iter: int) -> tuple[Array, Array, Array]:
-    """Algorithm 12: W (d×k), V (r×k) and the objectives; fewer columns where E has not rank k.
+    """Algorithm 12: W (d×k), V (r×k) and the objectives; fewer columns where the rank of E is below k.
 
     Raises
     ------

@@ -27,9 +27,9 @@ class ReliefF(FeatureSelector):
 
     H_ij and M_ij are the k nearest of the other instances that agree and that disagree with i on label j (fewer, if
     there are not so many), by Σ_m δ_m, with δ_m(i, r) = |x_im − x_rm| / (max x_m − min x_m), 0 for a constant feature.
-    Of instances equally near, the first in the data set are taken. With two classes this is ReliefF as Kononenko has
-    it, with all instances for a sample. A label that is the same in all rows does not count. Cost: n²d for the
-    distances, n²K to select, and 2nkKd; no n×n matrix is kept.
+    Of instances equally near, the first in the data set are taken. With two classes this is Kononenko's ReliefF with
+    all instances as the sample. A label that is constant does not count. Cost: n²d for the distances, n²K to select,
+    and 2nkKd; no n×n matrix is kept.
 
     Parameters
     ----------

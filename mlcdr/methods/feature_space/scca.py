@@ -27,8 +27,8 @@ class SCCA(LinearFeatureSpace):
     with S, C_xy and T of the labelled rows and S̃ of these and the unlabelled ones, each centred about its own mean
     (which the text leaves open), and labels of {0, 1}. β = 0 is PCA, in which labels and features are independent of
     each other; β = 1 is CCA, where C may be singular and is therefore excluded. Sums, not means: S̃ grows with the
-    unlabelled rows. The first d with a positive eigenvalue and some w_x are the directions; they need be neither
-    orthogonal nor independent. Cost: about 9(d + K)³.
+    unlabelled rows. The first d eigenvectors with a positive eigenvalue and w_x ≠ 0 give the directions, which need be
+    neither orthogonal nor linearly independent. Cost: about 9(d + K)³.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The base of the feature selectors: features ranked by a score, of which the first m are kept as they are.
 
-A method of this kind is its scores; its file holds how they are found.
+A method is defined by its scores; its file shows how they are found.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Array = NDArray[np.float64]
 class FeatureSelector(SelectorMixin, SupervisedStep):
     """Base of the selectors: the m features with the largest scores, in their old order.
 
-    The scores are found once for all m, and kept with the moments: a sweep over m costs one fit. Of features with equal
-    scores the first come first.
+    The scores are found once for all m, and kept with the moments: a sweep over m costs one fit. Ties go to the first
+    features.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class FeatureSelector(SelectorMixin, SupervisedStep):
     Attributes
     ----------
     scores_ : array of shape (d,)
-        How much each feature counts.
+        The score of each feature.
     ranking_ : array of shape (d,)
         The features, the best first.
     n_components_ : int

@@ -29,11 +29,11 @@ class Wrapper(FeatureSelector):
 
     Source: Kohavi & John 1997 (forward selection).
 
-    Greedy: the next feature is the one with which, beside those chosen, a learner has the best metric in
-    cross-validation on the training set; of equally good ones the first.
+    Greedy: the next feature is the one that, added to those chosen, gives a learner the best metric in cross-validation
+    on the training set (ties: the first).
 
-    A regressor predicts a label above ½. Features that are not chosen count as the last, in their old order.
-    Cost: about m·d fits for each fold, of m wanted features of d; a sweep fits each m by itself.
+    A regressor predicts a label above ½. Features that are not chosen are ranked last, in their old order. Cost: about
+    m·d fits for each fold, of m wanted features of d; a sweep fits each m by itself.
 
     Parameters
     ----------

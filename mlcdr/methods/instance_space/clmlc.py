@@ -25,11 +25,11 @@ class CLMLC(ClusteredClassifier):
 
     U (d×m): U₁ = (S + γI)⁻¹C the ridge regression of the centred labels, H = U₁ᵀC = U_H Λ U_Hᵀ (K×K) its leading m
     eigenpairs, U = U₁U_H Λ^(-½), which solves CCᵀu = λ(S + γI)u (8.6): the feature step `opls`. Directions with λ = 0,
-    of labels that no row has, are none (the author's program has NaN for them). In each cluster labels are grouped into
-    meta-labels, which form a chain (`mlcdr.methods.classifiers.meta_label_chain`).
-    Cost: d³/3 + d²K + 9K³ for U, shared with other methods' moments; nKm an iteration of k-means; a cluster with N^c
-    rows and L^c labels (m + L^c)²N^c for the sums that all its models share, and (m + L^c)³ for the models, where they
-    are linear. Nothing larger than X, Y, n×m and K×d is held.
+    from labels that no row has, are left out (they are NaN in the author's program). In each cluster labels are grouped
+    into meta-labels, which form a chain (`mlcdr.methods.classifiers.meta_label_chain`). Cost: d³/3 + d²K + 9K³ for U,
+    shared with other methods' moments; nKm an iteration of k-means; a cluster with N^c rows and L^c labels
+    (m + L^c)²N^c for the sums that all its models share, and (m + L^c)³ for the models, where they are linear. Nothing
+    larger than X, Y, n×m and K×d is held.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class CLMLC(ClusteredClassifier):
     n_members : int
         How many classifiers vote in a meta-label.
     variant : {"text", "published_code"}
-        Details of the meta-labels (`MetaLabelChain` has them). The author's program is `published_code` with
+        Details of the meta-labels (see `MetaLabelChain`). The author's program is `published_code` with
         `meta_labels: label_rows`.
 
     Attributes
@@ -58,7 +58,7 @@ class CLMLC(ClusteredClassifier):
     projection_ : OPLS
         U and x̄.
     n_components_ : int
-        The directions there are.
+        The number of directions found.
     """
 
     n_components: int = parameter(30, COUNT, at_most="labels")

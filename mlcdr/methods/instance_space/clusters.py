@@ -43,7 +43,7 @@ class ClusteredClassifier(MultilabelClassifier):
         Any clusterer of scikit-learn's contract; its own `n_clusters` is set to K, if it has one. Rows that it leaves
         out (label −1) join the nearest mean. None: k-means with one start (`numerics.kmeans`).
     random_state : int, RandomState or None
-        Of the clusters and of the classifiers.
+        Seed of the clusters and of the classifiers.
 
     Attributes
     ----------

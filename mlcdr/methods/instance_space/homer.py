@@ -31,7 +31,7 @@ class Node:
     Attributes
     ----------
     model : multi-label classifier or None
-        Of the children's meta-labels; None where no training instance has any, so that none is predicted.
+        Predicts the children's meta-labels; None where no training instance has any: then none is predicted.
     children : tuple of Node or int
         In the order of the model's labels; an int is a leaf, which is that label.
     """
@@ -51,10 +51,11 @@ class HOMER(MetaClassifier):
     The labels of a node are clustered into k children, the root's being all labels, until a child is one
     label. A child's meta-label is the disjunction of its labels. The node's classifier of the meta-labels is fitted to
     the instances that have a label of the node (the root's: to all); an instance goes down to the children that are
-    predicted. A label's score is that of the first node on its path that does not predict it, or else the last's.
+    predicted. A label's score is that of the first node on its path that does not predict it, or of the last node if
+    all do.
 
-    Balanced clusters differ by one label at most: k-means on the labels' columns of Y (of the node's instances), from
-    random labels, of which each step finds the cheapest assignment to clusters of these sizes (a linear assignment
+    Balanced clusters differ by one label at most: k-means on the labels' columns of Y (of the node's instances),
+    started from random labels; each step finds the cheapest assignment to clusters of these sizes (a linear assignment
     problem, K³; Malinen & Fränti 2014). The paper's own step fills clusters up to ⌈K/k⌉ one label after the other,
     which may leave the last one short, and depends on the labels' order. Distances come from YᵀY (K×K) alone.
 
@@ -64,8 +65,8 @@ class HOMER(MetaClassifier):
     Parameters
     ----------
     estimator : estimator or None
-        Each node's: any multi-label classifier; binary relevance is made of a regressor or a binary classifier. None:
-        binary relevance with least squares.
+        The classifier of each node: any multi-label classifier; binary relevance is made of a regressor or a binary
+        classifier. None: binary relevance with least squares.
     k : int
         The clusters of a node (its labels, where there are fewer).
     clustering : {"balanced", "kmeans", "random"}
@@ -148,7 +149,7 @@ def _below(child: Node | int) -> list[int]:
 
 
 def clusters(gram: Array, start: Indices, balanced: bool, steps: int) -> list[Indices]:
-    """Label numbers by cluster: k-means from the labels `start`, on columns of which only the products are known."""
+    """Label numbers by cluster: k-means from the labels `start`, from the inner products of the columns only."""
     k, n = len(start), len(gram)
     weights = np.zeros((k, n))
     weights[np.arange(k), start] = 1.0
@@ -173,8 +174,7 @@ def _assign_nearest(distances: Array) -> Indices:
 def _assign_balanced(distances: Array) -> Indices:
     """The cheapest assignment to clusters of ⌊n/k⌋ or ⌈n/k⌉ labels.
 
-    Each cluster has ⌊n/k⌋ places, and one more that may stay empty, which n − k⌊n/k⌋ of them may not: k less that many
-    idle rows take the others.
+    Each cluster has ⌊n/k⌋ + 1 places. With r = n − k⌊n/k⌋, dummy rows take the last place of k − r clusters.
     """
     k, n = distances.shape
     size, more = divmod(n, k)

@@ -29,8 +29,8 @@ class CanonicalCodes(HatLabelSpace, ObliqueLabelSpace):
     V's rows are not orthogonal, so Vᵀ does not decode. The Moore-Penrose inverse does: of all label vectors whose code
     is nearest to t (as a rule, all that have the code t) V⁺t + ȳ is the one nearest to ȳ. It is not the regression of
     the labels on their codes, which would be ZᵀZVᵀt. With V = RᵀQᵀ from the QR factorisation Vᵀ = QR (K×M, Q with
-    orthonormal columns), V⁺t = Qc, Rᵀc = t, and the first m entries of c come of the first m of t: the directions are
-    nested, and so is their decoding, at M²/2 + KM an instance.
+    orthonormal columns), V⁺t = Qc, Rᵀc = t, and the first m entries of c depend on the first m of t only: the
+    directions are nested, and so is their decoding, at M²/2 + KM an instance.
 
     Cost: the split's factorisation, about r K² for ZᵀHZ (r the rank of X), 20K³ and 2KM².
 
@@ -39,8 +39,8 @@ class CanonicalCodes(HatLabelSpace, ObliqueLabelSpace):
     alpha : float
         Ridge r ≥ 0 of the features.
     label_alpha : float
-        Ridge r′ ≥ 0 of the labels. Canonical correlation favours combinations of labels that hardly vary, if only the
-        features explain them; r′ (in units of Σz², as ZᵀZ is) makes these less likely.
+        Ridge r′ ≥ 0 of the labels. Canonical correlation favours combinations of labels that the features explain, even
+        if they hardly vary; r′ (in units of Σz², as ZᵀZ is) makes these less likely.
 
     Attributes
     ----------

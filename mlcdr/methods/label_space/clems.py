@@ -35,10 +35,10 @@ class CLEMS(LabelSpace):
 
         t_i ← Σ_j B_ij (t_i − p_j) / (C n_i),        p_j ← ( Σ_i B_ij (p_j − t_i) + Σ_i n_i t_i ) / n
 
-    (the solution with Σ p_j = 0, t the new ones), until the stress falls by less than `tol` of itself. A row is coded
-    by its t_i; a code is decoded to the label set of the nearest p_j, so scores are label sets, too. The code of a
-    label set that no training row has is the t_i with the least cost of the one for the other. Cost: C²K for the
-    costs, 6C²M a step, and CM for each code that is decoded; C×C numbers are held.
+    (the solution with Σ p_j = 0, t the new ones), until the relative decrease of the stress is below `tol`. A row is
+    coded by its t_i; a code is decoded to the label set of the nearest p_j, so scores are label sets, too. The code of
+    a label set y that no training row has is the t_i with the least c(y, y_i). Cost: C²K for the costs, 6C²M a step,
+    and CM for each code that is decoded; C×C numbers are held.
 
     Parameters
     ----------
@@ -48,16 +48,16 @@ class CLEMS(LabelSpace):
         The metric of which c is the loss of a single instance: "hamming_loss", "zero_one_loss", "ranking_loss" (of the
         predicted set as scores, ties ½), or 1 less "accuracy", "f1", "precision" or "recall".
     start : {"spectral", "random"}
-        From where: the leading singular vectors of the doubly centred −c/2 (no chance; exact where costs are squared
+        The start: the leading singular vectors of the doubly centred −c/2 (deterministic; exact where costs are squared
         distances, as Hamming losses are); or the best of `n_starts` from uniform random numbers, as in the program.
     n_starts : int
-        Of "random"; of no meaning to "spectral".
+        Number of "random" starts; not used by "spectral".
     tol : float
         The relative fall of the stress at which the steps end.
     max_iter : int
         The most steps.
     random_state : int, RandomState instance or None
-        Of "random".
+        Seed of "random".
 
     Attributes
     ----------

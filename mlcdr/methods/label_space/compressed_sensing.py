@@ -23,22 +23,22 @@ class CompressedSensing(LinearLabelSpace):
 
     t = Vy with M random directions v (V is M×K); decoded to ŷ with few non-zero entries and Vŷ ≈ t.
 
-    Blind to the features, and to the labels but for their cardinality. Nothing is centred: taking ȳ off would make
-    label vectors dense. With A = V/√m the first m directions as the paper scales them (columns a_j of unit length, or
-    so in the mean), the decoders of a code r(x) ∈ ℝᵐ take t = r(x)/√m:
+    V depends on neither features nor labels; the decoder uses the label cardinality. Nothing is centred: subtracting ȳ
+    would make label vectors dense. With A = V/√m the first m directions as the paper scales them (columns a_j of unit
+    length, exactly or on average), the decoders of a code r(x) ∈ ℝᵐ take t = r(x)/√m:
 
-    - "omp", orthogonal matching pursuit: k times the column most correlated with what is left of t, and least squares
-      on those chosen. Cost for n codes n·k·(kK + k³).
+    - "omp", orthogonal matching pursuit: k times, the column most correlated with the residual of t is added, and least
+      squares is solved on those chosen. Cost for n codes n·k·(kK + k³).
     - "cosamp", compressive sampling matching pursuit: least squares on up to 3k columns, of which the k largest
       entries stay, for as long as the residual falls; least squares on these at the end. Cost a round
       n·(kK + (3k)³·10 + K log K).
     - "lasso": ŷ = argmin ½‖t − As‖² + λ‖s‖₁, by scikit-learn's coordinate descent to a duality gap of 1e-4‖t‖². The
-      penalty draws entries towards 0, by λ where columns are orthogonal: a label needs ½ + λ to be there when scores
-      are rounded. Cost a sweep n·K².
+      penalty shrinks entries towards 0, by λ where columns are orthogonal: for its score to round to 1, a label's entry
+      must exceed ½ + λ before shrinkage. Cost a sweep n·K².
 
-    All need AᵀA (mK²). The two greedy ones take columns at unit length, without which the longer ones would be chosen
-    for their length. The directions are nested, and so is each code in every longer one: 1/√m is left to decoding, for
-    with it in the code, as the paper has it, a learner would see other targets for each m.
+    All need AᵀA (mK²). The two greedy ones scale columns to unit length; otherwise longer columns would be preferred.
+    The directions and the codes are nested: 1/√m is applied in decoding, since with it in the code, as in the paper,
+    the learner's targets would differ for each m.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ class CompressedSensing(LinearLabelSpace):
     sparsity : int or None
         k, how many labels "omp" and "cosamp" may give an instance a score other than 0 (never more than there are
         dimensions or labels). None: the label cardinality of the training set (labels per instance, on average),
-        rounded, a half to the even number; 1 at least. Of no meaning to "lasso".
+        rounded, a half to the even number; 1 at least. Not used by "lasso".
     penalty : float
-        λ > 0 of "lasso", in units of a label; of no meaning to the others.
+        λ > 0 of "lasso", in units of a label; not used by the others.
     random_state : int, RandomState instance or None
         Seed of the directions.
 

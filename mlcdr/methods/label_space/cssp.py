@@ -16,16 +16,16 @@ from mlcdr.numerics.moments import Moments
 class CSSP(LinearLabelSpace):
     """Column subset selection (CSSP): learn some of the labels, and put the others together from them.
 
-    Source: Bi & Kwok 2013 (ICML), *Efficient multi-label classification with many labels*; Sun 2017 (thesis) has it for
-    comparison.
+    Source: Bi & Kwok 2013 (ICML), *Efficient multi-label classification with many labels*; Sun 2017 (thesis) uses it
+    for comparison.
 
     Code y_J, the labels J (M of K) themselves; decoded by ŷ = y_J Y_J⁺Y, the least-squares fit of Y to Y_J.
 
     J is drawn with the leverage scores as probabilities, p_k = ‖(V_M)_k‖²/M, V_M (K×M) the leading right singular
-    vectors of Y: again and again, until M labels are chosen (sampling "leverage"); or the first M of a pivoted QR
-    factorisation of V_Mᵀ ("pivoted"), without chance. A label never positive has no leverage: where fewer than M labels
-    have any, there are so many dimensions; pivots are no more than the rank of Y. Scores depend on M, so the codes are
-    not nested. Y is not centred. Cost: that of YᵀY and 9K³.
+    vectors of Y: repeatedly, until M labels are chosen (sampling "leverage"); or J is the first M of a pivoted QR
+    factorisation of V_Mᵀ ("pivoted"), deterministically. A label never positive has leverage 0: if fewer than M labels
+    have positive leverage, their number is the number of dimensions; the number of pivots is at most the rank of Y.
+    Scores depend on M, so the codes are not nested. Y is not centred. Cost: that of YᵀY and 9K³.
 
     Parameters
     ----------

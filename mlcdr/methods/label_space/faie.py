@@ -31,11 +31,11 @@ class FaIE(HatLabelSpace):
 
     G is never formed. With H = WWᵀ, W = FE (n×r) from the factorisation of the features F, G = NNᵀ for N = [Y, √ω W],
     so z = Nv/√μ for each eigenpair (μ, v) of NᵀN, of size K + r: a code is linear in labels and features together,
-    z = yA + xB + c, D = √μ times v's first K entries, and second moments are all it takes. Cost: the factorisation
-    (d³/3, shared), 2d³ for WᵀW, and up to 9(K + r)³; a truncated solver takes over where K + r is large and M small.
+    z = yA + xB + c, D = √μ times v's first K entries, and second moments suffice. Cost: the factorisation (d³/3,
+    shared), 2d³ for WᵀW, and up to 9(K + r)³; a truncated solver takes over where K + r is large and M small.
 
-    Where labels depend on one another, the last dimensions can have eigenvalue 0 or ω, be arbitrary, and decode to
-    nothing: D's row is 0.
+    Where labels depend on one another, the last dimensions can have eigenvalue 0 or ω, be arbitrary, and decode to 0:
+    D's row is 0.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class FaIE(HatLabelSpace):
     constant : bool
         Whether a column of ones joins X in F, its coefficient penalised like the others. Only where X is not centred.
     coding : {"zero_one", "plus_minus_one"}
-        Y (n×K): label sets of {0, 1}, to be parted at ½ after decoding; or of ±1, to be parted at 0.
+        Y (n×K): label sets of {0, 1}, with threshold ½ after decoding; or of ±1, with threshold 0.
 
     Attributes
     ----------
@@ -117,7 +117,8 @@ class FaIE(HatLabelSpace):
         return moments.with_targets(self.label_weights_, self.feature_weights_, self.offset_)
 
     def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:
-        """As in `LinearLabelSpace`: what no code can recover of Y, and what predicted codes miss of the rest.
+        """As in `LinearLabelSpace`: the part of Y that no code can recover, and the error of predicted codes on the
+        rest.
 
         With P the projection on the rows of D, ‖Y − YP‖²/n and ‖YP − r(X)D‖²/n, for the first 1, …, M dimensions; in
         units of {0, 1}. They sum to ‖Y − r(X)D‖²/n.

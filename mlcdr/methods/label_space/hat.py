@@ -35,7 +35,7 @@ class HatLabelSpace(LinearLabelSpace):
         return explained_scatter(self._regressors(moments), self.alpha)
 
     def _regressors(self, moments: Moments) -> Moments:
-        """The moments of what H projects on: the features as `centre` and `constant` have them."""
+        """The moments of what H projects on: the features by the options `centre` and `constant`."""
         if self.centre:
             return moments
         return (moments.with_constant() if self.constant else moments).uncentred()

@@ -25,15 +25,15 @@ class Identity(LinearLabelSpace):
     coding : {"centred", "zero_one", "plus_minus_one"}
         The targets of the learner: "centred", y − ȳ; "zero_one", y as it is, so that a penalised intercept is drawn
         towards "absent"; "plus_minus_one", 2y − 1, drawn towards neither. With the first two the scores are in units
-        of {0, 1}, to be parted at ½; with ±1 they are in these, to be parted at 0 (`threshold: zero`). That is what
-        happens, too, where a method has no `threshold`.
+        of {0, 1}, with threshold ½; with ±1 they are in units of ±1, with threshold 0 (`threshold: zero`). These are
+        also the defaults of a method without `threshold`.
 
     Attributes
     ----------
     directions_ : array of shape (K, K)
         I.
     mean_ : array of shape (K,)
-        What is taken off the labels: ȳ, 0 or ½.
+        The offset subtracted from the labels: ȳ, 0 or ½.
     n_components_ : int
         K.
     """
@@ -70,5 +70,5 @@ class Identity(LinearLabelSpace):
 
     @property
     def _unit(self) -> float:
-        """What lies between absence and presence."""
+        """The difference between the numbers for presence and absence."""
         return 2.0 if self.coding == "plus_minus_one" else 1.0

@@ -25,8 +25,8 @@ def leading(
 ) -> tuple[Array, Array]:
     """The `n` largest eigenvalues of a K×K matrix of the labels and their vectors as rows, descending.
 
-    For a tenth of 5000 labels or more at most, from the operator alone, if Lanczos' iteration gets them. Cost: some
-    multiple of n products, a few of them more to see that none is overlooked.
+    For K ≥ 5000 and at most a tenth of them, from the operator alone, if Lanczos' iteration finds them. Cost: some
+    multiple of n products, and a few more to check that none is missed.
     """
     if moments.has_rows and moments.n_labels >= LANCZOS_FROM and 10 * n <= moments.n_labels:
         with contextlib.suppress(IllConditioned):

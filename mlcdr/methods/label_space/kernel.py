@@ -56,7 +56,7 @@ class KernelLabelSpace(LinearLabelSpace):
     def misfit(cls, learner: Any, regression: Any = None) -> str | None:
         """Why the label space and that learner do not go together; None if they do.
 
-        The learner is an estimator, not its class: one that is made of another has a kernel if that has.
+        The learner is an estimator, not its class: a meta-estimator has a kernel if its inner estimator has.
         """
         kernel, name = has_kernel(learner), type(learner).__name__
         if kernel and regression is not None:

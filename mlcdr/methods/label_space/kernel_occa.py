@@ -16,10 +16,10 @@ class KernelOCCA(KernelLabelSpace):
 
     V: the M leading eigenvectors of Zᵀ(2KQ − QKKQ − I)Z = −Zᵀ(I − KQ)²Z (K×K), Q = (K + αI)⁻¹, K the kernel matrix.
 
-    They minimise the prediction error ‖KQZVᵀ − ZVᵀ‖² of kernel ridge regression on the training set, and are blind to
-    the encoding error. Labels that are (nearly) constant come first: nothing is easier to learn. Kernel and α are those
-    of the method's learner `kernel_ridge`; for a learner of another kind, `regression: {kernel_ridge: {...}}` sets
-    them. Cost: that of the learner `kernel_ridge`, shared with it, about 4nK² and 9K³.
+    They minimise the prediction error ‖KQZVᵀ − ZVᵀ‖² of kernel ridge regression on the training set, and ignore the
+    encoding error. Labels that are (nearly) constant come first: nothing is easier to learn. Kernel and α are those of
+    the method's learner `kernel_ridge`; for a learner of another kind, `regression: {kernel_ridge: {...}}` sets them.
+    Cost: that of the learner `kernel_ridge`, shared with it, about 4nK² and 9K³.
     """
 
     def _find_directions(self, moments: Moments, n: int) -> Array:

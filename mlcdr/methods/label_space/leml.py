@@ -33,8 +33,8 @@ class LEML(LinearLabelSpace):
     min ½‖Z − X̃WHᵀ‖² + ½λ(‖W‖² + ‖H‖²) over W (d×M) and H (K×M), equation (3); ŷ = (x − x̄)WHᵀ + ȳ.
 
     X̃ = X − x̄ and Z = Y − ȳ are centred, which is a free intercept; the paper has none. From CPLST's directions as H,
-    with the same ridge (PLST's where S is not formed), these steps alternate until the objective falls by less than
-    `tol` of itself:
+    with the same ridge (PLST's where S is not formed), these steps alternate until the relative decrease of the
+    objective is below `tol`:
 
     - W: SWHᵀH + λW = CH, by a tridiagonal form of S = X̃ᵀX̃ (d×d) and the eigenvectors of HᵀH; by conjugate gradients on
       the rows (as in the paper) where X has 15,000 rows and features or more;
@@ -42,11 +42,11 @@ class LEML(LinearLabelSpace):
     - with WHᵀ = UΣVᵀ, W = U√Σ and H = V√Σ: of all factors with this product those with the smallest penalty, λ times
       the nuclear norm. The paper has no such step; without it the first two take some ten times as many rounds.
 
-    S, C and ‖Z‖² are all it needs. Where M is the rank of the solution or more, it is that with the nuclear norm,
-    ½‖Z − X̃B‖² + λ‖B‖_*; with λ → 0, reduced-rank regression, which is CPLST with least squares.
+    It needs S, C and ‖Z‖² only. Where M is at least the rank of the solution, this is the solution with the nuclear
+    norm, ½‖Z − X̃B‖² + λ‖B‖_*; with λ → 0, reduced-rank regression, which is CPLST with least squares.
 
     LEML is label space and regression in one. The code t = (y − ȳ)H + (x − x̄)W(I − HᵀH), linear in labels and
-    features like FaIE's, is the one of which ridge regression with the same α = λ and a free intercept learns W: with
+    features like FaIE's, is the one for which ridge regression with the same α = λ and a free intercept gives W: with
     `learner: {ridge: {alpha: λ}}` predictions are the paper's (to `tol`, since W is then found again for the last H).
     Another learner fits the same codes. Not nested: each M is fitted by itself, the tridiagonal form serves all.
 
@@ -65,7 +65,7 @@ class LEML(LinearLabelSpace):
     Attributes
     ----------
     directions_ : array of shape (M, K)
-        Hᵀ; its rows are orthogonal, the longest first, and of the lengths of W's columns.
+        Hᵀ; its rows are orthogonal, the longest first, and as long as W's columns.
     feature_weights_ : array of shape (d, M)
         W.
     objective_ : array of shape (n_iter_,)
@@ -117,7 +117,8 @@ class LEML(LinearLabelSpace):
         return moments.with_targets(H, of_features, -(self.mean_ @ H) - self._mean_x @ of_features)
 
     def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:
-        """As in `LinearLabelSpace`, of the decoded codes: what no code can tell of Z, and what predicted ones miss.
+        """As in `LinearLabelSpace`, of the decoded codes: the part of Z that no code can represent, and the error of
+        predicted codes.
 
         With P the projection on the rows of Hᵀ, ‖Z − ZP‖²/n and ‖ZP − r(X)Hᵀ‖²/n, for the first 1, …, M dimensions.
         """

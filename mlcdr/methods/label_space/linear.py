@@ -1,6 +1,6 @@
 """The base of the linear label-space reducers: a code t = V(y − ȳ) and its decoding ŷ = Vᵀt + ȳ.
 
-A method of this kind is its directions V; its file holds how they are found.
+A method is defined by its directions V; its file shows how they are found.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class ObliqueLabelSpace(LinearLabelSpace):
     """Base of the reducers whose directions are not orthogonal, and which decode by the pseudo-inverse: V⁺t + ȳ.
 
     With V = RᵀQᵀ from the QR factorisation Vᵀ = QR (of the rows of V that are not 0), V⁺t = Qc, Rᵀc = t, and the first
-    m entries of c come of the first m of t.
+    m entries of c depend on the first m of t only.
 
     Attributes
     ----------
@@ -155,7 +155,8 @@ class ObliqueLabelSpace(LinearLabelSpace):
         return scipy.linalg.solve_triangular(self.mixing_[:m, :m], codes[:, :m].T, trans="T", check_finite=False).T
 
     def error_terms(self, Y: Any, codes: Array) -> tuple[Array, Array]:
-        """As in `LinearLabelSpace`, of the decoded codes: what no code can tell of Z, and what predicted ones miss.
+        """As in `LinearLabelSpace`, of the decoded codes: the part of Z that no code can represent, and the error of
+        predicted codes.
 
         With P = V⁺V the projection on the rows of V, ‖Z − ZP‖²/n and ‖ZP − r(X)(V⁺)ᵀ‖²/n, for the first 1, …, M
         dimensions; they sum to ‖Y − ŷ‖²/n.
@@ -170,7 +171,7 @@ class ObliqueLabelSpace(LinearLabelSpace):
 
 
 def error_terms_along(z: Array, true: Array, predicted: Array) -> tuple[Array, Array]:
-    """‖Z‖²/n less what each further orthonormal direction has of it, and ‖codes − predicted codes‖²/n (n×M each)."""
+    """‖Z‖²/n minus its parts along the first orthonormal directions, and ‖codes − predicted codes‖²/n (n×M each)."""
     total = np.sum(z**2)
     encoding = total - np.cumsum(np.sum(true**2, axis=0))
     encoding[encoding < 1e-12 * total] = 0.0  # nothing but rounding is left

@@ -15,9 +15,9 @@ class OCCA(HatLabelSpace):
 
     V: the M leading eigenvectors of Zᵀ(H − I)Z (K×K), H the hat matrix of the regression on the features.
 
-    They minimise the prediction error ‖HZVᵀ − ZVᵀ‖² of least squares, and are blind to the encoding error. Where the
-    features explain the training labels fully (as many independent features as instances), every direction is as good
-    as any other, and rounding chooses. Cost: the split's factorisation, about r K² for ZᵀHZ (r the rank of X) and 9K³.
+    They minimise the prediction error ‖HZVᵀ − ZVᵀ‖² of least squares, and ignore the encoding error. Where the features
+    explain the training labels fully (as many independent features as instances), all directions are equally good, and
+    rounding errors decide. Cost: the split's factorisation, about r K² for ZᵀHZ (r the rank of X) and 9K³.
     """
 
     def _find_directions(self, moments: Moments, n: int) -> Array:

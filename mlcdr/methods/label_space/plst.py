@@ -18,8 +18,8 @@ class PLST(LinearLabelSpace):
 
     V: the M leading eigenvectors of ZᵀZ (K×K), Z = Y − ȳ; they minimise the encoding error ‖Z − ZVᵀV‖².
 
-    Blind to the features. Cost about 9K³ (a truncated solver takes over where K is large and M small; from 5000 labels
-    on, for a tenth of them at most, it works on v ↦ Zᵀ(Zv), 4 nnz(Y) for a product, and K×K matrices there are none).
+    The features are not used. Cost about 9K³ (a truncated solver takes over where K is large and M small; from 5000
+    labels on, for a tenth of them at most, it works on v ↦ Zᵀ(Zv), 4 nnz(Y) for a product, and forms no K×K matrix).
 
     Parameters
     ----------

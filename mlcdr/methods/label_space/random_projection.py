@@ -16,15 +16,15 @@ class RandomProjection(ObliqueLabelSpace):
     """Random projection: codes along random directions, decoded by the pseudo-inverse.
 
     Source: Johnson & Lindenstrauss 1984; the decoding is the linear one for directions that are not orthogonal
-    (Moore-Penrose), as scikit-learn's `GaussianRandomProjection` has it.
+    (Moore-Penrose), as in scikit-learn's `GaussianRandomProjection`.
 
-    t = V(y − ȳ), ŷ = V⁺t + ȳ, with M random directions (V is M×K): the baseline of all that choose theirs.
+    t = V(y − ȳ), ŷ = V⁺t + ȳ, with M random directions (V is M×K): a baseline for methods that choose their directions.
 
     V has independent entries from N(0, 1); it depends on neither features nor labels. V⁺V projects label vectors on M
     random dimensions of K, which keeps M/K of ‖Z‖² in the mean, and all of it with M = K. With V = RᵀQᵀ from the QR
-    factorisation Vᵀ = QR (Q is K×M), V⁺t = Qc, Rᵀc = t; the first m entries of c come of the first m of t, so the
-    directions are nested. `compressed_sensing` has the same codes, and decodes on the assumption that label sets are
-    small. Cost: 2KM² for the factorisation, M²/2 + KM an instance.
+    factorisation Vᵀ = QR (Q is K×M), V⁺t = Qc, Rᵀc = t; the first m entries of c depend on the first m of t only, so
+    the directions are nested. `compressed_sensing` has the same codes, and decodes on the assumption that label sets
+    are small. Cost: 2KM² for the factorisation, M²/2 + KM an instance.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Sparse recovery: vectors s of few non-zero entries from codes t ≈ As, for many codes at once.
 
-The columns of A (m×K) are taken at unit length, and A is seen through its Gram matrix G = AᵀA (K×K) and the
-correlations b = Aᵀt only. Every code is decoded as if it were alone; they are stacked because that is quick.
+The columns of A (m×K) are scaled to unit length, and A is used only through its Gram matrix G = AᵀA (K×K) and the
+correlations b = Aᵀt. Codes are decoded independently; they are stacked for speed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def orthogonal_matching_pursuit(gram: Array, correlations: Array, sparsity: int)
     """Orthogonal matching pursuit (Pati, Rezaiifar & Krishnaprasad 1993; Davis, Mallat & Zhang 1994), in batches.
 
     The support S of each s starts empty; the column most correlated with the residual, argmax |a_jᵀ(t − As)|, joins it
-    (the first of equals), and s_S is the least-squares solution on S, `sparsity` times over. A column that depends on
-    those in S ends it early: nothing of t is left that another could explain.
+    (ties: the first), and s_S is the least-squares solution on S, `sparsity` times over. It ends early if the column
+    depends linearly on those in S: no column can then explain more of t.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ def _pursue(gram: Array, b: Array, sparsity: int) -> Array:
 def cosamp(gram: Array, correlations: Array, sparsity: int) -> Array:
     """Compressive sampling matching pursuit, CoSaMP (Needell & Tropp 2009, algorithm 2.1), in batches.
 
-    From s = 0, over and over: the 2k columns most correlated with the residual, and those of the support of s; the
+    From s = 0, repeatedly: the 2k columns most correlated with the residual, and those of the support of s; the
     least-squares solution on these (at most 3k; the shortest, should they be dependent); its k largest entries are the
     new s. It ends when a round does not make the residual ‖t − As‖ smaller (that s is not taken), or after 100 rounds;
-    then s becomes the least-squares solution on its support, which the algorithm as printed leaves out. Of equal
-    entries the first come first.
+    then s becomes the least-squares solution on its support, which the algorithm as printed leaves out. Ties go to the
+    first entries.
 
     Parameters
     ----------

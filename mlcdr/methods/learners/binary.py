@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 class LinearBinaryClassifier(ClassifierMixin, Learner):
     """Base of the classifiers of one label by the sign of wᵀx + b; a method has `_fit_valid`, which finds w and b.
 
-    A label that is the same in all training rows is what will be predicted.
+    A label that is constant in the training set is predicted with that value.
 
     Attributes
     ----------

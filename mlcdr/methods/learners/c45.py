@@ -33,20 +33,20 @@ class C45(ClassifierMixin, Learner):
     gain ratio: the gain by the entropy of (n_l/n, n_r/n). c is the largest value of x_j in the training set not above
     the middle of the cut. A node is a leaf if it has fewer than 2 `min_instances` rows, one class, or no such feature.
 
-    Pruning: a node with e errors of n rows is expected to make as many as the upper limit of a confidence interval
-    (`confidence`) for e. From the bottom up, a subtree gives its place to a leaf, or to its larger child, if these
-    are not expected to make 0.1 errors more. Equal gains and ratios (to 1e-6) go to the first feature, equal classes
-    to the first class.
+    Pruning: the expected errors of a node with e errors on n rows are the upper limit of a confidence interval
+    (`confidence`) for e. From the bottom up, a subtree is replaced by a leaf, or by its larger child, if that adds at
+    most 0.1 to the expected errors. Equal gains and ratios (to 1e-6) go to the first feature, equal classes to the
+    first class.
 
-    Features are numbers, none is missing. Sparse and dense X give the same tree. Needs numba (optional extra `trees`).
-    Cost: n log n for each feature, and for each level of the tree the non-zeros and d.
+    Features are numeric, without missing values. Sparse and dense X give the same tree. Needs numba (optional extra
+    `trees`). Cost: n log n for each feature, and for each level of the tree the non-zeros and d.
 
     Parameters
     ----------
     min_instances : int
         The least number of rows on a side.
     confidence : float
-        Of the pruning; 0.25 is C4.5's, less prunes more.
+        Confidence level of the pruning; 0.25 is C4.5's default, smaller values prune more.
     pruned : bool
         False: the tree as it was grown.
 
@@ -72,7 +72,7 @@ class C45(ClassifierMixin, Learner):
 
     @classmethod
     def warm_up(cls) -> None:
-        """Load the machine code, or compile it: what else would be a part of the first fit's time.
+        """Load the machine code, or compile it, so that the first fit's time does not include this.
 
         Raises
         ------
@@ -104,6 +104,6 @@ class C45(ClassifierMixin, Learner):
         return self.tree_.shares[self.tree_.leaf_of(X)]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most frequent class (n,) there."""
+        """The most frequent class (n,) in the leaf of each row of X (n×d)."""
         shares = self.predict_proba(X)
         return self.classes_[np.argmax(shares, axis=1)]

@@ -31,7 +31,7 @@ class ClassTree:
     Attributes
     ----------
     feature : array of shape (m,)
-        What a node tests; −1 in a leaf, and in what pruning has left without a parent.
+        The feature that a node tests; −1 in leaves, and in nodes that pruning has cut off.
     threshold : array of shape (m,)
         x ≤ threshold goes left.
     left, right : arrays of shape (m,)
@@ -62,7 +62,7 @@ class ClassTree:
     def descend(
         self, block: Array, place: NDArray[np.intp], node: int, rows: NDArray[Any]
     ) -> Iterator[tuple[int, NDArray[Any]]]:
-        """A node and all below it, each with those of some rows that come to it, by `tested_columns`."""
+        """A node and its descendants, each with those of the given rows that reach it, by `tested_columns`."""
         waiting = [(node, rows)]
         while waiting:
             u, here = waiting.pop()
@@ -186,7 +186,7 @@ def _largest_below(columns: Columns, j: int, cut: float, n: int) -> float:
 
 @compiled
 def _divide(rows, values, begin, end, goes_left):  # type: ignore[no-untyped-def]
-    """Bring what goes left to the front of each column's run of rows and values; returns where the others begin."""
+    """Move the rows that go left to the front of each column's run of rows and values; return where the rest begins."""
     middles = begin.copy()
     rows_aside, values_aside = np.empty(len(goes_left), dtype=rows.dtype), np.empty(len(goes_left))
     for j in range(len(begin)):
@@ -256,8 +256,8 @@ def _errors(y: NDArray[np.int64]) -> int:
 
 
 def _prune(tree: ClassTree, X: Any, y: NDArray[np.int64], rows_of: list[Indices], confidence: float) -> None:
-    """Collapse what has no fewer training errors than a leaf; then, bottom up, put a leaf, or the larger child, in the
-    place of a subtree that is not expected to err less.
+    """Collapse subtrees with no fewer training errors than a leaf; then, bottom up, replace a subtree by a leaf, or by
+    its larger child, if that adds at most `PRUNING_SLACK` to the expected errors.
     """
     feature, threshold, left, right = tree.feature, tree.threshold, tree.left, tree.right
     errors = [_errors(y[rows]) for rows in rows_of]

@@ -17,8 +17,8 @@ class KernelRidge(Regressor):
 
     f(x) = Σ_i k(x, x_i) a_i + z̄ with A = (K + αI)⁻¹(Z − z̄) (n×q), K_ij = k(x_i, x_j) (n×n).
 
-    It minimises ‖f(X) − Z‖² + α‖f − z̄‖² in the kernel's space of functions. The targets are centred, so that far from
-    all training rows a Gaussian kernel predicts their mean; the kernel is not. Where α is below the rounding of K's
+    It minimises ‖f(X) − Z‖² + α‖f − z̄‖² in the kernel's space of functions. The targets are centred (the kernel is
+    not), so that a Gaussian kernel predicts their mean far from all training rows. Where α is below the rounding of K's
     eigenvalues, this is the limit α → 0. Cost: n² products of rows (in an experiment, once for a data set), n³/3 and
     2n²q; q and the number of dimensions of a code hardly matter. Memory: 8n² bytes, twice.
 
@@ -28,7 +28,7 @@ class KernelRidge(Regressor):
         α > 0.
     kernel : str
         "gaussian" (exp(−γ‖x − x'‖²), scikit-learn's "rbf"), "linear", "poly", or any other name that scikit-learn's
-        `pairwise_kernels` knows; it must be positive semi-definite, or α make up for it. "chi2" and "additive_chi2"
+        `pairwise_kernels` accepts; it must be positive semi-definite, or α large enough. "chi2" and "additive_chi2"
         take dense features only.
     gamma : float or None
         γ of the kernel, if it has one. None: scikit-learn's default (1 over the number of features; 1 for "chi2").
@@ -36,7 +36,7 @@ class KernelRidge(Regressor):
         Of the kernels "poly", (γxᵀx' + coef0)^degree, and "sigmoid", tanh(γxᵀx' + coef0).
     solver : {"cholesky", "eigen"}
         How K + αI is inverted: by a Cholesky factorisation for each α, or by one eigendecomposition of K (about 9n³)
-        for all values of α, which pays from about a dozen of them.
+        for all values of α, which pays off from about a dozen values on.
 
     Attributes
     ----------

@@ -25,9 +25,9 @@ class LeastSquares(LinearLearner):
     ----------
     rank_deficient : {"minimum_norm", "drop_aliased"}
         Which of the solutions, where there are many. "drop_aliased" is that of R's `lm`: in file order, the intercept
-        first, a feature of which those before it leave less than 1e-7 gets coefficient 0. It depends on the features'
-        order, not on their scale. Cost, with r features kept: a Cholesky factorisation of S, r³/3 to dr²; where
-        rounding in S could hide which are kept, or d > 4n, a QR factorisation of the rows, 4ndr.
+        first, a feature whose residual given those before it is below 1e-7 of its norm gets coefficient 0. It depends
+        on the features' order, not on their scale. Cost, with r features kept: a Cholesky factorisation of S, r³/3 to
+        dr²; where rounding in S could hide which are kept, or d > 4n, a QR factorisation of the rows, 4ndr.
     """
 
     rank_deficient: str = parameter("minimum_norm", one_of("minimum_norm", "drop_aliased"))

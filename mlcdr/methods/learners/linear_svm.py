@@ -20,9 +20,9 @@ class LinearSVM(LinearBinaryClassifier):
 
     Minimise ½‖w‖² + ½b² + C Σ max(0, 1 − yᵢ(wᵀxᵢ + b))² over w (d) and b, with y = ±1.
 
-    The label is there where wᵀx + b > 0. The bias is the weight of a feature that is 1 everywhere, so it is penalised
-    as the others are. Features are taken as they come. A label that is the same in all training rows is predicted so,
-    with w = 0 and b = ±1. Cost: some tens of passes over X.
+    The label is predicted where wᵀx + b > 0. The bias is the weight of a constant feature 1, so it is penalised like
+    the others. Features are not scaled. A label that is constant in the training set is predicted with that value, with
+    w = 0 and b = ±1. Cost: some tens of passes over X.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ class LinearSVM(LinearBinaryClassifier):
         C > 0.
     solver : {"auto", "primal", "dual"}
         Newton's method in w, or coordinate descent in the dual; "auto": primal where there are more instances than
-        features, dual otherwise. Both find the same w, as exactly as `tol` has it.
+        features, dual otherwise. Both find the same w, up to `tol`.
     tol : float or None
-        When to stop, as LIBLINEAR's −e. None: LIBLINEAR's defaults, 0.01 in the primal and 0.1 in the
-        dual, which on features of very different scales is far from the minimum (birds, emotions) and is what the
-        printed numbers of Sun 2017, Tables 4.2 to 4.5 are.
+        When to stop, as LIBLINEAR's −e. None: LIBLINEAR's defaults, 0.01 in the primal and 0.1 in the dual. The latter
+        stops far from the minimum on features of very different scales (birds, emotions), and gives the printed numbers
+        of Sun 2017, Tables 4.2 to 4.5.
     max_iter : int
         Iterations at most.
     random_state : int, RandomState instance or None

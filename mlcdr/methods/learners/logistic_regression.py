@@ -47,7 +47,7 @@ class LogisticRegression(LinearBinaryClassifier):
     (nd² + d³/3), and conjugate gradients preconditioned by its diagonal otherwise (the entries of X that are not 0, for
     each inner step). A label that is the same in all training rows has w = 0, and probability 0 or 1.
 
-    With λ near 0 and rows that a plane separates, the minimum is so flat that predictions depend on where the iteration
+    With λ near 0 and linearly separable rows, the minimum is so flat that predictions depend on where the iteration
     ends: with λ = 2e-8, two in a hundred labels of HOMER on enron differ from those of a dense solution.
 
     Parameters
@@ -55,13 +55,13 @@ class LogisticRegression(LinearBinaryClassifier):
     alpha : float
         λ > 0.
     intercept : {"penalised", "free", "none"}
-        "penalised": b is a weight as the others are, that of a feature that is always 1, as liblinear has it; "free": b
-        is not penalised; "none": b = 0.
+        "penalised": b is the weight of a constant feature 1, penalised like the others, as in liblinear; "free": b is
+        not penalised; "none": b = 0.
     scale : {"raw", "unit_variance"}
-        What λ is put on: the weights of the features as they are, or of features divided by their standard deviation
-        in the training set (n − 1), that is, λσ²w²; a feature that is constant keeps λ. WEKA's Logistic with a ridge of
-        ρ is "unit_variance" with λ = 2ρ and a free intercept (its penalty has no ½): that is what gives the numbers of
-        Table 3.2, though the text has no word of it.
+        What λ penalises: the weights of the features as they are, or of features divided by their standard deviation in
+        the training set (n − 1), that is, λσ²w²; a feature that is constant keeps λ. WEKA's Logistic with a ridge of ρ
+        is "unit_variance" with λ = 2ρ and a free intercept (its penalty has no ½): this gives the numbers of Table 3.2,
+        though the text does not mention it.
     tol : float
         Steps end where one more would lower the objective by less than this share of it.
 
@@ -72,7 +72,7 @@ class LogisticRegression(LinearBinaryClassifier):
     coef_ : array of shape (1, d)
         w.
     intercept_ : array of shape (1,)
-        b; of a constant label ±700, for a certainty.
+        b; ±700 for a constant label (probability 0 or 1).
     n_iter_ : int
         The steps that were taken.
     """
@@ -170,9 +170,9 @@ class Design:
     matrix : array or CSR of shape (n, m)
         The features, with a column of ones behind them if there is an intercept.
     transposed : array or CSR of shape (m, n)
-        The same, ready to be multiplied from the other side.
+        Its transpose, stored for fast products.
     squares : array or CSR of shape (m, n), or None
-        That with its entries squared; None where the Hessian matrix is factorised.
+        The transpose with its entries squared; None where the Hessian matrix is factorised.
     """
 
     matrix: Any
@@ -181,7 +181,7 @@ class Design:
 
     @classmethod
     def of(cls, X: Any, intercept: str) -> Design:
-        """Of features X (n×d, dense or CSR)."""
+        """From features X (n×d, dense or CSR)."""
         n, few = X.shape[0], _is_factorised(X)
         if not sp.issparse(X) and not few and np.count_nonzero(X) < _SPARSE * X.size:
             X = sp.csr_array(X)
@@ -294,7 +294,7 @@ def minimise(
 
 
 def _only(go: NDArray[np.bool_], *arrays: Any) -> list[Any]:
-    """The columns, or numbers, of the labels that go on."""
+    """The columns, or numbers, of the labels whose iteration continues."""
     return [None if each is None else each.compress(go, axis=-1) for each in arrays]
 
 

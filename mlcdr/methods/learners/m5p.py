@@ -33,19 +33,20 @@ class M5P(Regressor):
     model takes the place of the subtree if its error times (n + 2v)/(n − v), with v parameters, is not larger.
     Smoothing: from leaf to root, a prediction p becomes (n p + 15 q)/(n + 15), with the parent's model's q.
 
-    The trees are chaotic: where a side of a cut has equal targets, its fifth root turns a rounding error into 1e-4, and
-    that decides between attributes that cut the rows alike. So the order of summation belongs to the definition. With
-    `ties="weka"` it is WEKA's, and so are the trees, but for models in which two features have the same standardised
-    coefficient, or a feature leaves Akaike's criterion as it is: there WEKA's own rounding decides what is dropped, in
-    no order that can be determined from outside (found among a few binary features and small whole targets: 12 of 5,692
-    random trees of 4 to 60 rows). Features are numbers and none is missing; WEKA codes a nominal of two values by its
-    position in the declaration, and trees on 1 − x need not be those on x. The same trees for sparse and dense X.
+    The trees are sensitive to rounding: where a side of a cut has equal targets, its fifth root turns a rounding error
+    into 1e-4, and that decides between attributes that cut the rows alike. So the order of summation belongs to the
+    definition. With `ties="weka"` it is WEKA's, and so are the trees, except where two features of a model have the
+    same standardised coefficient, or dropping a feature leaves Akaike's criterion unchanged: there WEKA's rounding
+    errors decide what is dropped, which cannot be reproduced (found with a few binary features and small integer
+    targets: 12 of 5,692 random trees of 4 to 60 rows). Features are numeric, without missing values; WEKA codes a
+    nominal of two values by its position in the declaration, and trees on 1 − x need not be those on x. The same trees
+    for sparse and dense X.
 
-    Needs numba (optional extra `trees`). The first fit of a process loads the machine code, and where none has been
-    kept compiles it first (`warm_up`; the bench does so before it times anything). Cost of an output: for each level of
-    the tree a walk over the non-zeros and, for each feature that can be cut, over the rows ("rows"); over the rows for
-    each feature, and a sort of them as far as they tie ("weka": up to twice the cost on dense features, several times
-    on sparse ones; the other is as good, and not WEKA's where rows tie); the models' np² + p³.
+    Needs numba (optional extra `trees`). The first fit of a process loads the machine code, or compiles it if none is
+    stored (`warm_up`, which the bench calls before any timing). Cost of an output: for each level of the tree a walk
+    over the non-zeros and, for each feature that can be cut, over the rows ("rows"); over the rows for each feature,
+    and a sort of them as far as they tie ("weka": up to twice the cost on dense features, several times on sparse ones;
+    "rows" gives trees as good, but not WEKA's where rows tie); the models' np² + p³.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class M5P(Regressor):
 
     @classmethod
     def warm_up(cls) -> None:
-        """Load the machine code, or compile it: what else would be a part of the first fit's time.
+        """Load the machine code, or compile it, so that the first fit's time does not include this.
 
         Raises
         ------

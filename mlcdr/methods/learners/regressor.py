@@ -33,7 +33,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Learner):
         return self
 
     def _fit_rows(self, X: Any, Z: Array) -> None:
-        """Fit from checked rows X (n×d, dense or CSR) and targets Z (n×q): from their moments, if that is the way."""
+        """Fit from checked rows X (n×d, dense or CSR) and targets Z (n×q): by default from their moments."""
         method: Any = self
         method.fit_moments(Moments.from_arrays(X, Z))
 

@@ -39,9 +39,10 @@ class Ridge(LinearLearner):
     intercept: str = parameter("free", one_of("free", "penalised", "none"))
 
     def fit_alone(self, X: Any, z: Array) -> LinearLearner:
-        """Fit to rows X (n×d, dense or CSR) and one output z (n,), with nothing kept for another: `solved_alone`.
+        """Fit to rows X (n×d, dense or CSR) and one output z (n,), without results shared with other outputs:
+        `solved_alone`.
 
-        With a free intercept, or where rounding would hide what the equations hold, it is the fit from moments.
+        With a free intercept, or where the normal equations are too ill-conditioned, it is the fit from moments.
         """
         if self.intercept == "free":
             return self.fit_moments(Moments.from_arrays(X, z[:, None]))
@@ -75,15 +76,15 @@ class Ridge(LinearLearner):
 
 
 def solved_alone(rows: Any, z: Array, alpha: float) -> Array:
-    """(XᵀX + αI)⁻¹Xᵀz (d,) for rows X (n×d, dense or CSR), as a program without memory finds it.
+    """(XᵀX + αI)⁻¹Xᵀz (d,) for rows X (n×d, dense or CSR), computed without any shared result.
 
     The normal equations of the smaller side are formed and solved for this output alone: what `separate` measures.
-    Cost: nd² + d³/3, or n²d + n³/3 where d > n; sparse products cost what they hold.
+    Cost: nd² + d³/3, or n²d + n³/3 where d > n; sparse products cost their non-zeros.
 
     Raises
     ------
     IllConditioned
-        When rounding would hide what the equations hold.
+        When the normal equations are too ill-conditioned.
     """
     dual = rows.shape[1] > rows.shape[0]
     gram = rows @ rows.T if dual else rows.T @ rows

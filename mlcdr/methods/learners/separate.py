@@ -45,7 +45,7 @@ class Separate(Regressor):
 
     @available_if(_estimator_has_kernel)
     def kernel_regression(self) -> KernelRegression:
-        """That of the learner, if it has one: each output is fitted with the same kernel and α."""
+        """The kernel regression of the learner, if it has one: each output is fitted with the same kernel and α."""
         found: KernelRegression = self.estimator.kernel_regression()
         return found
 

@@ -76,7 +76,7 @@ class WekaM5P(Regressor):
 
 
 def require_weka() -> None:
-    """Refuse to go on without python-weka-wrapper3 or Java.
+    """Raise an error where python-weka-wrapper3 or Java is missing.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def require_weka() -> None:
 
 
 def _started() -> Any:
-    """What makes a Java class of its name; the virtual machine runs."""
+    """The function from a name to the Java class; the virtual machine is started if needed."""
     import logging
 
     import jpype

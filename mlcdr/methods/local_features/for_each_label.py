@@ -14,15 +14,15 @@ class ForEachLabel(WrappedSelector):
 
     The features that a selector (of `mlcdr.methods.feature_space`) keeps for each label as if there were no other.
 
-    So gain ratio, ReliefF and a wrapper stand beside label-dependent features in section 3.3 of Sun 2017. Parents do
-    not matter. Cost: that of the selector, for each label.
+    In section 3.3 of Sun 2017, gain ratio, ReliefF and a wrapper are compared with label-dependent features in this
+    way. Parents are not used. Cost: that of the selector, for each label.
 
     Parameters
     ----------
     selector : estimator or None
         With `n_features` and `get_support`. None: all features are kept.
     n_features : int, float or None
-        Takes the place of the selector's own. None: its own.
+        Replaces the selector's own `n_features`. None: unchanged.
     """
 
     _rows: tuple[Any, Any]

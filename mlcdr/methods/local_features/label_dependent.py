@@ -17,7 +17,7 @@ class LabelDependentFeatures(LocalSelector):
 
     The features of MLIG, (3.8) to (3.10), and of these the subset of MLCFS beside the parents, (3.11) and (3.12).
 
-    A structure among labels is learned from what MLIG leaves. Cost: that of both.
+    A structure among labels is learned from the features that MLIG selects. Cost: that of both.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class LabelDependentFeatures(LocalSelector):
         return self
 
     def alone(self, label: int) -> Columns:
-        """Those of MLIG."""
+        """The features that MLIG selects."""
         return self._relevant.alone(label)
 
     def beside(self, label: int, parents: Sequence[int]) -> Columns:
-        """Those of MLCFS among them."""
+        """The features that MLCFS selects among them."""
         return self._compact.beside(label, parents, within=self._relevant.alone(label))

@@ -23,8 +23,7 @@ _TABULATED = 2048
 class MLCFS(LocalSelector):
     """MLCFS: correlation-based selection of a subset of features for a label, starting from its parents.
 
-    Source: Sun 2017, section 3.2.2; Hall 2000 (CFS); the best-first search is that of Kohavi & John 1997, as WEKA has
-    it.
+    Source: Sun 2017, section 3.2.2; Hall 2000 (CFS); the best-first search is that of Kohavi & John 1997, as in WEKA.
 
     The subset S of features and parents Z̃ of label j, with the parents in it, that maximises (3.11),
 
@@ -32,9 +31,9 @@ class MLCFS(LocalSelector):
 
     ñ = |S|, ρ_YZ the mean over S of the symmetric uncertainty SU(Y_j, Z̃_k) = 2 I(Y_j; Z̃_k) / (H(Y_j) + H(Z̃_k)), ρ_ZZ
     that over pairs in S, each taken once, (3.12) (0 where both entropies are). Best-first search from the parents: the
-    best subset seen that has not been grown yet is grown by each single feature; it ends when `patience` subsets in
-    succession have brought no better one. The parents stay whatever is found, and a label keeps one feature at least,
-    the most correlated.
+    best subset not yet expanded is expanded by each single feature; the search ends when `patience` expansions in
+    succession give no better subset. The parents always stay in the subset, and a label keeps at least one feature, the
+    most correlated.
 
     Cost: the uncertainties of all pairs of features, from counts (beyond 2048 features, those of each chosen one with
     all others); and for a label the number of candidates for each subset that is grown.
@@ -143,10 +142,10 @@ class Subset:
 
 
 def best_first(start: Subset, relevance: Array, row: Callable[[int], Array], patience: int) -> frozenset[int]:
-    """The candidates of the best subset that a best-first search from `start` sees.
+    """The candidates of the best subset that a best-first search from `start` visits.
 
-    `relevance` (m,) is SU(y, c) of each candidate c, and `row(c)` (m,) that of c with all. Of subsets with equal merit
-    the one seen first counts as the better.
+    `relevance` (m,) is SU(y, c) of each candidate c, and `row(c)` (m,) that of c with all. Ties go to the subset
+    visited first.
     """
     best, best_merit, failures = start.members, start.merit, 0
     seen: set[frozenset[int]] = {start.members}

@@ -34,13 +34,13 @@ class LocalMLFS(LocalSelector):
 
         I(X_m; Y_j) + β Σ_(k ∈ Pa_j) I(Y_j; Y_k | X_m) + γ Σ_(n ∈ θ) I(Y_j; X_n | X_m)        (4.41)
 
-    with informations in bits, of features made discrete (`numerics.discretise`); ties go to the feature that comes
+    with information in bits, of features made discrete (`numerics.discretise`); ties go to the feature that comes
     first. Cost for a label: about d² look-ups of counts and, for sparse rows, the non-zeros of XᵀX; where few of very
     many features are selected, dM_s.
 
-    The author's program (`variant: published_code`) makes features discrete in a way of its own, chooses the first
-    feature by I(X_m; Y_j) alone, considers only the 100 features with the largest I(X_m; Y_j), and where 100 or more
-    are to be selected takes those with the largest, without (4.41).
+    The author's program (`variant: published_code`) discretises features differently, chooses the first feature by
+    I(X_m; Y_j) alone, considers only the 100 features with the largest I(X_m; Y_j), and where 100 or more are to be
+    selected takes those with the largest, without (4.41).
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class LocalMLFS(LocalSelector):
     beta, gamma : float or None
         The weights. None: 1/|Pa_j| and 1/|X_θ|.
     variant : {"text", "published_code"}
-        As the text has it, or the author's program.
+        The text, or the author's program.
     discretise : {"mean_std", "published_code", "equal_frequency", "none"} or None
         How features are made discrete. None: as the variant does ("mean_std" in the text).
     """

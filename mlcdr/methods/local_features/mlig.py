@@ -25,8 +25,8 @@ class MLIG(LocalSelector):
         α_j = 2r (e^β_j − 1) / (e^β_j + 1) + r,    β_j = mean IR / (IR_j (CVIR + 1)),
 
     between r, for rare labels, and 3r. A label without positive instances has IR_j = ∞, so α_j = r, and is left out of
-    the mean and the variation. Of features with equal gain the first go first. The thesis discretises numeric features
-    without saying how in this chapter; by default it is done as in its section 4.3.1.
+    the mean and the variation. Ties go to the first features. The thesis discretises numeric features without saying
+    how in this chapter; by default it is done as in its section 4.3.1.
 
     Cost: the information of all pairs of a feature and a label, from products of sparse counts.
 
@@ -62,7 +62,7 @@ class MLIG(LocalSelector):
 
 
 def shares_kept(positives: Array, ratio: float) -> Array:
-    """α_j (L,) of (3.9) for labels with so many positive instances (L,)."""
+    """α_j (L,) of (3.9) from the labels' numbers of positive instances (L,)."""
     there = positives > 0
     if not there.any():
         return np.full(len(positives), ratio)

@@ -17,15 +17,15 @@ class SameForAll(WrappedSelector):
 
     The features that a selector (of `mlcdr.methods.feature_space`) keeps, for each label alike.
 
-    What it does is what that selector does as a step before the learner; here its number of features is a parameter in
-    the same place as that of a selector for each label, so that one sweep compares them. Cost: that of the selector.
+    The result is that of the selector as a feature step before the learner. Here its number of features is the same
+    parameter as for a selector for each label, so that one sweep compares them. Cost: that of the selector.
 
     Parameters
     ----------
     selector : estimator or None
         With `n_features` and `get_support`. None: all features are kept.
     n_features : int, float or None
-        Takes the place of the selector's own. None: its own.
+        Replaces the selector's own `n_features`. None: unchanged.
     """
 
     hands_on_unlabelled: ClassVar[bool] = True  # the selector gets the rows without labels

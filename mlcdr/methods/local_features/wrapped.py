@@ -1,4 +1,4 @@
-"""A selector of the feature space in the place of one of features for a label: what the two ways to do it share."""
+"""The base of the two local selectors that use a selector of the feature space."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class WrappedSelector(LocalSelector):
     selector : estimator or None
         With `n_features` and `get_support`. None: all features are kept.
     n_features : int, float or None
-        Takes the place of the selector's own. None: its own.
+        Replaces the selector's own `n_features`. None: unchanged.
     """
 
     parts_of_all_labels: ClassVar[tuple[str, ...]] = ("selector",)
@@ -30,7 +30,7 @@ class WrappedSelector(LocalSelector):
     n_features: float | int | None = parameter(None, SIZE)
 
     def _selected(self, moments: Moments) -> Columns:
-        """What a clone of the selector, of which there is one, keeps of a training set which has its rows."""
+        """The features that a clone of the selector (not None) keeps for a training set, which must have its rows."""
         selector = clone(self.selector)
         if self.n_features is not None:
             selector.set_params(n_features=self.n_features)

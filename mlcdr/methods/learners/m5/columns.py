@@ -22,9 +22,9 @@ Pointers = NDArray[np.int64]
 class Columns:
     """Non-zero values by column, sorted by value (equal ones by row), and by row; the same for dense and sparse X.
 
-    Only of the d features that are not constant: the others play no part. Cost: X once, and nnz log n for columns that
-    are not in order already, as those of zeros and ones are. In the sorted order of a column the zeros, which are one
-    block in the order of the rows, stand between the negative and the positive values.
+    Only the d features that are not constant are stored: the others are not used. Cost: X once, and nnz log n for
+    columns that are not in order already, as those of zeros and ones are. In the sorted order of a column the zeros,
+    which are one block in the order of the rows, stand between the negative and the positive values.
 
     Attributes
     ----------

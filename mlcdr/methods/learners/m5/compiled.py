@@ -1,4 +1,4 @@
-"""Compilation by numba, an optional dependency: without it the modules import, and fitting is refused."""
+"""Compilation by numba, an optional dependency: without it the modules can be imported, but no model fitted."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ WARM_UP = np.array([[0.0, -1.0], [1.0, 2.0], [1.0, 0.0], [3.0, 2.0], [4.0, 0.0]]
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` compiled when it is first called; as it is where numba is missing (see `require_numba`).
+    """`function` compiled when it is first called; unchanged where numba is missing (see `require_numba`).
 
-    The machine code is kept on disk beside the source, or in the user's cache. numba takes up a change of the file
-    that a function stands in, not of the files of the functions it calls: compiled functions call none but their own
-    file's. Division by zero gives inf or nan (IEEE), and nothing is reordered: sums are made in the order of the loops.
+    The machine code is kept on disk beside the source, or in the user's cache. numba recompiles a function when its own
+    file changes, not when the files of the functions it calls do; so compiled functions call only functions of their
+    own file. Division by zero gives inf or nan (IEEE), and nothing is reordered: sums are made in the order of the
+    loops.
     """
     if numba is None:
         return function
@@ -35,7 +36,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def require_numba(what: str = "m5p") -> None:
-    """Refuse to go on without numba, which `what` needs.
+    """Raise an error where numba, which `what` needs, is missing.
 
     Raises
     ------

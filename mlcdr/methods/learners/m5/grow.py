@@ -97,11 +97,12 @@ def _best_cut(x, y, n, reach, spread, root, below, to_beat):  # type: ignore[no-
 
     Score: v^.2 − (n_l/n) v_l^.2 − (n_r/n) v_r^.2 with population variances. Each side has more than `reach` rows.
     Sums of the left part grow from the first row on; those of the right are summed from its first row on, once, and
-    then lose a row with each step. v is by the sums over all rows in this order.
+    then lose a row with each step. v is computed from the sums over all rows in this order.
 
-    Most cuts are out of the question, and the roots are what costs: so a score is computed if a bound of it is above
-    what is to be beaten. `spread` is about v, `root` its fifth root, and `below` a table of values not above the root's
-    chords (`_chords`); the root of v itself is not above its tangent there. With `spread` 0 every score is computed.
+    Most cuts cannot be the best, and the roots are the expensive part. So a score is computed only if an upper bound of
+    it is above `to_beat`. `spread` is about v, `root` its fifth root, and `below` a table of values not above the
+    root's chords (`_chords`); the root of v itself is not above its tangent there. With `spread` 0 every score is
+    computed.
     """
     total = square = sum_r = square_r = 0.0
     for i in range(reach):
@@ -164,7 +165,7 @@ def _variance(y, n):  # type: ignore[no-untyped-def]
 
 @compiled
 def _value(values, below, zeros, i):  # type: ignore[no-untyped-def]
-    """The i-th smallest value of a node, of whose stored `values` the first `below` come before the zeros."""
+    """The i-th smallest value of a node; the first `below` of its stored `values` come before the zeros."""
     if i < below:
         return values[i]
     return 0.0 if i < below + zeros else values[i - zeros]
@@ -172,9 +173,9 @@ def _value(values, below, zeros, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def _ranked(rows, values, below, zeros, row_sum, ranked, tied):  # type: ignore[no-untyped-def]
-    """A node's rows by value into `ranked`; into `tied`, for each rank, how many up to it have the value before them.
+    """Write a node's rows by value into `ranked`; into `tied`, for each rank, how many up to it equal the value before.
 
-    The rows of zeros that tie are left out. `row_sum`: of the numbers of all the node's rows.
+    The rows of tied zeros are left out. `row_sum`: the sum of the numbers of all the node's rows.
     """
     count = 0
     for i in range(len(rows)):
@@ -200,8 +201,8 @@ def _quicksort(keys, n, ranked, tied, lows, highs, equal, aside):  # type: ignor
     Up to three keys are sorted by exchanges. Of more, the first, middle and last are put in order, the middle one is
     the pivot and waits in the last place but one while those between are divided, equal ones going to either side.
 
-    What comes out of a part in which no two are equal is known (`ranked`), and so is what becomes of one in which all
-    are, if it is small: `equal[m, i]` is where the i-th of m comes from.
+    The result is known for a part without equal keys (`ranked`), and for a small part in which all keys are equal:
+    `equal[m, i]` is where the i-th of m comes from.
     """
     lows[0], highs[0] = 0, n - 1
     depth = 1
@@ -274,7 +275,7 @@ def _equals() -> Indices:
 
 @compiled
 def _find_cycles(size, cycles, keys, tied, lows, highs, equal, aside):  # type: ignore[no-untyped-def]
-    """What sorting by a constant does to the rows, as cycles, one after the other.
+    """The permutation of the rows by a sort on a constant key, as cycles, one after the other.
 
     `cycles`: the members, and for each the place where its cycle begins, and where it ends.
     """
@@ -299,7 +300,7 @@ def _find_cycles(size, cycles, keys, tied, lows, highs, equal, aside):  # type: 
 
 @compiled
 def _permute(order, cycles, times, aside):  # type: ignore[no-untyped-def]
-    """Sort `order` by a constant so many times."""
+    """Sort `order` by a constant `times` times."""
     for k in range(len(order)):
         low, high = cycles[1, k], cycles[2, k]
         come_from = k + times % (high - low)
@@ -312,7 +313,7 @@ def _permute(order, cycles, times, aside):  # type: ignore[no-untyped-def]
 
 @compiled
 def _by_row(y, order, rows, below, mark, stamp, ys):  # type: ignore[no-untyped-def]
-    """The targets of a node's rows into `ys`, by a column's values, ascending; equal ones by row."""
+    """Write the targets of a node's rows into `ys`, by a column's values, ascending; equal ones by row."""
     k = 0
     for row in rows[:below]:
         ys[k] = y[row]
@@ -348,7 +349,7 @@ def _sort_on(order, rows, below, zeros, ranked, tied, column, keys, lows, highs,
 
 @compiled
 def _divide(rows, values, low, high, goes_left, rows_aside, values_aside):  # type: ignore[no-untyped-def]
-    """Bring what goes left to the front of a run of rows and values; returns where the rest begins."""
+    """Move the rows that go left to the front of a run of rows and values; return where the rest begins."""
     k, m = low, 0
     for i in range(low, high):
         row, value = rows[i], values[i]

@@ -95,8 +95,8 @@ def _subtract(row, factors, pivots, count, low, high):  # type: ignore[no-untype
 def _solve(gram, b, kept, work):  # type: ignore[no-untyped-def]
     """G⁻¹ and G⁻¹b of the features `kept` by Gauss-Jordan, into the corner of `work` and the column beside it.
 
-    Some pivots are taken together, so that the other rows come out of memory once for them all; what happens to each
-    number, and in what order, is as if they were taken one by one.
+    Some pivots are taken together, so that the other rows are read from memory once for them all; the operations on
+    each number, and their order, are the same as with one pivot at a time.
     """
     m = len(kept)
     for i in range(m):
@@ -135,7 +135,7 @@ def _solve(gram, b, kept, work):  # type: ignore[no-untyped-def]
 
 @compiled
 def _without(gram, b, kept, at, work):  # type: ignore[no-untyped-def]
-    """The features `kept` but the one in place `at`, which is also taken out of the inverse and solution in `work`."""
+    """The features `kept` without the one at place `at`, also removed from the inverse and solution in `work`."""
     m = len(kept)
     left = np.empty(m - 1, dtype=np.int64)
     left[:at], left[at:] = kept[:at], kept[at + 1 :]
@@ -170,7 +170,9 @@ def _extreme(solution, sd_y, largest):  # type: ignore[no-untyped-def]
 
 @compiled
 def _part(source_starts, source_columns, source_values, rows, place):  # type: ignore[no-untyped-def]
-    """Some rows, with what stands in columns that have a place: where each begins, the places, and the values."""
+    """Some rows, with their entries in the columns that have a place: where each row begins, the places, and the
+    values.
+    """
     starts = np.zeros(len(rows) + 1, dtype=np.int64)
     most = 0
     for row in rows:

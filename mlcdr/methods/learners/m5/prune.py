@@ -69,7 +69,8 @@ def prune(tree: Grown, models: Models, y: Array) -> NDArray[np.intp]:
 
     From the bottom up a node becomes a leaf if its model's error is not above that of its subtree, or below 1e-5 of
     the root's standard deviation. Error: the root mean square over the node's rows times (n + 2v)/(n − v), or 10 where
-    n ≤ v; v is the number of coefficients and the intercept, of a subtree that of its leaves and of its cuts.
+    n ≤ v; v is the number of parameters: of a model, its coefficients and intercept; of a subtree, those of its leaves,
+    and one for each cut.
     """
     shape = (tree.feature, tree.right, tree.end, tree.start, tree.stop, tree.order)
     is_leaf = _prune(*shape, models.sizes() + 1, models.fitted_starts, models.fitted, y, HARMLESS * float(np.std(y)))
@@ -80,8 +81,8 @@ def assemble(columns: Columns, tree: Grown, models: Models, leaves: NDArray[np.i
     """The tree that ends in `leaves`, which are nodes of the full tree; its features are those of X.
 
     Smoothing: from a leaf to the root, the child's prediction p becomes (n p + 15 q)/(n + 15), where n is the child's
-    number of rows and q the prediction of its parent's model. That is linear in the models, so it is done to the
-    leaf's.
+    number of rows and q the prediction of its parent's model. That is linear in the models, so it is applied to the
+    leaf's model.
     """
     feature, threshold = np.full(len(tree.feature), -1, dtype=np.int32), np.zeros(len(tree.feature))
     right, found = np.zeros(len(tree.feature), dtype=np.int32), {}
@@ -106,7 +107,7 @@ def assemble(columns: Columns, tree: Grown, models: Models, leaves: NDArray[np.i
 
 
 def _smoothed(columns: Columns, tree: Grown, models: Models, way: list[int]) -> tuple[Indices, Array, float]:
-    """The model of a leaf, made of those on the way to it: features, their coefficients, intercept."""
+    """The model of a leaf, combined from those on the path to it: features, their coefficients, intercept."""
     shares = np.ones(len(way))
     for above in range(len(way) - 2, -1, -1):
         size = tree.stop[way[above + 1]] - tree.start[way[above + 1]]
@@ -137,7 +138,7 @@ def _root_mean_square(predicted, target):  # type: ignore[no-untyped-def]
 
 @compiled
 def _prune(feature, right, end, start, stop, order, weight, fitted_starts, fitted, y, negligible):  # type: ignore[no-untyped-def]
-    """Which nodes are leaves of the pruned tree. `weight` comes as the models' numbers of parameters, and is lost."""
+    """Which nodes are leaves of the pruned tree. `weight`: the models' numbers of parameters; overwritten."""
     is_leaf = feature < 0
     current, target = np.empty(len(y)), np.empty(len(y))
     for i in range(len(y)):
