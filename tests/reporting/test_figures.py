@@ -383,7 +383,7 @@ def test_bars_as_shares_of_the_largest_of_their_group(tmp_path):
     nought = not_swept(tmp_path / "nought")
     cells = {key: replace(cell, mean=0.0) if key[1] == "A" else cell for key, cell in nought.cells.items()}
     nought = replace(nought, cells=cells)
-    with pytest.raises(ResultsError, match="normalise: min: that of yeast is 0"):
+    with pytest.raises(ResultsError, match="normalise: min: the value of yeast to divide by is 0"):
         render_figure(nought, {"layout": "bars", "metric": "f1", "normalise": "min"})
 
 
