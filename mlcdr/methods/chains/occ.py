@@ -54,7 +54,7 @@ class OCC(KDependenceChain):
     variant : {"text", "published_code"}
         The text, or the author's program.
     discretise : {"mean_std", "published_code", "equal_frequency", "none"} or None
-        How numeric features are cut (`LocalMLFS`). None: as in `variant`.
+        How numeric features are cut (`LocalMLFS`). None: the choice of `variant`.
     random_state : int, RandomState instance or None
         Seed of a random order.
     """
