@@ -458,7 +458,7 @@ def test_check_compares_with_the_data(here: Path, mlcdr: Callable[..., Outcome])
     text = experiment_yaml(small.experiment(arff, sweep={small.SIZES: [1, 20]}))
     (here / "large.yaml").write_text(text.replace("repeats: 4", "repeats: 4  # few"))
     done = mlcdr("check", "large.yaml")
-    line = next(k for k, each in enumerate(text.splitlines(), 1) if "20" in each)
+    line = next(k for k, each in enumerate(text.splitlines(), 1) if "1, 20" in each)
     assert (done.code, done.out) == (2, "")
     assert done.err == f"error: large.yaml:{line}: sweep.{small.SIZES}.1: 20 is more than the 6 labels of tiny\n"
 
