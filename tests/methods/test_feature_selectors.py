@@ -133,6 +133,16 @@ def test_mifs_solves_for_its_codes():
     np.testing.assert_allclose(V - image + 0.3 * laplacian @ V + 0.7 * (V @ P.T - Y) @ P, 0, atol=1e-9)
 
 
+@pytest.mark.parametrize("n", [9, 60])
+def test_mifs_begins_with_a_ridge_regression_on_the_leading_codes(n):
+    """Of fewer and of more rows than features, which are solved on different sides."""
+    X, Y, _ = data(n=n, d=12)
+    left, sizes, _ = np.linalg.svd(Y, full_matrices=False)
+    expected = np.linalg.solve(X.T @ X + 0.5 * np.eye(12), X.T @ (left[:, :2] * sizes[:2]))
+    found = MIFS(alpha=0.5, n_components=2, max_iter=1).fit(X, Y).coef_
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-10)
+
+
 def test_objectives_of_mifs_do_not_rise_on_fifty_problems():
     for seed in range(50):
         X, Y, _ = data(seed)

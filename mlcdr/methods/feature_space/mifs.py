@@ -30,7 +30,7 @@ class MIFS(RowSparseSelector):
     as V shrinks to 0 and P grows, all terms but the third go to 0. So the result depends on the start, the k leading
     singular vectors of Y, V = U_k S_k, and on `tol`. (The papers use gradient descent from a random start.) Cost of an
     iteration: min(n, d)³/3, a scatter where n < d, and some ten to a hundred products of L_x with V, for V by conjugate
-    gradients.
+    gradients (to 1e-10).
 
     Parameters
     ----------
