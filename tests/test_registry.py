@@ -16,8 +16,9 @@ import mlcdr
 from mlcdr.errors import UserError
 from mlcdr.methods import registry
 from mlcdr.methods.component import Component
-from mlcdr.methods.provenance import code_of_text, source_of
+from mlcdr.methods.provenance import source_of
 from mlcdr.methods.registry import UnknownComponent
+from mlcdr.source_code import code_of_text
 
 EVERY = [(family, name) for family, known in registry.BUILT_IN.items() for name in known]
 
@@ -182,7 +183,8 @@ def test_an_edited_method_has_another_version(tmp_path: Path, version_of_mine: C
 
 CODE = """FACTOR = 2
 def f(x):
-    return x
+    if x:
+        return x
 class Mine:
     size = 1
     def fit(self, X):
@@ -192,15 +194,15 @@ class Mine:
         return self"""
 
 
-def test_a_docstring_is_no_part_of_a_version() -> None:
-    described = CODE.replace("FACTOR = 2", "'What it is for: ×.'\n\nFACTOR = 2\n'A number.'")
-    for line in ("def f(x):", "class Mine:", "    def fit(self, X):"):
+def test_words_are_no_part_of_a_version() -> None:
+    described = CODE.replace("FACTOR = 2", "'What it is for: ×.'\n\nFACTOR = 2  # ≥ 1 \n'A number.'\n\n# The end.")
+    for line in ("def f(x):", "    if x:", "class Mine:", "    def fit(self, X):"):
         indent = (len(line) - len(line.lstrip()) + 4) * " "
         described = described.replace(line, f'{line}\n{indent}"""Text\n\n    of lines; = 3.\n{indent}"""')
-    assert described.count("of lines") == 3
+    assert described.count("of lines") == 4
     assert code_of_text(described) == code_of_text(CODE) == CODE.encode()
-    joined = "def f(x):\n    '×'; return x"
-    assert code_of_text(joined) == joined.encode()
+    for joined in ("def f(x):\n    '×'; return x", "x = '×#'\n'a'.join('#b')", "f(\n    'a'\n    'b'\n)"):
+        assert code_of_text(joined) == joined.encode()
 
 
 @pytest.mark.parametrize("name", ["binary_relevance", "br_plus", "classifier_chain"])

@@ -13,9 +13,9 @@ from typing import Any
 from mlcdr.data.dataset import Dataset
 from mlcdr.experiment.model import Experiment, MethodSpec
 from mlcdr.methods.component_changes import separated
-from mlcdr.methods.provenance import code_of_text
 from mlcdr.methods.registry import version_of_function
 from mlcdr.metrics import target
+from mlcdr.source_code import code_of_text
 
 COMPUTING = (
     "experiment/data_source.py",

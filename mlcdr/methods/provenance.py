@@ -17,6 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from mlcdr.source_code import code_of_text
+
 # A trial's result depends on these modules, and on those they use, whatever its components are.
 _ENGINE = ("mlcdr.methods.composition", "mlcdr.metrics")
 
@@ -68,29 +70,6 @@ def source_of(cls: Any) -> list[bytes]:
 @cache
 def _parse(source: str) -> ast.Module:
     return ast.parse(source)
-
-
-def code_of_text(source: str) -> bytes:
-    """A module's source without blank lines, docstrings and other strings that stand alone: they change no result.
-
-    Raises
-    ------
-    SyntaxError
-        When the text is not Python.
-    """
-    lines = source.encode().splitlines()
-    pending: list[Any] = [_parse(source)]
-    while pending:
-        for statement in pending.pop().body:
-            match statement:
-                case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
-                    pending.append(statement)
-                case ast.Expr(value=ast.Constant(value=str())):
-                    first, last = statement.lineno - 1, (statement.end_lineno or 0) - 1
-                    before, after = lines[first][: statement.col_offset], lines[last][statement.end_col_offset :]
-                    if not before.strip() and not after.strip():
-                        lines[first : last + 1] = [b""] * (last + 1 - first)
-    return b"\n".join(line for line in lines if line.strip())
 
 
 def _version(package: str) -> str:

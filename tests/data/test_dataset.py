@@ -312,7 +312,11 @@ def test_the_loaders_version_is_that_of_its_source(tmp_path: Path) -> None:
     assert {"arff.py", "arff_header.py", "encoding.py", "labels.py", "dataset.py", "text.py"} <= names
     for i, name in enumerate(sorted(names)):
         with (copy / name).open("a") as file:
-            file.write("# changed\n")
+            file.write("# described\n")
+        dataset.loader_version.cache_clear()
+        assert dataset.loader_version(copy) in seen
+        with (copy / name).open("a") as file:
+            file.write("changed = 1\n")
         dataset.loader_version.cache_clear()
         seen.add(dataset.loader_version(copy))
         finders = {"catalog.yaml", *(f"{finder}.py" for finder in dataset._FINDERS)}

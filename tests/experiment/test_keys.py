@@ -9,7 +9,7 @@ import pytest
 
 import mlcdr
 from mlcdr.experiment import keys
-from mlcdr.methods.provenance import code_of_text
+from mlcdr.source_code import code_of_text
 from tests import small
 
 EXPERIMENT = ("data_source", "division", "estimators", "families", "outputs", "seeds", "stratification")
