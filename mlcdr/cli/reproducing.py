@@ -164,7 +164,8 @@ def make_record(
     if plan:
         _print_plan(planned)
         if not small:
-            print_notice(f"not among them, since they take many hours: {', '.join(making.TOO_LONG)}")
+            whole = [name for name, some in making.TOO_LONG.items() if not some]
+            print_notice(f"not among them, since they take many hours: {', '.join(whole)}")
         return
     commit = record.commit_of_checkout(dirty)
     for folder in folders or ():
@@ -191,11 +192,11 @@ def make_record(
 
 
 def _print_plan(planned: list[Planned]) -> None:
-    """Print a row for each run: the CPU time it took, and what it needs that is not available."""
+    """Print a row for each run: the CPU time it took, and what is left out and why."""
     from mlcdr.results.record import duration
 
     known = [each.seconds for each in planned if each.seconds == each.seconds]
-    rows: list[tuple[str, ...]] = [("run", "CPU time", "not available")]
+    rows: list[tuple[str, ...]] = [("run", "CPU time", "left out")]
     for each in planned:
         about = "about " if each.estimated else ""
         time = f"{about}{duration(each.seconds)}" if each.seconds == each.seconds else "?"
