@@ -32,7 +32,7 @@ PAPERS = {
     "xu_2016_mvmd": "Xu et al. 2016, *MVMD*",
 }
 _CLASSES = {"agrees": "agrees", "differs": "differs", "undecided": "undecided", "not reproducible": "unjudged"}
-_READINGS = {"": "As configured", "small": "In minutes"}
+_READINGS = {"": "As configured", "small": "Small variant"}
 _NAMES = {
     "programs": "The author's programs",
     "table4_2_to_4_5_average_ranks": "average ranks of Tables 4.2 to 4.5",
@@ -42,8 +42,8 @@ _FACTS = making.facts_tables()
 _LEGEND = (
     'Colours: <span class="agrees">agrees</span> with the printed number, <span class="differs">differs</span>, '
     '<span class="undecided">undecided</span> (no standard error), <span class="unjudged">not reproducible</span> by '
-    "any reading of the paper, and not judged. The printed number and z appear when the pointer is on a cell, and on "
-    "paper.\n"
+    "any reading of the paper, and therefore not judged. The printed number and z appear when the pointer is on a "
+    "cell, and when the page is printed.\n"
 )
 
 
@@ -73,10 +73,11 @@ def gallery() -> str:
     """What the record has of each paper, and the commands of all figures and tables of data sets."""
     status = _status()
     parts = [
-        "The results for every published table: a page for each paper has its tables in the paper's layout, each cell "
-        "coloured by whether it agrees. The numbers are those of the record (`results/record`), made by `make record` "
-        "from one commit; [what the papers say](papers.md) has the findings, and the [leaderboard](leaderboard.md) all "
-        "methods. The papers' data sets come from `mlcdr datasets fetch --all --folds`.\n",
+        "The results for every published table: a page for each paper has its tables in the paper's layout, and the "
+        "colour of each cell shows whether it agrees. The numbers are those of the record (`results/record`), made by "
+        "`make record` from one commit; [what the papers say](papers.md) has the findings, and the "
+        "[leaderboard](leaderboard.md) ranks all methods. The papers' data sets come from "
+        "`mlcdr datasets fetch --all --folds`.\n",
         *_commits(_entries()),
         "| paper | table | printed cells | compared | agree | differ | CPU time |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
@@ -93,13 +94,13 @@ def gallery() -> str:
     for each in recipes.recipes().values():
         if not each.table and each.name.partition("/")[2].startswith("figure"):
             about = escape_markdown((each.outline.description or each.name).rstrip("."))
-            about += ", in minutes" * each.name.endswith("_small")
+            about += " (small variant)" * each.name.endswith("_small")
             parts.append(f"| {about} | `mlcdr reproduce {each.name}` |")
     parts += ["", "## Tables of data sets\n", "Counted on the data, not computed by methods:\n"]
     parts += [f"- `mlcdr reproduce {name}`" for name in _FACTS]
     parts += [
-        "\nTwo other comparisons: `mlcdr reproduce mlc_toolbox/ridge_5fold` has the settings of MLC Toolbox on its "
-        "folds, and gives the toolbox's scores. With a [study of 28 methods](yardstick.md), ranks are compared."
+        "\nTwo other comparisons: `mlcdr reproduce mlc_toolbox/ridge_5fold` uses the settings and the folds of MLC "
+        "Toolbox, and gives its scores. With a [study of 28 methods](yardstick.md), only ranks are compared."
     ]
     return "\n".join(parts)
 
@@ -113,7 +114,7 @@ def _commits(entries: Iterable[Entry]) -> Iterator[str]:
     commits = dict.fromkeys(str(each.manifest.get("commit", ""))[:12] for each in entries)
     small = all(each.is_small or each.counts_data for each in entries)
     if commits:
-        several = "Only tables in minutes (`make record-small`) are stored so far. " if small else ""
+        several = "Only the small variants (`make record-small`) are stored so far. " if small else ""
         yield f"{several}Commit{'s' if len(commits) > 1 else ''} of the record: {', '.join(commits)}.\n"
     else:
         yield "The record is empty so far.\n"
@@ -148,7 +149,7 @@ def paper_page(paper: str) -> str:
     parts += _pictures(each for name, each in known.items() if name.startswith(f"{paper}/"))
     others = [_named(name) for name in names if not _is_shown(name) and name in _tested(paper)]
     if others:
-        parts.append(f"Tests over the tables above, not computed by a config: {', '.join(others)}.\n")
+        parts.append(f"Further tables, which no config computes: {', '.join(others)}.\n")
     return "\n".join(parts)
 
 
@@ -171,13 +172,13 @@ def _table(table: str, readings: Sequence[recipes.Recipe]) -> Iterator[str]:
     cells, rules = published.cells_of(table), judging.rules_for(table)
     yield f"## {_named(table)}\n"
     if table in _FACTS:
-        yield f"`mlcdr reproduce {table}` counts it on the data. A number agrees if ours, rounded, is the same.\n"
+        yield f"`mlcdr reproduce {table}` counts them on the data. A number agrees if ours, rounded, equals it.\n"
     else:
         datasets, methods = (len({getattr(cell, key) for cell in cells}) for key in ("dataset", "method"))
-        yield f"{len(cells)} printed cells: {datasets} data sets, {methods} methods. A cell agrees within "
-        yield f"{rules.describe_limit()}.\n"
+        yield f"{len(cells)} printed cells: {datasets} data sets, {methods} methods. A cell agrees if it differs "
+        yield f"by at most {rules.describe_limit()}.\n"
     if rules.settings == "results":
-        yield "The settings printed with the numbers are results, not conditions: the best of a grid.\n"
+        yield "The settings printed with the numbers are the best of a grid: results, not conditions.\n"
     stored = [each for each in _status().found if each.table == table]
     for each in stored:
         yield from _reading(each)
@@ -269,10 +270,10 @@ def papers() -> str:
     """The findings, by weight."""
     status = {(each.table, each.variant): each for each in _status().found}
     parts = [
-        "The findings on four works, the most important first: to be read in five minutes. Each has the command that "
-        "shows it, and the counts of the [record](gallery.md). The pages of the [gallery](gallery.md) have every cell, "
-        "with the rule by which it is judged. Settings that a paper does not state were found in the authors' "
-        "programs, or as the one protocol that gives a whole table; no setting was chosen for a single cell.\n",
+        "The findings on four works, the most important first. Each has the command that shows it, and the counts of "
+        "the stored results. The pages of the [gallery](gallery.md) have every cell, with the rule by which it is "
+        "judged. Where a paper does not state a setting, it was taken from the authors' programs, or it is that of the "
+        "one protocol that gives a whole table; no setting was chosen for a single cell.\n",
         *_commits(_entries()),
     ]
     for k, each in enumerate(read_yaml(FOLDER / "findings.yaml").data, 1):
@@ -287,12 +288,12 @@ def papers() -> str:
             f"`{command}`{f': {counts}' if counts else ''}.\n",
         ]
     if _status().found:
-        parts += ["## How many cells would be off by chance\n", f"{_status().multiplicity()}\n"]
+        parts += ["## How many cells would differ by chance\n", f"{_status().multiplicity()}\n"]
     return "\n".join(parts)
 
 
 def _count(name: str, status: dict[tuple[str, str], Reproduction]) -> str:
-    """`Table 3: 80 of 80 cells agree`; of the table in minutes where the record has no other."""
+    """`Table 3: 80 of 80 cells agree`; of the small variant where the record has no other."""
     table = max((each for each in published.every_name() if f"{name}_".startswith(f"{each}_")), key=len)
     variant = name[len(table) + 1 :]
     found = status.get((table, variant))
@@ -303,7 +304,7 @@ def _count(name: str, status: dict[tuple[str, str], Reproduction]) -> str:
     if found is None:
         return f"{label}: not in the record yet"
     agree, judged = found.comparison.count("agrees"), found.comparison.compared
-    return f"{label}{', in minutes' if reduced else ''}: {agree} of {judged} cells agree"
+    return f"{label}{', small variant' if reduced else ''}: {agree} of {judged} cells agree"
 
 
 # -------------------------------------------------------------------- the leaderboard
@@ -315,7 +316,7 @@ def leaderboard() -> str:
         "All methods of the [record](gallery.md) on the same splits of the same data sets, by metric: the average rank "
         "over the data sets on which all of them have a result, the critical difference of Nemenyi's test, and the "
         "mean on each data set, bold within one standard error of the best. Where methods with different settings have "
-        "one name, the name of their table follows.\n",
+        "the same name, the name of their table is added.\n",
         "## Add a row\n",
         "1. Copy the `splits` and the data sets of a board below into a config of your own, with your method in it "
         "([write a method](how-to/method.md)); your data sets may be fewer.\n"
@@ -387,7 +388,7 @@ def _ranked(results: Results, metric: str) -> Sheet | None:
     ranked = list(dict.fromkeys(dataset for dataset, _ in found.ranked))
     notes.append(f"Ranked over {', '.join(ranked)}.")
     if results.swept:
-        notes.append("Ranks are over all points of the sweep, means at the last.")
+        notes.append("Ranks are over all points of the sweep, means are at the last point.")
     notes += note_tuning(results, results.methods)
     title = results.metric_facts(metric).title
     caption = f"{title}, {'higher' if better else 'lower'} is better"

@@ -36,7 +36,7 @@ RUNS = {
 }
 TITLES = {
     "hamming_loss": "Hamming loss",
-    "label_ranking_average_precision": "ranking precision",
+    "label_ranking_average_precision": "LRAP",
     "micro_f1": "micro F1",
     "exact_match": "exact match",
     "f1": "F1",
@@ -210,25 +210,25 @@ def labels() -> tuple[dict[str, str], Figure]:
                 ax.errorbar(at, middle, (middle - low, high - middle), label=space, linestyle="", **styles.mark(k))
             ax.axhline(0, color="black", linewidth=0.8)
             ax.set(title=title, xticks=range(len(SIZES)), xticklabels=SIZES, xlabel="size of the code")
-        figure.axes[0].set_ylabel("better than none by, %")
+        figure.axes[0].set_ylabel("gain over none, %")
         figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     return blocks, figure
 
 
 CHOICES = {
-    "other splits of the same kind": "_seed",
+    "other random splits": "_seed",
     "50 % of the rows for training": "_share_50",
     "90 % of the rows for training": "_share_90",
-    "threshold: label sets as large as in training": "_p_cut",
-    "threshold: best F1 of each label in training": "_maximise",
-    "parameters: best on the test rows": "_test",
+    "threshold: label cardinality as in training": "_p_cut",
+    "threshold: best F1 per label in training": "_maximise",
+    "parameters: best on the test set": "_test",
 }
 CONVENTIONS = {"0/0 is 1": " with 1", "0/0 is left out": " left out", "0/0 is 0": " with 0"}
 MOVED = ("hamming_loss", "exact_match", "label_ranking_average_precision", "micro_f1", "f1", "macro_f1")
 
 
 def protocol() -> tuple[dict[str, str], Figure]:
-    """What choices of protocol move: the tables of the page by name, and the figure."""
+    """What choices of protocol change: the tables of the page by name, and the figure."""
     numbers = read("protocol")
     reference = RUNS["protocol"][0]
     names = list(dict.fromkeys(key[2] for key in numbers["f1"]))
@@ -266,7 +266,7 @@ def protocol() -> tuple[dict[str, str], Figure]:
             first = int(np.argmin(mean))
             row += [f"{names[first]} ({mean[first]:.2f})", f"{mean[names.index('none')]:.2f}"]
         leaders.append(row)
-    blocks["first"] = table(["", "first, Hamming loss", "none", "first, micro F1", "none"], leaders)
+    blocks["first"] = table(["", "best in Hamming loss", "rank of none", "best in micro F1", "rank of none"], leaders)
     shares = []
     for metric in MOVED:
         cube = np.array(
@@ -276,10 +276,10 @@ def protocol() -> tuple[dict[str, str], Figure]:
         choice, method = cube.mean(axis=1, keepdims=True), cube.mean(axis=0, keepdims=True)
         parts = [float(np.mean(part**2)) for part in (method, choice, cube - choice - method)]
         shares.append([TITLES[metric], *(f"{100 * part / sum(parts):.0f} %" for part in parts)])
-    blocks["variance"] = table(["", "methods", "protocol", "both together"], shares)
+    blocks["variance"] = table(["", "methods", "protocol", "interaction"], shares)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(7.2, 3.4), layout="constrained")
-        heads = ("Kendall's τ of the ranks", "values move by, in std among methods")
+        heads = ("Kendall's τ of the ranks", "shift, in std between methods")
         axes = figure.subplots(1, 2, sharey=True)
         for ax, title, found in zip(axes, heads, (agreement, shift), strict=True):
             for k, metric in enumerate(MOVED):
@@ -314,7 +314,7 @@ def features() -> tuple[dict[str, str], Figure]:
                 for y, extraction in enumerate(EXTRACTIONS):
                     each = panels["hamming_loss", where][extraction, learner]
                     at = np.full(len(each.changes), y + 0.3 * (k - 0.5))
-                    chosen = {"inside": "inside the training set", "on test": "by the test rows"}[where]
+                    chosen = {"inside": "chosen inside the training set", "on test": "chosen on the test set"}[where]
                     ax.plot(
                         100 * each.changes,
                         at,
@@ -334,7 +334,7 @@ def features() -> tuple[dict[str, str], Figure]:
                 title=learner,
                 yticks=range(len(EXTRACTIONS)),
                 yticklabels=EXTRACTIONS,
-                xlabel="lower Hamming loss than none by, %",
+                xlabel="gain in Hamming loss over none, %",
             )
         figure.axes[0].invert_yaxis()
         figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)

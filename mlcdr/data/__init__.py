@@ -1,7 +1,7 @@
-"""Data sets in memory: found by name or path, read from ARFF and XML, encoded as X and Y, cached, or generated.
+"""Data sets in memory: found by name or path, read from files, encoded as X and Y, cached, or generated.
 
-It imports `mlcdr.errors` and `mlcdr.whole_files`, and nothing else of the package.
+Of this package, it imports only `mlcdr.errors`, `mlcdr.lazy_numpy`, `mlcdr.source_code` and `mlcdr.whole_files`.
 
-It offers `load_dataset` and `Dataset` (`dataset`), where files are (`files`), the catalogue's facts (`sources`), its
-downloads and checks (`catalog`), and the options of synthetic data sets (`synthetic`).
+It offers `load_dataset` and `Dataset` (`dataset`), the search for files (`files`), the catalogue's facts (`sources`),
+its downloads and checks (`catalog`), and the options of synthetic data sets (`synthetic`).
 """

@@ -1,10 +1,10 @@
 """A strict, linear-time reader of ARFF files (dense and sparse, numeric and nominal).
 
-`read_arff` gives the file's own content: numbers as numbers, nominal values as their position in the declaration. What
-the values mean (YES = 1, one-hot columns, labels) is decided in `mlcdr.data.encoding`.
+`read_arff` returns the content as written: numbers as numbers, nominal values as their positions in the declaration.
+The meaning of the values (YES = 1, one-hot columns, labels) is decided in `mlcdr.data.encoding`.
 
-What other readers accept is an error here: `nan`, `inf`, `1e999`, `1_000`, a repeated sparse index, a value that was
-not declared.
+Some input that other readers accept is an error here: `nan`, `inf`, `1e999`, `1_000`, a repeated sparse index, a value
+that was not declared.
 
 Format: Weka's ARFF (stable version), https://waikato.github.io/weka-wiki/formats_and_processing/arff_stable/
 """
@@ -39,10 +39,10 @@ from mlcdr.data.text import (
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INDEX = re.compile(r"[0-9]{1,9}")
-# Printable ASCII but quotes and underscores: there `float` accepts what ARFF allows, and `nan`, `inf`, `infinity`.
+# ASCII without quotes and underscores: of it, `float` accepts what ARFF allows, and also `nan`, `inf`, `infinity`.
 _ORDINARY = re.compile(r"[\t !#-&(-^`-~]*")
 
-# 32 KB of text is some 5,000 numbers: large enough for array operations, small beside any parsed matrix.
+# 64 KB of text is about 10,000 numbers: enough for fast array operations, and little beside a parsed matrix.
 BLOCK_BYTES = 1 << 16
 
 
@@ -50,7 +50,7 @@ BLOCK_BYTES = 1 << 16
 class ArffTable(Table):
     """The content of an ARFF file.
 
-    What a sparse file omits (0) is the *first* nominal value, as the format defines.
+    A value that a sparse row omits is 0: of a nominal attribute the *first* value, as the format defines.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class ArffTable(Table):
 def read_arff(path: Path | str) -> ArffTable:
     """Read an ARFF file.
 
-    Time is linear in the file's size; memory is the parsed matrix, at most three times while it is put together.
+    Time is linear in the file's size; memory is at most three times the parsed matrix.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def read_arff(path: Path | str) -> ArffTable:
 def _read_rows(
     path: Path, file: BinaryIO, attributes: Sequence[Attribute], number: int
 ) -> tuple[_DenseRows | _SparseRows, array[int]]:
-    """The rows behind line `number`, and the line of each; the first row decides whether they are sparse."""
+    """Read the rows after line `number`, and the line of each; the first row decides whether they are sparse."""
     rows: _DenseRows | _SparseRows | None = None
     numbers = array("i")
     while block := file.read(BLOCK_BYTES):
@@ -119,7 +119,7 @@ def _read_rows(
 
 
 def _converters(attributes: Sequence[Attribute]) -> list[Callable[[str], float]]:
-    """For each column what gives the value of an ordinary token; KeyError or ValueError for any other."""
+    """For each column, the function that converts an ordinary token; KeyError or ValueError for any other."""
     return [
         attribute.codes.__getitem__ if attribute.codes is not None else _to_integer if attribute.integer else float
         for attribute in attributes
@@ -134,7 +134,7 @@ class _DenseRows:
         self.values = array("d")
 
     def add(self, line: Line, text: str) -> None:
-        """Append a row. Nearly every row is ordinary and converted at once; the others token by token."""
+        """Append a row. An ordinary row (nearly every one) is converted at once, any other token by token."""
         if text[0] == "{":
             line.fail("a sparse row in a file that began with dense rows")
         row = self._convert(text)
@@ -172,12 +172,12 @@ class _SparseRows:
         self.largest_digit = np.array([_largest_digit(attribute) for attribute in attributes], dtype=np.int8)
 
     def add_block(self, block: bytes) -> int:
-        """Append rows whose values are all single digits, as in nearly every sparse file; gives their number.
+        """Append rows whose values are all single digits, as in nearly every sparse file; return their number.
 
-        0, and nothing is appended, if there is anything else in the block: then its lines are read one by one.
+        If the block has anything else, append nothing and return 0; the caller then reads its lines one by one.
         """
         text = np.frombuffer(block, dtype=np.uint8)
-        digits = text - np.uint8(ord("0"))  # anything below 0 wraps round to more than 9
+        digits = text - np.uint8(ord("0"))  # characters below "0" wrap round to more than 9
         marks = np.flatnonzero(digits > 9)
         kinds = text.take(marks)
         order = kinds.tobytes()
@@ -185,12 +185,12 @@ class _SparseRows:
         if rest or not set(rows) <= {b"{ }", b"{}"} or order.count(b" ,") != order.count(b","):
             return 0
         blanks = np.flatnonzero(kinds == ord(" "))
-        ends = marks.take(blanks)  # of the indices
+        ends = marks.take(blanks)  # where the indices end
         sizes = ends - marks.take(blanks - 1) - 1
         if sizes.min(initial=1) < 1 or sizes.max(initial=1) > 9 or (marks.take(blanks + 1) - ends != 2).any():
             return 0
         if len(marks) + sizes.sum() + len(blanks) != len(text):
-            return 0  # digits where none belong
+            return 0  # digits in a wrong place
         values, indices = digits.take(ends + 1), digits.take(ends - 1).astype(np.int32)
         for place in range(2, int(sizes.max(initial=1)) + 1):
             indices += digits.take(ends - place, mode="wrap") * (sizes >= place) * np.int32(10 ** (place - 1))
@@ -207,7 +207,7 @@ class _SparseRows:
         return len(rows)
 
     def add(self, line: Line, text: str) -> None:
-        """Append a row. Nearly every row is ordinary and converted at once; the others piece by piece."""
+        """Append a row. An ordinary row (nearly every one) is converted at once, any other entry by entry."""
         if text[0] != "{":
             line.fail("a dense row in a file that began with sparse rows")
         entries = self._convert(text) or list(self._parse(line, text))
@@ -265,7 +265,7 @@ class _SparseRows:
         return index, match.end()
 
     def matrix(self) -> sparse.csr_array:
-        """All rows, n×m float64, without the zeros that the file writes; NaN, a missing value, stays."""
+        """All rows, n×m float64, without explicit zeros; NaN (a missing value) stays."""
         parts = (np.array(self.values), np.array(self.indices), np.array(self.indptr))
         matrix = sparse.csr_array(parts, shape=(len(self.indptr) - 1, len(self.attributes)))
         matrix.eliminate_zeros()
@@ -274,7 +274,7 @@ class _SparseRows:
 
 
 def _largest_digit(attribute: Attribute) -> int:
-    """The largest digit that is a value as it stands; -1 where some digit is not a value, or not its own code."""
+    """The largest digit that is a value and its own code: 9 for numbers, d for the nominal {0, ..., d}, else -1."""
     if attribute.codes is None:
         return 9
     values = list(attribute.codes)
@@ -283,7 +283,7 @@ def _largest_digit(attribute: Attribute) -> int:
 
 def _to_integer(text: str) -> float:
     number = float(text)
-    if number % 1 != 0:  # NaN for an infinite number
+    if number % 1 != 0:  # also true for infinity: `inf % 1` is NaN
         raise ValueError(text)
     return number
 

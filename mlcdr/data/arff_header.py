@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple, TypeAlias
 from mlcdr.data.text import BLANKS, Line, expect_end, quote, read_quoted, read_token, skip_blanks
 
 _NAME_END = re.compile(r"[ \t{]|$")
-_BLANK = re.compile(r"[ \t\r\n]")  # what str.split takes for blanks is more
+_BLANK = re.compile(r"[ \t\r\n]")  # str.split would split at other white space, too
 _KEYWORD = re.compile(r"@([A-Za-z]+)(?=[ \t\r\n{'\"%]|$)")
 
 Codes: TypeAlias = dict[str, int]
@@ -18,8 +18,8 @@ Codes: TypeAlias = dict[str, int]
 class Attribute(NamedTuple):
     """One `@attribute` declaration.
 
-    `codes` has the nominal values in declared order, each with its position, None for a numeric attribute; `integer`
-    marks `integer`.
+    `codes`: nominal value → position, in declared order; None for a numeric attribute. `integer`: whether the type is
+    `integer`. `line`: the number of its line.
     """
 
     name: str
@@ -34,10 +34,10 @@ class Attribute(NamedTuple):
 
 
 def read_header(path: Path, file: BinaryIO) -> tuple[str, tuple[Attribute, ...], int]:
-    """Read up to and including `@data`; returns the relation, the attributes and the number of lines read."""
+    """Read up to and including `@data`; return the relation, the attributes and the number of lines read."""
     relation: str | None = None
     attributes: dict[str, Attribute] = {}
-    types: dict[str, tuple[Codes | None, bool]] = {}  # most declarations end alike: parse each ending once
+    types: dict[str, tuple[Codes | None, bool]] = {}  # many attributes have the same type: parse it once
     line = Line(path, 1)
     for number, raw in enumerate(file, 1):
         line = Line(path, number)
@@ -80,7 +80,7 @@ def _read_relation(line: Line, rest: str) -> str:
     if not rest:
         line.fail("@relation without a name")
     if rest[0] not in "'\"":
-        return rest  # MEKA writes options behind the name, so blanks belong to it
+        return rest  # MEKA writes options after the name, so blanks belong to it
     name, end = read_quoted(line, rest, 0)
     expect_end(line, rest, end, "the relation's name")
     return name

@@ -1,4 +1,4 @@
-"""Data sets that are two matrices: NumPy's .npz, MATLAB's .mat, svmlight, functions, arrays of Python."""
+"""Data sets of two matrices X and Y: NumPy's .npz, MATLAB's .mat, svmlight, functions, arrays in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mlcdr.data.text import Line, fail, fail_unreadable, quote
 from mlcdr.errors import DataError
 
 MAX_COLUMNS = 10_000_000
-"""Features, or labels: methods make dense vectors of that size even of sparse matrices."""
+"""The largest number of features, and of labels: methods make dense vectors of that size even from sparse data."""
 
 _SVM_LABEL, _SVM_ENTRY = re.compile("[0-9]{1,9}"), re.compile(rf"([0-9]{{1,10}}):({NUMBER.pattern})")
 _XMC_HEADER = re.compile(rb"\s*([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})\s*")
@@ -29,7 +29,7 @@ _XMC_HEADER = re.compile(rb"\s*([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})\s*")
 
 @dataclass
 class Arrays:
-    """X (n×d), Y (n×K), and names of their columns (made up where there are none); `path` is for messages."""
+    """X (n×d), Y (n×K), names of their columns, and numbers of missing values by feature; `path` is for messages."""
 
     path: Path
     X: Matrix
@@ -39,12 +39,13 @@ class Arrays:
     missing: Mapping[str, int] = field(default_factory=dict)
 
     def checked(self, missing: Missing) -> Arrays:
-        """The same, as a data set has it: X float64; Y of {0, 1}, uint8, or int8 CSR if X is CSR.
+        """Check all, fill missing values, and convert: X to float64; Y to {0, 1}, uint8, or int8 CSR if X is CSR.
 
         Raises
         ------
         DataError
-            Shapes or names that do not fit, values that are no numbers, labels that are not 0 or 1 (or −1 or 1).
+            For wrong shapes or names, values that are infinite or no numbers, missing values that may not be filled,
+            and labels other than 0 and 1 (or −1 and 1).
         """
         X, Y = _matrix(self.path, "X", self.X), _matrix(self.path, "Y", self.Y)
         if X.shape[0] != Y.shape[0]:
@@ -114,9 +115,9 @@ def _matrix(path: Path, name: str, values: Any) -> Matrix:
 def read_arrays(
     form: str, paths: Sequence[Path], options: Mapping[str, Any], missing: Missing, labelled: bool = True
 ) -> tuple[Arrays, int]:
-    """The rows of one file of a form, or of the train and the test file; and how many the first file has.
+    """Read one file of a form, or the train and the test file; return all rows, and how many the first file has.
 
-    Without `labelled` Y means nothing, and need not be there.
+    If not `labelled`, Y is a column of zeros, and the file need not have labels.
 
     Raises
     ------
@@ -126,7 +127,7 @@ def read_arrays(
         found = _read_svmlight(paths, labelled)
     else:
         read = _read_npz if form == "npz" else _read_mat
-        # a mean is that of both files
+        # a mean is over both files, so it is filled in below
         found = [read(path, options, labelled).checked("error" if missing == "error" else "keep") for path in paths]
     first = found[0]
     if len(found) == 1:
@@ -142,7 +143,7 @@ def read_arrays(
 
 
 def _read_npz(path: Path, options: Mapping[str, Any], labelled: bool) -> Arrays:
-    """The arrays X and Y, or their CSR parts (X_data, X_indices, X_indptr, X_shape); names if they are there."""
+    """Read the arrays X and Y, or their CSR parts (X_data, X_indices, X_indptr, X_shape); also names, if any."""
     wanted = {key: options.get(key, key) for key in ("X", "Y")[: 1 + labelled]}
     try:
         with np.load(path, allow_pickle=False) as stored:
@@ -165,7 +166,7 @@ def _read_npz(path: Path, options: Mapping[str, Any], labelled: bool) -> Arrays:
         raise
     except OSError as error:
         fail_unreadable(path, error)
-    except Exception as error:  # what NumPy, zipfile, ast and tokenize raise of a damaged file is not to be listed
+    except Exception as error:  # NumPy, zipfile, ast and tokenize raise many types of exceptions for a damaged file
         hint = (
             "; save numbers, not objects (object arrays are pickles, which can run code)"
             if "allow_pickle" in str(error)
@@ -176,12 +177,12 @@ def _read_npz(path: Path, options: Mapping[str, Any], labelled: bool) -> Arrays:
 
 
 def _no_labels(X: Matrix) -> np.ndarray:
-    """A Y for rows without labels, with one column."""
+    """A Y of zeros, with one column, for rows without labels."""
     return np.zeros((X.shape[0], 1))
 
 
 def _read_mat(path: Path, options: Mapping[str, Any], labelled: bool) -> Arrays:
-    """The matrices X and Y, or data and target; Y may have its labels in rows."""
+    """Read the matrices X and Y, or data and target; a Y of shape K×n is transposed."""
     from mlcdr.data.matlab import list_variables, read_matrices
 
     known = {variable.name for variable in list_variables(path)}
@@ -199,9 +200,9 @@ def _read_mat(path: Path, options: Mapping[str, Any], labelled: bool) -> Arrays:
 
 
 def _read_svmlight(paths: Sequence[Path], labelled: bool) -> list[Arrays]:
-    """Multi-label svmlight, or the extreme classification repository's text, whose first line has n, d and K.
+    """Read multi-label svmlight, or the extreme classification repository's text, whose first line has n, d and K.
 
-    Names of features and labels, one a line, may stand beside it: STEM.features.txt and STEM.labels.txt.
+    STEM.features.txt and STEM.labels.txt in the same folder may have names, one per line.
     """
     files = [_SvmFile.load(path) for path in paths]
     first = files[0]
@@ -221,7 +222,7 @@ def _read_svmlight(paths: Sequence[Path], labelled: bool) -> list[Arrays]:
 
 @dataclass
 class _SvmFile:
-    """A file: X with the indices as written, all labels and how many each row has; n, d, K if said."""
+    """A file: X with the indices as written; all labels, and their number in each row; n, d, K (0: not stated)."""
 
     path: Path
     X: sparse.csr_array
@@ -254,14 +255,14 @@ class _SvmFile:
         whole = np.isfinite(X.data).all() and np.array_equal(flat, np.floor(flat)) and min(most) >= 0
         if not whole or most[0] >= (K or 1e9) or most[1] >= (d or MAX_COLUMNS):
             _fail_in_svm(path, (n, d, K), "a label or an index that is out of range")
-        if header and len(rows) != n:  # a row without labels and features is a blank line, which is skipped above
+        if header and len(rows) != n:  # scikit-learn skips blank lines: rows without labels and features
             X, counts = _with_blank_rows(path, X, counts, n)
         if not len(counts):
             fail(path, "no row")
         return cls(path, X, flat.astype(np.int64), counts, (n, d, K))
 
     def arrays(self, d: int, base: int, ids: np.ndarray, features: Sequence[str], labels: Sequence[str]) -> Arrays:
-        """As two matrices, of d features, whose indices begin at `base`, and of the labels `ids`."""
+        """X with d features, whose indices in the file begin at `base`, and Y with the labels `ids`."""
         X, columns = self.features(d, base), np.searchsorted(ids, self.labels)
         rows = np.repeat(np.arange(len(self.counts)), self.counts)
         if columns.max(initial=0) >= len(ids):
@@ -272,14 +273,14 @@ class _SvmFile:
         return Arrays(self.path, X, Y, features, labels)
 
     def features(self, d: int, base: int) -> sparse.csr_array:
-        """X (n×d), of indices that begin at `base`."""
+        """X (n×d); the indices in the file begin at `base`."""
         if self.X.shape[1] - base > d:
             _fail_in_svm(self.path, (0, d + base, 0), "more columns than names beside it")
         return sparse.csr_array((self.X.data, self.X.indices - base, self.X.indptr), shape=(len(self.counts), d))
 
 
 def _names_beside(path: Path, what: str) -> list[str]:
-    """The names in the file STEM.features.txt or STEM.labels.txt beside a file, none where there is none."""
+    """The names in STEM.features.txt or STEM.labels.txt in the folder of a file; empty if it does not exist."""
     beside = path.with_name(f"{stem(path)[0]}.{what}.txt")
     if not beside.is_file():
         return []
@@ -291,7 +292,7 @@ def _names_beside(path: Path, what: str) -> list[str]:
 
 
 def _with_blank_rows(path: Path, X: Any, counts: np.ndarray, n: int) -> tuple[sparse.csr_array, np.ndarray]:
-    """X and the rows' numbers of labels with empty rows for blank lines."""
+    """Insert an empty row for each blank line into X, and a 0 into the numbers of labels of the rows."""
     with open_data(path) as file:
         there = np.array([bool(raw.split(b"#")[0].split()) for raw in file][1:], dtype=bool)
     kept = np.flatnonzero(there)
@@ -303,7 +304,7 @@ def _with_blank_rows(path: Path, X: Any, counts: np.ndarray, n: int) -> tuple[sp
 
 
 def _fail_in_svm(path: Path, sizes: tuple[int, int, int], reason: str) -> NoReturn:
-    """Find the mistake of a file that cannot be read, line by line, which is slow."""
+    """Raise DataError about the first wrong line of a file; slow, since every line is parsed."""
     n, d, K = sizes
     with open_data(path) as file:
         for number, raw in enumerate(file, 1):

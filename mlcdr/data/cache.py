@@ -1,7 +1,7 @@
-"""The cache of parsed data sets: one `.npz` per content checksum, never pickled, and checked when it is read.
+"""The cache of parsed data sets: one `.npz` per checksum, without pickles, and checked when it is read.
 
-Without it data sets are parsed again, nothing else: a file that cannot be read is written again, and a folder that
-cannot be written is no error.
+It only saves time. If its file cannot be read, the data set is parsed and stored again; a folder that cannot be written
+is not an error.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ Stored: TypeAlias = tuple[Matrix, Matrix, dict[str, Any]]
 _NAMES = ("feature_names", "label_names", "xml_label_names", "notices")
 _NUMBERS = ("declared_features", "declared_nominal", "declared_numeric")
 FACTS = (*_NAMES, *_NUMBERS, "n_train", "missing", "nominal")
-"""The facts that are stored of a data set."""
+"""The names of the facts that are stored with a data set."""
 
 
 def path_of(checksum: str, folder: Path | None = None) -> Path:
-    """Where the data set of a checksum is stored: in `folder`, or else in the cache."""
+    """The path where the data set of a checksum is stored: in `folder`, by default in the cache."""
     return (folder or cache_folder() / "parsed") / f"{checksum}.npz"
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:
-    """The array in the smallest unsigned type that holds it exactly: a text data set's file shrinks to a fifth."""
+    """The array as uint8 or uint16, if that holds it exactly: a text data set's file shrinks to a fifth."""
     if array.dtype.kind in "fiu":
         for kind in (np.uint8, np.uint16):
-            with np.errstate(invalid="ignore"):  # values that do not fit: then the arrays differ
+            with np.errstate(invalid="ignore"):  # of values that do not fit: then the arrays differ
                 narrow = array.astype(kind)
             if np.array_equal(narrow, array):
                 return narrow
@@ -60,7 +60,7 @@ def _arrays(key: str, matrix: Matrix) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def save(checksum: str, X: Matrix, Y: Matrix, facts: dict[str, Any], folder: Path | None = None) -> None:
-    """Store a parsed data set under its checksum; `facts` is plain JSON data. A failure to write is not an error."""
+    """Store a parsed data set under its checksum; `facts` must be JSON data. A failure to write is not an error."""
     path = path_of(checksum, folder)
     header = {"checksum": checksum, "facts": facts, "shapes": [X.shape, Y.shape], "sparse": bool(sparse.issparse(X))}
     header["text"] = is_texts(X)
@@ -69,7 +69,7 @@ def save(checksum: str, X: Matrix, Y: Matrix, facts: dict[str, Any], folder: Pat
     temporary = make_temporary_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as file:  # not by way of memory, which has the matrices already
+        with temporary.open("xb") as file:  # not by a copy in memory: the matrices may fill it
             np.savez(file, allow_pickle=False, **arrays)
         temporary.replace(path)
     except OSError:
@@ -80,11 +80,11 @@ def save(checksum: str, X: Matrix, Y: Matrix, facts: dict[str, Any], folder: Pat
 
 
 def load(checksum: str, folder: Path | None = None) -> Stored | None:
-    """The X, Y and facts stored under a checksum; None if there is no such file or it is broken."""
+    """The X, Y and facts stored under a checksum; None if there is no such file or it is damaged."""
     path = path_of(checksum, folder)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # NumPy warns of headers and values that we never write
+            warnings.simplefilter("error")  # NumPy warns of headers and values that `save` never writes
             with np.load(path, allow_pickle=False) as stored:
                 _refuse_growth(stored.zip)
                 header = json.loads(stored["header"].tobytes())
@@ -107,12 +107,12 @@ def load(checksum: str, folder: Path | None = None) -> Stored | None:
                 if labels.size and labels.max() > 1:
                     raise ValueError("labels")
                 return X, Y, facts
-    except Exception:  # what NumPy, zipfile, ast and tokenize raise of a damaged file is not to be listed
+    except Exception:  # NumPy, zipfile, ast and tokenize raise many types of exceptions for a damaged file
         return None
 
 
 def _checked_facts(facts: Any) -> dict[str, Any]:
-    """The facts, which must be those that a data set has, of its types."""
+    """The facts; an exception is raised unless they have the names and types of a data set's facts."""
     texts = all(isinstance(each, str) for key in _NAMES for each in facts[key])
     whole = all(type(facts[key]) is int for key in _NUMBERS) and type(facts["n_train"]) in (int, type(None))
     gaps = facts["missing"].items()
@@ -125,7 +125,7 @@ def _checked_facts(facts: Any) -> dict[str, Any]:
 
 
 def _refuse_growth(archive: zipfile.ZipFile) -> None:
-    """Raise ValueError for members that would be more in memory than in the file: we store them as they are."""
+    """Raise ValueError for compressed members, which could fill the memory: `save` does not compress."""
     for member in archive.infolist():
         if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
             raise ValueError("compressed")
@@ -146,7 +146,7 @@ def _matrix(stored: Any, key: str, shape: tuple[int, int], is_sparse: bool, kind
 
 
 def _array(stored: Any, name: str, kinds: str) -> np.ndarray:
-    """A stored array, whose kind must be one of `kinds`."""
+    """A stored array; ValueError if its kind is not one of `kinds`."""
     array: np.ndarray = stored[name]
     if array.dtype.kind not in kinds:
         raise ValueError("kind")

@@ -1,6 +1,6 @@
-"""The catalogue of data sets: list them, describe one, download it, verify it. Nothing here prints results.
+"""The catalogue of data sets: list them, describe one, download it, verify it. No function prints results.
 
-Downloads go to the user's cache folder, each file checked against its SHA-256 before it is written.
+Downloads go to the user's cache folder; the SHA-256 of each file is checked before it is written.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Check(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Whether the fact holds."""
+        """Whether the check holds."""
         return bool(self.expected == self.found)
 
 
 def availability(entry: Entry) -> str:
-    """Whether a data set of the catalogue is here: "yes", or how to get it: "fetch", "by hand"."""
+    """Return "yes" if a data set of the catalogue is in a data folder, else how to get it: "fetch" or "by hand"."""
     return "yes" if find_folder(entry.name) else "fetch" if entry.fetchable else "by hand"
 
 
@@ -49,26 +49,26 @@ def info(name: str, **options: Any) -> dict[str, Any]:
     name : str
         A name of the catalogue, or of a data set found in the data folders, or a path.
     **options
-        Of `load_dataset`, such as `labels`.
+        As in `load_dataset`, such as `labels`.
 
     Returns
     -------
     dict
-        name, domain, citation, page, note, fetchable, urls, expected (statistics), expected_from ("measured" or
-        "mulan"): empty where the catalogue has no such entry. If the files are here also folder, and what they hold:
-        statistics (and those of `describe_dataset`), missing (values of each feature that lacks some), labels
-        (instances and IRLbl), notices, checksum. Missing values are kept where a run would refuse them.
+        name; if it is in the catalogue, also domain, citation, page, note, fetchable, urls, expected (statistics),
+        expected_from ("measured" or "mulan"); folder (or None). If the data are available, also statistics (with those
+        of `describe_dataset`), missing (number of values by feature), labels (instances and IRLbl), notices, checksum.
+        Missing values that a run would refuse are kept, with a notice.
 
     Raises
     ------
     DataError
-        Neither in the catalogue nor in the data folders, or files that cannot be read.
+        When it is neither in the catalogue nor in the data folders, or cannot be read.
     """
     known = find(name)
     elsewhere = name.startswith(OPENML) or not options.keys().isdisjoint(SOURCES)
     folder = None if elsewhere else find_folder(name)
     if known is None and folder is None and not elsewhere:
-        locate(name)  # raises, naming the folders
+        locate(name)  # raises the error that names the folders
     facts: dict[str, Any] = {"name": name}
     if known is not None:
         said = ("name", "domain", "citation", "page", "note", "fetchable")
@@ -79,7 +79,7 @@ def info(name: str, **options: Any) -> dict[str, Any]:
         }
     facts["folder"] = None if folder is None else str(folder)
     if folder is not None or elsewhere:
-        from mlcdr.data.dataset import load_dataset  # numpy and scipy only where data are read
+        from mlcdr.data.dataset import load_dataset  # imports numpy and scipy, needed only here
         from mlcdr.data.description import describe_dataset, imbalance_ratios
         from mlcdr.data.encoding import MissingValueError
 
@@ -101,17 +101,17 @@ def info(name: str, **options: Any) -> dict[str, Any]:
 
 
 def verify(name: str) -> list[Check]:
-    """Compare the data set found here with what the catalogue expects.
+    """Compare the data set in the data folders with the facts of the catalogue.
 
     Returns
     -------
     list of Check
-        One for each statistic and one for each file that the catalogue has a checksum for and that is here.
+        One for each statistic, and one for each file in its folder for which the catalogue has a checksum.
 
     Raises
     ------
     DataError
-        Not in the catalogue, not here, or not readable.
+        When it is not in the catalogue, not in the data folders, or cannot be read.
     """
     from mlcdr.data.dataset import load_dataset
 
@@ -134,9 +134,9 @@ def verify(name: str) -> list[Check]:
 
 
 def fetch(names: Sequence[str], progress: bool = True, *, folds: bool = False) -> dict[str, Path]:
-    """Download the files of data sets, several at once; those already there with the right content are left alone.
+    """Download the files of data sets, several at once, except files that are there already with the right content.
 
-    $MLCDR_MIRROR, a folder or an address, stands in for the catalogue's hosts: it has OWNER/REPOSITORY/COMMIT/PATH.
+    $MLCDR_MIRROR, a folder or an address with OWNER/REPOSITORY/COMMIT/PATH, replaces the catalogue's hosts.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def fetch(names: Sequence[str], progress: bool = True, *, folds: bool = False) -
     progress : bool
         Show one progress bar (on standard error).
     folds : bool
-        Also the fixed folds of those that have some, as CSV files in `folds` in the user's cache.
+        Download the fixed folds of the data sets, too, and write them as CSV files to `folds` in the user's cache.
 
     Returns
     -------
@@ -155,11 +155,11 @@ def fetch(names: Sequence[str], progress: bool = True, *, folds: bool = False) -
     Raises
     ------
     DataError
-        Not in the catalogue, no checksum recorded, an address that is not allowed; or (after all other downloads) the
-        downloads that failed, in one line for each reason. Of a data set all files are written or none, and none whose
-        content is not the catalogue's; what has been received of the others is kept for the next time.
+        When a name is not in the catalogue, no checksum is recorded, or an address is not allowed; or (after all other
+        downloads) when downloads failed, with one line for each reason. The files of a data set are written all or not
+        at all, and only with the right SHA-256; other bytes that were received are kept for the next call.
     ResultsError
-        A file that cannot be written.
+        When a file cannot be written.
     """
     root, fold_folder = cache_folder() / "datasets", cache_folder() / "folds"
     of_studies = {name: file for name, file in studies().items() if name in names}

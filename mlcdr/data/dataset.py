@@ -1,4 +1,4 @@
-"""`Dataset` and `load_dataset`: a multi-label data set in memory, by its name or from its files."""
+"""`Dataset`, a multi-label data set in memory, and `load_dataset`, which loads one by its name or its path."""
 
 from __future__ import annotations
 
@@ -34,16 +34,17 @@ if TYPE_CHECKING:
     from mlcdr.data.arrays import Arrays
     from mlcdr.data.frames import Framed
 
-# The modules of this package that find files, but do not read data from them.
+# The modules of this folder that do not parse data files for `load_dataset`; `loader_version` leaves them out.
 _FINDERS = ["catalog", "description", "download", "export", "files", "folds", "forms", "held", "rows", "sources"]
 _FINDERS += ["synthetic"]
 
 
 @functools.cache
 def loader_version(folder: Path = Path(__file__).parent) -> str:
-    """A digest of the readers' source code, a part of every checksum: data read by older readers are never used again.
+    """The SHA-256 (hex) of the readers' source code, a part of the checksum of data that are read from files.
 
-    A number raised by hand may be forgotten. Comments and docstrings do not count.
+    So cached data of older readers are never used. (A version number could be forgotten.) Comments and docstrings do
+    not change it.
     """
     digest = hashlib.sha256()
     for path in sorted(folder.glob("*.py")):
@@ -62,28 +63,28 @@ class Dataset:
     name : str
         Its name in the results (`mlcdr.data.files.short_name`).
     X : ndarray or csr_array of shape (n, d), float64; or ndarray of shape (n, 1), of strings
-        Features after encoding. CSR exactly if the file is sparse ARFF: int32 sorted indices, no explicit zeros.
-        Strings are what a method's vectorizer makes features of.
+        Features after encoding. CSR (sorted int32 indices, no explicit zeros) for sparse data, such as sparse ARFF,
+        svmlight or a sparse matrix. Strings are texts, from which a method's vectorizer makes features.
     Y : ndarray (uint8) or csr_array (int8) of shape (n, K)
-        Label sets, in the ARFF's order of columns; CSR exactly if X is.
+        Label sets, in the file's order of columns (tags: sorted). CSR exactly if X is, but always dense from tags.
     feature_names : tuple of str
         Names of X's columns; a one-hot column is "location=3".
     label_names : tuple of str
-        Names of Y's columns (ARFF order).
+        Names of Y's columns.
     xml_label_names : tuple of str
-        The label names in the XML's order; the ARFF's order where there is no XML.
+        The label names in the order of an ARFF file's XML; without one, `label_names`.
     checksum : str
-        SHA-256 (hex) over the files' bytes, the loader's version and the options: equal checksums, equal data.
+        SHA-256 (hex) of the files' bytes, the readers' code and the options; without files, of X and Y.
     declared_features, declared_nominal, declared_numeric : int
-        The features as the file declares them, before encoding.
+        Numbers of features before encoding: all, nominal ones, numeric ones.
     notices : tuple of str
         Remarks for the user, such as a dropped identifier.
     n_train : int or None
-        With the predefined split, rows [0, n_train) are the train file's and the rest the test file's; else None.
+        With the predefined split: rows [0, n_train) are the training rows, the others the test rows. Else None.
     missing : dict
-        Number of missing values of each feature (as declared) that has some, whether X has them still or not.
+        Number of missing values of each feature (before encoding) that has any, also if they are filled in X.
     nominal : dict
-        The values of each feature that is declared as words, in the order of their codes (but for "0" and "1").
+        The values of each nominal feature in the order of their codes; features with the values "0", "1" are absent.
     """
 
     name: str
@@ -126,7 +127,7 @@ class Dataset:
 
     @property
     def kind_of_features(self) -> Literal["numbers", "gaps", "texts"]:
-        """What a method's first step is given: numbers, numbers with gaps (NaN), or texts."""
+        """What X contains: numbers, numbers and missing values (NaN; "gaps"), or texts."""
         if is_texts(self.X):
             return "texts"
         entries = self.X.data if sparse.issparse(self.X) else self.X
@@ -144,31 +145,31 @@ class Dataset:
         label_names: Sequence[str] = (),
         **options: Any,
     ) -> Dataset:
-        """A data set of what is in memory.
+        """Make a data set from arrays, DataFrames or texts in memory.
 
         Parameters
         ----------
         X : array, sparse matrix or DataFrame of shape (n, d); or n texts
-            Features; the columns of a DataFrame may be categories, as in a CSV file. Columns that are only numbered are
+            Features; the columns of a DataFrame may be nominal, as in a CSV file. If they are only numbered, they are
             called feature1, ...
         Y : array, sparse matrix or DataFrame of shape (n, K), optional
-            Label sets, of 0 and 1 (or -1 and 1). Left out where X is a DataFrame that has the labels among its columns.
+            Label sets of 0 and 1 (or -1 and 1). None if the labels are among the columns of a DataFrame X.
         name, missing
             As in `load_dataset`.
         feature_names, label_names : sequence of str
-            Where X and Y are no DataFrames, which have names; feature1, label1, ... by default.
+            Names for an X or a Y that is not a DataFrame; default: feature1, ... (texts: text) and label1, ...
         **options
-            `labels`, `separator`, `text`, `categories`, `drop` of a config, for a DataFrame X.
+            Options as in a config for a DataFrame X: `labels`, `separator`, `text`, `categories`, `drop`.
 
         Raises
         ------
         DataError
-            As `load_dataset`, with the data set's name for a place.
+            As for `load_dataset`; the message begins with the data set's name.
         """
         from mlcdr.data.arrays import Arrays
 
         place = Path(name)
-        # its source is memory: no option may name another one
+        # with `memory` given, any option that states another source is a problem
         for key, problem in option_problems({"missing": missing, **options, MEMORY: "given"}):
             raise DataError(f"{name}: {key}: {problem}")
         check_form_options(name, "frame" if hasattr(X, "columns") else MEMORY, options)
@@ -189,7 +190,7 @@ class Dataset:
         return _dataset(name, "", *_of_arrays(Arrays(place, X, Y, feature_names, label_names).checked(missing)))
 
     def rows(self, index: Any) -> Dataset:
-        """The data set of some rows, which has no division."""
+        """The data set of the rows `index`, without a predefined split."""
         return replace(self, X=self.X[index], Y=self.Y[index], n_train=None)
 
     def statistics(self) -> dict[str, Any]:
@@ -199,8 +200,9 @@ class Dataset:
         -------
         dict
             n_instances, n_features (declared), n_columns (of X), n_labels, cardinality (labels per instance), density
-            (cardinality / K), distinct (different label sets), nominal, numeric, format ("dense", "sparse" or "text"),
-            unlabelled (instances without labels), empty_labels (labels without instances).
+            (cardinality / K), distinct (number of different label sets), nominal and numeric (declared features),
+            format ("dense", "sparse" or "text"), unlabelled (instances without labels), empty_labels (labels without
+            instances).
         """
         Y = self.Y.toarray() if sparse.issparse(self.Y) else self.Y
         per_row, per_label = Y.sum(axis=1, dtype=np.int64), Y.sum(axis=0, dtype=np.int64)
@@ -229,22 +231,22 @@ def load_dataset(
     Parameters
     ----------
     name_or_path : str or Path
-        A name, looked up in `mlcdr.data.files.data_folders()`; or the path of a file of one of the forms, or of a data
-        set's folder (a text with a separator, a form's suffix or a leading `.` or `~`, and every Path); or
-        `openml:NUMBER`. With an option of `mlcdr.data.forms.SOURCES` (`path`, `synthetic` …) it is a name of your own.
+        A name, looked up in `mlcdr.data.files.data_folders()`; the path of a data file or of a data set's folder; or
+        `openml:NUMBER`. A str is a path if it contains a separator, ends in a form's suffix, or begins with `.` or `~`.
+        With an option of `mlcdr.data.forms.SOURCES` (`path`, `synthetic` …) it is a name that you choose.
     missing : {"error", "keep", "mean", "zero"}
-        What a missing feature value becomes; "keep": NaN; "mean": that of its encoded column over all rows, those that
-        are tested on included. An empty text is kept as it is, or refused.
+        "error": a missing feature value raises DataError; it becomes NaN ("keep"), the mean of its encoded column over
+        all rows, test rows included ("mean"), or 0 ("zero"). An empty text is allowed with "keep" only.
     part : {"full", "predefined"}
-        "full" reads the full file, or train then test where there is none; "predefined" train then test, and sets
-        `n_train`.
+        "full" reads the full file or, if there is none, the train and the test file. "predefined" gives the training
+        rows, then the test rows, and sets `n_train`.
     **options
-        The others of `mlcdr.data.forms.OPTIONS`, such as `labels`.
+        The other options of `mlcdr.data.forms.OPTIONS`, such as `labels`.
 
     Raises
     ------
     DataError
-        Not found, not readable, not consistent; the message begins with the place.
+        When the data are not found, cannot be read or are inconsistent; the message begins with the place.
     """
     text = str(name_or_path)
     if part not in get_args(Part):
@@ -281,7 +283,7 @@ def load_dataset(
 
 
 def _name_columns(values: Any, stem: str) -> Any:
-    """A DataFrame whose columns are only numbered with names: feature1, ...; anything else as it is."""
+    """Name the columns of a DataFrame that are only numbered: feature1, ...; return anything else unchanged."""
     columns = getattr(values, "columns", None)
     if columns is None or list(columns) != list(range(len(columns))):
         return values
@@ -295,7 +297,7 @@ def _dataset(name: str, checksum: str, X: Matrix, Y: Matrix, facts: Mapping[str,
 
 
 def _recall(name: str, part: Part, checksum: str) -> Dataset:
-    """A data set that a program holds in memory."""
+    """The data set in memory that has this checksum."""
     found = held.find(name, checksum)
     dataset = replace(found, name=name) if isinstance(found, Dataset) else _dataset(name, checksum, *found)
     if part == "predefined" and dataset.n_train is None:
@@ -311,12 +313,12 @@ def _generate(name: str, missing: Missing, options: Mapping[str, Any]) -> Datase
 
 
 def _call(name: str, missing: Missing, options: Mapping[str, Any]) -> Dataset:
-    """What a function of the user's returns."""
+    """The data set that a user's function returns as (X, Y)."""
     dotted, arguments = options["function"], dict(options.get("arguments", {}))
     module, _, attribute = dotted.rpartition(".")
     try:
         returned = getattr(importlib.import_module(module), attribute)(**arguments)
-    except Exception as error:  # whatever it raises, it is the function's
+    except Exception as error:  # a user's function may raise any exception
         raise DataError(f"{name}: {dotted} failed: {type(error).__name__}: {error}") from error
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise DataError(f"{name}: {dotted} returned {type(returned).__name__}, not a pair (X, Y)")
@@ -352,7 +354,7 @@ Parsed: TypeAlias = tuple[Matrix, Matrix, dict[str, Any]]
 
 
 def read_files(files: DataFiles, missing: Missing, part: Part, options: Mapping[str, Any]) -> Parsed:
-    """X, Y and the facts of a data set's files, past the cache; options and errors as of `load_dataset`."""
+    """Read X, Y and the facts from a data set's files, without the cache; options and errors as in `load_dataset`."""
     published = find_published(files.name, files.paths[0])
     if published is not None:
         X, Y, facts = read_published(files.paths[0], published, files.xml)
@@ -382,7 +384,7 @@ def read_files(files: DataFiles, missing: Missing, part: Part, options: Mapping[
 
 
 def _of_arrays(found: Arrays) -> Parsed:
-    """What was read as two matrices and checked."""
+    """X, Y and the facts of two checked matrices."""
     facts = state_facts(found.feature_names, found.label_names, found.X.shape[1], missing=found.missing)
     return found.X, found.Y, facts
 
@@ -390,7 +392,7 @@ def _of_arrays(found: Arrays) -> Parsed:
 def _of_tables(
     tables: Sequence[Table], columns: Sequence[int], missing: Missing, framed: Framed | None = None
 ) -> Parsed:
-    """What was read as a table, or as the train and the test table, with labels in `columns` or in tags."""
+    """X, Y and the facts of a table, or of the train and the test table, with labels in `columns` or in tags."""
     attributes = tables[0].attributes
     tags, texts = (framed.tags, framed.texts) if framed is not None else (None, None)
     encoded = encode(tables, columns, missing, texts)
@@ -405,7 +407,7 @@ def _of_tables(
 
 
 def _move_train_first(files: DataFiles, X: Matrix, Y: Matrix) -> tuple[int, Matrix, Matrix]:
-    """Move the train rows of a full file that begins with the test rows to the front; their number, X and Y."""
+    """Move the training rows to the front, of a full file that begins with the test rows; their number, X and Y."""
     test = files.test_first
     assert test is not None
     known = sources.entry(files.name).statistics
@@ -423,7 +425,7 @@ def _find_labels(
     """The positions of the labels among the attributes, and their names in the XML's order."""
     names = [attribute.name for attribute in table.attributes]
     if files.xml is not None:
-        # Even where a -C is written too: medical's claims its labels are first, and they are last.
+        # The XML has priority over -C: that of medical means the first columns, but its labels are the last ones.
         where = {name: column for column, name in enumerate(names)}
         in_xml = read_label_xml(files.xml)
         for name, number in in_xml:

@@ -1,4 +1,4 @@
-"""What a data set is like, beyond its sizes: label sets, imbalance, concurrence, empty columns.
+"""Further statistics of a data set: label sets, imbalance, concurrence of labels, constant and duplicate columns.
 
 Imbalance and SCUMBLE: Charte, Rivera, del Jesus & Herrera 2015, "Addressing imbalance in multilabel classification"
 (Neurocomputing 163), and 2014, "Concurrence among imbalanced labels and its influence on multilabel resampling
@@ -19,13 +19,13 @@ from mlcdr.data.texts import is_texts
 
 
 def imbalance_ratios(Y: Matrix) -> NDArray[np.float64]:
-    """IRLbl (K), from Y (n×K): the instances of the most frequent label over those of each label; NaN if it has 0."""
+    """IRLbl (K,) of Y (n×K): the count of the most frequent label divided by that of each label; NaN for count 0."""
     counts = np.asarray(Y.sum(axis=0, dtype=np.float64)).ravel()
     return np.divide(counts.max(initial=0.0), counts, out=np.full(len(counts), np.nan), where=counts > 0)
 
 
 def scumble(Y: Matrix) -> float:
-    """SCUMBLE: over all instances the mean of 1 − (geometric mean / mean) of their labels' IRLbl; 0 without labels."""
+    """SCUMBLE: the mean over all instances of 1 − (geometric mean / mean) of their labels' IRLbl; 0 without labels."""
     ratios = np.nan_to_num(imbalance_ratios(Y), nan=1.0)
     sizes = np.asarray(Y.sum(axis=1, dtype=np.float64)).ravel()
     some = sizes > 0
@@ -34,14 +34,14 @@ def scumble(Y: Matrix) -> float:
 
 
 def describe_dataset(dataset: Dataset) -> dict[str, Any]:
-    """The facts that `Dataset.statistics` does not have.
+    """Statistics of a data set beyond those of `Dataset.statistics`.
 
     Returns
     -------
     dict
-        unique (label sets of one instance), mean_ir, cv_ir, scumble, missing (values); of numbers also zeros (share of
-        X's values), constant and duplicate (columns of X that are constant, or equal to one before); of texts
-        characters (of a text, on average).
+        unique (label sets of only one instance), mean_ir, cv_ir, scumble, missing (number of values); for numbers also
+        zeros (share of the entries of X), constant and duplicate (columns of X that are constant, or equal to an
+        earlier one); for texts characters (mean length of a text).
     """
     X, Y = dataset.X, dataset.Y
     ratios = imbalance_ratios(Y)

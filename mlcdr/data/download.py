@@ -18,36 +18,36 @@ from mlcdr.errors import DataError, ResultsError
 from mlcdr.whole_files import write_atomically
 
 MIRROR = "MLCDR_MIRROR"
-"""The variable with a folder or an address that has the files as OWNER/REPOSITORY/COMMIT/PATH, instead of all hosts."""
+"""The environment variable with a folder or an address that has OWNER/REPOSITORY/COMMIT/PATH and replaces all hosts."""
 
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
-_SECONDS = 20.0  # that a host may be silent, and after which it must have been faster than _SLOWEST
-_SLOWEST = 1024  # bytes a second
-_TRIES = 5  # of one file at one host
+_SECONDS = 20.0  # after so long without an answer, or with less than _SLOWEST on average, a host is given up
+_SLOWEST = 1024  # bytes per second
+_TRIES = 5  # requests for one file to one host
 _REDIRECTS = 5
 _NOT_THERE = (400, 404, 410)
 
 
 class _FileRefusedError(Exception):
-    """A host does not give this file."""
+    """A host does not send this file."""
 
 
 class _HostRefusedError(Exception):
-    """A host gives no file at all."""
+    """A host sends no file at all."""
 
 
 class Downloader:
-    """The downloads of one command, by several threads: a host that gives no file at all is not used again.
+    """The downloads of one command, in several threads; a host that sends no file at all is not used again.
 
     Parameters
     ----------
     advance : callable
-        Called with the number of bytes received each time; with a negative number when wrong bytes are discarded.
+        Called with each number of bytes received; with a negative one when bytes are discarded or a file fails.
 
     Raises
     ------
     DataError
-        $MLCDR_MIRROR is neither a folder nor an address that is allowed.
+        When $MLCDR_MIRROR is neither a folder nor an address that is allowed.
     """
 
     def __init__(self, advance: Callable[[int], None]) -> None:
@@ -66,16 +66,16 @@ class Downloader:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """End all downloads at their next bytes; what has been received is kept."""
+        """End all downloads when their next bytes arrive; the bytes received are kept."""
         self._stopped.set()
 
     def get(self, file: SourceFile) -> bytes:
-        """A file's content. What has been received before a failure is kept, and the next call goes on from there.
+        """Download a file's content. Bytes received before a failure are kept, and the next call continues after them.
 
         Raises
         ------
         DataError
-            No host gives it; with every host's reason.
+            When no host sends it; the message has the reason of each host.
         """
         content = bytearray()
         with contextlib.suppress(OSError):
@@ -106,18 +106,18 @@ class Downloader:
         raise DataError("; ".join(reasons))
 
     def keep(self, file: SourceFile, content: bytes) -> None:
-        """Keep what has been received of a file for the next time."""
+        """Store the bytes received of a file, for the next call."""
         with contextlib.suppress(ResultsError):
             if content:
                 write_atomically(_kept(file), content)
 
     def forget(self, file: SourceFile) -> None:
-        """Remove what is kept of a file."""
+        """Remove the stored bytes of a file."""
         with contextlib.suppress(OSError):
             _kept(file).unlink()
 
     def _is_whole(self, file: SourceFile, content: bytearray) -> bool:
-        """Whether the content is complete and right; what is complete and wrong is cleared."""
+        """Whether the content is complete and has the right SHA-256; complete but wrong content is cleared."""
         if len(content) < file.n_bytes:
             return False
         if hashlib.sha256(content).hexdigest() == file.sha256:
@@ -149,11 +149,11 @@ class Downloader:
             if not content and come >= file.n_bytes and not before:
                 raise _FileRefusedError(f"sends a file without the SHA-256 {file.sha256}")
             if len(content) <= before and (content or not before):
-                break  # nothing came, which further requests will not change
+                break  # nothing new came: further requests would not help
         raise _FileRefusedError("cuts the connection")
 
     def _receive(self, address: str, file: SourceFile, content: bytearray) -> int:
-        """Extend the content by the bytes received for one request; returns their number."""
+        """Append the bytes received for one request to the content; return their number."""
         import requests
         from urllib3.exceptions import HTTPError
 
@@ -190,10 +190,10 @@ class Downloader:
         except (HTTPError, OSError) as error:
             if "timed out" in str(error):
                 raise _HostRefusedError(f"does not answer within {_SECONDS:g} seconds") from None
-        return come  # cut, or complete
+        return come  # the connection was cut, or the content is complete
 
     def _request(self, address: str, received: int) -> Any:
-        """The response to a request for all after the bytes received; redirects lead to allowed addresses only."""
+        """Request the bytes after the first `received`; return the response. Redirects are followed where allowed."""
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={received}-"} if received else {})
         for _ in range(_REDIRECTS):
             response = self._session.get(address, headers=headers, stream=True, timeout=_SECONDS, allow_redirects=False)
@@ -216,7 +216,7 @@ def _is_here(address: str) -> bool:
 
 
 def _is_allowed(address: str) -> bool:
-    """Whether it is an https address, or an http address of this machine."""
+    """Whether an address is one with https, or one with http on this machine."""
     try:
         parts = urlsplit(address)
         return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and _is_here(address)))
@@ -225,7 +225,7 @@ def _is_allowed(address: str) -> bool:
 
 
 def _site(host: str) -> str:
-    """Host and port of an address, without the password that it may have; the path of a folder."""
+    """The host and port of an address, without user name and password; for a folder, its path."""
     parts = urlsplit(host)
     if not parts.hostname:
         return host.partition("/{repository}")[0]

@@ -1,4 +1,4 @@
-"""From the values of a table to X and Y: the meaning of nominal values, one-hot columns, gaps, labels."""
+"""Encoding of a table as X and Y: yes/no values, one-hot columns, missing values, labels."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ Missing = Literal["error", "keep", "mean", "zero"]
 
 
 class MissingValueError(DataError):
-    """A value is missing, and nothing was said about missing values."""
+    """A value is missing, and `missing` is "error"."""
 
 
 @contextmanager
 def _of_missing_values() -> Iterator[None]:
-    """Make a DataError one about missing values."""
+    """Turn a DataError into a MissingValueError."""
     try:
         yield
     except DataError as error:
         raise MissingValueError(str(error)) from None
 
 
-# The two-valued nominals whose meaning is known, as (no, yes); compared without case.
+# The pairs of nominal values with a known meaning, as (no, yes); case is ignored.
 BINARY = {
     frozenset(pair): pair
     for pair in [("0", "1"), ("-1", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on")]
 }
 
-# In a handful of rows every value of an ordinary nominal differs by chance; in this many it is an identifier's.
+# In fewer rows, the values of an ordinary nominal may all differ by chance; in this many, it is an identifier.
 MANY_ROWS = 50
 
 
 def check_indices(matrix: Matrix) -> None:
-    """Raise ValueError for a CSR or CSC matrix of a file whose indices lead out of it.
+    """Raise ValueError for a CSR or CSC matrix from a file if its indices are out of bounds.
 
-    Where the last pointer is 0, `check_format` leaves the others unchecked, and what follows them ends the process.
+    `check_format` does not check the index pointers if the last is 0; wrong ones would then crash the process.
     """
     if (np.diff(matrix.indptr) < 0).any():
         raise ValueError("its index pointers decrease")
@@ -61,7 +61,7 @@ def positive_code(values: tuple[str, ...] | None) -> int | None:
 
 
 class _Column(NamedTuple):
-    """A column of X or Y: the attribute at `source`; 1 where its value is the `code`-th if `code` is not None."""
+    """A column of X or Y: the attribute at `source`, or, if `code` is not None, whether its value is `code` (0/1)."""
 
     source: int
     code: float | None
@@ -70,9 +70,9 @@ class _Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Encoded:
-    """What `encode` gives: X, Y, the names of X's columns, the notices, and attributes with their missing values.
+    """The result of `encode`. `missing`: number of missing values of each feature that has any.
 
-    `nominal`: the values of each nominal attribute that is a feature, in the order of their codes.
+    `nominal`: the values of each nominal feature, in the order of their codes; without features of exactly "0", "1".
     """
 
     X: Matrix
@@ -95,22 +95,22 @@ def encode(
     labels : sequence of int
         The positions of the labels among the attributes, ascending.
     missing : {"error", "keep", "mean", "zero"}
-        What to do with a missing feature value. "mean" is the mean of the encoded column over all rows that have a
-        value (for a nominal: the share of each value); "keep" leaves NaN, in all columns of a nominal.
+        Treatment of a missing feature value. "mean": the mean of the encoded column over all rows that have a value
+        (for a nominal: the share of each value); "keep": NaN, in all columns of a nominal; "zero": 0.
     texts : (name, n×1 strings), optional
-        The features, where these are texts: the table has labels only.
+        The name and cells of the text column, if the features are texts; the table then has only labels.
 
     Returns
     -------
     Encoded
-        X is n×d float64, CSR if the tables are sparse; a yes/no nominal is one 0/1 column, another nominal one column
-        a value ("location=3"), an identifier none. Y is n×K of {0, 1}, uint8, or int8 CSR if the tables are sparse.
+        X is n×d float64, CSR if the tables are sparse. A yes/no nominal becomes one 0/1 column, any other one column
+        per value ("location=3"), an identifier none. Y is n×K of {0, 1}: uint8, or int8 CSR if the tables are sparse.
 
     Raises
     ------
     DataError
-        A missing value that may not be filled, a label that is not binary, tables that do not fit each other, no
-        feature left.
+        For a missing value that may not be filled, a label that is not binary, tables with different attributes, or
+        if no feature is left.
     """
     attributes = tables[0].attributes
     values = _stack(tables)
@@ -132,7 +132,7 @@ def encode(
             Line(tables[0].path, attribute.line).fail(message)
     if not features and texts is None:
         fail(tables[0].path, "no feature is left besides the labels")
-    # Y before X, and made small at once: it halves the peak of memory.
+    # Y before X, and converted to a small type at once: this halves the peak of memory.
     Y = _take(values, [column for source in labels for column in _list_columns(source, attributes[source])])
     _check_labels(Y, tables, labels)
     Y = Y.astype(np.int8 if sparse.issparse(Y) else np.uint8)
@@ -148,7 +148,7 @@ def encode(
 def find_attributes(
     feature_names: Sequence[str], nominal: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, str | None]]:
-    """Column of X → the attribute that it was made of, and the value of that which it stands for (None: a number)."""
+    """Column of X → its attribute, and the value of the attribute that it indicates by 1 (None: a number)."""
     found: dict[str, tuple[str, str | None]] = {name: (name, None) for name in feature_names}
     for name, known in nominal.items():
         for column in _list_columns(0, Attribute(name, {word: k for k, word in enumerate(known)}, False, 0)):
@@ -162,15 +162,15 @@ def encode_rows(
     nominal: Mapping[str, Sequence[str]],
     missing: Missing,
 ) -> Matrix:
-    """Encode new rows as X (n×d) with the columns `wanted` (`find_attributes`), of the values that `nominal` has.
+    """Encode new rows as X (n×d) with the columns `wanted` (of `find_attributes`) and the nominal values `nominal`.
 
-    The order of the attributes does not matter, and neither do further ones.
+    The attributes may be in any order; further ones are ignored.
 
     Raises
     ------
     DataError
-        An attribute that is not there, a nominal value that `nominal` does not have, words in place of numbers, a
-        missing value that may not be filled.
+        For an absent attribute, a nominal value that is not in `nominal`, words in place of numbers, or a missing value
+        that may not be filled.
     """
     sources = {attribute.name: source for source, attribute in enumerate(table.attributes)}
     check_there(table.path, sources, [name for name, _ in wanted.values()])
@@ -195,7 +195,7 @@ def encode_rows(
 
 
 def _code_of(word: str) -> float:
-    """The number that a nominal value is, −1 if it is none."""
+    """A nominal value as a number, −1 if it is not a number."""
     try:
         return float(word)
     except ValueError:
@@ -203,7 +203,7 @@ def _code_of(word: str) -> float:
 
 
 def _check_values(table: Table, source: int, known: Sequence[str]) -> None:
-    """Refuse values of a nominal attribute that a model was not trained with."""
+    """Raise DataError for a value of a nominal attribute that a model was not trained with."""
     attribute = table.attributes[source]
     if attribute.codes is not None and set(attribute.codes) <= set(known):
         return
@@ -254,7 +254,7 @@ def _column(values: Matrix, column: int) -> np.ndarray:
 
 
 def _count_identifier_values(values: Matrix, column: int, attribute: Attribute) -> int:
-    """The number of values if a nominal identifies the rows (as many values as rows), else 0."""
+    """The number of rows if a nominal attribute is an identifier (its values in all rows differ), else 0."""
     n, declared = values.shape[0], len(attribute.codes or ())
     if declared < max(n, 3) or (declared > n and n < MANY_ROWS) or positive_code(attribute.values) is not None:
         return 0
@@ -267,7 +267,7 @@ def _take(values: Matrix, columns: Sequence[_Column]) -> Matrix:
     coded = [j for j, column in enumerate(columns) if column.code is not None]
     if not sparse.issparse(values):
         first = sources[0] if sources else 0
-        if sources == list(range(first, first + len(sources))):  # columns side by side are copied faster
+        if sources == list(range(first, first + len(sources))):  # adjacent columns are copied faster
             X = values[:, first : first + len(sources)].copy(order="C")
         else:
             X = np.take(values, sources, axis=1)
@@ -276,7 +276,7 @@ def _take(values: Matrix, columns: Sequence[_Column]) -> Matrix:
         return X
     X = values[:, sources]
     if coded:
-        # Rare in sparse files: a nominal whose first (omitted) value is not "no", or with more values than two.
+        # Rare in sparse files: a yes/no nominal whose first (omitted) value is "yes", or any other nominal.
         X.data[np.isin(X.indices, coded)] = 0
         by_column = values.tocsc()
         places: list[np.ndarray] = []
@@ -296,7 +296,7 @@ def _indicator(column: np.ndarray, code: float | None) -> np.ndarray:
 
 
 def _find(matrix: Matrix, test: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns, row by row, of the entries that a test holds for; it must not hold for 0."""
+    """Rows and columns, row by row, of the entries for which `test` is true; it must be false for 0."""
     if not sparse.issparse(matrix):
         found = test(matrix)
         rows, columns = np.nonzero(found) if found.any() else np.zeros((2, 0), dtype=np.intp)
@@ -322,7 +322,7 @@ def _check_labels(Y: Matrix, tables: Sequence[Table], labels: Sequence[int]) -> 
 
 
 def _check_texts(name: str, texts: Texts, tables: Sequence[Table], missing: Missing) -> dict[str, int]:
-    """The number of texts with nothing but blanks, by the column's name; refused unless they are to be kept."""
+    """The number of empty or blank texts, by the column's name; DataError for any, unless `missing` is "keep"."""
     empty = [row for row, text in enumerate(texts[:, 0]) if not text.strip()]
     if empty and missing == "error":
         with _of_missing_values():
@@ -333,7 +333,7 @@ def _check_texts(name: str, texts: Texts, tables: Sequence[Table], missing: Miss
 
 
 def _fill(X: Matrix, features: Sequence[_Column], tables: Sequence[Table], missing: Missing) -> dict[str, int]:
-    """Fill the gaps of X, in place; how many each attribute has that has some."""
+    """Fill the missing values of X in place, as `fill`; return their number by attribute."""
 
     def fail_at(row: int, column: int, message: str) -> NoReturn:
         _fail_at(tables, row, f"feature {quote(tables[0].attributes[features[column].source].name)} {message}")
@@ -346,14 +346,14 @@ def _fill(X: Matrix, features: Sequence[_Column], tables: Sequence[Table], missi
 def fill(
     X: Matrix, missing: Missing, path: Path, names: Sequence[str], fail_at: Callable[[int, int, str], NoReturn]
 ) -> dict[str, int]:
-    """Fill the gaps (NaN) of X, n×d, in place, or keep them; how many each column has that has some.
+    """Fill the missing values (NaN) of X, n×d, in place, or keep them; return their number by column (if not 0).
 
-    `fail_at` raises an error about a row and a column.
+    `fail_at(row, column, message)` raises an error.
 
     Raises
     ------
     DataError
-        A gap that may not be filled, or a column that has no value for "mean".
+        For a missing value that may not be filled, or, with "mean", a column without any value.
     """
     rows, columns = _find(X, np.isnan)
     if not len(rows):

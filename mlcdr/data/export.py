@@ -1,4 +1,4 @@
-"""A data set written as files of a form, so that they are read back as the same values, names, order and division."""
+"""Writing of a data set as files of a form, which are read again with the same values, names, order and split."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mlcdr.data.texts import is_texts
 from mlcdr.errors import DataError
 from mlcdr.whole_files import write_atomically
 
-_ROWS = 1000  # made dense, or text, at a time
+_ROWS = 1000  # converted to dense, or to text, at a time
 
 
 def export(dataset: Dataset, form: str, folder: Path, part: str = "") -> list[Path]:
@@ -31,17 +31,17 @@ def export(dataset: Dataset, form: str, folder: Path, part: str = "") -> list[Pa
         One of `WRITERS`.
     folder : Path
     part : {"", "train", "test"}
-        Which part the rows are, for the names of the files.
+        The part of the predefined split, for the data file's name.
 
     Returns
     -------
     list of Path
-        The files: of the data, then those beside it that hold names.
+        The data file, then the files with names.
 
     Raises
     ------
     DataError
-        Names, texts or gaps that the form cannot hold.
+        When the form cannot hold the names, texts or missing values.
     ResultsError
         When a file cannot be written.
     """
@@ -63,7 +63,7 @@ def export(dataset: Dataset, form: str, folder: Path, part: str = "") -> list[Pa
 
 
 def _blocks(dataset: Dataset) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Dense X and Y of some rows at a time."""
+    """Dense X and Y of `_ROWS` rows at a time."""
     for start in range(0, dataset.n_instances, _ROWS):
         parts = (each[start : start + _ROWS] for each in (dataset.X, dataset.Y))
         X, Y = (part.toarray() if sparse.issparse(part) else part for part in parts)
@@ -98,7 +98,7 @@ def _xml(dataset: Dataset) -> str:
 
 def _csv(dataset: Dataset) -> str:
     text = io.StringIO()
-    # Blanks in front of a text are kept within quotes alone.
+    # The reader skips leading blanks of a text that is not within quotes.
     quoting = csv.QUOTE_NONNUMERIC if is_texts(dataset.X) else csv.QUOTE_MINIMAL
     for k, frame in enumerate(_frames(dataset)):
         frame.to_csv(text, index=False, header=not k, quoting=quoting)
@@ -138,7 +138,7 @@ def _npz(dataset: Dataset) -> bytes:
 
 
 def _svmlight(dataset: Dataset) -> str:
-    """Indices from 1; an entry of 0 in a row that would be empty, since readers skip blank lines."""
+    """Indices count from 1. An empty row is written as the entry `1:0`, since readers skip blank lines."""
     return "".join(f"{row or '1:0'}\n" for row in _svm_rows(dataset, 1))
 
 
@@ -180,4 +180,4 @@ WRITERS: dict[str, tuple[str, Callable[[Dataset], str | bytes], dict[str, Callab
     "npz": (".npz", _npz, {}),
     "parquet": (".parquet", _parquet, {}),
 }
-"""Of each form to write: the file's ending, what is in it, and the files beside it by their endings."""
+"""Form → the suffix and the content of its data file, and the content of its other files by their suffixes."""

@@ -1,4 +1,4 @@
-"""Where a data set's files are: a path, or a name looked up in the data folders."""
+"""The search for a data set's files: by a path, or by a name in the data folders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SUFFIX = re.compile(r"[-_](train|test|sparse)$", re.IGNORECASE)
 
 
 class NotFetchedError(DataError):
-    """A data set of the catalogue, or its folds, that can be downloaded and are in no folder here."""
+    """A data set of the catalogue, or its folds, can be downloaded, but are in no folder that was searched."""
 
     def __init__(self, message: str, name: str):
         self.name = name
@@ -34,8 +34,8 @@ class NotFetchedError(DataError):
 class DataFiles:
     """The files of one data set.
 
-    `paths` is one file, or the train and the test file in that order, of one form; `xml` the label XML if there is
-    one; `test_first` is set where the predefined split comes from one full file: its first rows are the test file's.
+    `paths`: one file, or the train and the test file in this order, of the same form. `xml`: the label XML, or None.
+    `test_first`: the number of test rows, if the predefined split is of one full file that begins with them; else None.
     """
 
     name: str
@@ -65,13 +65,13 @@ def cache_folder() -> Path:
 
 
 def checkout_folder() -> Path | None:
-    """The `datasets` folder of the source checkout this package lives in, None if it is installed elsewhere."""
+    """The `datasets` folder of the source checkout that contains this package, None if it is installed elsewhere."""
     root = Path(__file__).resolve().parents[2]
     return root / "datasets" if (root / "pyproject.toml").is_file() else None
 
 
 def data_folders() -> list[Path]:
-    """The folders that hold data sets, in order: $MLCDR_DATASETS, ./datasets, the checkout's, the user's cache.
+    """The folders of data sets, in order: $MLCDR_DATASETS, ./datasets, the checkout's, the user's cache.
 
     Outside a checkout, the package's own copy of the embedded data set comes last.
     """
@@ -87,28 +87,28 @@ def data_folders() -> list[Path]:
 
 
 def suffix(name: str) -> str:
-    """The suffix (lower case) of a file's name that names a form (`.csv.gz`), empty for any other."""
+    """The suffix of a file's name that stands for a form, in lower case (`.csv.gz`); empty for any other."""
     name = name.lower()
     return max((each for each in SUFFIXES if name.endswith(each)), key=len, default="")
 
 
 def is_path(name_or_path: str) -> bool:
-    """Whether the text is a path (has a separator, begins with ~ or ., ends as a form does), not a data set's name."""
+    """Whether a text is a path (has a separator, a leading ~ or ., or a form's suffix), not a data set's name."""
     if name_or_path[:1] in ("~", ".") or suffix(name_or_path):
         return True
     return "/" in name_or_path or os.sep in name_or_path
 
 
 def short_name(name_or_path: str, part: Part = "full") -> str:
-    """The name of a data set in the results, which also seeds its splits, the same for a name and for a path.
+    """The name of a data set in the results, from which its splits are seeded, too; the same for a name and a path.
 
-    The name of a path is its last part without `.arff`, `.csv` ... (and without `-train`, `-test`, `-sparse` for the
+    For a path, it is the last part without `.arff`, `.csv` ... (and without `-train`, `-test`, `-sparse` for the
     predefined split).
-    A name of the catalogue is spelt as in the catalogue; another is left as it is (`locate` spells it as its folder).
+    A name of the catalogue is spelt as in the catalogue; any other stays unchanged (`locate` spells it as its folder).
     """
     name = name_or_path
     if is_path(name):
-        name = Path(os.path.abspath(_expand(name))).name  # noqa: PTH100 (a link keeps its name)
+        name = Path(os.path.abspath(_expand(name))).name  # noqa: PTH100 (`resolve` would change a link's name)
         if ending := suffix(name):
             name = name[: -len(ending)]
             while part == "predefined" and (match := _SUFFIX.search(name)):
@@ -118,7 +118,7 @@ def short_name(name_or_path: str, part: Part = "full") -> str:
 
 
 def _expand(path: str) -> Path:
-    return Path(os.path.expanduser(path))  # noqa: PTH111 (an unknown user is a file that is not there, and no error)
+    return Path(os.path.expanduser(path))  # noqa: PTH111 (`Path.expanduser` raises for an unknown user)
 
 
 def locate(name_or_path: str, part: Part = "full") -> DataFiles:
@@ -127,7 +127,7 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
     Parameters
     ----------
     name_or_path : str
-        A file, a folder with the files of one data set, or a name: a folder of that name (without case) in one
+        A file, a folder with the files of one data set, or a name: a folder of that name (case is ignored) in one
         of `data_folders()`.
     part : {"full", "predefined"}
         "full": the full file, else the train and the test file. "predefined": the train and the test file.
@@ -135,7 +135,7 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
     Raises
     ------
     DataError
-        Nothing there, or not the files that `part` needs; the message names the folders searched.
+        When nothing is found, or not the files that `part` needs; the message names the folders searched.
     """
     name = short_name(name_or_path, part)
     try:
@@ -155,7 +155,7 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
                 return _choose_in_folder(folder, short_name(folder.name), part)
             except DataError as error:  # a later folder may hold the missing files
                 incomplete = incomplete or error
-    except OSError as error:  # a name too long, a folder that may not be read
+    except OSError as error:  # a name too long, a folder without read permission
         raise DataError(f"{error.filename or name_or_path}: cannot be read: {error.strerror or error}") from None
     if incomplete is None and (known := find(name)) is not None:
         where = ", ".join(map(str, folders))
@@ -165,7 +165,7 @@ def locate(name_or_path: str, part: Part = "full") -> DataFiles:
 
 
 def names_beside(files: DataFiles) -> list[Path]:
-    """The files with names of features and labels, one a line, that are beside svmlight files (STEM.labels.txt)."""
+    """The files STEM.features.txt and STEM.labels.txt, with one name per line, in the folder of svmlight files."""
     if files.form != "svmlight":
         return []
     first = files.paths[0]
@@ -209,7 +209,7 @@ def _list_folders(folders: list[Path], name: str) -> Iterator[Path]:
 
 
 def stem(path: Path) -> tuple[str, str]:
-    """The stem without -train, -test, -sparse, and which part it names: "train", "test" or ""."""
+    """The stem without -train, -test, -sparse, and the part that these state: "train", "test" or ""."""
     ending = suffix(path.name) or path.suffix
     name, part = path.name[: len(path.name) - len(ending)], ""
     while match := _SUFFIX.search(name):
@@ -220,7 +220,7 @@ def stem(path: Path) -> tuple[str, str]:
 
 
 def _sort_files(folder: Path, name: str) -> tuple[dict[str, dict[str, list[Path]]], list[Path]]:
-    """The files of a name in a folder by form and part ("", "train", "test"), and its label XMLs."""
+    """The data files of a name in a folder, by form and part ("", "train", "test"), and its label XMLs."""
     forms: dict[str, dict[str, list[Path]]] = {form: {"": [], "train": [], "test": []} for form in FORMS}
     xmls = []
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
@@ -234,7 +234,7 @@ def _sort_files(folder: Path, name: str) -> tuple[dict[str, dict[str, list[Path]
 
 
 def _choose_in_folder(folder: Path, name: str, part: Part) -> DataFiles:
-    """The files of a data set's folder: of the first form, in the order of FORMS, that has those needed."""
+    """Choose files in a data set's folder: of the first form, in the order of FORMS, that has what `part` needs."""
     forms, xmls = _sort_files(folder, name)
     xml = xmls[0] if xmls else None
     known = find(name)
@@ -260,7 +260,7 @@ def _choose_in_folder(folder: Path, name: str, part: Part) -> DataFiles:
 
 
 def _choose_beside(path: Path, name: str, part: Part) -> DataFiles:
-    """The data set of one file; its XML has the same stem, with or without -train, -test, -sparse."""
+    """The files of the data set of one file; its XML has the same stem, with or without -train, -test, -sparse."""
     own, _ = stem(path)
     forms, xmls = _sort_files(path.parent, own)
     exact = [xml for xml in xmls if xml.stem.casefold() == path.stem.casefold()]

@@ -1,4 +1,4 @@
-"""Fixed folds of published data sets, which are MATLAB files, as the CSV files that `splits: {kind: file}` reads."""
+"""Conversion of the fixed folds of published data sets from MATLAB files to CSV, for `splits: {kind: file}`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from mlcdr.whole_files import write_atomically
 
 
 def write_fold_csv(path: Path) -> Path:
-    """Write the divisions of a MATLAB file beside it; returns the CSV file's path.
+    """Write the divisions in a MATLAB file as a CSV file in the same folder; return its path.
 
-    The file has `indices` (n×r), whose columns are r divisions of n rows into folds numbered from 1. The CSV has a
-    column of fold numbers from 0 for each: fold, fold2, fold3, ...
+    The MATLAB file has `indices` (n×r): each column is a division of n rows into folds numbered from 1. The CSV has a
+    column for each division (fold, fold2, fold3, ...), with folds numbered from 0.
 
     Raises
     ------
     DataError
-        A file that cannot be read, or one of other content.
+        When the file cannot be read or has other content.
     ResultsError
-        A CSV that cannot be written.
+        When the CSV cannot be written.
     """
     (indices,) = read_matrices(path, ["indices"])
     if sparse.issparse(indices) or not indices.size or (indices < 1).any() or (indices != np.floor(indices)).any():

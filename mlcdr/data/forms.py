@@ -1,4 +1,4 @@
-"""The forms in which data sets come: which files are of a form, how it marks the labels, and the options of a config.
+"""The forms (file formats, and other sources) of data sets: suffixes, labels, and the options of a config.
 
 Tables (ARFF, CSV, Parquet, Feather, OpenML, DataFrames) have labels among their columns; the others have two matrices.
 """
@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from mlcdr.errors import DataError, describe, suggest_name
 
 PACKED = (".gz", ".xz", ".zip")
-"""Suffixes of packed files, after that of a form of text."""
+"""Suffixes of compressed files, added to that of a text form (`.csv.gz`)."""
 
 
 class Form(NamedTuple):
-    """One form: its name, the suffixes of its files, the options that it takes, and how it marks the labels."""
+    """A form: its name, its suffixes, its options, how labels are marked, and whether files may be compressed."""
 
     title: str
     suffixes: tuple[str, ...]
@@ -63,16 +63,16 @@ SUFFIXES = {suffix: name for name, form in FORMS.items() for suffix in form.suff
 }
 
 MEMORY = "memory"
-"""The option that records a data set given in memory: the digest of its content."""
+"""The option with the checksum of a data set that was given in memory."""
 
 SOURCES = ("path", "openml", "function", "synthetic", MEMORY)
-"""Options that say where the data of a name of one's own come from."""
+"""Options that state the source of the data, for a name that the user chooses."""
 
 WITHOUT_FILES = SOURCES[1:]
-"""Those among them that are not a file of the user's."""
+"""Those of them that do not name a file: all but `path`."""
 
 OPENML = "openml:"
-"""Prefix of the number of a data set of openml.org, which is used as its name."""
+"""The prefix of a name that is the number of a data set of openml.org."""
 
 
 class Option(NamedTuple):
@@ -130,7 +130,7 @@ _WORDS = {
 
 
 def option_problems(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What is wrong with the options of a data set, each with the option's name."""
+    """For each wrong option of a data set, its name and what is wrong."""
     sources = [key for key in SOURCES if key in options]
     for key in sources[1:]:
         yield key, f"the data come from one place, and there is {sources[0]} already"
@@ -149,7 +149,7 @@ def option_problems(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def check_form_options(place: object, form: str, options: Mapping[str, Any]) -> None:
-    """Refuse options that are of other forms.
+    """Raise DataError for options that the form does not have.
 
     Raises
     ------
@@ -173,7 +173,7 @@ _CONVERSIONS = {
 
 
 def describe_unknown(name: str) -> str:
-    """Why a file is of no form, which forms there are, and how to convert it."""
+    """The message for a file with an unknown suffix: the forms that are read, and how to convert it."""
     forms = ", ".join(f"{form.title} ({' '.join(form.suffixes)})" for form in FORMS.values() if form.suffixes)
     ending = next((each for each in _CONVERSIONS if name.lower().endswith(each)), ".xlsx")
     return f"its form is not known by its suffix; read are {forms}; convert it: {_CONVERSIONS[ending]}"

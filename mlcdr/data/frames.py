@@ -1,8 +1,8 @@
-"""CSV, Parquet and Feather files, OpenML's data sets and DataFrames: read by pandas, then checked cell by cell.
+"""CSV, Parquet and Feather files, OpenML's data sets and DataFrames: read into pandas, then checked.
 
-What is made of a column: numbers and true/false are numbers; words are categories, as an ARFF file's nominal values
-are. What begins with a digit and is no number (a date, `3,5`, `12%`, `1_000`, `0x10`) is a mistake, and so is a whole
-number in a column of whole numbers that a 64-bit float does not hold.
+A column of numbers or of true/false is numeric; a column of words is nominal, as in ARFF. Values that begin with a
+digit and are not numbers (a date, `3,5`, `12%`, `1_000`, `0x10`) are refused, and so are words among numbers, except in
+`categories`. A whole number beyond 2^53 in a column of whole numbers is refused: a 64-bit float may not hold it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from mlcdr.data.texts import Texts, as_texts
 from mlcdr.errors import DataError, suggest_name
 
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
-"""Cells of a CSV file that have no value."""
+"""The cells of a CSV file that mean a missing value."""
 
-_LARGEST = 2**53  # whole numbers beyond it are not all 64-bit floats
+_LARGEST = 2**53  # beyond it, 64-bit floats do not hold every whole number
 _NUMBER_LIKE = re.compile(r"\s*[+-]?[.,]?\d")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
@@ -44,13 +44,13 @@ _PRECISE: dict[str, Any] = {} if int(pd.__version__.split(".")[0]) > 2 else {"fl
 
 
 Tags: TypeAlias = tuple[tuple[str, ...], np.ndarray]
-"""Names of labels and label sets (n×K), of a column of tags."""
+"""Names of labels and label sets (n×K), from a column of tags."""
 
 
 class Framed(NamedTuple):
-    """A table; the columns of its labels, or what its column of tags has; its column of text, by name, if it has one.
+    """A table, the positions of its labels, its tags (or None), and the name and cells of its text column (or None).
 
-    Tags and texts are no columns of the table.
+    The columns of tags and of text are not in the table.
     """
 
     table: Table
@@ -61,18 +61,18 @@ class Framed(NamedTuple):
 
 @dataclass(frozen=True)
 class _FrameTable(Table):
-    """A table whose rows `find` places."""
+    """A table with a function that finds the line of a row."""
 
     find: Callable[[int], Line]
 
     def place(self, row: int) -> Line:
-        """Where a row stands in the file."""
+        """The line of a row in the file."""
         return self.find(row)
 
 
 @dataclass(frozen=True)
 class _CsvFile:
-    """A CSV file, and how it is to be read."""
+    """A CSV file, and the options for reading it."""
 
     path: Path
     delimiter: str
@@ -93,7 +93,7 @@ class _CsvFile:
         return open_data(self.path, plain=self.encoding != "utf-16")
 
     def records(self) -> Iterator[tuple[Line, list[str]]]:
-        """The cells of each row that is not blank, header included, and the line that it begins on; slow."""
+        """For each non-blank row, header included, the line on which it begins, and its cells; slow."""
         with self.open() as file:
             encoding = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
             text = io.TextIOWrapper(file, encoding=encoding, newline="")
@@ -110,7 +110,7 @@ class _CsvFile:
                 Line(self.path, number).fail(f"no row of CSV: {error}")
 
     def names(self, least: int = 2) -> list[str]:
-        """The names of the columns, of which there must be some."""
+        """The names of the columns; DataError if a header has fewer than `least`, or does not fit the first row."""
         records = self.records()
         line, names = next(records, (Line(self.path, 1), []))
         if not names:
@@ -129,10 +129,10 @@ class _CsvFile:
         return names
 
     def read(self, words: Sequence[str], texts: Sequence[str], least: int = 2) -> pd.DataFrame:
-        """The file's rows; the columns `words` and `texts` as they are written, and in `texts` no word is a gap."""
+        """Read the rows; the columns `words` and `texts` stay text, and in `texts` no cell is a missing value."""
         names = self.names(least)
         gaps: Any = {name: list(MISSING) for name in names if name not in texts} if texts else list(MISSING)
-        plain = not self.path.name.lower().endswith(PACKED)  # pandas reads a file faster than a stream of ours
+        plain = not self.path.name.lower().endswith(PACKED)  # pandas reads a file faster than our stream
         if plain and self.encoding != "utf-16":
             check_plain(self.path)
         try:
@@ -161,7 +161,7 @@ class _CsvFile:
         if not len(frame):
             fail(self.path, "no row after the names of the columns")
         last = frame.iloc[:, -1]
-        if (last == "" if names[-1] in texts else last.isna()).any():  # so is a row that is too short
+        if (last == "" if names[-1] in texts else last.isna()).any():  # maybe the row is too short
             self._check_lengths(names)
         return frame
 
@@ -205,7 +205,7 @@ def _check_names(line: Line, names: Sequence[Any]) -> None:
 
 
 def read_tables(form: str, paths: Sequence[Path], options: Mapping[str, Any]) -> tuple[Framed, int]:
-    """The rows of one file of a form, or of the train and the test file; and how many the first file has.
+    """Read one file of a form, or the train and the test file; return all rows, and how many the first file has.
 
     Raises
     ------
@@ -244,9 +244,9 @@ def read_columns(
     text: bool,
     options: Mapping[str, Any],
 ) -> Framed:
-    """The columns `names`, and no others, of a file of a form or of a DataFrame, as a table without labels.
+    """Read only the columns `names` of a file of a form, or of a DataFrame, as a table without labels.
 
-    `words`: those of them that hold words, `text`: whether it is one column of text.
+    `words`: the nominal columns among them; `text`: whether `names` is one column of text.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def _no_line(path: Path, row: int) -> Line:
 
 
 def _read_arrow(form: str, path: Path) -> pd.DataFrame:
-    """Read a Parquet or Feather file in batches, so that one that unpacks to absurdly much is refused on the way."""
+    """Read a Parquet or Feather file in batches, and stop with DataError when it expands beyond the limit."""
     try:
         import pyarrow
         from pyarrow import ipc, parquet
@@ -293,7 +293,7 @@ def _read_arrow(form: str, path: Path) -> pd.DataFrame:
             batches.append(batch)
         else:
             return pyarrow.Table.from_batches(batches, schema).to_pandas()
-    except Exception as error:  # what pyarrow raises of a damaged file is not to be listed
+    except Exception as error:  # pyarrow raises many types of exceptions for a damaged file
         return fail(path, f"no {form} file, or a damaged one ({type(error).__name__}: {str(error).strip()[:100]})")
     return fail(path, f"unpacks to more than {GROWTH} times its size")
 
@@ -301,23 +301,23 @@ def _read_arrow(form: str, path: Path) -> pd.DataFrame:
 def as_table(
     frame: pd.DataFrame, path: Path, options: Mapping[str, Any], find: Callable[[int], Line] | None = None
 ) -> Framed:
-    """A DataFrame as a table, and which of its columns are labels.
+    """Convert a DataFrame to a table, and find its labels.
 
     Parameters
     ----------
     frame : DataFrame
-        Its index is left out of account.
+        Its index is ignored.
     path : Path
-        Of its file, for messages.
+        The path of its file, for messages.
     options : mapping
-        `labels`, `separator`, `text`, `categories`, `drop` of a config.
+        As in a config: `labels`, `separator`, `text`, `categories`, `drop`.
     find : callable, optional
-        Where a row stands in the file; without lines by default.
+        Returns the line of a row in the file; by default, messages have no line.
 
     Raises
     ------
     DataError
-        A cell or a column that has no defined meaning; no labels, or none that are there.
+        When a cell or a column has no defined meaning, or the labels are not stated or not found.
     """
     head, find = Line(path, 0 if find is None else find(0).number and 1), find or (lambda _: Line(path, 0))
     _check_names(head, list(frame.columns))
@@ -348,7 +348,7 @@ def as_table(
     attributes, coded, numbers = [], {}, []
     for j, name in enumerate(frame.columns):
         column, codes = _Column(name, frame.iloc[:, j], find), None
-        if column.values.dtype.kind not in "biuf":  # nullable numbers of pandas as well
+        if column.values.dtype.kind not in "biuf":  # also of pandas' nullable numbers
             coded[j], codes = column.codes(name in categories)
         else:
             numbers.append(column)
@@ -359,7 +359,7 @@ def as_table(
         values: Any = sparse.csr_array(frame.sparse.to_coo(), dtype=np.float64)
     else:
         values = frame.to_numpy(np.float64, na_value=np.nan)
-        if numbers and max(values.max(), -values.min()) < _LARGEST:  # neither gaps nor large numbers
+        if numbers and max(values.max(), -values.min()) < _LARGEST:  # no NaN, no large number
             numbers = []
     for column in numbers:
         column.check_numbers()
@@ -369,7 +369,7 @@ def as_table(
 def _read_texts(
     frame: pd.DataFrame, name: str, labels: Sequence[str], head: Line, find: Callable[[int], Line]
 ) -> Texts:
-    """The column of text, which must be all that there is besides the labels."""
+    """The texts of the column `name`, which must be the only column besides the labels."""
     if name not in frame.columns:
         head.fail(f"text: no column is called {quote(name)}{suggest_name(name, frame.columns)}")
     if name in labels:
@@ -410,7 +410,7 @@ class _Column(NamedTuple):
         self.fail(row, f"has the value {value}, which is beyond 2^53 and would be rounded; {hint}")
 
     def codes(self, category: bool) -> tuple[pd.Series, dict[str, int]]:
-        """The position of each cell's word among the words in order, NaN where there is none; and the words."""
+        """The code of each cell (NaN: missing), and word → code: its position, in sorted or the Categorical's order."""
         values = self.values
         if isinstance(values.dtype, pd.CategoricalDtype):
             words, coded = [str(each) for each in values.cat.categories], values.cat.codes.to_numpy(np.float64)
@@ -428,14 +428,14 @@ class _Column(NamedTuple):
         else:
             hint = "write a date as a number (a year, days since ...)" if values.dtype.kind in "Mm" else "convert it"
             self.fail(0, f"is of type {values.dtype}; {hint}, or leave it out: `drop: [{self.name}]`")
-        if len(words) == 1:  # of a yes/no pair only one value may be there
+        if len(words) == 1:  # the data may have only one value of a yes/no pair
             pair = next((pair for pair in BINARY.values() if words[0].casefold() in pair), ())
             words += [each for each in pair if each != words[0].casefold()]
         coded[coded < 0] = np.nan
         return pd.Series(coded, index=values.index), {word: k for k, word in enumerate(words)}
 
     def _check_words(self, words: Sequence[str], codes: np.ndarray) -> None:
-        """Refuse words that look like numbers, and so many that they are no categories."""
+        """Raise DataError for words that look like numbers, and for more than max(50, ⌊n/2⌋) different words."""
         if any(map(_NUMBER_LIKE.match, words)):
             odd = [k for k, word in enumerate(words) if not NUMBER.fullmatch(word)]
             large = [k for k, word in enumerate(words) if _WHOLE.fullmatch(word) and abs(int(word[:400])) > _LARGEST]
@@ -459,13 +459,13 @@ class _Column(NamedTuple):
 
 
 def _split_tags(cells: pd.Series, separator: str, find: Callable[[int], Line]) -> Tags:
-    """The tags of all rows in order, and who has which (n×K)."""
+    """The different tags, sorted, and which of them each row has (n×K)."""
     rows: list[list[str]] = []
     for row, cell in enumerate(cells):
         if isinstance(cell, str):
             tags = [tag for each in cell.split(separator) if (tag := each.strip())]
         elif isinstance(cell, list | tuple | np.ndarray) and all(isinstance(each, str) for each in cell):
-            tags = list(cell)  # of Parquet and DataFrames
+            tags = list(cell)  # in Parquet and DataFrames
         elif cell is None or cell != cell:
             tags = []
         else:
@@ -501,21 +501,21 @@ def joined(X: pd.DataFrame, Y: Any, label_names: Sequence[str]) -> tuple[pd.Data
 
 
 def fetch_openml(name: str, number: int) -> tuple[pd.DataFrame, list[str]]:
-    """A data set of openml.org, kept in the user's cache by scikit-learn, and the names of its targets.
+    """A data set of openml.org, which scikit-learn stores in the user's cache, and the names of its targets.
 
     Raises
     ------
     DataError
-        No such data set, no connection, or a file that scikit-learn cannot read.
+        When there is no such data set, no connection, or a file that scikit-learn cannot read.
     """
     from sklearn import datasets
 
     try:
-        # scikit-learn's other parser, of pandas, fails on attributes {FALSE,TRUE}, which labels mostly are there.
+        # scikit-learn's other parser (pandas) fails on attributes {FALSE,TRUE}, as most labels of OpenML are.
         chosen = {"parser": "liac-arff", "as_frame": True, "n_retries": 1, "data_home": cache_folder() / "openml"}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it tries again
+            warnings.simplefilter("ignore")  # warnings that it tries again
             found = datasets.fetch_openml(data_id=number, **chosen)
-    except Exception as error:  # what a server, a cut connection or a damaged file causes is not to be listed
+    except Exception as error:  # a server or a damaged file may cause many types of exceptions
         raise DataError(f"{name}: cannot be had from openml.org: {str(error).strip()[:200]}") from error
     return found.frame, list(found.target_names)

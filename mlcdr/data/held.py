@@ -1,7 +1,7 @@
-"""Data sets that a program holds in memory, found by the digest of their content, here and in the processes it starts.
+"""Data sets in a program's memory, found by their checksums in this process and in the processes that it starts.
 
-A config names such a data set as `{NAME: {memory: DIGEST}}`. The digest is in the record of a run, the data are not:
-where no program holds them any more, they have to be given again.
+A config refers to one as `{NAME: {memory: CHECKSUM}}`. The record of a run has the checksum, but not the data: a later
+program must be given the same data again.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from mlcdr.data.dataset import Dataset
 
 FOLDER = "MLCDR_HELD_DATASETS"
-"""The environment variable by which a process finds the data sets of its parent process."""
+"""The environment variable with the folder in which a process finds the data sets of its parent process."""
 
 _held: dict[str, Dataset] = {}
 
 
 @contextlib.contextmanager
 def holding(datasets: Iterable[Dataset]) -> Iterator[None]:
-    """Let data sets be found by their checksums within the `with` block."""
+    """Make data sets available to `find` by their checksums within the `with` block."""
     before = dict(_held)
     _held.update({dataset.checksum: dataset for dataset in datasets})
     try:
@@ -39,7 +39,7 @@ def holding(datasets: Iterable[Dataset]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def shared() -> Iterator[None]:
-    """Let processes started in the `with` block find the data sets, too, in files that are removed at its end.
+    """Make held data sets available to processes started in the `with` block, in files that are removed at its end.
 
     Raises
     ------
@@ -65,12 +65,12 @@ def shared() -> Iterator[None]:
 
 
 def find(name: str, checksum: str) -> Dataset | cache.Stored:
-    """The data set of a checksum, or what is stored of it.
+    """The data set of a checksum, or its X, Y and facts as stored by a parent process.
 
     Raises
     ------
     DataError
-        When it is in no memory that this process can reach.
+        When neither this process nor a parent process has it.
     """
     found = _held.get(checksum)
     if found is not None:

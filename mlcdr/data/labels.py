@@ -13,16 +13,16 @@ _MEKA = re.compile(r"(?:^|[\s:])-C\s+(-?[0-9]+)(?![0-9])")
 
 
 def read_label_xml(path: Path | str) -> tuple[tuple[str, int], ...]:
-    """Read Mulan's label XML: each label's name and line, in the file's order, a hierarchy flattened parent first.
+    """Read Mulan's label XML: each label's name and line, in the file's order; in a hierarchy, parents come first.
 
     The file is `<labels><label name="..."/>...</labels>`, in Mulan's namespace or none. A DOCTYPE is refused: label
-    files need none, and entities in one can blow up.
+    files need none, and its entities can expand to a huge text.
 
     Raises
     ------
     DataError
-        With file and line: not well-formed, a DOCTYPE, an element that is neither `labels` nor `label`, a label
-        without a name, a name given twice, no label at all.
+        With file and line, for: XML that is not well-formed, a DOCTYPE, an unexpected element or text, a label without
+        a name, a name given twice, no label at all.
     """
     path = Path(path)
     labels: dict[str, int] = {}
@@ -68,7 +68,7 @@ def read_label_xml(path: Path | str) -> tuple[tuple[str, int], ...]:
         fail_unreadable(path, error)
     except expat.ExpatError as error:
         Line(path, error.lineno).fail(f"not well-formed XML: {expat.ErrorString(error.code)}")
-    except (LookupError, ValueError) as error:  # an encoding that Python does not have, or that is not one of texts
+    except (LookupError, ValueError) as error:  # an encoding that Python does not have, or not one of text
         line().fail(f"not well-formed XML: {error}")
     if not labels:
         line().fail("no <label> in the file")
@@ -76,6 +76,6 @@ def read_label_xml(path: Path | str) -> tuple[tuple[str, int], ...]:
 
 
 def meka_label_count(relation: str) -> int | None:
-    """The number behind `-C` in a MEKA relation name (negative: labels are last), None where there is none."""
+    """The number after `-C` in a MEKA relation name (negative: the labels are last), None if there is none."""
     match = _MEKA.search(relation)
     return int(match.group(1)) if match else None

@@ -1,8 +1,8 @@
-"""Matrices of a MATLAB file: `save -v6` or `-v7`, also as Octave and `scipy.io.savemat` write it.
+"""Reading of matrices from MATLAB files (`save -v6` or `-v7`), also as written by Octave and `scipy.io.savemat`.
 
-Of MATLAB's "MAT-File Format" (level 5) this reads numeric and sparse matrices. `scipy.io.loadmat` reads more, and ends
-the process on some damaged files; it is what the tests compare with. A size that a file states is checked before
-anything of that size is made.
+Numeric and sparse matrices of MATLAB's "MAT-File Format" (level 5) are read. `scipy.io.loadmat` reads more, but crashes
+the process on some damaged files; the tests compare with it. A size that a file states is checked before memory of that
+size is allocated.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from scipy import sparse
 from mlcdr.data.encoding import Matrix, check_indices
 from mlcdr.data.text import fail, fail_unreadable, quote
 
-# All that one variable may take: three megabytes of a file may hold three gigabytes of zeros.
+# The largest size of a variable: 3 MB of a compressed file can expand to 3 GB of zeros.
 MOST_BYTES = 1 << 30
-_FILE_HEADER, _HEADER = 128, 1 << 16  # bytes of a file's header; of a variable's flags, dimensions and name at most
+_FILE_HEADER, _HEADER = 128, 1 << 16  # bytes: a file's header; at most, a variable's flags, dimensions and name
 _MATRIX, _COMPRESSED, _SPARSE, _COMPLEX = 14, 15, 5, 0x800
 _TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _CLASSES = ["", "cell", "struct", "object", "char", "sparse", "double", "single", "int8", "uint8", "int16", "uint16"]
@@ -31,7 +31,7 @@ _CLASSES += ["int32", "uint32", "int64", "uint64", "function", "opaque"]
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable's name, dimensions and MATLAB class; `content(n)` gives its first n bytes, decompressed."""
+    """A variable: name, dimensions, MATLAB class, byte order; `content(n)` returns its first n bytes, decompressed."""
 
     name: str
     shape: tuple[int, ...]
@@ -42,12 +42,12 @@ class Variable:
 
 
 def list_variables(path: Path) -> list[Variable]:
-    """The variables of a MATLAB file, whose values are not read.
+    """List the variables of a MATLAB file, without reading their values.
 
     Raises
     ------
     DataError
-        No MATLAB file that can be read.
+        When it is not a MATLAB file that can be read.
     """
     try:
         raw = path.read_bytes()
@@ -65,17 +65,17 @@ def list_variables(path: Path) -> list[Variable]:
 
 
 def read_matrices(path: Path, names: Sequence[str]) -> list[Matrix]:
-    """Some variables of a MATLAB file, in the order of `names`.
+    """Read the variables `names` of a MATLAB file, in this order.
 
     Returns
     -------
     list
-        Each an ndarray or, if MATLAB stored it sparse, a csr_array with sorted indices and no explicit zeros; float64.
+        An ndarray for each or, if it is stored sparse, a csr_array with sorted indices, no explicit zeros; float64.
 
     Raises
     ------
     DataError
-        No MATLAB file that can be read; no such variable, or one that is no matrix of real numbers or is too large.
+        When the file cannot be read, or a variable is absent, damaged, too large or no matrix of real numbers.
     """
     there = {variable.name: variable for variable in list_variables(path)}
     found = []
@@ -97,7 +97,7 @@ def read_matrices(path: Path, names: Sequence[str]) -> list[Matrix]:
 
 
 def _elements(raw: bytes, at: int, order: str) -> Iterator[tuple[int, int, int]]:
-    """The type of each element from `at` on, and where its data begin and end; a short one has its tag in 4 bytes."""
+    """The type of each element from `at` on, and where its data begin and end; a short element has a tag of 4 bytes."""
     while at + 8 <= len(raw):
         kind, size = struct.unpack_from(f"{order}II", raw, at)
         if kind >> 16:
@@ -115,7 +115,7 @@ def _variables(raw: bytes, order: str) -> Iterator[Variable]:
         if kind == _COMPRESSED:
 
             def content(n: int, start: int = start, end: int = end) -> bytes:
-                return zlib.decompressobj().decompress(raw[start:end], n + 8)[8:]  # behind the tag of the matrix
+                return zlib.decompressobj().decompress(raw[start:end], n + 8)[8:]  # after the matrix's tag
 
         elif kind == _MATRIX:
 

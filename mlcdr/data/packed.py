@@ -1,4 +1,4 @@
-"""The bytes of a data file of text, packed or not, within bounds and without NUL bytes."""
+"""Opening of text data files, compressed or not, with limits on their size and without NUL bytes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mlcdr.data.text import Line, fail, fail_unreadable
 from mlcdr.errors import DataError
 
 FREE_BYTES, GROWTH = 1 << 28, 250
-"""A packed file may grow to the first, and beyond it to so many times its size: more is no data, but a trap."""
+"""A compressed file may expand to FREE_BYTES or to GROWTH times its size, whichever is larger."""
 
 
 class _Checked(io.RawIOBase):
-    """A stream of bytes that may be so many at most, and, where `plain`, has no NUL among them."""
+    """A stream of bytes; DataError for more than `most` bytes or, if `plain`, for a NUL byte."""
 
     def __init__(self, path: Path, file: BinaryIO, most: float, plain: bool):
         self._path, self._file, self._most, self._plain = path, file, most, plain
@@ -46,7 +46,7 @@ def _fail_at_nul(path: Path) -> NoReturn:
 
 
 def check_plain(path: Path) -> None:
-    """Refuse a file that is not packed for a NUL byte, as `open_data` does."""
+    """Raise DataError for a NUL byte in an uncompressed file, as `open_data` does."""
     with path.open("rb") as file:
         while piece := file.read(1 << 18):
             if b"\0" in piece:
@@ -55,12 +55,12 @@ def check_plain(path: Path) -> None:
 
 @contextlib.contextmanager
 def open_data(path: Path, plain: bool = True) -> Iterator[io.BufferedReader]:
-    """Open a data file; one that ends in .gz, .xz or .zip (of one member) is unpacked as it is read.
+    """Open a data file; one that ends in .gz, .xz or .zip (with one member) is decompressed as it is read.
 
     Raises
     ------
     DataError
-        When it cannot be read, is damaged, unpacks to absurdly much, or (where `plain`) has a NUL byte.
+        When it cannot be read, is damaged, expands beyond the limit, or (if `plain`) has a NUL byte.
     """
     try:
         with contextlib.ExitStack() as stack:

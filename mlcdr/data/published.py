@@ -1,4 +1,4 @@
-"""The catalogue's MATLAB files as X and Y: `data` (n×d) and `target` (K×n), with the names that the catalogue has."""
+"""Reading of the catalogue's MATLAB files: `data` (n×d) and `target` (K×n), with the names of the catalogue."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mlcdr.data.text import fail
 
 
 def find_published(name: str, path: Path) -> Entry | None:
-    """The entry of the catalogue whose MATLAB file this is, byte by byte; None if it is another file."""
+    """The catalogue's entry `name`, if `path` is a MATLAB file of it (the same SHA-256); else None."""
     known = find(name)
     if known is None or known.matlab is None or path.suffix.lower() != ".mat":
         return None
@@ -26,21 +26,21 @@ def find_published(name: str, path: Path) -> Entry | None:
 
 
 def read_published(path: Path, known: Entry, xml: Path | None) -> tuple[Matrix, Matrix, dict[str, Any]]:
-    """X and Y of a published MATLAB file, and the facts of a `Dataset`.
+    """Read X, Y and the facts of a `Dataset` from a published MATLAB file.
 
     Parameters
     ----------
     path : Path
-        The file that `find_published` found.
+        A file for which `find_published` returned an entry.
     known : Entry
-        What it returned.
+        That entry.
     xml : Path or None
-        The XML with the label names, for an entry that has none.
+        The XML with the label names, for an entry without label names.
 
     Raises
     ------
     DataError
-        A file that cannot be read, or one of other content than the catalogue says.
+        When the file cannot be read, or does not fit the entry.
     """
     said = known.matlab
     assert said is not None
@@ -73,7 +73,7 @@ def read_published(path: Path, known: Entry, xml: Path | None) -> tuple[Matrix, 
 
 
 def _count_on(names: str | tuple[str, ...], n: int) -> tuple[str, ...]:
-    """All names, where they are the first one alone: its number is counted on."""
+    """The n names: `names`, or, if only the first is given, those that continue its number."""
     if isinstance(names, tuple):
         return names
     match = re.fullmatch(r"(\D*)(\d+)", names)

@@ -1,4 +1,4 @@
-"""New rows for a model: from a file or a DataFrame, with labels or without, encoded as the data it was trained with."""
+"""New rows for a trained model: from a file or a DataFrame, with or without labels, encoded as the training data."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ class Columns:
 
     Attributes
     ----------
-    names : sequence of str
-    nominal : mapping
-        As in `Dataset`.
+    names, nominal
+        `feature_names` and `nominal` of the training `Dataset`.
     is_text : bool
         Whether X is one column of texts.
     """
@@ -35,20 +34,20 @@ class Columns:
     is_text: bool = False
 
     def read(self, rows: Any, missing: Missing = "error", **options: Any) -> Matrix:
-        """X (n×d) of new rows, with the columns in the order, and the words with the codes, of the training data.
+        """Read X (n×d) of new rows, with the order of columns and the codes of nominal values of the training data.
 
         Parameters
         ----------
         rows : str, Path or DataFrame
-            A data set as `load_dataset` takes it, but it needs no labels. Columns that the training data did not have,
-            such as labels, are left out.
+            A data set as in `load_dataset`, or a DataFrame. Files and DataFrames need no labels. Columns that the
+            training data did not have, such as labels, are left out.
         missing, **options
             As in `load_dataset`.
 
         Raises
         ------
         DataError
-            When a column is missing, or has a value that the training data did not have.
+            When a column is absent, or has a nominal value that the training data did not have.
         """
         for key, problem in option_problems({"missing": missing, **options}):
             raise DataError(f"{key}: {problem}")
@@ -69,7 +68,7 @@ class Columns:
         return self._in_order(load_dataset(text, missing=missing, **options), text)
 
     def _encode(self, form: str, rows: Any, missing: Missing, options: Mapping[str, Any]) -> Matrix:
-        """X of a table."""
+        """X of a table: a file or a DataFrame."""
         wanted = find_attributes(self.names, self.nominal)
         names = list(dict.fromkeys(name for name, _ in wanted.values()))
         if form == "arff":
@@ -84,7 +83,7 @@ class Columns:
         return encode_rows(table, wanted, self.nominal, missing)
 
     def _in_order(self, found: Any, place: str) -> Matrix:
-        """X of an object with `feature_names`."""
+        """X of `found`, with its columns in the order of the training data."""
         where = {name: j for j, name in enumerate(found.feature_names)}
         check_there(Path(place), where, self.names)
         order = [where[name] for name in self.names]

@@ -1,4 +1,4 @@
-"""The facts of the catalogue: what is known about each data set of the papers, read from `catalog.yaml`."""
+"""The catalogue: facts about each data set of the papers, read from `catalog.yaml`."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class SourceFile:
     Attributes
     ----------
     name : str
-        Its name here.
+        The name under which it is stored.
     repository, commit, path : str
-        Where it is public: `OWNER/REPOSITORY`, and its path there.
+        Where it is published: `OWNER/REPOSITORY`, the commit, and the path in it.
     sha256 : str
         SHA-256 (hex) of its content.
     n_bytes : int
         Its size.
     embedded : str or None
-        SHA-256 of the file of that name in this source tree, where that has other bytes (the same data).
+        SHA-256 of the copy in this source tree, if its bytes differ (with the same data); else None.
     """
 
     name: str
@@ -50,16 +50,16 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class MatlabNames:
-    """What a MATLAB file of `data` (n×d) and `target` (K×n) does not contain.
+    """Facts that a MATLAB file of `data` (n×d) and `target` (K×n) does not contain.
 
     Attributes
     ----------
     features : str
-        The first feature's name; the numbers in the other names follow on from its number.
+        The first feature's name; the other names continue its number.
     labels : str or tuple of str
-        As `features`, or all names; empty where an XML has them.
+        As `features`, or all names; empty if an XML has them.
     leading_labels : int
-        If not 0: this many first columns of [data, targetᵀ] are the labels.
+        If not 0: the number of labels K; the first K columns of [data, targetᵀ] are the labels.
     n_train : int or None
         If the file has a train and a test part: the number of train rows.
     """
@@ -81,15 +81,15 @@ class Entry:
     statistics : dict
         The expected facts, with the keys of `Dataset.statistics()`; facts that are not known are absent.
     measured : bool
-        Whether the statistics were counted on the files; else they are those that Mulan's page prints (3 decimals).
+        Whether the statistics were computed from the files; else they are from Mulan's page (3 decimals).
     files : tuple of SourceFile
-        The files to download; empty where no checksum of them is recorded.
+        The files to download; empty if no checksums are recorded.
     folds : dict
-        Number of folds → the MATLAB file of ten divisions into so many.
+        Number of folds → the MATLAB file with ten divisions into that many folds.
     matlab : MatlabNames or None
         Set if the data are in a MATLAB file.
     test_first : int or None
-        Set if the full file is the test file (that many rows) followed by the train file.
+        Number of test rows, if the full file is the test file followed by the train file; else None.
     """
 
     name: str
@@ -111,7 +111,7 @@ class Entry:
 
 
 class _Catalogue(NamedTuple):
-    """What the catalogue holds; entries and studies by name."""
+    """The content of the catalogue; entries and studies by name."""
 
     hosts: tuple[str, ...]
     entries: dict[str, Entry]
@@ -128,7 +128,7 @@ def _catalogue(path: Path) -> _Catalogue:
 
 
 def _read_file(said: Mapping[str, Any], repositories: Mapping[str, Mapping[str, str]], **own: str) -> SourceFile:
-    """A file as the catalogue has it."""
+    """A file, from its facts in the catalogue."""
     said = {"from": "mulan", "name": Path(said["path"]).name} | dict(said) | own
     public = repositories[said.pop("from")]
     place = {"repository": public["repository"], "commit": public["commit"]}
@@ -136,7 +136,7 @@ def _read_file(said: Mapping[str, Any], repositories: Mapping[str, Mapping[str, 
 
 
 def read_entry(name: str, facts: Mapping[str, Any], repositories: Mapping[str, Mapping[str, str]]) -> Entry:
-    """An entry as the catalogue has it."""
+    """An entry, from its facts in the catalogue."""
     statistics, folds = dict(facts["statistics"]), facts.get("folds", {})
     made: dict[str, Any] = {
         "measured": statistics.pop("from") == "measured",
@@ -154,12 +154,12 @@ def read_entry(name: str, facts: Mapping[str, Any], repositories: Mapping[str, M
 
 
 def hosts() -> tuple[str, ...]:
-    """The hosts of the files, in the order in which they are tried: each for `SourceFile.address`."""
+    """The hosts of the files, in the order in which they are tried; each is an argument of `SourceFile.address`."""
     return _catalogue(CATALOGUE).hosts
 
 
 def studies() -> Mapping[str, SourceFile]:
-    """The files of published studies' results, by the studies' names."""
+    """The files with the results of published studies, by the studies' names."""
     return _catalogue(CATALOGUE).studies
 
 
@@ -174,17 +174,17 @@ def entry_names() -> list[str]:
 
 
 def close_names(name: str) -> list[str]:
-    """Names of entries that look like a misspelt one, best first."""
+    """Names of at most 3 entries that are similar to a misspelt name, the most similar first."""
     return difflib.get_close_matches(name.casefold(), entry_names(), n=3)
 
 
 def find(name: str) -> Entry | None:
-    """The entry of that name (without case), None if the catalogue has none."""
+    """The entry of that name (case is ignored), None if the catalogue has none."""
     return _catalogue(CATALOGUE).entries.get(name.casefold())
 
 
 def how_to_get(names: Sequence[str], folds: bool = False) -> str:
-    """What to type to get data sets of the catalogue, or also their folds."""
+    """The commands to get data sets of the catalogue, or also their folds, as text for a message."""
     known = [found for name in names if (found := find(name)) is not None]
     fetchable = [each.name for each in known if each.fetchable]
     command = " ".join(["mlcdr datasets fetch", *fetchable, *["--folds"] * folds])
@@ -195,12 +195,12 @@ def how_to_get(names: Sequence[str], folds: bool = False) -> str:
 
 
 def entry(name: str) -> Entry:
-    """The entry of that name (without case).
+    """The entry of that name (case is ignored).
 
     Raises
     ------
     DataError
-        The catalogue has no such entry; suggests names.
+        When the catalogue has no such entry; the message suggests names.
     """
     found = find(name)
     if found is None:

@@ -1,4 +1,4 @@
-"""The published results of studies, in which one's own methods are placed: a folder's, or the file that is fetched."""
+"""Files of published results of studies, with which a user's own methods are compared: in a folder, or downloaded."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from mlcdr.data.sources import studies
 from mlcdr.errors import DataError
 
 FOLDERS = "MLCDR_PUBLISHED"
-"""The variable with folders (a path list) that may hold STUDY/results.csv."""
+"""The environment variable with the folders (a path list) that may contain STUDY/results.csv."""
 
 
 def study_folder(name: str) -> Path:
-    """The folder in the user's cache that `fetch` puts the study's file into."""
+    """The folder in the user's cache into which `fetch` writes the study's file."""
     return cache_folder() / "published" / name
 
 
 def locate_study(name: str) -> Path:
-    """The results of a study of the catalogue: `NAME/results.csv` of $MLCDR_PUBLISHED, or the file that was fetched.
+    """The path of a study's results: `NAME/results.csv` in a folder of $MLCDR_PUBLISHED, else the downloaded file.
 
     Raises
     ------
     DataError
-        It is in none of these; the message says how to get it.
+        When there is no such file; the message states how to get it.
     """
     folders = [Path(part).expanduser() for part in os.environ.get(FOLDERS, "").split(os.pathsep) if part]
     places = [folder / name / "results.csv" for folder in folders]

@@ -1,11 +1,11 @@
-"""Synthetic data sets: points of hypercubes, one per label, with irrelevant and redundant features and label noise.
+"""Synthetic data sets: points in hypercubes, one per label, with irrelevant and redundant features and label noise.
 
 Source: Tomás, Spolaôr, Cherman & Monard 2014, "A framework to generate synthetic multi-label datasets" (Mldatagen,
 hypercubes), as Sun 2017, section 3.3.1, used it. In a config:
 
     datasets: [{synthetic: {n_instances: 500, n_features: 40, n_labels: 10, seed: 1}}]
 
-is the data set `data40-10`; another name is given as `{NAME: {synthetic: {...}}}`.
+is the data set `data40-10`; `{NAME: {synthetic: {...}}}` gives it another name.
 """
 
 from __future__ import annotations
@@ -40,31 +40,32 @@ OPTIONS = {
 
 
 MAX_VALUES = 10**9
-"""Of the features and labels of all instances: 8 GB."""
+"""The largest number of values (features and labels of all instances) that are generated: 8 GB."""
 
 
 @dataclass(frozen=True)
 class Synthetic:
     """The options of a synthetic data set.
 
-    Of the features, d_1 are relevant: the coordinates of points of [−1, 1]^d_1. Label l is a hypercube in it, of
-    half-edge e_l from [smallest, largest], anywhere that it fits, all uniformly. It holds n e_l / Σe of the instances
-    (rounded so that there are n), uniformly; an instance has every label whose hypercube it lies in. Then each label of
+    d_1 features are relevant: the coordinates of points in [−1, 1]^d_1. Label l is a hypercube inside it; its half-edge
+    e_l is uniform on [smallest, largest], its centre uniform where it fits. n e_l / Σe instances (rounded so that the
+    sum is n) are drawn uniformly from it. An instance has each label whose hypercube contains it. Then each label of
     each instance is flipped with probability `noise`. Irrelevant features are uniform on [−1, 1]; redundant ones are
-    copies of relevant ones, of as many different ones as there are. Columns: relevant, irrelevant, redundant.
+    copies of relevant ones, each of which is copied once before any is copied again. Columns: relevant, irrelevant,
+    redundant.
 
     Attributes
     ----------
     n_instances, n_features, n_labels : int
         n, d, K.
     n_irrelevant, n_redundant : int or None
-        How many of the d features; None: a quarter (⌊d/4⌋), so that relevant, irrelevant and redundant ones are 2:1:1.
+        Number of these features; None: a quarter (⌊d/4⌋), so that relevant, irrelevant, redundant are about 2:1:1.
     noise : float
-        The probability of a flip.
+        The probability that a label is flipped.
     smallest, largest : float or None
-        The half-edges' range. None: Mldatagen's, (⌊K/10⌋ + 1)/K (not above the largest) to 0.8.
+        The range of the half-edges. None: as in Mldatagen, (⌊K/10⌋ + 1)/K (at most the largest) and 0.8.
     seed : int
-        Of numpy's default generator.
+        The seed of NumPy's default generator.
     """
 
     n_instances: int
@@ -79,7 +80,7 @@ class Synthetic:
 
     @classmethod
     def parse(cls, options: Mapping[str, Any]) -> Synthetic:
-        """From the options of a config.
+        """Make one from the options of a config.
 
         Raises
         ------
@@ -97,7 +98,7 @@ class Synthetic:
             if value is not None or key not in ("n_irrelevant", "n_redundant", "smallest", "largest"):
                 _check_number(key, value)
         made = cls(**options)
-        values = max(made.n_instances, made.n_labels) * (made.n_features + made.n_labels)  # or the hypercubes' centres
+        values = max(made.n_instances, made.n_labels) * (made.n_features + made.n_labels)  # centres: K×d_1
         if values > MAX_VALUES:
             raise DataError(f"synthetic: {values:,} values would be generated; at most {MAX_VALUES:,} are allowed")
         if made.n_relevant < 1:
@@ -109,7 +110,7 @@ class Synthetic:
 
     @property
     def name(self) -> str:
-        """The name that the thesis gives such a data set: data40-10."""
+        """The name of such a data set in the thesis: data40-10."""
         return f"data{self.n_features}-{self.n_labels}"
 
     @property
@@ -124,7 +125,7 @@ class Synthetic:
 
     @property
     def n_relevant(self) -> int:
-        """d_1."""
+        """The number d_1 of relevant features."""
         return self.n_features - self.irrelevant - self.redundant
 
     @property
@@ -135,7 +136,7 @@ class Synthetic:
         return low, high
 
     def generate(self) -> tuple[Array, NDArray[np.uint8]]:
-        """X (n×d) and Y (n×K)."""
+        """Generate X (n×d) and Y (n×K)."""
         rng = np.random.default_rng(self.seed)
         n, d = self.n_instances, self.n_relevant
         edges = rng.uniform(*self.edges, self.n_labels)
@@ -144,7 +145,7 @@ class Synthetic:
         relevant = centres[home] + rng.uniform(-1, 1, (n, d)) * edges[home, None]
         inside = [(np.abs(relevant - centre) <= edge).all(axis=1) for centre, edge in zip(centres, edges, strict=True)]
         labels = np.column_stack(inside)
-        labels[np.arange(n), home] = True  # but for rounding on a face, they are there
+        labels[np.arange(n), home] = True  # already so, except for rounding at a face
         labels ^= rng.random(labels.shape) < self.noise
         irrelevant = rng.uniform(-1, 1, (n, self.irrelevant))
         rounds = -(-self.redundant // d)
@@ -174,7 +175,7 @@ def _check_number(key: str, value: Any) -> None:
 
 
 def shares(weights: Array, n: int) -> NDArray[np.intp]:
-    """Whole numbers that add up to n, in proportion to the weights: rounded down, and the largest remainders up."""
+    """Whole numbers with sum n, in proportion to the weights: the largest remainders rounded up, the others down."""
     exact = n * weights / weights.sum()
     counts = np.floor(exact).astype(np.intp)
     counts[np.argsort(counts - exact, kind="stable")[: n - counts.sum()]] += 1
@@ -182,8 +183,8 @@ def shares(weights: Array, n: int) -> NDArray[np.intp]:
 
 
 def checksum(X: Any, Y: Any) -> str:
-    """SHA-256 (hex) over shapes and contents of two matrices, dense or CSR, or texts and a matrix."""
-    from scipy import sparse  # not where a config is only checked
+    """SHA-256 (hex) of the shapes and contents of X (dense, CSR or texts) and Y (dense or CSR)."""
+    from scipy import sparse  # here: not needed to check a config
 
     from mlcdr.data.texts import is_texts, pack
 

@@ -1,4 +1,4 @@
-"""A table whose columns are features and labels, whatever file it comes from."""
+"""A table whose columns are features and labels, independent of the form of its file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mlcdr.data.arff_header import Attribute
 from mlcdr.data.text import Line, fail, list_values, quote
 from mlcdr.errors import suggest_name
 
-# A dense or a sparse matrix. Any: numpy and scipy share the operations used here, but no type.
+# A dense or a sparse matrix. Any: NumPy and SciPy share the operations used here, but have no common type.
 Matrix: TypeAlias = Any
 
 
@@ -44,17 +44,17 @@ class Table:
         return sparse.issparse(self.values)
 
     def place(self, row: int) -> Line:
-        """Where a row stands in the file; of a file without lines, the file."""
+        """The line of a row in the file; the file itself if it has no lines."""
         return Line(self.path, 0)
 
 
 def find_columns(place: Line, names: Sequence[str], labels: int | str | Sequence[str]) -> list[int]:
-    """The positions of the labels among the columns: the first (or last) ones, or by names, or by a pattern of names.
+    """The positions of the labels among the columns; `labels`: how many first (negative: last) ones, names, a pattern.
 
     Raises
     ------
     DataError
-        No such column, a name that is given twice, or no column left for a feature.
+        When there is no such column, a name is given twice, or no column is left for a feature.
     """
     m = len(names)
     if isinstance(labels, int):
@@ -84,7 +84,7 @@ def find_columns(place: Line, names: Sequence[str], labels: int | str | Sequence
 def state_facts(
     features: Sequence[str], labels: Sequence[str], n_features: int, n_nominal: int = 0, **others: Any
 ) -> dict[str, Any]:
-    """The facts of a `Dataset` with `n_features` declared, `n_nominal` of them as words; `others` differ from usual."""
+    """The facts of a `Dataset`: `n_features` declared, `n_nominal` of them nominal; `others` replace the defaults."""
     usual = {
         "feature_names": tuple(features),
         "label_names": tuple(labels),
@@ -97,7 +97,7 @@ def state_facts(
 
 
 def stack_rows(parts: Sequence[Matrix]) -> Matrix:
-    """Matrices below each other; dense if one of them is."""
+    """Stack matrices vertically; the result is dense if one of them is."""
     if len(parts) == 1:
         return parts[0]
     if all(map(sparse.issparse, parts)):
@@ -106,7 +106,7 @@ def stack_rows(parts: Sequence[Matrix]) -> Matrix:
 
 
 def check_there(path: Path, names: Collection[str], wanted: Iterable[str]) -> None:
-    """Refuse rows without a column that a model was trained with.
+    """Raise DataError if a column that a model was trained with is absent.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Strict reading of text files: messages with the place, decoding, quoted tokens."""
+"""Strict reading of text files: error messages with file and line, decoding, quoted tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"} | {char: char
 
 
 def fail(path: Path, message: str) -> NoReturn:
-    """Raise DataError about a file; what the message quotes is shown without control characters."""
+    """Raise DataError about a file; control characters in the message are escaped."""
     raise DataError(f"{path}: {escape_control_characters(message)}")
 
 
@@ -27,7 +27,7 @@ def fail_unreadable(path: Path, error: OSError) -> NoReturn:
 
 
 class Line(NamedTuple):
-    """A line of a file, for messages; line 0 is the file itself."""
+    """A line of a file, for messages; line 0 means the file itself."""
 
     path: Path
     number: int
@@ -37,12 +37,12 @@ class Line(NamedTuple):
         raise DataError(f"{self.path}{f':{self.number}' if self.number else ''}: {escape_control_characters(message)}")
 
     def decode(self, raw: bytes) -> str:
-        """Its text, without blanks around: UTF-8 only, because a wrong guess would give label names that match no XML.
+        """The text without blanks at its ends. UTF-8 only: in another encoding, label names would not match the XML.
 
         Raises
         ------
         DataError
-            A NUL byte, or a byte that is not UTF-8.
+            When there is a NUL byte, or a byte that is not UTF-8.
         """
         if b"\0" in raw:
             self.fail("a NUL byte; an ARFF file is text in UTF-8")
@@ -58,18 +58,18 @@ def _shorten(text: str) -> str:
 
 
 def quote(text: str) -> str:
-    """A piece of the file for a message: in quotes, and cut where long."""
+    """A piece of text for a message: in quotes, and shortened to 40 characters."""
     return repr(_shorten(text))
 
 
 def list_values(values: Iterable[str]) -> str:
-    """The first values of a declaration, as a message shows them."""
+    """The first five values, as text for a message."""
     shown = [_shorten(value) for value in values]
     return "{" + ", ".join(shown[:5] + ["..."] * (len(shown) > 5)) + "}"
 
 
 def _unescape(text: str) -> str:
-    """Undo the backslashes of a quoted token; an escape the format does not know stays as written."""
+    """Replace the backslash escapes of a quoted token; an unknown escape stays as written."""
 
     def replace(match: re.Match[str]) -> str:
         code, octal, char = match.groups()
@@ -81,7 +81,7 @@ def _unescape(text: str) -> str:
 
 
 def read_quoted(line: Line, text: str, start: int) -> tuple[str, int]:
-    """The quoted token that begins at `start`, unescaped, and the position behind its closing quote."""
+    """The quoted token that begins at `start`, unescaped, and the position after its closing quote."""
     match = _QUOTED[text[start]].match(text, start)
     if match is None:
         line.fail(f"the quote opened by {quote(text[start:].rstrip(BLANKS))} is never closed")
@@ -89,13 +89,13 @@ def read_quoted(line: Line, text: str, start: int) -> tuple[str, int]:
 
 
 def read_token(line: Line, text: str, start: int) -> tuple[str, bool, int]:
-    """A value within braces: a quoted token, or what stands before the next `,` or `}` with no blanks around it.
+    """Read a value within braces: a quoted token, or the text up to the next `,` or `}`, without blanks at its ends.
 
     Returns
     -------
     tuple
-        The token, whether it was quoted, and where it ends: at `,` or `}`, at something else that has no place behind
-        a quoted token, or at the end of `text`.
+        The token, whether it was quoted, and the position after it: of `,` or `}`, of an unexpected character after a
+        quoted token, or of the end of `text`.
     """
     start = skip_blanks(text, start)
     if start < len(text) and text[start] in _QUOTED:
@@ -107,7 +107,7 @@ def read_token(line: Line, text: str, start: int) -> tuple[str, bool, int]:
 
 
 def skip_blanks(text: str, start: int) -> int:
-    """The first position from `start` on that holds no blank."""
+    """The first position from `start` on that is not a blank."""
     while start < len(text) and text[start] in BLANKS:
         start += 1
     return start

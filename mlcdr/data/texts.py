@@ -1,6 +1,6 @@
-"""Data sets whose features are texts: an n×1 array of strings, which a method's vectorizer makes numbers of.
+"""Features that are texts: an n×1 array of strings, from which a method's vectorizer makes numbers.
 
-Here are the strings of a column, checked; and the same strings as two arrays of numbers, for files and checksums.
+This module checks the texts of a column, and converts them to two arrays of numbers, for files and checksums.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 Texts = NDArray[np.object_]
-"""n×1 strings."""
+"""An n×1 array of strings."""
 
 
 def is_texts(X: Any) -> TypeGuard[Texts]:
-    """Whether the X of a data set is texts."""
+    """Whether the X of a data set consists of texts."""
     return isinstance(X, np.ndarray) and X.dtype == object
 
 
 def as_texts(cells: Iterable[Any], fail_at: Callable[[int, str], NoReturn]) -> Texts:
     """The cells of a column as texts (n×1), a missing one (None, NaN) as an empty text.
 
-    `fail_at` raises an error about a row, for a cell that is something else.
+    `fail_at(row, message)` raises the error for a cell of another type.
     """
     texts = []
     for row, cell in enumerate(cells):
@@ -38,7 +38,7 @@ def as_texts(cells: Iterable[Any], fail_at: Callable[[int, str], NoReturn]) -> T
 
 
 def list_texts(X: Any) -> list[Any] | None:
-    """The cells of a list, Series or array (n, or n×1) that begins with a text; None of anything else."""
+    """The cells of a list, Series or array (n, or n×1) whose first cell is a text; None for anything else."""
     if not isinstance(X, list | tuple) and getattr(getattr(X, "dtype", None), "kind", "") not in ("O", "U", "T"):
         return None
     cells = list(X[:, 0] if getattr(X, "shape", ())[1:] == (1,) else X)
@@ -46,18 +46,18 @@ def list_texts(X: Any) -> list[Any] | None:
 
 
 def pack(texts: Texts) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The texts in UTF-8, one behind the other, and where each ends."""
+    """Concatenate the texts in UTF-8; return the bytes and the end of each text."""
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts[:, 0]]
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), np.cumsum([len(each) for each in encoded], dtype=np.int64)
 
 
 def unpack(content: NDArray[np.uint8], ends: NDArray[np.int64]) -> Texts:
-    """The texts of which `pack` made these.
+    """The texts from the two arrays that `pack` returned.
 
     Raises
     ------
     ValueError
-        When it did not make these.
+        When the arrays are not a result of `pack`.
     """
     starts = np.append(0, ends)
     if (np.diff(starts) < 0).any() or starts[-1] != len(content):

@@ -314,12 +314,14 @@ class Declaration:
         return f"The {parameter!r} parameter of {self.name} must be {listed}. Got {shown} instead."
 
     def _find_place(self, parameter: str, written: Any, inner: str = "") -> str | None:
-        """Why a class of another package may not be given a value: it could name a file to load (some classes load
-        pickles), and a config must not run code.
+        """Why a class of another package may not be given a value, None if it may. The value could name a file to load
+        (some classes load pickles), and a config must not run code.
 
-        What such a class does with its parameters is not known. So a parameter whose name means a place (a path) may
-        not be a text or a list; any other gets numbers, true, false, null, words, lists and mappings of these, and
-        components, which are checked by themselves. `inner`: the key of the mapping that the value stands in.
+        What such a class does with its parameters is not known. So a parameter whose name means a place (a path) gets
+        only numbers, true, false and null. Any other also gets components, which are checked by themselves, texts, and
+        lists and mappings of all these. A text, also a key of a mapping, has only letters, digits, `_`, `-`, `+` and
+        spaces, and is not `filename` (vectorizers would open files). `inner`: the key of the mapping that contains the
+        value; it counts as the parameter's name.
         """
         shown = f"The {parameter!r} parameter of {self.name}"
         if written is None or isinstance(written, bool | int | float):

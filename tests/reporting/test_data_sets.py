@@ -81,7 +81,7 @@ def test_table_2_1_of_the_thesis_beside_the_data(real_dataset):
             assert f"{row.ours:.{row.published.digits}f}" != row.published.mean, row
     shown = compared.terminal(100)
     assert "Not judged:" in shown
-    assert "1,108 labels in 593 instances are 1.868 a piece" in " ".join(shown.split())
+    assert "1,108 labels in 593 instances are 1.868 per instance" in " ".join(shown.split())
     rendered = data_sets.render(["yeast"], table)
     assert rendered.csv().split()[1] == "yeast,14,103,2417,4.237070748862226,0.3026479106330161,198,biology"
 

@@ -21,8 +21,9 @@ from mlcdr.numerics.moments import Moments
 class DualSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearLabelSpace):
     """Base of the linear dual spaces of Pacharawongsakda & Theeramunkong 2012.
 
-    Neither side is centred, as in the paper's section 3: the regression's intercept takes care of x', and the constant
-    that is missing from ŷ where V is not square moves a fitted threshold alike. A fraction p of a size means
+    Neither side is centred, as in the paper's section 3. For x', the regression's intercept has the same effect. For ŷ,
+    centring would add (I − VᵀV)ȳ, which is 0 if V is square: a constant for each label, which shifts the label's scores
+    and a threshold fitted to them equally, so the predicted label sets stay the same. A fraction p of a size means
     max(1, round(p·size)) dimensions, as their tables show, a half going to the even number (R's and IEEE's rule).
 
     Parameters

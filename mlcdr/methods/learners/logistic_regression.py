@@ -280,6 +280,7 @@ def minimise(
         moved = np.where(reached < value, length, 0.0)
         weights, z, value = weights + moved * step, z + moved * shift, np.where(reached < value, reached, value)
         go = (-slope > tol * value) & (length >= 1e-10)  # else the last step was worth so little, or was all rounding
+        # −slope is of second order in the step, so this falls as √‖step‖: cheap early steps, superlinear convergence
         accuracy = np.minimum(_INNER_ACCURACY, (np.maximum(-slope, 0) / np.maximum(value, _TINY)) ** 0.25)
         if not go.all():
             found[:, left[~go]], steps[left[~go]] = weights[:, ~go], n_steps
