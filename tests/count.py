@@ -29,20 +29,20 @@ def code_lines(text: str) -> set[int]:
 
 def main() -> None:
     """Print the counts."""
-    rooms: Counter[str] = Counter()
+    folders: Counter[str] = Counter()
     parts: dict[type, list[tuple[int, str]]] = {ast.ClassDef: [], ast.FunctionDef: []}
     for path in sorted(PACKAGE.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         name = path.relative_to(PACKAGE).as_posix()
         lines = code_lines(text)
-        rooms[name.split("/")[0]] += len(lines)
+        folders[name.split("/")[0]] += len(lines)
         for node in ast.walk(ast.parse(text)):
             if type(node) in parts:
                 own = lines & set(range(node.lineno, node.end_lineno + 1))
                 parts[type(node)].append((len(own), f"{node.name} ({name})"))
-    for room, n in sorted(rooms.items(), key=lambda item: -item[1]):
-        print(f"{n:7,}  {room}")
-    print(f"{sum(rooms.values()):7,}  in all")
+    for folder, n in sorted(folders.items(), key=lambda item: -item[1]):
+        print(f"{n:7,}  {folder}")
+    print(f"{sum(folders.values()):7,}  in all")
     for kind, word in ((ast.ClassDef, "class"), (ast.FunctionDef, "function")):
         print(f"longest {word}:", ", ".join(f"{what} {n}" for n, what in sorted(parts[kind], reverse=True)[:5]))
 

@@ -282,8 +282,8 @@ def test_the_architecture_page_names_what_there_is() -> None:
         assert re.search(rf"^(def|class) {name}\b", (ROOT / file).read_text(encoding="utf-8"), re.M), (file, name)
     for file in re.findall(r"`(mlcdr/\S+\.py)`", text):
         assert (ROOT / file).is_file(), file
-    rooms = {path.name for path in (ROOT / "mlcdr").iterdir() if (path / "__init__.py").is_file()}
-    assert rooms <= set(re.findall(r"\b\w+\b", text.partition("## The way")[0]))
+    packages = {path.name for path in (ROOT / "mlcdr").iterdir() if (path / "__init__.py").is_file()}
+    assert packages <= set(re.findall(r"\b\w+\b", text.partition("## The way")[0]))
 
 
 def test_every_metric_has_a_row_beside_those_of_other_programs() -> None:
