@@ -195,7 +195,8 @@ class Mine:
 
 
 def test_words_are_no_part_of_a_version() -> None:
-    described = CODE.replace("FACTOR = 2", "'What it is for: ×.'\n\nFACTOR = 2  # ≥ 1 \n'A number.'\n\n# The end.")
+    described = CODE.replace("FACTOR = 2", "'What it is for: ×.'\n\nFACTOR = 2  # ≥ 1 \n\n'A number.'\n\n# f")
+    described = described.replace("class Mine:", "'f ends here.'\nclass Mine:")
     for line in ("def f(x):", "    if x:", "class Mine:", "    def fit(self, X):"):
         indent = (len(line) - len(line.lstrip()) + 4) * " "
         described = described.replace(line, f'{line}\n{indent}"""Text\n\n    of lines; = 3.\n{indent}"""')
